@@ -1,0 +1,188 @@
+/**
+ * `do`: asks the world for one thing, judges the answer, and commits it only if it is accepted (L3, L4). What is asked is
+ * recorded by the fingerprint of its input; whoever performs it takes the input from the fold.
+ */
+import { codeOfFailure } from './codes.ts';
+import { digest } from './digest.ts';
+import { expressionError } from './failure.ts';
+import type { Amounts, Case, DoNode, Expr, ModelEffect } from './ir.ts';
+import type { Json } from './json.ts';
+import { reserve, tripOnRepeat, visitCharges, watchedBy } from './meters.ts';
+import { evaluateInput, nodeAt } from './program.ts';
+import type { Program } from './program.ts';
+import { draw } from './random.ts';
+import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, Pending, Question, RunState, Thread, Undo, WriteRecord } from './run.ts';
+import { readPath, reply } from './slots.ts';
+
+export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
+  let input: { [field: string]: Json };
+  let undo: Undo | undefined;
+  try {
+    input = evaluateInput(program, node.effect.input, thread.slots);
+    undo = node.undo && { ...node.undo, args: undoArgs(program, node, thread, input) };
+  } catch (cause) {
+    const error = expressionError(node, cause);
+    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: route(program, thread, node.failed, node.fail, error) }];
+  }
+  const name = nameOf(node);
+  const print = digest(input, program.pure.hash);
+  const repeated = tripOnRepeat(program, state, thread, node, `${name} ${print}`);
+  if (repeated !== null) return [repeated];
+  const reserved = reserve(program, state, thread, node, worstCase(program, node, input));
+  if ('type' in reserved) return [reserved];
+  const key = `${thread.id}#${thread.acts}`;
+  return [
+    {
+      type: 'effect.requested',
+      thread: thread.id,
+      key,
+      node: thread.at,
+      kind: node.effect.kind,
+      name,
+      input: print,
+      deadline: deadlineFrom(state, state.now, node.timeoutMs),
+      holds: reserved.holds.length > 0 ? reserved.holds : undefined,
+      charge: visitCharges(program, node),
+      watched: watchedBy(program, node),
+      question: question(state, node, key, print),
+      undo,
+    },
+  ];
+}
+
+/** Judges what was observed: accepted and committed, tried again, or failed on a way that the flow declares. */
+export function judge(program: Program, state: RunState, thread: Thread, key: EffectKey): readonly EventBody[] {
+  const pending = state.pending.get(key);
+  if (pending === undefined || pending.observed === null) return [];
+  const node = nodeAt(program, pending.node) as DoNode;
+  const failure = pending.observed.ok ? objection(program, thread, node, pending.observed.value) : pending.observed.error;
+  if (failure === null && pending.observed.ok) {
+    const it = pending.observed.value;
+    try {
+      const writes: WriteRecord[] = [];
+      for (const { slot, path, mode, value } of node.writes)
+        writes.push({ slot, path, mode, from: program.record(value, thread.slots, it) });
+      return [
+        { type: 'effect.judged', key, verdict: 'accepted' },
+        { type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next },
+      ];
+    } catch (cause) {
+      return [failed(program, thread, node, key, expressionError(node, cause))];
+    }
+  }
+  const error = recordOf(node, failure as Failure, pending.attempt);
+  return [retry(program, state, thread, node, pending, error) ?? failed(program, thread, node, key, error)];
+}
+
+/** The first declared way out that takes this failure. */
+export function route(program: Program, thread: Thread, cases: readonly Case[], fallback: string, error: ErrorRecord): string {
+  const slots = { ...thread.slots, error: error as unknown as Json };
+  for (const { when, to } of cases) {
+    try {
+      if (program.evaluate(when, slots) === true) return to;
+    } catch {
+      // A guard over an error record is checked at compile time; one that still cannot be evaluated does not take it.
+    }
+  }
+  return fallback;
+}
+
+export function deadlineFrom(state: RunState, start: Instant, timeoutMs: number | null): Instant | null {
+  const own = timeoutMs === null ? null : start + timeoutMs;
+  if (own === null || state.deadline === null) return own ?? state.deadline;
+  return Math.min(own, state.deadline);
+}
+
+export function nameOf(node: DoNode): string {
+  const { effect } = node;
+  switch (effect.kind) {
+    case 'model':
+      return effect.agent;
+    case 'tool':
+      return effect.tool;
+    case 'check':
+      return effect.check;
+    case 'ask':
+      return effect.about;
+  }
+}
+
+function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
+  if (node.schema !== undefined) {
+    const judged = node.effect.kind === 'model' ? reply(readPath(value, ['text'])) : value;
+    const problem = program.pure.validate(node.schema, judged);
+    if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
+  }
+  if (node.accept === undefined) return null;
+  try {
+    if (program.evaluate(node.accept, thread.slots, value) === true) return null;
+  } catch (cause) {
+    return expressionError(node, cause);
+  }
+  return { class: 'semantic', type: 'RejectedError', message: `the result of \`${node.origin}\` was not accepted` };
+}
+
+function retry(program: Program, state: RunState, thread: Thread, node: DoNode, pending: Pending, error: ErrorRecord): EventBody | null {
+  const { max, baseMs, capMs, on } = node.retry;
+  if (pending.attempt > max || !on.includes(error.class)) return null;
+  const wait = baseMs === 0 ? 0 : draw(state.seed, `${pending.key} ${pending.attempt}`) * Math.min(capMs, baseMs * 2 ** pending.attempt);
+  const notBefore = state.now + Math.floor(wait);
+  if (state.deadline !== null && notBefore >= state.deadline) return null;
+  const input = evaluateInput(program, node.effect.input, thread.slots);
+  const reserved = reserve(program, state, thread, node, { ...worstCase(program, node, input), retries: 1 });
+  if ('type' in reserved) return null;
+  const holds = reserved.holds.length > 0 ? reserved.holds : undefined;
+  const deadline = deadlineFrom(state, notBefore, node.timeoutMs);
+  return { type: 'effect.judged', key: pending.key, verdict: 'retry', error, notBefore, deadline, holds };
+}
+
+function failed(program: Program, thread: Thread, node: DoNode, key: EffectKey, error: ErrorRecord): EventBody {
+  const to = route(program, thread, node.failed, node.fail, error);
+  return { type: 'effect.judged', key, verdict: 'failed', error, to };
+}
+
+function recordOf(node: DoNode, failure: Failure, attempt: number): ErrorRecord {
+  const { class: kind, type, message } = failure;
+  return { class: kind, type, message, node: node.origin, code: codeOfFailure(kind, attempt) };
+}
+
+/** Input tokens are counted only where a meter limits them: counting is the one part of a request that is not cheap. */
+function worstCase(program: Program, node: DoNode, input: { [field: string]: Json }): Amounts {
+  const { effect } = node;
+  if (effect.kind !== 'model' || !limitsTokens(program, node)) return effect.reserve;
+  const agent = program.flow.agents[effect.agent];
+  const inputTokens = program.pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}`);
+  const price = priceOf(program, effect);
+  const outputTokens = effect.reserve.outputTokens ?? 0;
+  const costMicros = Math.ceil(inputTokens * price.input + outputTokens * price.output);
+  return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
+}
+
+function limitsTokens(program: Program, node: DoNode): boolean {
+  return (node.charges ?? []).some((id) => {
+    const unit = program.flow.meters[id]?.unit;
+    return unit === 'inputTokens' || unit === 'costMicros' || unit === 'contextTokens';
+  });
+}
+
+/** Millionths of a dollar per token. */
+export function priceOf(program: Program, effect: ModelEffect): { input: number; output: number } {
+  const alias = program.flow.agents[effect.agent]?.model ?? '';
+  const model = program.flow.models[alias] as { price?: { input?: number; output?: number } } | undefined;
+  return { input: model?.price?.input ?? 0, output: model?.price?.output ?? 0 };
+}
+
+function question(state: RunState, node: DoNode, key: EffectKey, payload: string): Question | undefined {
+  const { effect } = node;
+  if (effect.kind !== 'ask') return undefined;
+  const { about, choices, onExpiry, code, askedBy } = effect;
+  const id = `a_${state.run}.${key.replace(/[#:]/g, '.')}`;
+  return { id, about, choices, onExpiry, code, askedBy, payload };
+}
+
+function undoArgs(program: Program, node: DoNode, thread: Thread, input: { [field: string]: Json }): Json {
+  const args: { [field: string]: Json } = {};
+  const slots = { ...thread.slots, input };
+  for (const [field, source] of Object.entries(node.undo?.input ?? {})) args[field] = program.evaluate(source as Expr, slots);
+  return args;
+}

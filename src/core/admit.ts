@@ -1,0 +1,91 @@
+/**
+ * Which facts may enter, and what they become on the journal (L1). A fact is admitted at most once: what is settled is no
+ * longer pending, what is answered no longer waits. Before any fact, whatever is due by its time expires.
+ */
+import type { Program } from './program.ts';
+import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from './run.ts';
+
+export function admit(program: Program, state: RunState | null, fact: Fact, at: Instant): readonly EventBody[] | Refusal {
+  if (fact.type === 'start') return start(program, state, fact, at);
+  if (state === null) return { refused: 'run-not-found', message: 'there is no such run' };
+  if (state.outcome !== null) return { refused: 'run-ended', message: `run ${state.run} has ended ${state.outcome.code}` };
+  switch (fact.type) {
+    case 'settle': {
+      const pending = state.pending.get(fact.key);
+      if (pending === undefined || pending.observed !== null || pending.attempt !== fact.attempt || pending.kind === 'ask')
+        return { refused: 'not-pending', message: `nothing is pending under ${fact.key}, attempt ${fact.attempt}` };
+      return [{ type: 'effect.settled', key: fact.key, attempt: fact.attempt, result: fact.result }];
+    }
+    case 'answer':
+      return answer(state, fact.id, fact.answer);
+    case 'tick':
+      return { refused: 'nothing-due', message: 'nothing is due yet' };
+    case 'cancel': {
+      if (state.threads.get('0')?.doing.is === 'unwinding') return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
+      return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by: fact.by, why: fact.why });
+    }
+  }
+}
+
+/** What has run out of time by `at`; empty when nothing has. Looks only when the earliest deadline has passed. */
+export function expire(state: RunState, at: Instant): readonly EventBody[] {
+  if (state.wake === null || at < state.wake || state.outcome !== null) return [];
+  const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
+  if (state.deadline !== null && at >= state.deadline && !unwinding)
+    return halt(state, { state: 'failed', code: 'TIMEOUT', by: 'clock', why: 'the run had no time left' });
+  const events: EventBody[] = [];
+  for (const pending of state.pending.values())
+    if (pending.observed === null && pending.deadline !== null && at >= pending.deadline) events.push(expired(pending));
+  const forkDue = [...state.threads.values()].some(({ doing }) => doing.is === 'forked' && doing.fork.deadline !== null && at >= doing.fork.deadline);
+  if (forkDue) events.unshift({ type: 'clock.read' });
+  state.wake = earliest(state, at);
+  return events;
+}
+
+export function earliest(state: RunState, after: Instant): Instant | null {
+  let wake: Instant | null = null;
+  const consider = (deadline: Instant | null): void => {
+    if (deadline !== null && deadline > after && (wake === null || deadline < wake)) wake = deadline;
+  };
+  consider(state.deadline);
+  for (const pending of state.pending.values()) if (pending.observed === null) consider(pending.deadline);
+  for (const { doing } of state.threads.values()) if (doing.is === 'forked') consider(doing.fork.deadline);
+  return wake;
+}
+
+function start(program: Program, state: RunState | null, fact: Extract<Fact, { type: 'start' }>, at: Instant): readonly EventBody[] | Refusal {
+  if (state !== null) return { refused: 'run-exists', message: `run ${fact.run} exists` };
+  const { run, flow, input, seed, origin } = fact;
+  const deadline = program.flow.deadlineMs === null ? null : at + program.flow.deadlineMs;
+  return [{ type: 'run.started', run, flow, entry: program.flow.entry, input, seed, origin, deadline }];
+}
+
+function answer(state: RunState, id: string, given: Answer): readonly EventBody[] | Refusal {
+  const pending = [...state.pending.values()].find((each) => each.question?.id === id);
+  const question = pending?.question;
+  if (pending === undefined || question === undefined || question === null || pending.observed !== null)
+    return { refused: 'approval-closed', message: `nothing waits for an answer under ${id}` };
+  if (!question.choices.includes(given.choice))
+    return { refused: 'not-a-choice', message: `\`${given.choice}\` is not a choice of ${id}: ${question.choices.join(', ')}` };
+  if (given.payload !== undefined && given.payload !== question.payload)
+    return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
+  if (given.by === question.askedBy) return { refused: 'self-approval', message: `${given.by} asked ${id} and may not answer it` };
+  const { payload: _, ...value } = given;
+  return [{ type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value: { ...value } } }];
+}
+
+function expired(pending: Pending): EventBody {
+  const { key, attempt, question, name } = pending;
+  if (question !== null)
+    return { type: 'effect.settled', key, attempt, result: { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } } };
+  const error = { class: 'timeout' as const, type: 'TimeoutError', message: `\`${name}\` did not answer in time` };
+  return { type: 'effect.settled', key, attempt, result: { ok: false, error } };
+}
+
+function halt(state: RunState, how: Omit<Extract<EventBody, { type: 'run.halted' }>, 'type'>): readonly EventBody[] {
+  const events: EventBody[] = [];
+  for (const { key, undoes } of state.pending.values()) if (undoes === null) events.push({ type: 'effect.dropped', key, why: 'halt' });
+  events.push({ type: 'run.halted', ...how });
+  return events;
+}
+

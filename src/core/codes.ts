@@ -1,0 +1,56 @@
+/**
+ * The closed sets that every surface speaks: run states, the 17 terminal codes, and the failure classes that decide
+ * which code an unhandled failure ends in.
+ */
+export const TERMINAL_CODES = [
+  'SUCCESS',
+  'PARTIAL_SUCCESS',
+  'IMPOSSIBLE',
+  'MISSING_INFO',
+  'AMBIGUOUS_INTENT',
+  'CONFIRM_REQUIRED',
+  'REVIEW_REQUIRED',
+  'BUDGET_EXHAUSTED',
+  'TIMEOUT',
+  'VALIDATION_FAIL',
+  'LOW_CONFIDENCE',
+  'SOURCE_CONFLICT',
+  'REPEATED_FAILURE',
+  'PERMISSION_DENIED',
+  'UNSAFE_DETECTION',
+  'UNAVAILABLE_DEP',
+  'USER_CANCEL',
+] as const;
+export type TerminalCode = (typeof TERMINAL_CODES)[number];
+
+export const RUN_STATES = ['pending', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof RUN_STATES)[number];
+export type EndState = 'completed' | 'failed' | 'cancelled';
+
+/** The codes under which a run waits for somebody; they become terminal only when the wait ends unanswered. */
+export const SUSPENDING_CODES: ReadonlySet<TerminalCode> = new Set([
+  'MISSING_INFO',
+  'AMBIGUOUS_INTENT',
+  'CONFIRM_REQUIRED',
+  'REVIEW_REQUIRED',
+  'LOW_CONFIDENCE',
+]);
+
+const CODE_OF_CLASS = {
+  transient: 'UNAVAILABLE_DEP',
+  rate_limit: 'UNAVAILABLE_DEP',
+  fatal: 'UNAVAILABLE_DEP',
+  timeout: 'TIMEOUT',
+  refused: 'IMPOSSIBLE',
+  semantic: 'VALIDATION_FAIL',
+  policy: 'PERMISSION_DENIED',
+  guardrail: 'UNSAFE_DETECTION',
+  budget: 'BUDGET_EXHAUSTED',
+} as const satisfies Record<string, TerminalCode>;
+export type FailureClass = keyof typeof CODE_OF_CLASS;
+export const FAILURE_CLASSES = Object.keys(CODE_OF_CLASS) as readonly FailureClass[];
+
+/** The code a run ends in when nothing handles this failure; retries that were used up make it a repeated one. */
+export function codeOfFailure(failure: FailureClass, attempts: number): TerminalCode {
+  return attempts > 1 && failure !== 'budget' ? 'REPEATED_FAILURE' : CODE_OF_CLASS[failure];
+}

@@ -1,0 +1,97 @@
+/**
+ * The next move of a run, as events, from its state and its graph alone. Called until nothing moves. The first thread in
+ * the queue that can move does; the order is part of the state, so the same journal always decides the same.
+ */
+import { codeOfFailure } from './codes.ts';
+import { judge, request } from './act.ts';
+import { expressionError, messageOf } from './failure.ts';
+import { fork, join } from './fork.ts';
+import type { EndNode, LetNode, Node, PickNode } from './ir.ts';
+import { tripOnVisit, visitCharges } from './meters.ts';
+import { nodeAt } from './program.ts';
+import type { Program } from './program.ts';
+import type { ErrorRecord, EventBody, RunState, Thread, WriteRecord } from './run.ts';
+import { finish, unwind } from './undo.ts';
+
+export function decide(program: Program, state: RunState): readonly EventBody[] {
+  if (state.outcome !== null) return [];
+  for (const id of state.queue) {
+    const thread = state.threads.get(id);
+    if (thread === undefined) continue;
+    const events = move(program, state, thread);
+    if (events.length > 0) return events;
+  }
+  return [];
+}
+
+function move(program: Program, state: RunState, thread: Thread): readonly EventBody[] {
+  switch (thread.doing.is) {
+    case 'ready':
+      return act(program, state, thread);
+    case 'waiting':
+      return judge(program, state, thread, thread.doing.on);
+    case 'forked':
+      return join(program, state, thread, thread.doing.fork);
+    case 'unwinding':
+      return unwind(state, thread, thread.doing);
+  }
+}
+
+function act(program: Program, state: RunState, thread: Thread): readonly EventBody[] {
+  const node = nodeAt(program, thread.at);
+  const trip = tripOnVisit(program, state, thread, node);
+  if (trip !== null) return [trip];
+  switch (node.op) {
+    case 'let':
+      return guarded(program, thread, node, () => [write(program, thread, node)]);
+    case 'pick':
+      return pick(program, thread, node);
+    case 'do':
+      return request(program, state, thread, node);
+    case 'fork':
+      return guarded(program, thread, node, () => fork(program, state, thread, node));
+    case 'end':
+      return guarded(program, thread, node, () => end(program, state, thread, node));
+  }
+}
+
+function write(program: Program, thread: Thread, node: LetNode): EventBody {
+  const writes: WriteRecord[] = [];
+  for (const { slot, path, mode, value } of node.writes)
+    writes.push({ slot, path, mode, from: program.record(value, thread.slots) });
+  const charge = visitCharges(program, node);
+  return { type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next, charge };
+}
+
+/** A guard that cannot be evaluated does not hold, and that is an event of its own. */
+function pick(program: Program, thread: Thread, node: PickNode): readonly EventBody[] {
+  const events: EventBody[] = [];
+  const charge = visitCharges(program, node);
+  for (const [index, branch] of node.cases.entries()) {
+    try {
+      if (program.evaluate(branch.when, thread.slots) !== true) continue;
+      events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index, to: branch.to, charge });
+      return events;
+    } catch (error) {
+      events.push({ type: 'guard.failed', thread: thread.id, node: thread.at, index, message: messageOf(error) });
+    }
+  }
+  events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index: -1, to: node.otherwise, charge });
+  return events;
+}
+
+function end(program: Program, state: RunState, thread: Thread, node: EndNode): readonly EventBody[] {
+  const error = thread.slots['error'] as ErrorRecord | null | undefined;
+  const code = node.code === 'error' ? (error?.code ?? codeOfFailure('fatal', 1)) : node.code;
+  const output = program.record(node.output, thread.slots);
+  return finish(state, thread, { node: thread.at, state: node.state, code, output, charge: visitCharges(program, node) });
+}
+
+function guarded(program: Program, thread: Thread, node: Node, attempt: () => readonly EventBody[]): readonly EventBody[] {
+  try {
+    return attempt();
+  } catch (cause) {
+    const error = expressionError(node, cause);
+    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: program.flow.fail }];
+  }
+}

@@ -1,0 +1,173 @@
+/** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from held to spent here (L4). */
+import type { Amounts, Dimension } from './ir.ts';
+import type { Json } from './json.ts';
+import type { Event, Hold, Pending, RunState, Settled, Thread } from './run.ts';
+import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
+
+type EffectEvent = Extract<Event, { type: 'effect.requested' | 'effect.settled' | 'effect.judged' | 'effect.dropped' | 'undo.requested' }>;
+
+export function evolveEffect(state: RunState, event: EffectEvent): void {
+  switch (event.type) {
+    case 'effect.requested':
+      return requested(state, event);
+    case 'undo.requested':
+      return undoRequested(state, event);
+    case 'effect.settled':
+      return settled(state, pendingOf(state, event.key), event.result);
+    case 'effect.judged':
+      return judged(state, event);
+    case 'effect.dropped':
+      return dropped(state, pendingOf(state, event.key));
+  }
+}
+
+function requested(state: RunState, event: Extract<Event, { type: 'effect.requested' }>): void {
+  const thread = threadOf(state, event.thread);
+  charge(state, event.charge);
+  thread.acts += 1;
+  thread.doing = { is: 'waiting', on: event.key };
+  dequeue(state, thread);
+  if (event.undo !== undefined)
+    thread.undo = [...thread.undo, { ...event.undo, key: event.key, node: event.node, order: event.seq, ran: 'pending', result: null }];
+  for (const meter of event.watched ?? []) state.recent[meter] = [...(state.recent[meter] ?? []).slice(-WINDOW_MAX), `${event.name} ${event.input}`];
+  hold(state, event.holds);
+  expect(state, {
+    key: event.key,
+    thread: event.thread,
+    node: event.node,
+    kind: event.kind,
+    name: event.name,
+    ordinal: called(state, event.kind, event.name),
+    attempt: 1,
+    notBefore: event.at,
+    deadline: event.deadline,
+    holds: event.holds ?? [],
+    question: event.question ?? null,
+    undoes: null,
+    observed: null,
+    accepted: false,
+  });
+}
+
+function undoRequested(state: RunState, event: Extract<Event, { type: 'undo.requested' }>): void {
+  const thread = threadOf(state, event.thread);
+  const entry = thread.undo[thread.undo.length - 1];
+  thread.acts += 1;
+  if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: event.key };
+  dequeue(state, thread);
+  expect(state, {
+    key: event.key,
+    thread: event.thread,
+    node: entry?.node ?? thread.at,
+    kind: 'tool',
+    name: event.tool,
+    ordinal: called(state, 'tool', event.tool),
+    attempt: 1,
+    notBefore: event.at,
+    deadline: event.deadline,
+    holds: [],
+    question: null,
+    undoes: event.undoes,
+    observed: null,
+    accepted: false,
+  });
+}
+
+function settled(state: RunState, pending: Pending, result: Settled): void {
+  pending.observed = result;
+  for (const dimension in result.used) {
+    const counted = COUNTED.has(dimension as Dimension);
+    if (!counted) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
+  }
+  release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
+  pending.holds = [];
+  const thread = threadOf(state, pending.thread);
+  markUndo(thread, pending, result.ok ? 'yes' : result.error.class === 'timeout' ? 'maybe' : 'no', result.ok ? result.value : null);
+  enqueue(state, thread.id);
+}
+
+function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }>): void {
+  const pending = pendingOf(state, event.key);
+  const thread = threadOf(state, pending.thread);
+  if (pending.undoes !== null) {
+    state.pending.delete(event.key);
+    thread.undo = thread.undo.slice(0, -1);
+    if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: null };
+    if (event.verdict === 'failed') state.undoFailed = true;
+    return;
+  }
+  switch (event.verdict) {
+    case 'accepted':
+      pending.accepted = true;
+      return;
+    case 'retry':
+      pending.attempt += 1;
+      pending.observed = null;
+      pending.notBefore = event.notBefore;
+      pending.deadline = event.deadline;
+      pending.holds = event.holds ?? [];
+      pending.ordinal = called(state, pending.kind, pending.name);
+      use(state, 'retries', 1);
+      hold(state, event.holds);
+      wakeBy(state, event.deadline);
+      return dequeue(state, thread);
+    case 'failed':
+      state.pending.delete(event.key);
+      return failedOver(thread, event.error, event.to ?? thread.at);
+  }
+}
+
+/** Nobody will learn what a dropped call came to, so it is taken to have used all that was reserved for it. */
+function dropped(state: RunState, pending: Pending): void {
+  release(state, pending.holds, {}, true);
+  markUndo(threadOf(state, pending.thread), pending, 'maybe', null);
+  state.pending.delete(pending.key);
+}
+
+function expect(state: RunState, pending: Pending): void {
+  state.pending.set(pending.key, pending);
+  wakeBy(state, pending.deadline);
+}
+
+function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe' | 'no', result: Json): void {
+  const index = thread.undo.findIndex((entry) => entry.key === pending.key);
+  if (index < 0) return;
+  thread.undo = ran === 'no' ? thread.undo.filter((_, i) => i !== index) : thread.undo.map((entry, i) => (i === index ? { ...entry, ran, result } : entry));
+}
+
+/** No repeats meter looks further back than this. */
+const WINDOW_MAX = 63;
+
+/** Attempts are counted when they are sent, whatever becomes of them; tokens and money when they are measured. */
+const COUNTED: ReadonlySet<Dimension> = new Set(['steps', 'modelCalls', 'toolCalls', 'externalCalls', 'retries', 'reflections', 'memoryWrites', 'sideEffects']);
+
+function called(state: RunState, kind: Pending['kind'], name: string): number {
+  if (kind === 'model') use(state, 'modelCalls', 1);
+  if (kind === 'tool') use(state, 'toolCalls', 1);
+  const id = `${kind} ${name}`;
+  const before = state.calls[id] ?? 0;
+  state.calls[id] = before + 1;
+  return before;
+}
+
+function use(state: RunState, dimension: Dimension, amount: number): void {
+  state.usage[dimension] = (state.usage[dimension] ?? 0) + amount;
+}
+
+function hold(state: RunState, holds: readonly Hold[] | undefined): void {
+  for (const { meter, amount } of holds ?? []) state.held[meter] = (state.held[meter] ?? 0) + amount;
+}
+
+function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {
+  for (const { meter, dimension, amount } of holds) {
+    state.held[meter] = (state.held[meter] ?? 0) - amount;
+    const spent = COUNTED.has(dimension) || unknown ? amount : (used[dimension] ?? 0);
+    state.spent[meter] = (state.spent[meter] ?? 0) + spent;
+  }
+}
+
+function pendingOf(state: RunState, key: string): Pending {
+  const pending = state.pending.get(key);
+  if (pending === undefined) throw new Error(`invariant: run ${state.run} expects nothing under ${key}`);
+  return pending;
+}

@@ -1,0 +1,121 @@
+/** Folds forks: branches begin with a copy of their parent's slots and hand back only what the join declares (L12). */
+import type { Json } from './json.ts';
+import type { Event, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from './run.ts';
+import { resolve } from './slots.ts';
+import { branchName, dequeue, enqueue, failedOver, isBelow, moveTo, threadOf, wakeBy } from './state.ts';
+
+export function forked(state: RunState, event: Extract<Event, { type: 'thread.forked' }>): void {
+  const thread = threadOf(state, event.thread);
+  thread.acts += 1;
+  const { branches } = event;
+  const items = 'heads' in branches ? null : (resolve(branches.each, thread.slots, null) as readonly Json[]);
+  const total = 'heads' in branches ? branches.heads.length : branches.count;
+  const fork: ForkState = {
+    key: event.key,
+    node: event.node,
+    branches,
+    total,
+    deadline: event.deadline,
+    into: event.into,
+    gather: event.gather,
+    items,
+    started: 0,
+    done: 0,
+    ok: 0,
+    outcomes: Array.from({ length: total }, () => null),
+  };
+  thread.doing = { is: 'forked', fork };
+  wakeBy(state, event.deadline);
+  dequeue(state, thread);
+  for (let index = 0; index < event.started; index++) startBranch(state, thread, index);
+  if (total === 0) enqueue(state, thread.id);
+}
+
+export function startBranch(state: RunState, parent: Thread, index: number): void {
+  if (parent.doing.is !== 'forked') return;
+  const { fork } = parent.doing;
+  fork.started += 1;
+  const { branches, items } = fork;
+  const to = 'heads' in branches ? branches.heads[index]?.to : branches.to;
+  const slots: Slots = 'heads' in branches ? parent.slots : { ...parent.slots, [branches.as]: items?.[index] ?? null, [`${branches.as}_index`]: index };
+  const id = `${parent.id}:${parent.acts - 1}.${index}`;
+  state.threads.set(id, { id, parent: parent.id, index, at: to ?? parent.at, acts: 0, slots, doing: { is: 'ready' }, undo: [], queued: true });
+  state.queue.push(id);
+  dequeueIdle(state, parent);
+}
+
+/** A parent that was queued to start a further branch stays queued only while it may start another. */
+function dequeueIdle(state: RunState, parent: Thread): void {
+  if (parent.doing.is === 'forked' && parent.doing.fork.started >= parent.doing.fork.total) dequeue(state, parent);
+}
+
+export function childEnded(state: RunState, child: Thread, outcome: Outcome): void {
+  dequeue(state, child);
+  state.threads.delete(child.id);
+  const parent = state.threads.get(child.parent ?? '0');
+  if (parent === undefined || parent.doing.is !== 'forked' || !isBelow(child.id, parent)) return enqueue(state, '0');
+  const { fork } = parent.doing;
+  const handed: { [slot: string]: Json } = {};
+  for (const { slot } of fork.gather) {
+    const value = child.slots[slot];
+    if (value !== undefined && value !== parent.slots[slot]) handed[slot] = value;
+  }
+  fork.outcomes[child.index] = { ...outcome, handed };
+  fork.done += 1;
+  if (outcome.state === 'completed') {
+    fork.ok += 1;
+    parent.undo = [...parent.undo, ...child.undo];
+  }
+  enqueue(state, parent.id);
+}
+
+export function joined(state: RunState, event: Extract<Event, { type: 'fork.joined' }>): void {
+  const parent = threadOf(state, event.thread);
+  if (parent.doing.is !== 'forked') return;
+  const { fork } = parent.doing;
+  dropBranches(state, parent);
+  parent.slots = { ...gathered(parent.slots, fork), [fork.into]: outcomes(fork) };
+  if (event.error === undefined) moveTo(parent, event.to);
+  else failedOver(parent, event.error, event.to);
+  enqueue(state, parent.id);
+}
+
+/** Branches that did not make it are dropped; one that had done something to the world stays until it is undone. */
+function dropBranches(state: RunState, parent: Thread): void {
+  const left = [...state.threads.values()].filter((thread) => isBelow(thread.id, parent));
+  const undo = new Map<string, UndoEntry[]>();
+  for (const thread of left) {
+    if (thread.doing.is === 'unwinding') continue;
+    dequeue(state, thread);
+    state.threads.delete(thread.id);
+    if (thread.undo.length > 0) undo.set(thread.id, thread.undo);
+  }
+  for (const [id, entries] of undo) {
+    const outcome: Outcome = { state: 'cancelled', code: 'USER_CANCEL', output: null, error: null };
+    const ordered = [...entries].sort((a, b) => a.order - b.order);
+    state.threads.set(id, { id, parent: parent.id, index: -1, at: parent.at, acts: 0, slots: {}, doing: { is: 'unwinding', outcome, on: null }, undo: ordered, queued: false });
+    enqueue(state, id);
+  }
+}
+
+function gathered(slots: Slots, fork: ForkState): Slots {
+  const next: { [slot: string]: Json } = { ...slots };
+  for (const { slot, mode } of fork.gather) {
+    const given = fork.outcomes.flatMap((outcome) => (outcome !== null && slot in outcome.handed ? [outcome.handed[slot] as Json] : []));
+    if (given.length === 0) continue;
+    if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
+    else if (mode === 'any') next[slot] = next[slot] === true || given.includes(true);
+    else next[slot] = (mode === 'first' ? given[0] : given[given.length - 1]) as Json;
+  }
+  return next;
+}
+
+function outcomes(fork: ForkState): Json {
+  return fork.outcomes.map((outcome, index) => ({
+    name: branchName(fork, index),
+    state: outcome?.state ?? 'cancelled',
+    code: outcome?.code ?? null,
+    output: outcome?.output ?? null,
+    error: outcome?.error === undefined || outcome.error === null ? null : { ...outcome.error },
+  }));
+}

@@ -1,0 +1,140 @@
+/**
+ * Folds one event into the state (L2). Total, and it never reads the flow: decisions are recorded, not derived again, so
+ * an old journal means the same under a later engine. The state belongs to the caller and is changed in place; the values
+ * inside it never are.
+ */
+import { evolveEffect } from './evolve-effects.ts';
+import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
+import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from './run.ts';
+import { applyWrites, resolve } from './slots.ts';
+import { charge, enqueue, failedOver, moveTo, threadOf } from './state.ts';
+
+export function evolve(state: RunState | null, event: Event): RunState {
+  if (state === null) {
+    if (event.type !== 'run.started') throw new Error(`invariant: a journal begins with run.started, not ${event.type}`);
+    return begin(event);
+  }
+  state.seq = event.seq;
+  state.now = event.at;
+  apply(state, event);
+  return state;
+}
+
+function apply(state: RunState, event: Event): void {
+  switch (event.type) {
+    case 'run.started':
+      throw new Error('invariant: a run starts once');
+    case 'slots.written':
+      return written(state, event);
+    case 'route.picked':
+      charge(state, event.charge);
+      return moveTo(threadOf(state, event.thread), event.to);
+    case 'expression.failed':
+      return failedOver(threadOf(state, event.thread), event.error, event.to);
+    case 'effect.requested':
+    case 'effect.settled':
+    case 'effect.judged':
+    case 'effect.dropped':
+    case 'undo.requested':
+      return evolveEffect(state, event);
+    case 'meter.tripped':
+      return moveTo(threadOf(state, event.thread), event.to);
+    case 'thread.forked':
+      charge(state, event.charge);
+      return forked(state, event);
+    case 'thread.started':
+      return startBranch(state, threadOf(state, event.thread), event.index);
+    case 'fork.joined':
+      return joined(state, event);
+    case 'thread.ended':
+      charge(state, event.charge);
+      return childEnded(state, threadOf(state, event.thread), outcomeOf(state, event));
+    case 'undo.started': {
+      charge(state, event.charge);
+      threadOf(state, event.thread).doing = { is: 'unwinding', outcome: outcomeOf(state, event), on: null };
+      return;
+    }
+    case 'run.halted':
+      return halted(state, event);
+    case 'run.ended': {
+      charge(state, event.charge);
+      state.outcome = outcomeOf(state, { ...event, thread: '0' });
+      state.queue = [];
+      return;
+    }
+    case 'clock.read':
+      return wakeForks(state);
+    case 'guard.failed':
+      return;
+  }
+}
+
+function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
+  const root: Thread = { id: '0', parent: null, index: 0, at: event.entry, acts: 0, slots: { input: event.input }, doing: { is: 'ready' }, undo: [], queued: true };
+  return {
+    run: event.run,
+    flow: event.flow,
+    seed: event.seed,
+    origin: event.origin,
+    input: event.input,
+    startedAt: event.at,
+    deadline: event.deadline,
+    seq: event.seq,
+    now: event.at,
+    threads: new Map([['0', root]]),
+    queue: ['0'],
+    pending: new Map(),
+    spent: {},
+    held: {},
+    usage: {},
+    calls: {},
+    recent: {},
+    wake: event.deadline,
+    undoFailed: false,
+    outcome: null,
+  };
+}
+
+function written(state: RunState, event: Extract<Event, { type: 'slots.written' }>): void {
+  const thread = threadOf(state, event.thread);
+  charge(state, event.charge);
+  let pending: Pending | undefined;
+  if (thread.doing.is === 'waiting') {
+    pending = state.pending.get(thread.doing.on);
+    state.pending.delete(thread.doing.on);
+  }
+  const it = pending?.observed?.ok === true ? pending.observed.value : null;
+  thread.slots = applyWrites(thread.slots, event.writes, it);
+  moveTo(thread, event.to);
+}
+
+/** Everything stops at once; what ran is undone by the root, in the reverse of the order in which it was asked for. */
+function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>): void {
+  const root = threadOf(state, '0');
+  const undo = [...root.undo];
+  for (const thread of [...state.threads.values()]) {
+    if (thread === root || thread.doing.is === 'unwinding') continue;
+    undo.push(...thread.undo);
+    state.threads.delete(thread.id);
+  }
+  root.undo = undo.sort((a, b) => a.order - b.order);
+  root.doing = { is: 'unwinding', outcome: { state: event.state, code: event.code, output: null, error: null }, on: null };
+  state.queue = [...state.threads.keys()];
+  for (const thread of state.threads.values()) thread.queued = true;
+}
+
+/** A fork whose time is up has to be looked at, although none of its branches moved. */
+function wakeForks(state: RunState): void {
+  for (const thread of state.threads.values()) {
+    if (thread.doing.is !== 'forked') continue;
+    const { deadline } = thread.doing.fork;
+    if (deadline !== null && deadline <= state.now) enqueue(state, thread.id);
+  }
+}
+
+function outcomeOf(state: RunState, event: Extract<Event, { type: 'thread.ended' | 'undo.started' }> | (Extract<Event, { type: 'run.ended' }> & { thread: string })): Outcome {
+  const thread = threadOf(state, event.thread);
+  const failed = thread.slots['error'] as unknown as ErrorRecord | undefined;
+  const error = event.state === 'completed' ? null : (failed ?? null);
+  return { state: event.state, code: event.code, output: resolve(event.output, thread.slots, null), error };
+}

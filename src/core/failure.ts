@@ -1,0 +1,14 @@
+/** An expression that cannot be evaluated is a semantic failure of its node; a broken invariant is nobody's to handle. */
+import { codeOfFailure } from './codes.ts';
+import type { Node } from './ir.ts';
+import type { ErrorRecord } from './run.ts';
+
+export function expressionError(node: Node, cause: unknown): ErrorRecord {
+  const message = messageOf(cause);
+  if (message.startsWith('invariant:')) throw cause;
+  return { class: 'semantic', type: 'ExpressionError', message, node: node.origin, code: codeOfFailure('semantic', 1) };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,82 @@
+/**
+ * `fork` runs branches over fixed heads or over a list, each with slots of its own; the join goes on when enough of them
+ * succeeded, and says so when that cannot happen any more (L12). What is dropped is recorded effect by effect.
+ */
+import { codeOfFailure } from './codes.ts';
+import { deadlineFrom, route } from './act.ts';
+import type { ForkNode } from './ir.ts';
+import { visitCharges } from './meters.ts';
+import { nodeAt } from './program.ts';
+import type { Program } from './program.ts';
+import type { Branches, ErrorRecord, EventBody, ForkState, RunState, Thread } from './run.ts';
+import { resolve } from './slots.ts';
+import { branchName, isBelow } from './state.ts';
+
+export function fork(program: Program, state: RunState, thread: Thread, node: ForkNode): readonly EventBody[] {
+  const branches = branchesOf(program, thread, node);
+  const total = 'heads' in branches ? branches.heads.length : branches.count;
+  return [
+    {
+      type: 'thread.forked',
+      thread: thread.id,
+      key: `${thread.id}#${thread.acts}`,
+      node: thread.at,
+      branches,
+      started: node.widthMax === 0 ? total : Math.min(node.widthMax, total),
+      deadline: deadlineFrom(state, state.now, node.timeoutMs),
+      into: node.into,
+      gather: node.gather,
+      charge: visitCharges(program, node),
+    },
+  ];
+}
+
+export function join(program: Program, state: RunState, thread: Thread, fork: ForkState): readonly EventBody[] {
+  const node = nodeAt(program, fork.node) as ForkNode;
+  const need = node.need === 'all' ? fork.total : node.need;
+  const left = fork.total - fork.done;
+  if (fork.ok >= need && (node.need !== 'all' || left === 0)) return joined(state, thread, 'met', node.next);
+  const hopeless = fork.ok + left < need;
+  const late = fork.deadline !== null && fork.deadline <= state.now;
+  if (late || left === 0 || (hopeless && node.eager)) {
+    const error = joinError(node, fork, late && left > 0);
+    return joined(state, thread, late && left > 0 ? 'late' : 'short', route(program, thread, node.failed, node.fail, error), error);
+  }
+  const running = fork.started - fork.done;
+  if (fork.started < fork.total && (node.widthMax === 0 || running < node.widthMax))
+    return [{ type: 'thread.started', thread: thread.id, index: fork.started }];
+  return [];
+}
+
+function joined(state: RunState, thread: Thread, why: 'met' | 'short' | 'late', to: string, error?: ErrorRecord): readonly EventBody[] {
+  const events: EventBody[] = [];
+  for (const pending of state.pending.values())
+    if (isBelow(pending.thread, thread) && pending.undoes === null) events.push({ type: 'effect.dropped', key: pending.key, why: 'join' });
+  events.push({ type: 'fork.joined', thread: thread.id, met: why === 'met', why, error, to });
+  return events;
+}
+
+function branchesOf(program: Program, thread: Thread, node: ForkNode): Branches {
+  if ('heads' in node.over) {
+    const heads = node.over.heads.filter(({ when }) => when === undefined || program.evaluate(when, thread.slots) === true);
+    return { heads: heads.map(({ name, to }) => ({ name, to })) };
+  }
+  const each = program.record(node.over.each, thread.slots);
+  const items = resolve(each, thread.slots, null);
+  if (!Array.isArray(items)) throw new Error(`\`${node.origin}\` needs a list to run over, but \`${node.over.each}\` is not one`);
+  return { each, count: items.length, as: node.over.as, to: node.over.head };
+}
+
+function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord {
+  const failures = fork.outcomes.flatMap((outcome, index) =>
+    outcome === null || outcome.state === 'completed' ? [] : [{ outcome, name: branchName(fork, index) }],
+  );
+  const first = failures[0]?.outcome;
+  const said = failures.map(({ outcome, name }) => `${name}: ${outcome.error?.type ?? outcome.code}: ${outcome.error?.message ?? 'ended without success'}`);
+  if (late) {
+    const message = [`the join of \`${node.origin}\` was late`, ...said].join('; ');
+    return { class: 'timeout', type: 'TimeoutError', message, node: node.origin, code: codeOfFailure('timeout', 1) };
+  }
+  const message = said.length > 0 ? said.join('; ') : `\`${node.origin}\` needed more branches than it started`;
+  return { class: first?.error?.class ?? 'semantic', type: 'JoinError', message, node: node.origin, code: first?.code ?? codeOfFailure('semantic', 1) };
+}

@@ -1,0 +1,102 @@
+/**
+ * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
+ * an effect is requested and settled to the measured use after it.
+ */
+import type { Amounts, Dimension, Meter, MeterId, Node } from './ir.ts';
+import type { EventBody, Hold, RunState, Thread } from './run.ts';
+import type { Program } from './program.ts';
+
+type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
+
+/** The meter that has no room for one more visit of this node, as the event that says so; null when all have. */
+export function tripOnVisit(program: Program, state: RunState, thread: Thread, node: Node): Tripped | null {
+  for (const id of node.charges ?? []) {
+    const meter = meterAt(program, id);
+    if (meter.max === null || (meter.unit !== 'visits' && meter.unit !== 'steps')) continue;
+    const left = meter.max - (state.spent[id] ?? 0);
+    if (left < 1) return tripped(thread, id, meter, 'limit', left, 1);
+  }
+  return foreseen(program, state, thread, node);
+}
+
+/** Of the node's meters, those that a visit charges by one. */
+export function visitCharges(program: Program, node: Node): readonly MeterId[] | undefined {
+  const ids = node.charges?.filter((id) => {
+    const unit = meterAt(program, id).unit;
+    return unit === 'visits' || unit === 'steps';
+  });
+  return ids === undefined || ids.length === 0 ? undefined : ids;
+}
+
+/** Of the node's meters, those that compare this effect with the latest ones. */
+export function watchedBy(program: Program, node: Node): readonly MeterId[] | undefined {
+  const ids = node.charges?.filter((id) => meterAt(program, id).unit === 'repeats');
+  return ids === undefined || ids.length === 0 ? undefined : ids;
+}
+
+/** Reserves the worst case in every dimension that a meter of this node limits, or says which one has no room. */
+export function reserve(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: Node,
+  amounts: Amounts,
+): { holds: Hold[] } | Tripped {
+  const holds: Hold[] = [];
+  for (const id of node.charges ?? []) {
+    const meter = meterAt(program, id);
+    if (meter.unit === 'visits' || meter.unit === 'repeats' || meter.unit === 'steps') continue;
+    const amount = amounts[meter.unit] ?? 0;
+    if (amount === 0) continue;
+    const left = remaining(state, id, meter);
+    if (amount > left) return tripped(thread, id, meter, 'limit', left, amount);
+    holds.push({ meter: id, dimension: meter.unit, amount });
+  }
+  return { holds };
+}
+
+/** A repeats meter trips when the same effect is asked for too often among the latest ones that it watches. */
+export function tripOnRepeat(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: Node,
+  print: string,
+): Tripped | null {
+  for (const id of node.charges ?? []) {
+    const meter = meterAt(program, id);
+    if (meter.unit !== 'repeats' || meter.max === null) continue;
+    const window = (state.recent[id] ?? []).slice(1 - (meter.window ?? 1));
+    const seen = window.filter((earlier) => earlier === print).length + 1;
+    if (seen > meter.max) return tripped(thread, id, meter, 'limit', meter.max - seen + 1, 1);
+  }
+  return null;
+}
+
+export function remaining(state: RunState, id: MeterId, meter: Meter): number {
+  return meter.max === null ? Infinity : meter.max - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
+}
+
+export function meterAt(program: Program, id: MeterId): Meter {
+  const meter = program.flow.meters[id];
+  if (meter === undefined) throw new Error(`invariant: meter \`${id}\` is not in flow ${program.flow.hash}`);
+  return meter;
+}
+
+/** Progressive interval estimation: what is left is less than the least that any way to a terminal still needs. */
+function foreseen(program: Program, state: RunState, thread: Thread, node: Node): Tripped | null {
+  const least = program.flow.least[thread.at];
+  if (least === undefined) return null;
+  for (const id of node.charges ?? []) {
+    const meter = meterAt(program, id);
+    if (meter.max === null || meter.unit === 'visits' || meter.unit === 'repeats') continue;
+    const needs = least[meter.unit as Dimension] ?? 0;
+    const left = remaining(state, id, meter);
+    if (left < needs) return tripped(thread, id, meter, 'foreseen', left, needs);
+  }
+  return null;
+}
+
+function tripped(thread: Thread, id: MeterId, meter: Meter, why: Tripped['why'], left: number, needs: number): Tripped {
+  return { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs, to: meter.over };
+}

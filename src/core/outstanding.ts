@@ -1,0 +1,44 @@
+/**
+ * What the world still owes a run, and when to wake it. Derived from the state alone, so recovery is not a code path:
+ * after a crash we load, fold, and perform what is outstanding, exactly as on a good day (L8).
+ */
+import { earliest } from './admit.ts';
+import type { DoNode } from './ir.ts';
+import { evaluateInput, nodeAt } from './program.ts';
+import type { Program } from './program.ts';
+import type { Command, Outbox, Pending, RunState } from './run.ts';
+import type { RunStatus } from './codes.ts';
+import { threadOf } from './state.ts';
+
+export function outstanding(program: Program, state: RunState): Outbox {
+  const commands: Command[] = [];
+  for (const pending of state.pending.values()) if (isOwed(pending)) commands.push(commandOf(program, state, pending));
+  return { commands, wake: state.outcome === null ? earliest(state, -Infinity) : null };
+}
+
+/** Questions are owed by people, not by performers. */
+export function isOwed(pending: Pending): boolean {
+  return pending.observed === null && pending.kind !== 'ask';
+}
+
+export function commandOf(program: Program, state: RunState, pending: Pending): Command {
+  const { key, attempt, ordinal, kind, name, node, notBefore, deadline } = pending;
+  return { run: state.run, key, attempt, ordinal, kind, name, node, input: inputOf(program, state, pending), notBefore, deadline };
+}
+
+/** The thread has not moved since it asked, so its slots still give the input that the journal holds the fingerprint of. */
+export function inputOf(program: Program, state: RunState, pending: Pending): Command['input'] {
+  const thread = threadOf(state, pending.thread);
+  if (pending.undoes !== null) {
+    const entry = thread.undo.find((each) => each.key === pending.undoes);
+    return { args: entry?.args ?? null, result: entry?.result ?? null };
+  }
+  const node = nodeAt(program, pending.node) as DoNode;
+  return evaluateInput(program, node.effect.input, thread.slots);
+}
+
+export function statusOf(state: RunState): RunStatus {
+  if (state.outcome !== null) return state.outcome.state;
+  const waits = [...state.pending.values()];
+  return waits.length > 0 && waits.every(({ kind }) => kind === 'ask') ? 'suspended' : 'running';
+}

@@ -1,0 +1,70 @@
+/**
+ * A compiled flow made ready to run: expressions parsed once, schemas compiled once. Pure functions that the core cannot
+ * have without a platform (SHA-256, JSON Schema) are handed in.
+ */
+import { compileExpr, pathOf } from './expr/index.ts';
+import type { CompiledFlow, Expr, Input, Node, NodeId } from './ir.ts';
+import type { Json } from './json.ts';
+import type { Recorded, Slots } from './run.ts';
+import { readPath } from './slots.ts';
+
+export interface Pure {
+  /** SHA-256 of a text, as short printable text. */
+  hash(text: string): string;
+  /** Null when the value satisfies the schema, otherwise one sentence that says why not. */
+  validate(schema: Json, value: Json): string | null;
+  /** How many input tokens a text can come to, at worst. */
+  countTokens(text: string): number;
+}
+export type Evaluate = (slots: Slots, it: Json) => Json;
+export interface Program {
+  readonly flow: CompiledFlow;
+  readonly pure: Pure;
+  evaluate(source: Expr, slots: Slots, it?: Json): Json;
+  /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
+  record(source: Expr, slots: Slots, it?: Json): Recorded;
+}
+
+export function createProgram(flow: CompiledFlow, pure: Pure): Program {
+  const cache = new Map<Expr, { run: Evaluate; path: readonly string[] | null }>();
+  const compiled = (source: Expr) => {
+    let entry = cache.get(source);
+    if (entry === undefined) {
+      const path = pathOf(source);
+      entry = { path, run: path === null ? general(source) : direct(path) };
+      cache.set(source, entry);
+    }
+    return entry;
+  };
+  return {
+    flow,
+    pure,
+    evaluate: (source, slots, it = null) => compiled(source).run(slots, it),
+    record: (source, slots, it = null) => {
+      const { path, run } = compiled(source);
+      return path === null ? { value: run(slots, it) } : { ref: path };
+    },
+  };
+}
+
+export function nodeAt(program: Program, id: NodeId): Node {
+  const node = program.flow.nodes[id];
+  if (node === undefined) throw new Error(`invariant: node \`${id}\` is not in flow ${program.flow.hash}`);
+  return node;
+}
+
+export function evaluateInput(program: Program, input: Input, slots: Slots): { [field: string]: Json } {
+  const values: { [field: string]: Json } = {};
+  for (const field in input) values[field] = program.evaluate(input[field] as Expr, slots);
+  return values;
+}
+
+function direct(path: readonly string[]): Evaluate {
+  const rest = path.slice(1);
+  return path[0] === 'it' ? (_, it) => readPath(it, rest) : (slots) => readPath(slots, path);
+}
+
+function general(source: Expr): Evaluate {
+  const program = compileExpr(source);
+  return /\bit\b/.test(source) ? (slots, it) => program({ ...slots, it }) : (slots) => program(slots);
+}

@@ -1,0 +1,238 @@
+/**
+ * Facts in, events on the journal, commands out. Time exists only as `at`, randomness only as the run's seed.
+ * An event carries what changed and references to what earlier events hold: never a history, a state or a prompt again.
+ */
+import type { EndState, FailureClass, TerminalCode } from './codes.ts';
+import type { Amounts, Dimension, EffectKind, MeterId, NodeId } from './ir.ts';
+import type { Json } from './json.ts';
+
+export type RunId = string;
+/** '0' is the root; '0:2.1' is the second branch of the fork that the root made as its third act. */
+export type ThreadId = string;
+/** `thread#n`: the n-th act of that thread. Retries keep the key; undo acts are `thread#u<n>`. */
+export type EffectKey = string;
+export type Instant = number;
+
+export interface Failure {
+  readonly class: FailureClass;
+  readonly type: string;
+  readonly message: string;
+}
+/** A failure as flows see it in the slot `error`. */
+export interface ErrorRecord extends Failure {
+  readonly node: string;
+  readonly code: TerminalCode;
+}
+export type Settled = ({ readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: Failure }) & {
+  readonly used?: Amounts;
+};
+
+/** Who started a run and for whom; recorded once, and what policy is evaluated for. */
+export interface Origin {
+  readonly by?: string;
+  readonly tenant?: string;
+  readonly user?: string;
+}
+
+export type Fact =
+  | { readonly type: 'start'; readonly run: RunId; readonly flow: string; readonly input: Json; readonly seed: number; readonly origin: Origin }
+  | { readonly type: 'settle'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
+  | { readonly type: 'tick' }
+  | { readonly type: 'cancel'; readonly by: string; readonly why: string };
+
+export interface Answer {
+  readonly choice: string;
+  readonly by: string;
+  readonly text?: string;
+  readonly edit?: Json;
+  /** When given, the answer holds only for the payload with this hash. */
+  readonly payload?: string;
+}
+
+/** A value that an event records by reference: where in the thread's slots (or in the observation `it`) it stands. */
+export interface Ref {
+  readonly ref: readonly string[];
+}
+export type Recorded = Ref | { readonly value: Json };
+export interface WriteRecord {
+  readonly slot: string;
+  readonly path?: readonly string[];
+  readonly mode: 'set' | 'append' | 'reply';
+  readonly from: Recorded;
+}
+export interface Hold {
+  readonly meter: MeterId;
+  readonly dimension: Dimension;
+  readonly amount: number;
+}
+/** A question as it stands in the journal: what is asked of whom, bound to a payload by its hash. */
+export interface Question {
+  readonly id: string;
+  readonly about: string;
+  readonly choices: readonly string[];
+  readonly onExpiry: string;
+  readonly code: TerminalCode;
+  readonly askedBy: string;
+  readonly payload: string;
+}
+export interface Outcome {
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Json;
+  readonly error: ErrorRecord | null;
+}
+
+export type EventBody =
+  | { readonly type: 'run.started'; readonly run: RunId; readonly flow: string; readonly entry: NodeId; readonly input: Json; readonly seed: number; readonly origin: Origin; readonly deadline: Instant | null }
+  | { readonly type: 'slots.written'; readonly thread: ThreadId; readonly node: NodeId; readonly writes: readonly WriteRecord[]; readonly to: NodeId; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'route.picked'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly to: NodeId; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'guard.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly message: string }
+  | { readonly type: 'expression.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly error: ErrorRecord; readonly to: NodeId }
+  | { readonly type: 'effect.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly kind: EffectKind; readonly name: string; readonly input: string; readonly deadline: Instant | null; readonly holds?: readonly Hold[]; readonly charge?: readonly MeterId[]; readonly watched?: readonly MeterId[]; readonly question?: Question; readonly undo?: Undo }
+  | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
+  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'retry'; readonly error: ErrorRecord; readonly notBefore: Instant; readonly deadline: Instant | null; readonly holds?: readonly Hold[] }
+  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'failed'; readonly error: ErrorRecord; readonly to: NodeId | null }
+  | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
+  | { readonly type: 'meter.tripped'; readonly thread: ThreadId; readonly node: NodeId; readonly meter: MeterId; readonly why: 'limit' | 'foreseen'; readonly left: number; readonly needs: number; readonly to: NodeId }
+  | { readonly type: 'thread.forked'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly branches: Branches; readonly started: number; readonly deadline: Instant | null; readonly into: string; readonly gather: readonly { readonly slot: string; readonly mode: 'first' | 'last' | 'any' | 'merge' }[]; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
+  | { readonly type: 'thread.ended'; readonly thread: ThreadId; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'fork.joined'; readonly thread: ThreadId; readonly met: boolean; readonly why: 'met' | 'short' | 'late'; readonly error?: ErrorRecord; readonly to: NodeId }
+  | { readonly type: 'undo.started'; readonly thread: ThreadId; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'undo.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly undoes: EffectKey; readonly tool: string; readonly deadline: Instant }
+  | { readonly type: 'run.halted'; readonly state: EndState; readonly code: TerminalCode; readonly by: string; readonly why: string }
+  | { readonly type: 'clock.read' }
+  | { readonly type: 'run.ended'; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] };
+export type Event = EventBody & { readonly seq: number; readonly at: Instant };
+export type EventType = Event['type'];
+
+export type Branches =
+  | { readonly heads: readonly { readonly name: string; readonly to: NodeId }[] }
+  | { readonly each: Recorded; readonly count: number; readonly as: string; readonly to: NodeId };
+
+/** A registered compensation: fixed before the effect that it undoes is requested. */
+export interface Undo {
+  readonly tool: string;
+  readonly args: Json;
+  readonly timeoutMs: number;
+}
+export interface UndoEntry extends Undo {
+  readonly key: EffectKey;
+  readonly node: NodeId;
+  readonly order: number;
+  ran: 'pending' | 'yes' | 'maybe';
+  result: Json;
+}
+
+export type Slots = { readonly [name: string]: Json };
+export interface ForkState {
+  readonly key: EffectKey;
+  readonly node: NodeId;
+  readonly branches: Branches;
+  readonly total: number;
+  readonly deadline: Instant | null;
+  readonly into: string;
+  readonly gather: readonly { readonly slot: string; readonly mode: 'first' | 'last' | 'any' | 'merge' }[];
+  readonly items: readonly Json[] | null;
+  started: number;
+  done: number;
+  ok: number;
+  /** By branch index; a hole is a branch that has not ended. */
+  outcomes: (BranchOutcome | null)[];
+}
+export interface BranchOutcome extends Outcome {
+  readonly handed: Slots;
+}
+export type Doing =
+  | { readonly is: 'ready' }
+  | { readonly is: 'waiting'; readonly on: EffectKey }
+  | { readonly is: 'forked'; readonly fork: ForkState }
+  | { readonly is: 'unwinding'; readonly outcome: Outcome; readonly on: EffectKey | null };
+export interface Thread {
+  readonly id: ThreadId;
+  readonly parent: ThreadId | null;
+  readonly index: number;
+  at: NodeId;
+  acts: number;
+  slots: Slots;
+  doing: Doing;
+  undo: UndoEntry[];
+  /** Whether it stands in the run's queue. */
+  queued: boolean;
+}
+export interface Pending {
+  readonly key: EffectKey;
+  readonly thread: ThreadId;
+  readonly node: NodeId;
+  readonly kind: EffectKind;
+  readonly name: string;
+  /** How many calls of the same name this run had requested before: a script's position follows from it. */
+  ordinal: number;
+  attempt: number;
+  notBefore: Instant;
+  deadline: Instant | null;
+  holds: readonly Hold[];
+  readonly question: Question | null;
+  readonly undoes: EffectKey | null;
+  observed: Settled | null;
+  accepted: boolean;
+}
+export interface RunState {
+  readonly run: RunId;
+  readonly flow: string;
+  readonly seed: number;
+  readonly origin: Origin;
+  readonly input: Json;
+  readonly startedAt: Instant;
+  readonly deadline: Instant | null;
+  seq: number;
+  now: Instant;
+  threads: Map<ThreadId, Thread>;
+  /** Threads that may be able to move, in the order in which they are tried. */
+  queue: ThreadId[];
+  pending: Map<EffectKey, Pending>;
+  spent: { [meter: MeterId]: number };
+  held: { [meter: MeterId]: number };
+  usage: { [dimension in Dimension]?: number };
+  calls: { [name: string]: number };
+  recent: { [meter: MeterId]: string[] };
+  /** Not before this instant does anything expire: a lower bound, so that most facts need no search. */
+  wake: Instant | null;
+  undoFailed: boolean;
+  outcome: Outcome | null;
+}
+
+export type RefusalReason =
+  | 'run-not-found'
+  | 'run-exists'
+  | 'run-ended'
+  | 'not-pending'
+  | 'approval-closed'
+  | 'not-a-choice'
+  | 'stale-payload'
+  | 'self-approval'
+  | 'nothing-due';
+export interface Refusal {
+  readonly refused: RefusalReason;
+  readonly message: string;
+}
+
+/** What the core wants of the world: plain data, safe to repeat under its key. */
+export interface Command {
+  readonly run: RunId;
+  readonly key: EffectKey;
+  readonly attempt: number;
+  readonly ordinal: number;
+  readonly kind: EffectKind;
+  readonly name: string;
+  readonly node: NodeId;
+  readonly input: { readonly [field: string]: Json };
+  readonly notBefore: Instant;
+  readonly deadline: Instant | null;
+}
+export interface Outbox {
+  readonly commands: readonly Command[];
+  readonly wake: Instant | null;
+}

@@ -1,0 +1,63 @@
+/** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
+import type { Json } from './json.ts';
+import type { Recorded, Slots, WriteRecord } from './run.ts';
+
+/** A missing step anywhere on the way reads as null. */
+export function readPath(root: Json | Slots, path: readonly string[]): Json {
+  let value: Json = root as Json;
+  for (const step of path) {
+    if (value === null || typeof value !== 'object') return null;
+    const next: Json | undefined = Array.isArray(value)
+      ? value[Number(step)]
+      : Object.hasOwn(value, step) ? value[step] : undefined;
+    if (next === undefined) return null;
+    value = next;
+  }
+  return value;
+}
+
+/** What an event recorded by reference or by value; `it` stands for the observation that is being committed. */
+export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
+  if (!('ref' in recorded)) return recorded.value;
+  const [root, ...rest] = recorded.ref;
+  return root === 'it' ? readPath(it, rest) : readPath(slots, recorded.ref);
+}
+
+export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json): Slots {
+  let next = slots;
+  for (const write of writes) {
+    const value = resolve(write.from, slots, it);
+    const path = write.path === undefined ? [write.slot] : [write.slot, ...write.path];
+    const stored =
+      write.mode === 'reply' ? reply(value) : write.mode === 'append' ? append(readPath(next, path), value) : value;
+    next = setPath(next, path, 0, stored) as Slots;
+  }
+  return next;
+}
+
+/** A model's reply is an object when its text is a JSON object, and its text otherwise. */
+export function reply(value: Json): Json {
+  if (typeof value !== 'string') return value;
+  const text = value.trim();
+  if (!text.startsWith('{') || !text.endsWith('}')) return value;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return value;
+  }
+}
+
+function append(list: Json, value: Json): Json {
+  return Array.isArray(list) ? [...list, value] : list === null ? [value] : [list, value];
+}
+
+function setPath(target: Json | Slots, path: readonly string[], depth: number, value: Json): Json {
+  if (depth === path.length) return value;
+  const step = path[depth] as string;
+  const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
+  const child = Object.hasOwn(base, step) ? (base as { [key: string]: Json })[step] : undefined;
+  const stored = setPath(child ?? null, path, depth + 1, value);
+  const next: { [key: string]: Json } = { ...base };
+  Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
+  return next;
+}

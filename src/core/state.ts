@@ -1,0 +1,52 @@
+/** The few ways in which the fold touches a run's state; shared by every event. */
+import type { MeterId, NodeId } from './ir.ts';
+import type { ErrorRecord, ForkState, Instant, RunState, Thread } from './run.ts';
+
+export function charge(state: RunState, meters: readonly MeterId[] | undefined): void {
+  if (meters !== undefined) for (const id of meters) state.spent[id] = (state.spent[id] ?? 0) + 1;
+}
+
+export function failedOver(thread: Thread, error: ErrorRecord, to: NodeId): void {
+  thread.slots = { ...thread.slots, error: { ...error } };
+  moveTo(thread, to);
+}
+
+export function moveTo(thread: Thread, to: NodeId): void {
+  thread.at = to;
+  thread.doing = { is: 'ready' };
+}
+
+export function enqueue(state: RunState, id: string): void {
+  const thread = state.threads.get(id);
+  if (thread === undefined || thread.queued) return;
+  thread.queued = true;
+  state.queue.push(id);
+}
+
+/** A thread that waits cannot move until something happens to it. */
+export function dequeue(state: RunState, thread: Thread): void {
+  if (!thread.queued) return;
+  thread.queued = false;
+  if (state.queue[0] === thread.id) state.queue.shift();
+  else state.queue.splice(state.queue.indexOf(thread.id), 1);
+}
+
+export function threadOf(state: RunState, id: string): Thread {
+  const thread = state.threads.get(id);
+  if (thread === undefined) throw new Error(`invariant: run ${state.run} has no thread ${id}`);
+  return thread;
+}
+
+/** Remembers the earliest instant at which something may be due; a later look finds out whether it still is. */
+export function wakeBy(state: RunState, deadline: Instant | null): void {
+  if (deadline !== null && (state.wake === null || deadline < state.wake)) state.wake = deadline;
+}
+
+/** Whether a thread is a branch, at any depth, of what this one has forked now. */
+export function isBelow(id: string, parent: Thread): boolean {
+  return id.startsWith(`${parent.id}:${parent.acts - 1}.`);
+}
+
+export function branchName(fork: ForkState, index: number): string {
+  return 'heads' in fork.branches ? (fork.branches.heads[index]?.name ?? String(index)) : String(index);
+}

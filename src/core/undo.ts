@@ -1,0 +1,46 @@
+/**
+ * How a thread ends. One that failed or was cancelled first undoes what really ran, last in first out, each at most
+ * once (L7); a compensation that fails is recorded, the rest still run, and the run asks for a review.
+ */
+import type { TerminalCode, EndState } from './codes.ts';
+import type { MeterId, NodeId } from './ir.ts';
+import type { Doing, EventBody, Recorded, RunState, Thread } from './run.ts';
+
+interface Ending {
+  /** The graph node that ended it; absent when it has been undoing since. */
+  readonly node?: NodeId;
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Recorded;
+  readonly charge?: readonly MeterId[];
+}
+
+export function finish(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
+  if (ending.state !== 'completed' && thread.undo.length > 0) return [{ type: 'undo.started', thread: thread.id, ...ending }];
+  return close(state, thread, ending);
+}
+
+export function unwind(state: RunState, thread: Thread, doing: Extract<Doing, { is: 'unwinding' }>): readonly EventBody[] {
+  if (doing.on !== null) {
+    const pending = state.pending.get(doing.on);
+    if (pending === undefined || pending.observed === null) return [];
+    if (pending.observed.ok) return [{ type: 'effect.judged', key: doing.on, verdict: 'accepted' }];
+    const error = { ...pending.observed.error, node: pending.node, code: 'REVIEW_REQUIRED' as const };
+    return [{ type: 'effect.judged', key: doing.on, verdict: 'failed', error, to: null }];
+  }
+  const entry = thread.undo[thread.undo.length - 1];
+  if (entry !== undefined) {
+    const { key: undoes, tool, timeoutMs } = entry;
+    return [{ type: 'undo.requested', thread: thread.id, key: `${thread.id}#u${thread.acts}`, undoes, tool, deadline: state.now + timeoutMs }];
+  }
+  const { state: end, code, output } = doing.outcome;
+  return close(state, thread, { state: end, code, output: { value: output } });
+}
+
+/** The root ends last: a dropped branch that still undoes its work keeps the run open. */
+function close(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
+  if (thread.parent !== null) return [{ type: 'thread.ended', thread: thread.id, ...ending }];
+  if (state.threads.size > 1) return [];
+  if (state.undoFailed) return [{ type: 'run.ended', ...ending, state: 'failed', code: 'REVIEW_REQUIRED' }];
+  return [{ type: 'run.ended', ...ending }];
+}
