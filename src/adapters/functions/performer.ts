@@ -1,0 +1,93 @@
+/** Performs commands with functions of the caller's own: a model is one function, each tool another. */
+import type { Json } from '../../core/json.ts';
+import type { Amounts } from '../../core/ir.ts';
+import type { AgentDef } from '../../core/ir.ts';
+import type { Settled } from '../../core/run.ts';
+import { PerformError } from '../../runtime/failures.ts';
+import type { Call, Performer } from '../../runtime/ports.ts';
+import { promptOf } from '../../runtime/prompt.ts';
+import type { Message } from '../../runtime/prompt.ts';
+
+export interface ToolContext {
+  /** Aborted when the call is no longer wanted. */
+  readonly signal: AbortSignal;
+  /** The same for every attempt of this call, and for no other call. */
+  readonly idempotencyKey: string;
+  readonly run: string;
+  readonly node: string;
+  readonly attempt: number;
+}
+export type ToolFunction = (args: { readonly [field: string]: Json }, context: ToolContext) => Json | void | Promise<Json | void>;
+export interface ModelRequest extends ToolContext {
+  readonly agent: AgentDef;
+  readonly messages: readonly Message[];
+}
+export interface ModelReply {
+  readonly text: string;
+  readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costUsd?: number };
+}
+export type ModelFunction = (request: ModelRequest) => string | ModelReply | Promise<string | ModelReply>;
+
+export interface Functions {
+  readonly model?: ModelFunction;
+  readonly tools?: { readonly [name: string]: ToolFunction };
+}
+
+export function functionPerformer({ model, tools = {} }: Functions): Performer {
+  return {
+    perform: async (call): Promise<Settled> => {
+      const { command, flow } = call;
+      if (command.kind === 'model') {
+        if (model === undefined) throw missing(`agent \`${command.name}\` has no model to run on`);
+        const agent = flow.agents[command.name];
+        if (agent === undefined) throw missing(`agent \`${command.name}\` is not in the flow`);
+        const said = await model(new Request(call, agent, promptOf(flow, command)));
+        return typeof said === 'string' ? { ok: true, value: { text: said } } : { ok: true, value: { text: said.text }, used: usedOf(said) };
+      }
+      const tool = tools[command.name];
+      if (tool === undefined) throw missing(`the tool \`${command.name}\` has no implementation`);
+      return { ok: true, value: (await tool(command.input, new Context(call))) ?? null };
+    },
+  };
+}
+
+/** Getters, because most functions never look at the signal or the key, and making them is not free. */
+class Context implements ToolContext {
+  readonly #call: Call;
+  constructor(call: Call) {
+    this.#call = call;
+  }
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+  get idempotencyKey(): string {
+    return this.#call.idempotencyKey;
+  }
+  get run(): string {
+    return this.#call.command.run;
+  }
+  get node(): string {
+    return this.#call.command.node;
+  }
+  get attempt(): number {
+    return this.#call.command.attempt;
+  }
+}
+
+class Request extends Context implements ModelRequest {
+  readonly agent: AgentDef;
+  readonly messages: readonly Message[];
+  constructor(call: Call, agent: AgentDef, messages: readonly Message[]) {
+    super(call);
+    this.agent = agent;
+    this.messages = messages;
+  }
+}
+
+function usedOf({ usage }: ModelReply): Amounts {
+  return { inputTokens: usage?.inputTokens ?? 0, outputTokens: usage?.outputTokens ?? 0, costMicros: Math.ceil((usage?.costUsd ?? 0) * 1_000_000) };
+}
+
+function missing(message: string): PerformError {
+  return new PerformError({ class: 'fatal', type: 'NotConfiguredError', message });
+}

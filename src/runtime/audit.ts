@@ -1,0 +1,112 @@
+/** Checks the chain of a run, byte by byte (L11), and says at which event it breaks. Replay refuses a broken chain. */
+import type { CompiledFlow } from '../core/ir.ts';
+import { createProgram } from '../core/program.ts';
+import type { Event, RunId, RunState } from '../core/run.ts';
+import { hash } from 'node:crypto';
+import { genesis, link } from './chain.ts';
+import { decodeEvents } from './codec.ts';
+import type { Journal, StoredAppend, StoredRun } from './ports.ts';
+import { pure } from './pure.ts';
+import { redecide } from './replay.ts';
+import type { Difference } from './replay.ts';
+import { SluiceError } from './sluice-error.ts';
+import { createShelf } from './values.ts';
+
+export interface Audit {
+  readonly run: RunId;
+  readonly ok: boolean;
+  readonly events: number;
+  readonly head: string;
+  /** Where the chain breaks. */
+  readonly broken: { readonly seq: number; readonly last: number; readonly message: string } | null;
+}
+export interface Replay {
+  readonly run: RunId;
+  readonly agrees: boolean;
+  readonly events: number;
+  readonly difference: Difference | null;
+}
+
+export async function audit(journal: Journal, run: RunId): Promise<Audit> {
+  const stored = await load(journal, run);
+  const broken = brokenFlow(stored) ?? brokenBlob(stored) ?? brokenLink(run, stored);
+  const last = stored.appends[stored.appends.length - 1];
+  return { run, ok: broken === null, events: last === undefined ? 0 : last.after + last.count, head: last?.hash ?? '', broken };
+}
+
+/** Folds and decides again from the journal, without any model or tool call. */
+export async function replay(journal: Journal, run: RunId): Promise<Replay> {
+  const checked = await audit(journal, run);
+  if (checked.broken !== null) throw new SluiceError('chain-broken', `run ${run} cannot be replayed: ${checked.broken.message}`, 'see `sluice audit verify`');
+  const stored = await load(journal, run);
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const { unpack } = createShelf(stored.blobs);
+  let state: RunState | null = null;
+  for (const append of stored.appends) {
+    const events = decodeEvents(append.body, append.after, append.at, unpack);
+    const { state: next, difference } = redecide(program, state, events);
+    if (difference !== null) return { run, agrees: false, events: checked.events, difference };
+    state = next;
+  }
+  return { run, agrees: true, events: checked.events, difference: null };
+}
+
+async function load(journal: Journal, run: RunId): Promise<StoredRun> {
+  const stored = await journal.load(run, { snapshot: false });
+  if (stored === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+  return stored;
+}
+
+/** The graph is pinned by its hash, which is the hash of its canonical form without the hash itself. */
+function brokenFlow(stored: StoredRun): Audit['broken'] {
+  try {
+    JSON.parse(stored.flow);
+    return null;
+  } catch {
+    return { seq: 1, last: 1, message: 'event 1: the graph that the run is pinned to cannot be read' };
+  }
+}
+
+function brokenBlob(stored: StoredRun): Audit['broken'] {
+  for (const blob of stored.blobs) {
+    if (hash('sha256', blob.body, 'base64url') === blob.hash) continue;
+    const user = stored.appends.find(({ body }) => body.includes(blob.hash));
+    const seq = (user?.after ?? 0) + 1;
+    return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it names has been changed` };
+  }
+  return null;
+}
+
+function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
+  let head = genesis(run, (JSON.parse(stored.flow) as CompiledFlow).hash);
+  let seq = 0;
+  for (const [index, append] of stored.appends.entries()) {
+    if (append.after !== seq) return { seq: seq + 1, last: append.after, message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}` };
+    if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
+    head = append.hash;
+    seq = append.after + append.count;
+  }
+  return null;
+}
+
+/** Which of the events that were stored together was changed: the one that deciding again disagrees with, if it does. */
+function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit['broken']> {
+  const append = stored.appends[index] as StoredAppend;
+  const last = append.after + append.count;
+  const range = append.count === 1 ? '' : ` (events ${append.after + 1} to ${last} were stored together)`;
+  try {
+    const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    const { unpack } = createShelf(stored.blobs);
+    const decoded = stored.appends.slice(0, index + 1).map((each) => decodeEvents(each.body, each.after, each.at, unpack));
+    let state: RunState | null = null;
+    for (const events of decoded.slice(0, index)) ({ state } = redecide(program, state, events));
+    const suspects = decoded[index] as Event[];
+    const { difference } = redecide(program, state, suspects);
+    const fact = suspects.find(({ type }) => type === 'effect.settled' || type === 'run.started' || type === 'run.halted') ?? suspects[0];
+    const seq = difference?.seq ?? fact?.seq ?? append.after + 1;
+    const type = suspects.find((event) => event.seq === seq)?.type ?? 'event';
+    return { seq, last, message: `event ${seq} (${type}) of run ${run} is not what was written${range}` };
+  } catch {
+    return { seq: append.after + 1, last, message: `event ${append.after + 1} of run ${run} cannot be read any more${range}` };
+  }
+}

@@ -1,0 +1,240 @@
+/**
+ * The engine: runs in, reports out. It owns one worker with one lease, brings runs into memory when there is something
+ * to do for them, and lets go of those that ended or wait for somebody.
+ */
+import { randomBytes } from 'node:crypto';
+import { statusOf } from '../core/outstanding.ts';
+import type { CompiledFlow } from '../core/ir.ts';
+import type { Fact, Origin, Refusal, RunId } from '../core/run.ts';
+import { realClock } from './clock.ts';
+import type { Engine, EngineOptions, Report, StartOptions } from './engine-types.ts';
+import { isErrorCode } from './error-codes.ts';
+import { createFeed } from './feed.ts';
+import { createPrograms, hold, restore } from './held.ts';
+import type { Held } from './held.ts';
+import { createLease } from './lease.ts';
+import { readRun } from './read.ts';
+import { reportOf, waitingOf } from './report.ts';
+import { SluiceError } from './sluice-error.ts';
+import { Worker } from './worker.ts';
+
+const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
+const POLL_MS = 200;
+const CLAIM_MAX = 100;
+const RETAIN = { workflow: 200 };
+
+export function createRuntime(options: EngineOptions): Engine {
+  const { store, performer, clock = realClock, pickUp = true, leaseMs = 10_000, snapshotEvery = 500 } = options;
+  const retain: { readonly [notation: string]: number } = { ...RETAIN, ...options.retain };
+  const programOf = createPrograms();
+  const feed = createFeed();
+  const settledBy = new Map<RunId, (() => void)[]>();
+  let fault: Error | null = null;
+  let closed = false;
+
+  const wake = (run: RunId): void => {
+    for (const resolve of settledBy.get(run) ?? []) resolve();
+    settledBy.delete(run);
+  };
+  const fail = (error: Error): void => {
+    fault ??= error;
+    options.onFault?.(error);
+    worker.stop(error);
+    for (const run of [...settledBy.keys()]) wake(run);
+    feed.close();
+  };
+  const worker = new Worker({
+    journal: store.journal,
+    performer,
+    clock,
+    snapshotEvery,
+    mayAct: () => lease.holds(),
+    onTurn: (held, events, previous) => feed.publish(held.run, events, previous, held.head),
+    onIdle: (held) => {
+      // Somebody is about to answer, or the clock is about to move: it stays.
+      if (held.inbox.length > 0) return;
+      if (held.cancelWake === null) worker.drop(held.run);
+      wake(held.run);
+      if (held.state?.outcome !== null) feed.end(held.run);
+    },
+    onLost: wake,
+    onFault: fail,
+  });
+  const lease = createLease(store.roster, worker.id, leaseMs, () => fail(new SluiceError('lease-lost', 'another process has taken over the work of this one')));
+
+  const alive = async (): Promise<void> => {
+    if (fault !== null) throw fault;
+    if (closed) throw new SluiceError('engine-closed', 'the engine is closed');
+    await lease.ready();
+  };
+  const tell = (held: Held, fact: Fact): Promise<Refusal | null> =>
+    new Promise((done, failed) => worker.tell(held, { fact, done, failed }));
+
+  /** Brings a run into this process; null when another live one has it. */
+  const take = async (run: RunId): Promise<Held | null> => {
+    const here = worker.runs.get(run);
+    if (here !== undefined) return here;
+    const claimed = await store.roster.claim(worker.id, Date.now(), { run });
+    if (!claimed.includes(run)) return null;
+    const stored = await store.journal.load(run);
+    if (stored === null) throw unknown(run);
+    const again = worker.runs.get(run);
+    if (again !== undefined) return again;
+    const held = restore(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+    if (held.state?.outcome === null) worker.adopt(held);
+    return held;
+  };
+  const poll = async (): Promise<void> => {
+    if (closed || fault !== null) return;
+    try {
+      for (const { id, run, fact } of await store.roster.mail(worker.id)) {
+        const held = await take(run);
+        if (held === null) continue;
+        if (held.state?.outcome === null) await tell(held, fact);
+        await store.roster.strike([id]);
+      }
+      if (pickUp) for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) await take(run);
+    } catch (error) {
+      if (!closed && fault === null) fail(error as Error);
+    }
+  };
+  let polling: Promise<void> = lease.ready().then(poll, () => undefined);
+  const poller = setInterval(() => {
+    polling = polling.then(poll);
+  }, POLL_MS);
+  poller.unref();
+
+  /** Tells a run something, here or through the mail of whoever works on it, until it is on the journal or refused. */
+  const deliver = async (run: RunId, fact: Extract<Fact, { type: 'answer' | 'cancel' }>): Promise<void> => {
+    let posted = false;
+    for (;;) {
+      await alive();
+      const entry = await store.roster.find(run);
+      if (entry === null) throw unknown(run);
+      const held = await take(run);
+      if (held !== null) return refuse(held.state?.outcome === null ? await tell(held, fact) : { refused: 'run-ended', message: `run ${run} has ended ${held.state?.outcome?.code ?? ''}` });
+      if (!posted) await store.roster.post(run, fact);
+      else if (await done(run, fact)) return;
+      posted = true;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  };
+  const done = async (run: RunId, fact: Extract<Fact, { type: 'answer' | 'cancel' }>): Promise<boolean> => {
+    const { state } = await readRun(store.journal, run);
+    if (fact.type === 'cancel') return state.outcome !== null || state.threads.get('0')?.doing.is === 'unwinding';
+    return ![...state.pending.values()].some(({ question }) => question?.id === fact.id);
+  };
+
+  return {
+    start: async (flow, { run = newRunId(), input = null, seed = randomBytes(4).readUInt32LE(), origin = {} }: StartOptions = {}) => {
+      await alive();
+      if (!RUN_ID.test(run)) throw new SluiceError('bad-run-id', `\`${run}\` cannot be a run id`, 'use up to 80 letters, digits, `_` and `-`');
+      const held = hold(run, programOf(flow));
+      if (worker.runs.has(run)) return same(run, flow, input);
+      worker.runs.set(run, held);
+      try {
+        await tell(held, { type: 'start', run, flow: flow.hash, input, seed, origin: origin satisfies Origin });
+      } catch (error) {
+        worker.runs.delete(run);
+        if (error instanceof SluiceError && error.code === 'lease-lost' && (await store.roster.find(run)) !== null) return same(run, flow, input);
+        throw error;
+      }
+      const keep = retain[flow.notation];
+      if (keep !== undefined) await store.roster.retain(flow.notation, keep);
+      return run;
+    },
+    answer: async (id, answer) => {
+      const run = id.slice(2, id.indexOf('.'));
+      if (!id.startsWith('a_') || !RUN_ID.test(run) || (await store.roster.find(run)) === null)
+        throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list what waits with `sluice approvals`');
+      await deliver(run, { type: 'answer', id, answer });
+      return run;
+    },
+    cancel: (run, by, why = 'asked to') => deliver(run, { type: 'cancel', by, why }),
+    resume: async (run) => {
+      await alive();
+      if ((await store.roster.find(run)) === null) throw unknown(run);
+      await take(run);
+    },
+    get: (run) => report(run),
+    wait,
+    settled: async (run) => {
+      await wait(run);
+      return report(run);
+    },
+    list: () => store.roster.list(),
+    events: (run, { after = 0, live = true } = {}) => feed.follow(store.journal, run, after, live),
+    approvals: async (run) => {
+      const entries = run === undefined ? await store.roster.list({ status: ['suspended', 'running'] }) : [{ run }];
+      const waiting = [];
+      for (const entry of entries) {
+        const { state, program } = await readRun(store.journal, entry.run);
+        waiting.push(...waitingOf(program, state));
+      }
+      return waiting;
+    },
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      clearInterval(poller);
+      await polling;
+      worker.stop(new SluiceError('engine-closed', 'the engine was closed'));
+      for (const run of [...settledBy.keys()]) wake(run);
+      feed.close();
+      await lease.resign();
+      await store.close();
+    },
+  };
+
+  async function wait(run: RunId): Promise<void> {
+    for (;;) {
+      await alive();
+      const here = worker.runs.get(run);
+      if (here === undefined) {
+        const entry = await store.roster.find(run);
+        if (entry === null) throw unknown(run);
+        if (entry.status !== 'running' && entry.status !== 'pending') return;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        continue;
+      }
+      if (isQuiet(here)) return;
+      await new Promise<void>((resolve) => settledBy.set(run, [...(settledBy.get(run) ?? []), resolve]));
+      if (fault !== null) throw fault;
+      if (!worker.runs.has(run)) return;
+    }
+  }
+
+  async function report(run: RunId): Promise<Report> {
+    return reportOf(await readRun(store.journal, run));
+  }
+
+  /** A second start under the same id is the first one, or a mistake. */
+  async function same(run: RunId, flow: CompiledFlow, input: unknown): Promise<RunId> {
+    const { state } = await readRun(store.journal, run);
+    if (state.flow === flow.hash && JSON.stringify(state.input) === JSON.stringify(input)) {
+      await take(run);
+      return run;
+    }
+    throw new SluiceError('run-exists', `run ${run} exists with another flow or input`, 'choose another run id');
+  }
+}
+
+/** Nothing is on its way to it, and nothing but a person can move it. */
+function isQuiet({ state, inbox, cancelWake }: Held): boolean {
+  if (state === null || inbox.length > 0) return false;
+  return state.outcome !== null || (statusOf(state) === 'suspended' && cancelWake === null);
+}
+
+function refuse(refusal: Refusal | null): void {
+  if (refusal === null) return;
+  throw new SluiceError(isErrorCode(refusal.refused) ? refusal.refused : 'internal-error', refusal.message);
+}
+
+function unknown(run: RunId): SluiceError {
+  return new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+}
+
+/** Sorts by time of creation, and is short enough to type. */
+function newRunId(): RunId {
+  return `r_${Date.now().toString(36)}${randomBytes(4).toString('hex')}`;
+}

@@ -1,0 +1,22 @@
+/** What a performer threw, as a failure with a class. A performer that knows better throws a PerformError. */
+import type { FailureClass } from '../core/codes.ts';
+import type { Failure } from '../core/run.ts';
+
+export class PerformError extends Error {
+  readonly class: FailureClass;
+  readonly type: string;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = failure.type;
+    this.class = failure.class;
+    this.type = failure.type;
+  }
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof PerformError) return { class: error.class, type: error.type, message: error.message };
+  if (!(error instanceof Error)) return { class: 'fatal', type: 'Error', message: String(error) };
+  const isTimeout = error.name === 'TimeoutError' || error.name === 'AbortError';
+  return { class: isTimeout ? 'timeout' : 'fatal', type: error.name, message: error.message };
+}

@@ -1,0 +1,37 @@
+/** Reads a run from its journal: the fold, and the events it came from. */
+import { evolve } from '../core/evolve.ts';
+import type { CompiledFlow } from '../core/ir.ts';
+import { createProgram } from '../core/program.ts';
+import type { Program } from '../core/program.ts';
+import type { RunId, RunState } from '../core/run.ts';
+import { chained, genesis } from './chain.ts';
+import type { ChainedEvent } from './engine-types.ts';
+import type { Journal } from './ports.ts';
+import { pure } from './pure.ts';
+import { SluiceError } from './sluice-error.ts';
+import { createShelf } from './values.ts';
+
+export interface ReadRun {
+  readonly program: Program;
+  readonly state: RunState;
+  readonly events: readonly ChainedEvent[];
+}
+
+export async function readRun(journal: Journal, run: RunId): Promise<ReadRun> {
+  const stored = await journal.load(run, { snapshot: false });
+  if (stored === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+  const flow = JSON.parse(stored.flow) as CompiledFlow;
+  const { unpack } = createShelf(stored.blobs);
+  const events: ChainedEvent[] = [];
+  let state: RunState | null = null;
+  let head = genesis(run, flow.hash);
+  for (const append of stored.appends) {
+    for (const event of chained(head, append, unpack)) {
+      events.push(event);
+      state = evolve(state, event);
+    }
+    head = append.hash;
+  }
+  if (state === null) throw new SluiceError('run-not-found', `run \`${run}\` has no events`);
+  return { program: createProgram(flow, pure), state, events };
+}

@@ -1,0 +1,116 @@
+/** What a run came to, in the words of the contract. Derived from the journal alone. */
+import { SUSPENDING_CODES } from '../core/codes.ts';
+import type { TerminalCode } from '../core/codes.ts';
+import type { Json } from '../core/json.ts';
+import { inputOf, statusOf } from '../core/outstanding.ts';
+import type { Program } from '../core/program.ts';
+import type { Event, RunState } from '../core/run.ts';
+import type { Report, Usage, Waiting } from './engine-types.ts';
+import type { ReadRun } from './read.ts';
+
+export function reportOf({ program, state, events }: ReadRun): Report {
+  const waiting = waitingOf(program, state);
+  return {
+    run: state.run,
+    flow: program.flow.id,
+    hash: state.flow,
+    state: statusOf(state),
+    code: state.outcome?.code ?? suspendedCode(waiting, state),
+    output: state.outcome?.output ?? null,
+    path: pathOf(program, events),
+    approvals: approvalsOf(program, events),
+    usage: usageOf(state),
+    waiting,
+    error: errorOf(state),
+  };
+}
+
+/** The authored nodes in the order in which they were entered. */
+export function pathOf(program: Program, events: readonly Event[]): string[] {
+  const path: string[] = [];
+  for (const event of events) {
+    const id = actedBy(event);
+    const node = id === undefined ? undefined : program.flow.nodes[id];
+    // Committing what a call brought is not a second entry.
+    if (node?.enters === undefined || (event.type === 'slots.written' && node.op !== 'let')) continue;
+    path.push(node.enters);
+  }
+  return path;
+}
+
+/** The graph node whose first act this event is. */
+function actedBy(event: Event): string | undefined {
+  switch (event.type) {
+    case 'effect.requested':
+    case 'route.picked':
+    case 'thread.forked':
+    case 'slots.written':
+    case 'expression.failed':
+    case 'thread.ended':
+    case 'undo.started':
+    case 'run.ended':
+      return event.node;
+    default:
+      return undefined;
+  }
+}
+
+export function waitingOf(program: Program, state: RunState): Waiting[] {
+  const waiting: Waiting[] = [];
+  for (const pending of state.pending.values()) {
+    const { question, deadline } = pending;
+    if (question === null || pending.observed !== null) continue;
+    const { message = null, ...payload } = inputOf(program, state, pending);
+    waiting.push({
+      id: question.id,
+      run: state.run,
+      node: program.flow.nodes[pending.node]?.origin ?? pending.node,
+      message: typeof message === 'string' ? message : JSON.stringify(message),
+      choices: question.choices,
+      code: question.code,
+      askedBy: question.askedBy,
+      payloadHash: question.payload,
+      payload,
+      expiresAt: deadline === null ? null : new Date(deadline).toISOString(),
+    });
+  }
+  return waiting;
+}
+
+function approvalsOf(program: Program, events: readonly Event[]): { [node: string]: string } {
+  const asked = new Map<string, string>();
+  const approvals: { [node: string]: string } = {};
+  for (const event of events) {
+    if (event.type === 'effect.requested' && event.question !== undefined) asked.set(event.key, program.flow.nodes[event.node]?.origin ?? event.node);
+    if (event.type !== 'effect.settled' || !event.result.ok) continue;
+    const node = asked.get(event.key);
+    const value = event.result.value as { choice?: Json } | null;
+    if (node !== undefined && typeof value?.choice === 'string') approvals[node] = value.choice;
+  }
+  return approvals;
+}
+
+function usageOf(state: RunState): Usage {
+  const { usage, spent } = state;
+  return {
+    steps: spent['steps'] ?? 0,
+    modelCalls: usage.modelCalls ?? 0,
+    toolCalls: usage.toolCalls ?? 0,
+    inputTokens: usage.inputTokens ?? 0,
+    outputTokens: usage.outputTokens ?? 0,
+    costUsd: (usage.costMicros ?? 0) / 1_000_000,
+    retries: usage.retries ?? 0,
+    wallClockSeconds: (state.now - state.startedAt) / 1000,
+  };
+}
+
+function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {
+  const code = statusOf(state) === 'suspended' ? waiting[0]?.code : undefined;
+  return code !== undefined && SUSPENDING_CODES.has(code) ? code : null;
+}
+
+function errorOf(state: RunState): Report['error'] {
+  const error = state.outcome?.error;
+  if (error === undefined || error === null) return null;
+  return { class: error.class, type: error.type, message: error.message, node: error.node };
+}

@@ -1,0 +1,291 @@
+/**
+ * The wheel. Facts of many runs are settled together and committed in one durable step; only then is anything performed,
+ * published or acknowledged. A worker holds a lease for all its runs and stops before it acts when it has lost it.
+ */
+import { randomUUID } from 'node:crypto';
+import { isOwed, commandOf, outstanding, statusOf } from '../core/outstanding.ts';
+import { settle } from '../core/settle.ts';
+import type { Command, Event, Fact, Refusal, RunId, RunState } from '../core/run.ts';
+import { link } from './chain.ts';
+import { encodeEvents } from './codec.ts';
+import type { Held, Told } from './held.ts';
+import type { Append, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
+import { failureOf } from './failures.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { SluiceError } from './sluice-error.ts';
+
+export interface WorkerOptions {
+  readonly journal: Journal;
+  readonly performer: Performer;
+  readonly clock: Clock;
+  readonly snapshotEvery: number;
+  /** After a turn is durable. `events` is empty when a run was merely taken up or lost. */
+  readonly onTurn: (held: Held, events: readonly Event[], previous: string) => void;
+  readonly onIdle: (held: Held) => void;
+  readonly onLost: (run: RunId) => void;
+  readonly onFault: (error: Error) => void;
+  /** Whether the lease still holds, by this machine's own watch. */
+  readonly mayAct: () => boolean;
+}
+
+/** How long the wheel may turn without letting the process look at signals, sockets and timers. */
+const TURN_MAX_MS = 15;
+
+export class Worker {
+  readonly id: string = `w_${randomUUID().slice(0, 13)}`;
+  readonly runs: Map<RunId, Held> = new Map();
+  readonly #options: WorkerOptions;
+  #dirty: Held[] = [];
+  #pumping = false;
+  #stopped = false;
+  #yieldedAt = performance.now();
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a run into this process and performs what is outstanding, as on any other day. */
+  adopt(held: Held): void {
+    this.runs.set(held.run, held);
+    if (held.state === null) return;
+    held.entry = entryOf(held.state);
+    for (const command of outstanding(held.program, held.state).commands) this.#perform(held, command);
+    this.#answerAtOnce(held, held.state, [...held.state.pending.keys()]);
+    this.tell(held, { fact: { type: 'tick' } });
+  }
+
+  tell(held: Held, told: Told): void {
+    if (this.#stopped) return told.failed?.(new SluiceError('engine-closed', 'the engine is closed'));
+    held.inbox.push(told);
+    if (!held.dirty) {
+      held.dirty = true;
+      this.#dirty.push(held);
+    }
+    this.#schedule();
+  }
+
+  drop(run: RunId): void {
+    const held = this.runs.get(run);
+    if (held === undefined) return;
+    held.calls.abortAll();
+    held.cancelWake?.();
+    this.runs.delete(run);
+  }
+
+  /** Aborts everything that is under way. What was not recorded is performed again by whoever takes the runs up. */
+  stop(reason: Error): void {
+    this.#stopped = true;
+    for (const held of this.runs.values()) for (const told of held.inbox.splice(0)) told.failed?.(reason);
+    for (const run of [...this.runs.keys()]) this.drop(run);
+  }
+
+  #lose(run: RunId): void {
+    this.drop(run);
+    this.#options.onLost(run);
+  }
+
+  #schedule(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    if (performance.now() - this.#yieldedAt > TURN_MAX_MS) {
+      setImmediate(() => {
+        this.#yieldedAt = performance.now();
+        void this.#pump();
+      });
+    } else queueMicrotask(() => void this.#pump());
+  }
+
+  async #pump(): Promise<void> {
+    const done = this.#options.clock.busy?.();
+    try {
+      while (this.#dirty.length > 0 && !this.#stopped) {
+        if (performance.now() - this.#yieldedAt > TURN_MAX_MS) {
+          await new Promise((resolve) => setImmediate(resolve));
+          this.#yieldedAt = performance.now();
+        }
+        await this.#turn(this.#dirty.splice(0));
+      }
+    } catch (error) {
+      this.#options.onFault(error as Error);
+    } finally {
+      this.#pumping = false;
+      done?.();
+      if (this.#dirty.length > 0 && !this.#stopped) this.#schedule();
+    }
+  }
+
+  async #turn(batch: readonly Held[]): Promise<void> {
+    const now = this.#options.clock.now();
+    const turns: Turned[] = [];
+    const appends: Append[] = [];
+    for (const held of batch) {
+      held.dirty = false;
+      const turned = this.#settle(held, now);
+      if (turned === null) continue;
+      turns.push(turned);
+      if (turned.append !== null) appends.push(turned.append);
+    }
+    if (appends.length > 0) {
+      const results = await this.#options.journal.commit(this.id, appends);
+      let index = 0;
+      for (const turned of turns) if (turned.append !== null) turned.stale = results[index++] === 'stale';
+    }
+    for (const turned of turns) this.#committed(turned);
+  }
+
+  /** Advances the fold in memory. Nothing of it is acted upon before it is stored. */
+  #settle(held: Held, now: number): Turned | null {
+    const told = held.inbox;
+    held.inbox = [];
+    const facts: Fact[] = told.map(({ fact }) => fact);
+    const previous = held.head;
+    try {
+      const { state, events, refusals } = settle(held.program, held.state, facts, now);
+      held.state = state;
+      const append = events.length === 0 || state === null ? null : this.#append(held, state, events);
+      return { held, told, events, refusals, append, previous, stale: false };
+    } catch (error) {
+      // A broken invariant stops this run, loudly, and no other.
+      for (const each of told) each.failed?.(error as Error);
+      this.#lose(held.run);
+      this.#options.onFault(error as Error);
+      return null;
+    }
+  }
+
+  #append(held: Held, state: RunState, events: readonly Event[]): Append {
+    const { flow } = held.program;
+    const after = held.seq;
+    const at = (events[0] as Event).at;
+    const body = encodeEvents(events, held.shelf.pack);
+    const hash = link(held.head, after, at, body);
+    const first = after === 0 ? { first: { flow: flow.id, notation: flow.notation, startedAt: at } } : {};
+    held.seq = after + events.length;
+    held.head = hash;
+    held.eventsSince += events.length;
+    held.bytesSince += body.length;
+    const entry = { ...entryOf(state), ...first };
+    const changed = after === 0 || held.entry === null || !sameEntry(held.entry, entry);
+    held.entry = entry;
+    return {
+      run: held.run,
+      after,
+      count: events.length,
+      at,
+      body,
+      hash,
+      blobs: held.shelf.takeNew(),
+      entry: changed ? entry : null,
+      flow: after === 0 ? { hash: flow.hash, text: JSON.stringify(flow) } : null,
+      snapshot: takeSnapshot(held, this.#options.snapshotEvery),
+    };
+  }
+
+  #committed({ held, told, events, refusals, stale, previous }: Turned): void {
+    if (stale) {
+      const error = new SluiceError('lease-lost', `run ${held.run} is in other hands`);
+      for (const each of told) each.failed?.(error);
+      return this.#lose(held.run);
+    }
+    if (held.state === null) {
+      for (const [index, each] of told.entries()) each.done?.(refusals.get(index) ?? null);
+      return;
+    }
+    this.#dispatch(held, held.state, events);
+    if (events.length > 0) this.#options.onTurn(held, events, previous);
+    for (const [index, each] of told.entries()) each.done?.(refusals.get(index) ?? null);
+    this.#arm(held, held.state);
+    if (held.state.outcome !== null || statusOf(held.state) === 'suspended') this.#options.onIdle(held);
+  }
+
+  #dispatch(held: Held, state: RunState, events: readonly Event[]): void {
+    const asked: string[] = [];
+    for (const event of events) {
+      switch (event.type) {
+        case 'effect.settled':
+        case 'effect.dropped':
+          held.calls.abort(event.key);
+          break;
+        case 'effect.requested':
+        case 'undo.requested':
+        case 'effect.judged': {
+          const pending = state.pending.get(event.key);
+          if (pending === undefined) break;
+          if (pending.kind === 'ask') asked.push(event.key);
+          else if (isOwed(pending) && !held.calls.has(pending.key, pending.attempt)) this.#perform(held, commandOf(held.program, state, pending));
+        }
+      }
+    }
+    if (asked.length > 0) this.#answerAtOnce(held, state, asked);
+  }
+
+  #answerAtOnce(held: Held, state: RunState, keys: readonly string[]): void {
+    const { performer } = this.#options;
+    if (performer.answer === undefined) return;
+    for (const key of keys) {
+      const pending = state.pending.get(key);
+      if (pending === undefined || pending.question === null || pending.observed !== null) continue;
+      const { question, name, ordinal } = pending;
+      const node = held.program.flow.nodes[pending.node]?.origin ?? pending.node;
+      const answer = performer.answer({ question, name, ordinal, node });
+      if (answer !== null) this.tell(held, { fact: { type: 'answer', id: question.id, answer } });
+    }
+  }
+
+  #perform(held: Held, command: Command): void {
+    const { clock, performer } = this.#options;
+    const call = held.calls.start(command, held.program.flow, clock);
+    const go = (): void => {
+      if (!held.calls.has(command.key, command.attempt)) return;
+      if (!this.#options.mayAct()) return this.#lose(held.run);
+      performer.perform(call).then(
+        (result) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result }),
+        (error: unknown) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result: { ok: false, error: failureOf(error) } }),
+      );
+    };
+    if (command.notBefore > clock.now()) clock.at(command.notBefore, go);
+    else go();
+  }
+
+  #returned(held: Held, command: Command, fact: Fact): void {
+    if (!held.calls.end(command.key, command.attempt) || this.#stopped) return;
+    this.tell(held, { fact });
+  }
+
+  /** Wakes the run when something of it is due. */
+  #arm(held: Held, state: RunState): void {
+    const due = held.entry?.due ?? null;
+    held.cancelWake?.();
+    held.cancelWake = null;
+    if (due === null || state.outcome !== null) return;
+    // A virtual clock lets the wait for a person pass where the flow bounds it, but does not eat up the run's own time.
+    if (this.#options.clock.virtual && due === state.deadline && statusOf(state) === 'suspended') return;
+    held.cancelWake = this.#options.clock.at(due, () => {
+      held.cancelWake = null;
+      this.tell(held, { fact: { type: 'tick' } });
+    });
+  }
+}
+
+interface Turned {
+  readonly held: Held;
+  readonly told: readonly Told[];
+  readonly events: readonly Event[];
+  readonly refusals: ReadonlyMap<number, Refusal>;
+  readonly append: Append | null;
+  readonly previous: string;
+  stale: boolean;
+}
+
+function entryOf(state: RunState): RunEntryChange {
+  const status = statusOf(state);
+  if (state.outcome !== null) return { status, code: state.outcome.code, due: null };
+  let code: RunEntryChange['code'] = null;
+  if (status === 'suspended') for (const { question } of state.pending.values()) code ??= question?.code ?? null;
+  return { status, code, due: state.wake };
+}
+
+/** While a run works, its deadlines move with every step; the roster needs them only when nobody is at it. */
+function sameEntry(a: RunEntryChange, b: RunEntryChange): boolean {
+  return a.status === b.status && a.code === b.code && (b.status === 'running' || a.due === b.due);
+}
