@@ -46,7 +46,7 @@ export function functionPerformer({ model, tools = {} }: Functions): Performer {
       }
       const tool = tools[command.name];
       if (tool === undefined) throw missing(`the tool \`${command.name}\` has no implementation`);
-      return { ok: true, value: (await tool(command.input, new Context(call))) ?? null };
+      return { ok: true, value: (await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call))) ?? null };
     },
   };
 }

@@ -36,13 +36,13 @@ async function model(script: Script, call: Call): Promise<Settled> {
   const text = entry.text ?? '';
   const used = usageOf(entry, call, input, text);
   if (entry.error !== undefined) return { ok: false, error: failureOf(entry), used };
-  const calls = (entry.tools ?? []).map(({ name, args }) => ({ name, args: args ?? {} }));
+  const calls = (entry.tools ?? []).map(({ name, args }, index) => ({ id: `c${index}`, name, args: args ?? {} }));
   return { ok: true, value: calls.length === 0 ? { text } : { text, toolCalls: calls }, used };
 }
 
 async function tool(script: Script, call: Call, entries: readonly ToolEntry[]): Promise<Settled> {
   const { command } = call;
-  const entry = await said(script, call, entries, JSON.stringify(command.input), `tool \`${command.name}\``);
+  const entry = await said(script, call, entries, JSON.stringify(command.input['args'] ?? null), `tool \`${command.name}\``);
   return entry.error === undefined ? { ok: true, value: entry.result ?? null } : { ok: false, error: failureOf(entry) };
 }
 

@@ -1,0 +1,78 @@
+/**
+ * One connection, and what it knows of the file by heart. That knowledge holds as long as nobody else has written:
+ * `data_version` tells, inside the transaction, whether somebody has. After any failure nothing is known.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { RunId } from '../../core/run.ts';
+import { faultOf } from './faults.ts';
+
+/** A run as the tables have it: its number, its last event, the number of its owner, and whether it waits. */
+export interface KnownRun {
+  readonly id: number;
+  head: number;
+  owner: number | null;
+  readonly waits: boolean;
+}
+
+export interface Connection {
+  readonly known: Map<RunId, KnownRun>;
+  /** A prepared statement whose rows are arrays. */
+  prepare(sql: string): StatementSync;
+  /** All of the work in one durable step, or none of it. */
+  write<T>(work: () => T): T;
+  /** Every statement sees the same state of the file. */
+  read<T>(work: () => T): T;
+  close(): void;
+}
+
+export function createConnection(db: DatabaseSync, path: string): Connection {
+  const known = new Map<RunId, KnownRun>();
+  const prepare = (sql: string): StatementSync => {
+    const statement = db.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  const beginWrite = prepare('BEGIN IMMEDIATE');
+  const beginRead = prepare('BEGIN');
+  const commit = prepare('COMMIT');
+  const dataVersion = prepare('PRAGMA data_version');
+  let seen = -1;
+
+  const within = <T>(begin: StatementSync, work: () => T): T => {
+    try {
+      begin.run();
+      const result = work();
+      commit.run();
+      return result;
+    } catch (error) {
+      known.clear();
+      if (db.isOpen && db.isTransaction) db.exec('ROLLBACK');
+      throw faultOf(error, path);
+    }
+  };
+  const forgetWhatOthersChanged = (): void => {
+    const [version] = dataVersion.get() as unknown as [number];
+    if (version !== seen) known.clear();
+    seen = version;
+  };
+
+  return {
+    known,
+    prepare,
+    write: (work) =>
+      within(beginWrite, () => {
+        forgetWhatOthersChanged();
+        return work();
+      }),
+    read: (work) => within(beginRead, work),
+    close: () => {
+      if (!db.isOpen) return;
+      try {
+        db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      } catch {
+        // What could not be moved stays in the write-ahead log, where the next opening finds it.
+      }
+      db.close();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * What every store promises, as tests. Whoever writes a store for Sluice runs them with a test runner of their own:
+ * `journalSuite({ test }, 'mine', openMine)`. Each test opens a store of its own, and closes it.
+ */
+import type { Store } from '../../runtime/ports.ts';
+import { commitCases } from './suite/commit-cases.ts';
+import { leaseCases } from './suite/lease-cases.ts';
+import { loadCases } from './suite/load-cases.ts';
+import { rosterCases } from './suite/roster-cases.ts';
+
+export interface SuiteRunner {
+  test(name: string, body: () => Promise<void>): unknown;
+}
+
+export function journalSuite(runner: SuiteRunner, name: string, openStore: () => Store | Promise<Store>): void {
+  const cases = { ...commitCases, ...loadCases, ...leaseCases, ...rosterCases };
+  for (const [promise, check] of Object.entries(cases)) {
+    runner.test(`${name}: ${promise}`, async () => {
+      const store = await openStore();
+      try {
+        await check(store);
+      } finally {
+        await store.close();
+      }
+    });
+  }
+}

@@ -1,0 +1,150 @@
+/** What leases promise: a run has one worker at a time, and whoever lost it finds out before it can write. */
+import { deepEqual, equal } from 'node:assert/strict';
+import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
+import type { Case } from './sample.ts';
+
+export const leaseCases: { readonly [promise: string]: Case } = {
+  'a worker without a lease stores nothing and claims nothing': async (store) => {
+    deepEqual(await store.journal.commit('w1', [new Chain('r1').first()]), ['stale']);
+    equal(await store.roster.find('r1'), null);
+    await started(store, 'w2', new Chain('r2'));
+    await store.roster.release('w2', ['r2']);
+    deepEqual(await store.roster.claim('w1', 0, { run: 'r2' }), []);
+  },
+
+  'a worker cannot write to the run of another': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    await store.roster.renew('w2', 0, 10_000);
+    const append = chain.next();
+    deepEqual(await store.journal.commit('w2', [append]), ['stale']);
+    deepEqual(await store.journal.commit('w1', [append]), ['committed']);
+  },
+
+  'a run of a live worker cannot be claimed by another': async (store) => {
+    await started(store, 'w1', new Chain('r1'));
+    await store.roster.renew('w2', 0, 10_000);
+    deepEqual(await store.roster.claim('w2', 9_999, { run: 'r1' }), []);
+    deepEqual(await store.roster.claim('w2', 9_999, { limit: 10 }), []);
+    deepEqual(await store.roster.claim('w1', 9_999, { run: 'r1' }), ['r1']);
+  },
+
+  'a run of a silent worker is taken over, and that worker is fenced': async (store) => {
+    const [one, two] = [new Chain('r1'), new Chain('r2')];
+    await started(store, 'w1', one, two);
+    await store.roster.renew('w2', 10_000, 20_000);
+    deepEqual(await store.roster.claim('w2', 10_000, { run: 'r1' }), ['r1']);
+    deepEqual(await store.journal.commit('w1', [one.next(), two.next()]), ['stale', 'stale']);
+    equal(await store.roster.renew('w1', 10_001, 30_000), false);
+    deepEqual(await store.roster.claim('w1', 10_001, { run: 'r2' }), []);
+    deepEqual(await store.roster.mail('w1'), []);
+    // The other run of the fenced worker is free too.
+    deepEqual(await store.roster.claim('w2', 10_001, { limit: 10 }), ['r2']);
+    equal((await store.roster.find('r2'))?.owner, 'w2');
+  },
+
+  'whoever took over goes on where the other stopped': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    await store.journal.commit('w1', [chain.next()]);
+    await store.roster.renew('w2', 10_000, 20_000);
+    await store.roster.claim('w2', 10_000, { run: 'r1' });
+    deepEqual(await store.journal.commit('w2', [chain.next()]), ['committed']);
+    equal((await store.journal.load('r1'))?.appends.length, 3);
+  },
+
+  'a lease that ran out but that nobody took is renewed': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    deepEqual(await store.roster.claim('w1', 10_000, { run: 'r1' }), []);
+    equal(await store.roster.renew('w1', 15_000, 25_000), true);
+    deepEqual(await store.journal.commit('w1', [chain.next()]), ['committed']);
+  },
+
+  'a run that waits for a person belongs to nobody, and the append that wakes it takes it': async (store) => {
+    const [one, two] = [new Chain('r1'), new Chain('r2')];
+    await started(store, 'w1', one, two);
+    await store.journal.commit('w1', [one.next({ entry: suspended(null) }), two.next({ entry: suspended(null) })]);
+    equal((await store.roster.find('r1'))?.owner, null);
+    deepEqual(await store.journal.commit('w1', [one.next({ entry: RUNNING })]), ['committed']);
+    equal((await store.roster.find('r1'))?.owner, 'w1');
+    // Somebody else was quicker with the other one.
+    await store.roster.renew('w2', 0, 10_000);
+    deepEqual(await store.roster.claim('w2', 1, { run: 'r2' }), ['r2']);
+    deepEqual(await store.journal.commit('w1', [two.next({ entry: RUNNING })]), ['stale']);
+  },
+
+  'nothing is appended to a run that has ended': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    await store.journal.commit('w1', [chain.next({ entry: ENDED })]);
+    deepEqual(await store.journal.commit('w1', [chain.next()]), ['stale']);
+  },
+
+  'a released run is free, and its former worker cannot write to it': async (store) => {
+    const [one, two] = [new Chain('r1'), new Chain('r2')];
+    await started(store, 'w1', one, two);
+    await store.roster.release('w1', ['r1', 'unknown']);
+    equal((await store.roster.find('r1'))?.owner, null);
+    const append = one.next();
+    deepEqual(await store.journal.commit('w1', [append, two.next()]), ['stale', 'committed']);
+    await store.roster.renew('w2', 0, 10_000);
+    deepEqual(await store.roster.claim('w2', 1, { run: 'r1' }), ['r1']);
+    deepEqual(await store.journal.commit('w2', [append]), ['committed']);
+  },
+
+  'releasing the run of another does nothing': async (store) => {
+    await started(store, 'w1', new Chain('r1'));
+    await store.roster.renew('w2', 0, 10_000);
+    await store.roster.release('w2', ['r1']);
+    equal((await store.roster.find('r1'))?.owner, 'w1');
+  },
+
+  'what was asked for before a release is stored before it': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    const committed = store.journal.commit('w1', [chain.next()]);
+    await store.roster.release('w1', ['r1']);
+    deepEqual(await committed, ['committed']);
+  },
+
+  'a worker that resigns leaves its runs free and may come back': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    await store.roster.resign('w1');
+    equal((await store.roster.find('r1'))?.owner, null);
+    deepEqual(await store.journal.commit('w1', [chain.next()]), ['stale']);
+    equal(await store.roster.renew('w1', 0, 10_000), true);
+    deepEqual(await store.roster.claim('w1', 1, { limit: 10 }), ['r1']);
+  },
+
+  'a claim without a name takes what needs work, the oldest first, up to the limit': async (store) => {
+    await store.roster.renew('w1', 0, 10_000);
+    await store.journal.commit('w1', [
+      new Chain('running').first(),
+      new Chain('pending').first({ status: 'pending', code: null, due: null }),
+      new Chain('asleep').first(suspended(null)),
+      new Chain('later').first(suspended(8_000)),
+      new Chain('due').first(suspended(5_000)),
+      new Chain('mailed').first(suspended(null)),
+      new Chain('ended').first(ENDED),
+    ]);
+    for (const run of ['mailed', 'ended']) await store.roster.post(run, { type: 'cancel', by: 'ann', why: '' });
+    await store.roster.resign('w1');
+    await store.roster.renew('w2', 0, 10_000);
+    deepEqual(await store.roster.claim('w2', 5_000, { limit: 3 }), ['running', 'pending', 'due']);
+    deepEqual(await store.roster.claim('w2', 5_000, { limit: 3 }), ['mailed', 'ended']);
+    deepEqual(await store.roster.claim('w2', 5_000, { limit: 3 }), []);
+    deepEqual(await store.roster.claim('w2', 8_000, { limit: 3 }), ['later']);
+  },
+
+  'a claim by name takes a free run whatever its state, and none that does not exist': async (store) => {
+    await store.roster.renew('w1', 0, 10_000);
+    await store.journal.commit('w1', [new Chain('asleep').first(suspended(null)), new Chain('ended').first(ENDED)]);
+    await store.roster.resign('w1');
+    await store.roster.renew('w2', 0, 10_000);
+    deepEqual(await store.roster.claim('w2', 1, { run: 'asleep' }), ['asleep']);
+    deepEqual(await store.roster.claim('w2', 1, { run: 'ended' }), ['ended']);
+    deepEqual(await store.roster.claim('w2', 1, { run: 'unknown' }), []);
+  },
+};

@@ -1,0 +1,16 @@
+/** Checks that what was loaded is a whole chain without gaps, and says where it ends. */
+import { expect } from 'vitest';
+import { genesis, link } from '../../src/runtime/chain.ts';
+import type { StoredRun } from '../../src/runtime/ports.ts';
+import { Chain } from '../../src/surfaces/testing/suite/sample.ts';
+
+export function expectChain(run: string, stored: StoredRun | null): number {
+  let head = genesis(run, new Chain(run).flow.hash);
+  let seq = 0;
+  for (const { after, count, at, body, hash } of stored?.appends ?? []) {
+    head = link(head, after, at, body);
+    expect([after, hash]).toEqual([seq, head]);
+    seq += count;
+  }
+  return seq;
+}

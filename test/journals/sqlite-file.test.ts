@@ -1,0 +1,114 @@
+/** One file, opened again and by several: what was committed is there, and nobody trusts what another has changed. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
+import { freshPaths } from './place.ts';
+
+const freshPath = freshPaths();
+
+test('what was committed is there after the file is opened again', async () => {
+  const path = freshPath();
+  const before = openSqlite(path);
+  const chain = new Chain('r1');
+  await started(before, 'w1', chain);
+  await before.roster.post('r1', { type: 'cancel', by: 'ann', why: '' });
+  const entry = await before.roster.find('r1');
+  await before.close();
+  const after = openSqlite(path);
+  expect(await after.roster.find('r1')).toEqual(entry);
+  expect(await after.journal.commit('w1', [chain.next()])).toEqual(['committed']);
+  expect(await after.roster.mail('w1')).toHaveLength(1);
+  await after.close();
+});
+
+test('only the owner of the files may read them', async () => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  await started(store, 'w1', new Chain('r1'));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+  await store.close();
+});
+
+test('closing leaves one file, with everything in it', async () => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  const chain = new Chain('r1');
+  await started(store, 'w1', chain);
+  const last = store.journal.commit('w1', [chain.next()]);
+  await store.close();
+  expect(await last).toEqual(['committed']);
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  const db = new DatabaseSync(path, { readOnly: true });
+  expect(db.prepare('SELECT count(*) AS n FROM log').get()).toMatchObject({ n: 2 });
+  db.close();
+});
+
+test('a store notices at once what another one on the same file has done', async () => {
+  const path = freshPath();
+  const [one, two] = [openSqlite(path), openSqlite(path)];
+  const chain = new Chain('r1');
+  await started(one, 'w1', chain);
+  await one.journal.commit('w1', [chain.next()]);
+  // The first store knows by heart who owns the run and where it stands; both become wrong here.
+  await two.roster.renew('w2', 10_000, 20_000);
+  expect(await two.roster.claim('w2', 10_000, { run: 'r1' })).toEqual(['r1']);
+  const theirs = chain.next();
+  expect(await one.journal.commit('w1', [theirs])).toEqual(['stale']);
+  expect(await two.journal.commit('w2', [theirs])).toEqual(['committed']);
+  await two.roster.release('w2', ['r1']);
+  await one.roster.renew('w3', 10_000, 20_000);
+  expect(await one.roster.claim('w3', 10_000, { run: 'r1' })).toEqual(['r1']);
+  expect(await one.journal.commit('w3', [theirs, chain.next()])).toEqual(['stale', 'committed']);
+  await Promise.all([one.close(), two.close()]);
+});
+
+test('what a store knows by heart is not trusted over the file, even for a worker that keeps its lease', async () => {
+  const path = freshPath();
+  const [one, two] = [openSqlite(path), openSqlite(path)];
+  const [moved, lost] = [new Chain('moved'), new Chain('lost')];
+  await started(one, 'w1', moved, lost);
+  const taken = moved.next();
+  expect(await two.journal.commit('w1', [taken])).toEqual(['committed']);
+  await two.roster.release('w1', ['lost']);
+  await two.roster.renew('w2', 0, 10_000);
+  await two.roster.claim('w2', 1, { run: 'lost' });
+  expect(await one.journal.commit('w1', [taken, lost.next(), moved.next()])).toEqual(['stale', 'stale', 'committed']);
+  await Promise.all([one.close(), two.close()]);
+});
+
+test('snapshots may be deleted at any time, and one that does not fit the log is not used', async () => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  const chain = new Chain('r1');
+  await started(store, 'w1', chain);
+  const append = chain.next();
+  await store.journal.commit('w1', [{ ...append, snapshot: { seq: chain.seq, hash: chain.head, body: 's' } }]);
+  expect((await store.journal.load('r1'))?.appends).toHaveLength(0);
+  const other = new DatabaseSync(path);
+  for (const change of ["UPDATE snapshots SET hash = 'x'", 'UPDATE snapshots SET seq = 9', 'DELETE FROM snapshots']) {
+    other.exec(change);
+    const stored = await store.journal.load('r1');
+    expect(stored?.snapshot).toBeNull();
+    expect(stored?.appends).toHaveLength(2);
+  }
+  other.close();
+  await store.close();
+});
+
+test('looking for runs that need work reads no run that sleeps', async () => {
+  const path = freshPath();
+  await openSqlite(path).close();
+  const { NEEDY } = await import('../../src/adapters/sqlite/leases.ts');
+  const db = new DatabaseSync(path);
+  const plan = db
+    .prepare(`EXPLAIN QUERY PLAN ${NEEDY}`)
+    .all({ now: 0, limit: 1 })
+    .map(({ detail }) => String(detail));
+  expect(plan.filter((line) => line.startsWith('SCAN runs'))).toEqual([]);
+  expect(plan.filter((line) => line.includes('runs_by_owner (owner=? AND status=?'))).toHaveLength(2);
+  db.close();
+});
