@@ -19,10 +19,11 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   let undo: Undo | undefined;
   try {
     input = evaluateInput(program, node.effect.input, thread.slots);
-    undo = node.undo && { ...node.undo, args: undoArgs(program, node, thread, input) };
+    undo = node.undo && { tool: node.undo.tool, args: undoArgs(program, node, thread, input), timeoutMs: node.undo.timeoutMs };
   } catch (cause) {
     const error = expressionError(node, cause);
-    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: route(program, thread, node.failed, node.fail, error) }];
+    const to = route(program, thread, node.failed, node.fail, error);
+    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge: visitCharges(program, node) }];
   }
   const name = nameOf(node);
   const print = digest(input, program.pure.hash);

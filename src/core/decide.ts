@@ -6,7 +6,7 @@ import { codeOfFailure } from './codes.ts';
 import { judge, request } from './act.ts';
 import { expressionError, messageOf } from './failure.ts';
 import { fork, join } from './fork.ts';
-import type { EndNode, LetNode, Node, PickNode } from './ir.ts';
+import type { Case, EndNode, LetNode, Node, PickNode } from './ir.ts';
 import { tripOnVisit, visitCharges } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -67,7 +67,8 @@ function write(program: Program, thread: Thread, node: LetNode): EventBody {
 function pick(program: Program, thread: Thread, node: PickNode): readonly EventBody[] {
   const events: EventBody[] = [];
   const charge = visitCharges(program, node);
-  for (const [index, branch] of node.cases.entries()) {
+  for (let index = 0; index < node.cases.length; index++) {
+    const branch = node.cases[index] as Case;
     try {
       if (program.evaluate(branch.when, thread.slots) !== true) continue;
       events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index, to: branch.to, charge });
@@ -92,6 +93,7 @@ function guarded(program: Program, thread: Thread, node: Node, attempt: () => re
     return attempt();
   } catch (cause) {
     const error = expressionError(node, cause);
-    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: program.flow.fail }];
+    // It counts as a visit all the same: a way round that fails every time must not be free (L5).
+    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: program.flow.fail, charge: visitCharges(program, node) }];
   }
 }

@@ -82,7 +82,8 @@ function settled(state: RunState, pending: Pending, result: Settled): void {
   release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
   pending.holds = [];
   const thread = threadOf(state, pending.thread);
-  markUndo(thread, pending, result.ok ? 'yes' : result.error.class === 'timeout' ? 'maybe' : 'no', result.ok ? result.value : null);
+  if (result.ok) markUndo(thread, pending, 'yes', result.value);
+  else if (result.error.class === 'timeout') markUndo(thread, pending, 'maybe', null);
   enqueue(state, thread.id);
 }
 
@@ -113,6 +114,7 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       return dequeue(state, thread);
     case 'failed':
       state.pending.delete(event.key);
+      forgetUndo(thread, event.key);
       return failedOver(thread, event.error, event.to ?? thread.at);
   }
 }
@@ -120,7 +122,9 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
 /** Nobody will learn what a dropped call came to, so it is taken to have used all that was reserved for it. */
 function dropped(state: RunState, pending: Pending): void {
   release(state, pending.holds, {}, true);
-  markUndo(threadOf(state, pending.thread), pending, 'maybe', null);
+  const thread = threadOf(state, pending.thread);
+  if (pending.observed === null) markUndo(thread, pending, 'maybe', null);
+  else forgetUndo(thread, pending.key);
   state.pending.delete(pending.key);
 }
 
@@ -129,10 +133,16 @@ function expect(state: RunState, pending: Pending): void {
   wakeBy(state, pending.deadline);
 }
 
-function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe' | 'no', result: Json): void {
+/** An attempt that ran, or may have run, is not taken back by what a later attempt comes to. */
+function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe', result: Json): void {
   const index = thread.undo.findIndex((entry) => entry.key === pending.key);
-  if (index < 0) return;
-  thread.undo = ran === 'no' ? thread.undo.filter((_, i) => i !== index) : thread.undo.map((entry, i) => (i === index ? { ...entry, ran, result } : entry));
+  if (index < 0 || (ran === 'maybe' && thread.undo[index]?.ran === 'yes')) return;
+  thread.undo = thread.undo.map((entry, i) => (i === index ? { ...entry, ran, result } : entry));
+}
+
+/** What failed in every attempt has changed nothing, so there is nothing to undo. */
+function forgetUndo(thread: Thread, key: string): void {
+  if (thread.undo.some((entry) => entry.key === key && entry.ran === 'pending')) thread.undo = thread.undo.filter((entry) => entry.key !== key);
 }
 
 /** No repeats meter looks further back than this. */

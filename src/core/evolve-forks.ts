@@ -58,15 +58,25 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   const handed: { [slot: string]: Json } = {};
   for (const { slot } of fork.gather) {
     const value = child.slots[slot];
-    if (value !== undefined && value !== parent.slots[slot]) handed[slot] = value;
+    if (value !== undefined && !isSame(value, parent.slots[slot])) handed[slot] = value;
   }
   fork.outcomes[child.index] = { ...outcome, handed };
   fork.done += 1;
   if (outcome.state === 'completed') {
     fork.ok += 1;
-    parent.undo = [...parent.undo, ...child.undo];
+    parent.undo = [...parent.undo, ...child.undo].sort((a, b) => a.order - b.order);
   }
   enqueue(state, parent.id);
+}
+
+/** By content: a state that came back from a snapshot shares no objects any more. */
+function isSame(a: Json, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
+  if (Array.isArray(a) || Array.isArray(b))
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key] as Json, b[key]));
 }
 
 export function joined(state: RunState, event: Extract<Event, { type: 'fork.joined' }>): void {
@@ -103,11 +113,18 @@ function gathered(slots: Slots, fork: ForkState): Slots {
   for (const { slot, mode } of fork.gather) {
     const given = fork.outcomes.flatMap((outcome) => (outcome !== null && slot in outcome.handed ? [outcome.handed[slot] as Json] : []));
     if (given.length === 0) continue;
-    if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
+    if (mode === 'concat') next[slot] = concat(slots[slot] ?? null, given);
+    else if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
     else if (mode === 'any') next[slot] = next[slot] === true || given.includes(true);
     else next[slot] = (mode === 'first' ? given[0] : given[given.length - 1]) as Json;
   }
   return next;
+}
+
+/** Each branch began with the parent's list and added to it; the additions follow each other in branch order. */
+function concat(before: Json, given: readonly Json[]): Json {
+  const front = Array.isArray(before) ? before : [];
+  return [...front, ...given.flatMap((list) => (Array.isArray(list) ? list.slice(front.length) : []))];
 }
 
 function outcomes(fork: ForkState): Json {

@@ -30,6 +30,7 @@ function apply(state: RunState, event: Event): void {
       charge(state, event.charge);
       return moveTo(threadOf(state, event.thread), event.to);
     case 'expression.failed':
+      charge(state, event.charge);
       return failedOver(threadOf(state, event.thread), event.error, event.to);
     case 'effect.requested':
     case 'effect.settled':

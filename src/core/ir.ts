@@ -15,7 +15,8 @@ export interface Write {
   readonly slot: string;
   readonly path?: readonly string[];
   readonly mode: 'set' | 'append' | 'reply';
-  readonly value: Expr;
+  /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
+  readonly value: Expr | { readonly [field: string]: Expr };
 }
 
 export interface Case {
@@ -118,6 +119,7 @@ export interface DoNode extends NodeBase {
   /** Where a failure goes that no case takes. */
   readonly fail: NodeId;
 }
+export type GatherMode = 'first' | 'last' | 'any' | 'merge' | 'concat';
 export interface Head {
   readonly name: string;
   readonly to: NodeId;
@@ -136,8 +138,8 @@ export interface ForkNode extends NodeBase {
   readonly timeoutMs: number | null;
   /** Slot that receives the outcomes in branch order. */
   readonly into: string;
-  /** Slots that branches hand back: the first or last branch's, true when any holds true, or their objects merged. */
-  readonly gather: readonly { readonly slot: string; readonly mode: 'first' | 'last' | 'any' | 'merge' }[];
+  /** Slots that branches hand back: the first or last branch's, true when any is, objects merged, or lists joined. */
+  readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
   readonly next: NodeId;
   readonly failed: readonly Case[];
   readonly fail: NodeId;

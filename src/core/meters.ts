@@ -21,17 +21,32 @@ export function tripOnVisit(program: Program, state: RunState, thread: Thread, n
 
 /** Of the node's meters, those that a visit charges by one. */
 export function visitCharges(program: Program, node: Node): readonly MeterId[] | undefined {
-  const ids = node.charges?.filter((id) => {
-    const unit = meterAt(program, id).unit;
-    return unit === 'visits' || unit === 'steps';
-  });
-  return ids === undefined || ids.length === 0 ? undefined : ids;
+  return chargesOf(program, node).visits;
 }
 
 /** Of the node's meters, those that compare this effect with the latest ones. */
 export function watchedBy(program: Program, node: Node): readonly MeterId[] | undefined {
-  const ids = node.charges?.filter((id) => meterAt(program, id).unit === 'repeats');
-  return ids === undefined || ids.length === 0 ? undefined : ids;
+  return chargesOf(program, node).repeats;
+}
+
+interface Charges {
+  readonly visits: readonly MeterId[] | undefined;
+  readonly repeats: readonly MeterId[] | undefined;
+}
+const charges = new WeakMap<Node, Charges>();
+
+/** Which meters a node charges in which way never changes; nodes are asked for it at every step. */
+function chargesOf(program: Program, node: Node): Charges {
+  let known = charges.get(node);
+  if (known === undefined) {
+    const some = (units: readonly string[]): readonly MeterId[] | undefined => {
+      const ids = (node.charges ?? []).filter((id) => units.includes(meterAt(program, id).unit));
+      return ids.length === 0 ? undefined : ids;
+    };
+    known = { visits: some(['visits', 'steps']), repeats: some(['repeats']) };
+    charges.set(node, known);
+  }
+  return known;
 }
 
 /** Reserves the worst case in every dimension that a meter of this node limits, or says which one has no room. */

@@ -39,6 +39,7 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
 
 export function statusOf(state: RunState): RunStatus {
   if (state.outcome !== null) return state.outcome.state;
-  const waits = [...state.pending.values()];
-  return waits.length > 0 && waits.every(({ kind }) => kind === 'ask') ? 'suspended' : 'running';
+  if (state.pending.size === 0) return 'running';
+  for (const { kind } of state.pending.values()) if (kind !== 'ask') return 'running';
+  return 'suspended';
 }

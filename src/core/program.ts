@@ -22,7 +22,7 @@ export interface Program {
   readonly pure: Pure;
   evaluate(source: Expr, slots: Slots, it?: Json): Json;
   /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
-  record(source: Expr, slots: Slots, it?: Json): Recorded;
+  record(source: Expr | { readonly [field: string]: Expr }, slots: Slots, it?: Json): Recorded;
 }
 
 export function createProgram(flow: CompiledFlow, pure: Pure): Program {
@@ -36,13 +36,19 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
     }
     return entry;
   };
+  const one = (source: Expr, slots: Slots, it: Json): Recorded => {
+    const { path, run } = compiled(source);
+    return path === null ? { value: run(slots, it) } : { ref: path };
+  };
   return {
     flow,
     pure,
     evaluate: (source, slots, it = null) => compiled(source).run(slots, it),
     record: (source, slots, it = null) => {
-      const { path, run } = compiled(source);
-      return path === null ? { value: run(slots, it) } : { ref: path };
+      if (typeof source === 'string') return one(source, slots, it);
+      const object: { [field: string]: Recorded } = {};
+      for (const field in source) object[field] = one(source[field] as Expr, slots, it);
+      return { object };
     },
   };
 }

@@ -3,7 +3,7 @@
  * An event carries what changed and references to what earlier events hold: never a history, a state or a prompt again.
  */
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
-import type { Amounts, Dimension, EffectKind, MeterId, NodeId } from './ir.ts';
+import type { Amounts, Dimension, EffectKind, GatherMode, MeterId, NodeId } from './ir.ts';
 import type { Json } from './json.ts';
 
 export type RunId = string;
@@ -54,7 +54,7 @@ export interface Answer {
 export interface Ref {
   readonly ref: readonly string[];
 }
-export type Recorded = Ref | { readonly value: Json };
+export type Recorded = Ref | { readonly value: Json } | { readonly object: { readonly [field: string]: Recorded } };
 export interface WriteRecord {
   readonly slot: string;
   readonly path?: readonly string[];
@@ -88,7 +88,7 @@ export type EventBody =
   | { readonly type: 'slots.written'; readonly thread: ThreadId; readonly node: NodeId; readonly writes: readonly WriteRecord[]; readonly to: NodeId; readonly charge?: readonly MeterId[] }
   | { readonly type: 'route.picked'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly to: NodeId; readonly charge?: readonly MeterId[] }
   | { readonly type: 'guard.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly message: string }
-  | { readonly type: 'expression.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly error: ErrorRecord; readonly to: NodeId }
+  | { readonly type: 'expression.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly error: ErrorRecord; readonly to: NodeId; readonly charge?: readonly MeterId[] }
   | { readonly type: 'effect.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly kind: EffectKind; readonly name: string; readonly input: string; readonly deadline: Instant | null; readonly holds?: readonly Hold[]; readonly charge?: readonly MeterId[]; readonly watched?: readonly MeterId[]; readonly question?: Question; readonly undo?: Undo }
   | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
@@ -96,7 +96,7 @@ export type EventBody =
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'failed'; readonly error: ErrorRecord; readonly to: NodeId | null }
   | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
   | { readonly type: 'meter.tripped'; readonly thread: ThreadId; readonly node: NodeId; readonly meter: MeterId; readonly why: 'limit' | 'foreseen'; readonly left: number; readonly needs: number; readonly to: NodeId }
-  | { readonly type: 'thread.forked'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly branches: Branches; readonly started: number; readonly deadline: Instant | null; readonly into: string; readonly gather: readonly { readonly slot: string; readonly mode: 'first' | 'last' | 'any' | 'merge' }[]; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'thread.forked'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly branches: Branches; readonly started: number; readonly deadline: Instant | null; readonly into: string; readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[]; readonly charge?: readonly MeterId[] }
   | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
   | { readonly type: 'thread.ended'; readonly thread: ThreadId; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] }
   | { readonly type: 'fork.joined'; readonly thread: ThreadId; readonly met: boolean; readonly why: 'met' | 'short' | 'late'; readonly error?: ErrorRecord; readonly to: NodeId }
@@ -134,7 +134,7 @@ export interface ForkState {
   readonly total: number;
   readonly deadline: Instant | null;
   readonly into: string;
-  readonly gather: readonly { readonly slot: string; readonly mode: 'first' | 'last' | 'any' | 'merge' }[];
+  readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
   readonly items: readonly Json[] | null;
   started: number;
   done: number;

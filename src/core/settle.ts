@@ -13,35 +13,48 @@ export interface Turn {
 }
 
 export function settle(program: Program, before: RunState | null, facts: readonly Fact[], at: Instant): Turn {
-  const events: Event[] = [];
-  const refusals = new Map<number, Refusal>();
-  let state = before;
   // A clock that was set back must not make history run backwards.
-  const now = state === null ? at : Math.max(at, state.now);
-  const take = (bodies: readonly EventBody[]): void => {
-    for (const body of bodies) {
-      const event: Event = { seq: (state?.seq ?? 0) + 1, at: now, ...body };
-      state = evolve(state, event);
-      events.push(event);
-    }
-  };
-  const run = (): void => {
-    if (state === null) return;
-    for (let moved = decide(program, state); moved.length > 0; moved = decide(program, state)) take(moved);
-  };
-  for (const [index, fact] of facts.entries()) {
+  const now = before === null ? at : Math.max(at, before.now);
+  const events: Event[] = [];
+  let refusals: Map<number, Refusal> | null = null;
+  let state = before;
+  for (let index = 0; index < facts.length; index++) {
+    const fact = facts[index] as Fact;
     if (state !== null) {
       const due = expire(state, now);
       if (due.length > 0) {
-        take(due);
-        run();
+        state = advance(program, take(state, due, now, events), now, events);
         if (fact.type === 'tick') continue;
       }
     }
     const admitted = admit(program, state, fact, now);
-    if ('refused' in admitted) refusals.set(index, admitted);
-    else take(admitted);
+    if ('refused' in admitted) (refusals ??= new Map()).set(index, admitted);
+    else state = take(state, admitted, now, events);
   }
-  run();
-  return { state, events, refusals };
+  if (state !== null) state = advance(program, state, now, events);
+  return { state, events, refusals: refusals ?? NONE };
 }
+
+const NONE: ReadonlyMap<number, Refusal> = new Map();
+
+function advance(program: Program, before: RunState, now: Instant, events: Event[]): RunState {
+  let state = before;
+  for (let moved = decide(program, state); moved.length > 0; moved = decide(program, state)) state = take(state, moved, now, events);
+  return state;
+}
+
+/** Numbers the events, folds them, and keeps them for the journal. */
+function take(before: RunState | null, bodies: readonly EventBody[], at: Instant, events: Event[]): RunState {
+  let state = before;
+  for (const body of bodies) {
+    // Bodies are made for this call alone, so that they can become the events themselves.
+    const event = body as Mutable<Event>;
+    event.seq = (state?.seq ?? 0) + 1;
+    event.at = at;
+    state = evolve(state, event);
+    events.push(event);
+  }
+  return state as RunState;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };

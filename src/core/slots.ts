@@ -18,7 +18,12 @@ export function readPath(root: Json | Slots, path: readonly string[]): Json {
 
 /** What an event recorded by reference or by value; `it` stands for the observation that is being committed. */
 export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
-  if (!('ref' in recorded)) return recorded.value;
+  if ('value' in recorded) return recorded.value;
+  if ('object' in recorded) {
+    const built: { [field: string]: Json } = {};
+    for (const field in recorded.object) built[field] = resolve(recorded.object[field] as Recorded, slots, it);
+    return built;
+  }
   const [root, ...rest] = recorded.ref;
   return root === 'it' ? readPath(it, rest) : readPath(slots, recorded.ref);
 }
@@ -58,6 +63,8 @@ function setPath(target: Json | Slots, path: readonly string[], depth: number, v
   const child = Object.hasOwn(base, step) ? (base as { [key: string]: Json })[step] : undefined;
   const stored = setPath(child ?? null, path, depth + 1, value);
   const next: { [key: string]: Json } = { ...base };
-  Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
+  // Assigning to this one name would change the object's prototype instead of giving it a property.
+  if (step === '__proto__') Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
+  else next[step] = stored;
   return next;
 }

@@ -1,0 +1,74 @@
+/**
+ * Checks an expression before anything runs. All problems are reported at once, each with its range in the source text.
+ * Check the text as the author wrote it, then rewrite names: the ranges belong to the author's text.
+ */
+import type { Expr } from '../core/expr/evaluate.ts';
+import { compileAst } from '../core/expr/evaluate.ts';
+import { EvalError } from '../core/expr/error.ts';
+import type { Kind } from '../core/expr/function.ts';
+import { parseExpr } from '../core/expr/parse.ts';
+import type { Ast } from '../core/expr/parse.ts';
+import type { Json } from '../core/json.ts';
+import { constantOf } from './expr-fold.ts';
+import { infer } from './expr-infer.ts';
+import { problem } from './expr-problem.ts';
+import type { Problem } from './expr-problem.ts';
+import { readsOf } from './expr-reads.ts';
+import type { Path } from './expr-reads.ts';
+import { typeFromSchema } from './expr-type.ts';
+
+export interface ExprContext {
+  /** The variables there are. Leave it out where any name may be one. */
+  readonly names?: Iterable<string>;
+  /** JSON Schemas of variables, by name; what they leave open is not checked. */
+  readonly types?: { readonly [name: string]: Json };
+}
+
+export type ExprCheck =
+  | {
+      readonly ok: true;
+      readonly source: Expr;
+      readonly type: Kind;
+      readonly reads: readonly Path[];
+      /** Present when the expression is a bool whatever the data. */
+      readonly constant?: boolean;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export function checkExpression(source: Expr, context: ExprContext = {}): ExprCheck {
+  const parsed = parse(source);
+  if ('code' in parsed) return { ok: false, problems: [parsed] };
+  const names = context.names === undefined ? undefined : new Set(context.names);
+  const types = new Map(Object.entries(context.types ?? {}).map(([name, schema]) => [name, typeFromSchema(schema)]));
+  const problems: Problem[] = [];
+  const type = infer(parsed.ast, { names, types }, problems);
+  // What inference lets pass may still exceed a limit of the evaluator, such as macro nesting.
+  if (problems.length === 0) problems.push(...compileProblems(parsed.ast, source));
+  if (problems.length > 0) return { ok: false, problems: problems.sort((a, b) => a.start - b.start) };
+  const constant = constantOf(parsed.ast);
+  const result = { ok: true, source, type: type.kind, reads: readsOf(parsed.ast, names) } as const;
+  return constant === undefined ? result : { ...result, constant };
+}
+
+function parse(source: string): { ast: Ast } | Problem {
+  try {
+    return { ast: parseExpr(source) };
+  } catch (cause) {
+    return fromError(cause, source);
+  }
+}
+
+function compileProblems(ast: Ast, source: string): Problem[] {
+  try {
+    compileAst(ast);
+    return [];
+  } catch (cause) {
+    return [fromError(cause, source)];
+  }
+}
+
+function fromError(cause: unknown, source: string): Problem {
+  const range = (cause instanceof EvalError ? cause.range : undefined) ?? { start: 0, end: source.length };
+  const code = cause instanceof EvalError && cause.kind === 'limit' ? 'limit' : 'syntax';
+  return problem(code, range, cause instanceof Error ? cause.message : String(cause));
+}

@@ -1,0 +1,41 @@
+/**
+ * Changes to an expression's text that a notation needs before it is stored.
+ */
+import { parseExpr } from '../core/expr/parse.ts';
+import { CLOSE, OPEN, closeOf, endOfString } from './brace-scan.ts';
+import { readsOf } from './expr-reads.ts';
+import type { Path } from './expr-reads.ts';
+
+/**
+ * Replaces the root name of each path for which `resolve` gives a text, such as `last.category` for `category`. Names that
+ * a macro binds stay. Source that does not parse is returned as it is: its check has reported that.
+ */
+export function rewriteNames(source: string, resolve: (path: string[]) => string | null): string {
+  return readsIn(source).reduceRight((text, { path, start }) => {
+    const root = path[0] ?? '';
+    const replacement = resolve([...path]);
+    return replacement === null ? text : text.slice(0, start) + replacement + text.slice(start + root.length);
+  }, source);
+}
+
+/** `{{ path }}` in a guard means the path: the braces become parentheses and blanks, so that no offset moves. */
+export function stripBraces(source: string): string {
+  let text = source;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '"' || text[i] === "'") i = endOfString(text, i) ?? i;
+    else if (text.startsWith(OPEN, i)) {
+      const close = closeOf(text, i + OPEN.length);
+      if (close === -1) return text;
+      text = `${text.slice(0, i)} (${text.slice(i + OPEN.length, close)}) ${text.slice(close + CLOSE.length)}`;
+    }
+  }
+  return text;
+}
+
+function readsIn(source: string): Path[] {
+  try {
+    return readsOf(parseExpr(source)).sort((a, b) => a.start - b.start);
+  } catch {
+    return [];
+  }
+}

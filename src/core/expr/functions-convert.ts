@@ -1,0 +1,140 @@
+/**
+ * Functions that look at a value as a whole: its size, its type, its conversion. Null in gives null out, except that
+ * `size(null)` is 0 and `type(null)` is a type.
+ */
+import { toInt, toUint } from './arithmetic.ts';
+import { fromUtf8, utf8 } from './bytes.ts';
+import { chargeText } from './env.ts';
+import type { Env } from './env.ts';
+import { EvalError } from './error.ts';
+import { wrongType } from './function.ts';
+import type { Fn, FnTable, Kind } from './function.ts';
+import { isMap, mapKeys } from './map.ts';
+import { Duration, Timestamp, durationText, parseDuration, parseTimestamp, timestampText } from './time.ts';
+import { Bytes, TypeName, Uint, isList, typeOf } from './value.ts';
+import type { Value } from './value.ts';
+
+const ANY: readonly Kind[] = ['any'];
+const INT_BOUND = 2 ** 63;
+
+export const CONVERT_FUNCTIONS: FnTable = {
+  size: { params: [['string', 'bytes', 'list', 'map']], forms: 'both', returns: 'number', run: size },
+  type: { params: [ANY], forms: 'global', returns: 'type', run: (_env, a) => new TypeName(typeOf(a)) },
+  dyn: { params: [ANY], forms: 'global', returns: 'any', run: (_env, a) => a },
+  bool: convert(['bool', 'string'], 'bool', toBool),
+  int: convert(['number', 'string', 'timestamp'], 'number', toIntValue),
+  uint: convert(['number', 'string'], 'number', toUintValue),
+  double: convert(['number', 'string'], 'number', toDouble),
+  string: convert(['string', 'number', 'bool', 'bytes', 'timestamp', 'duration'], 'string', toText),
+  bytes: convert(['string', 'bytes'], 'bytes', (a) => (a instanceof Bytes ? a : typeof a === 'string' ? new Bytes(utf8(a)) : undefined)),
+  timestamp: convert(['string', 'number', 'timestamp'], 'timestamp', toTimestamp),
+  duration: convert(['string', 'duration'], 'duration', (a) => (a instanceof Duration ? a : typeof a === 'string' ? parseDuration(a) : undefined)),
+  json: {
+    params: [ANY],
+    forms: 'both',
+    returns: 'any',
+    run: (env, a) => {
+      if (typeof a !== 'string') return a;
+      chargeText(env, a.length);
+      try {
+        return JSON.parse(a) as Value;
+      } catch {
+        return null;
+      }
+    },
+  },
+};
+
+/** A conversion that gives undefined has no rule for that type. */
+function convert(from: readonly Kind[], returns: Kind, change: (value: Value) => Value | undefined): Fn {
+  const wanted = `a ${from.join(' or ')}`;
+  return {
+    params: [from],
+    forms: 'global',
+    returns,
+    run: (env, a) => {
+      if (a === null) return null;
+      if (typeof a === 'string') chargeText(env, a.length);
+      const result = change(a);
+      if (result === undefined) throw wrongType(returns, wanted, a);
+      return result;
+    },
+  };
+}
+
+function size(env: Env, value: Value): bigint {
+  if (value === null) return 0n;
+  if (isList(value)) return BigInt(value.length);
+  if (typeof value === 'string') {
+    chargeText(env, value.length);
+    let count = 0;
+    for (const _ of value) count++;
+    return BigInt(count);
+  }
+  if (isMap(value)) return BigInt(mapKeys(env, value).length);
+  if (value instanceof Bytes) return BigInt(value.data.length);
+  throw wrongType('size', 'a string, list or map', value);
+}
+
+function toBool(value: Value): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string') return undefined;
+  if (/^(1|t|true|TRUE|True)$/.test(value)) return true;
+  if (/^(0|f|false|FALSE|False)$/.test(value)) return false;
+  throw new EvalError('other', `\`${value.slice(0, 40)}\` is not a bool`);
+}
+
+function toIntValue(value: Value): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  if (value instanceof Uint) return toInt(value.value);
+  if (value instanceof Timestamp) return (value.ns - (((value.ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)) / 1_000_000_000n;
+  if (typeof value === 'string') return toInt(digits(value, /^[+-]?\d+$/));
+  if (typeof value !== 'number') return undefined;
+  if (!(Math.abs(value) < INT_BOUND)) throw new EvalError('other', 'integer overflow');
+  return BigInt(Math.trunc(value));
+}
+
+function toUintValue(value: Value): Uint | undefined {
+  if (value instanceof Uint) return value;
+  if (typeof value === 'bigint') return toUint(value);
+  if (typeof value === 'string') return toUint(digits(value, /^\+?\d+$/));
+  if (typeof value !== 'number') return undefined;
+  if (!Number.isFinite(value) || value < 0) throw new EvalError('other', 'unsigned integer overflow');
+  return toUint(BigInt(Math.trunc(value)));
+}
+
+function toDouble(value: Value): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof Uint) return Number(value.value);
+  if (typeof value !== 'string') return undefined;
+  if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(value)) return Number(value);
+  if (/^[+-]?inf(inity)?$/i.test(value)) return value.startsWith('-') ? -Infinity : Infinity;
+  if (/^nan$/i.test(value)) return Number.NaN;
+  throw notANumber(value);
+}
+
+function toText(value: Value): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (value instanceof Uint) return String(value.value);
+  if (value instanceof Bytes) return fromUtf8(value.data);
+  if (value instanceof Timestamp) return timestampText(value);
+  return value instanceof Duration ? durationText(value) : undefined;
+}
+
+function toTimestamp(value: Value): Timestamp | undefined {
+  if (value instanceof Timestamp) return value;
+  if (typeof value === 'string') return parseTimestamp(value);
+  if (typeof value === 'bigint') return new Timestamp(value * 1_000_000_000n);
+  return typeof value === 'number' && Number.isInteger(value) ? new Timestamp(BigInt(value) * 1_000_000_000n) : undefined;
+}
+
+function digits(text: string, shape: RegExp): bigint {
+  if (text.length > 21 || !shape.test(text)) throw notANumber(text);
+  return BigInt(text.replace('+', ''));
+}
+
+function notANumber(text: string): EvalError {
+  return new EvalError('other', `\`${text.slice(0, 40)}\` is not a number of that type`);
+}

@@ -1,0 +1,182 @@
+/**
+ * Functions on text. Positions count code points, as CEL does. Null in: predicates give false, everything else gives null.
+ */
+import { charge, chargeText } from './env.ts';
+import type { Env } from './env.ts';
+import { EvalError } from './error.ts';
+import { wrongType } from './function.ts';
+import type { Fn, FnTable, Kind } from './function.ts';
+import { includesText, splitText } from './search.ts';
+import { textOf } from './text.ts';
+import { Uint, isList } from './value.ts';
+import type { Value } from './value.ts';
+
+const STRING: readonly Kind[] = ['string'];
+const NUMBER: readonly Kind[] = ['number'];
+const LIST: readonly Kind[] = ['list'];
+
+export const TEXT_FUNCTIONS: FnTable = {
+  contains: predicate('contains', 'method', includesText),
+  startsWith: predicate('startsWith', 'method', (s, t) => s.startsWith(t)),
+  endsWith: predicate('endsWith', 'method', (s, t) => s.endsWith(t)),
+  containsIgnoreCase: predicate('containsIgnoreCase', 'both', (s, t) => includesText(s.toLowerCase(), t.toLowerCase())),
+  lower: transform('lower', 'both', (s) => s.toLowerCase()),
+  lowerAscii: transform('lowerAscii', 'method', (s) => s.replace(/[A-Z]+/g, (run) => run.toLowerCase())),
+  upperAscii: transform('upperAscii', 'method', (s) => s.replace(/[a-z]+/g, (run) => run.toUpperCase())),
+  trim: transform('trim', 'both', trim),
+  reverse: transform('reverse', 'method', (s, env) => points(env, s).reverse().join('')),
+  lines: {
+    params: [STRING],
+    forms: 'both',
+    returns: 'list',
+    run: (env, s) => (s === null ? null : pieces(env, text(env, 'lines', s).split(/\r\n|\n|\r/))),
+  },
+  charAt: {
+    params: [STRING, NUMBER],
+    forms: 'method',
+    returns: 'string',
+    run: (env, s, at) => (s === null ? null : slice(env, text(env, 'charAt', s), place('charAt', at), place('charAt', at) + 1, true)),
+  },
+  substring: {
+    params: [STRING, NUMBER, NUMBER],
+    required: 2,
+    forms: 'method',
+    returns: 'string',
+    run: (env, s, from, to) =>
+      s === null ? null : slice(env, text(env, 'substring', s), place('substring', from), to === undefined ? undefined : place('substring', to), false),
+  },
+  indexOf: {
+    params: [STRING, STRING, NUMBER],
+    required: 2,
+    forms: 'method',
+    returns: 'number',
+    run: (env, s, t, from) => (s === null ? null : find(points(env, text(env, 'indexOf', s)), points(env, text(env, 'indexOf', t)), from, env)),
+  },
+  lastIndexOf: {
+    params: [STRING, STRING, NUMBER],
+    required: 2,
+    forms: 'method',
+    returns: 'number',
+    run: (env, s, t, from) => (s === null ? null : findLast(points(env, text(env, 'lastIndexOf', s)), points(env, text(env, 'lastIndexOf', t)), from, env)),
+  },
+  replace: {
+    params: [STRING, STRING, STRING, NUMBER],
+    required: 3,
+    forms: 'method',
+    returns: 'string',
+    run: (env, s, from, to, limit) => (s === null ? null : replace(env, s, from, to, limit === undefined ? -1 : place('replace', limit))),
+  },
+  split: {
+    params: [STRING, STRING, NUMBER],
+    required: 2,
+    forms: 'method',
+    returns: 'list',
+    run: (env, s, separator, limit) =>
+      s === null ? null : split(env, text(env, 'split', s), text(env, 'split', separator), limit === undefined ? -1 : place('split', limit)),
+  },
+  join: { params: [LIST, STRING], required: 1, forms: 'both', returns: 'string', run: (env, list, separator) => join(env, list, separator) },
+};
+
+function predicate(name: string, forms: Fn['forms'], test: (s: string, t: string) => boolean): Fn {
+  return {
+    params: [STRING, STRING],
+    forms,
+    returns: 'bool',
+    run: (env, a, b = null) => a !== null && b !== null && test(text(env, name, a), text(env, name, b)),
+  };
+}
+
+function transform(name: string, forms: Fn['forms'], change: (s: string, env: Env) => string): Fn {
+  return { params: [STRING], forms, returns: 'string', run: (env, a) => (a === null ? null : change(text(env, name, a), env)) };
+}
+
+/** White space as Unicode defines it; the host's own `trim` also takes U+FEFF and leaves U+0085. */
+function trim(s: string): string {
+  let from = 0;
+  let to = s.length;
+  while (from < to && isSpace(s.charCodeAt(from))) from++;
+  while (to > from && isSpace(s.charCodeAt(to - 1))) to--;
+  return s.slice(from, to);
+}
+
+const WIDE_SPACES = new Set([0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000]);
+
+function isSpace(unit: number): boolean {
+  return unit === 32 || (unit >= 9 && unit <= 13) || (unit >= 0x2000 && unit <= 0x200a) || WIDE_SPACES.has(unit);
+}
+
+function text(env: Env, name: string, value: Value | undefined): string {
+  if (typeof value !== 'string') throw wrongType(name, 'a string', value);
+  chargeText(env, value.length);
+  return value;
+}
+
+function place(name: string, value: Value | undefined): number {
+  const n = value instanceof Uint ? value.value : value;
+  if ((typeof n !== 'number' && typeof n !== 'bigint') || !Number.isInteger(Number(n))) throw wrongType(name, 'a whole number', value);
+  return Number(n);
+}
+
+/** One string per code point; a plain split where there are no surrogates. */
+function points(env: Env, s: string): string[] {
+  charge(env, s.length);
+  return /[\ud800-\udfff]/.test(s) ? Array.from(s) : s.split('');
+}
+
+function pieces(env: Env, parts: string[]): string[] {
+  charge(env, parts.length);
+  return parts;
+}
+
+function slice(env: Env, s: string, from: number, to: number | undefined, lenient: boolean): string {
+  const all = points(env, s);
+  const end = to ?? all.length;
+  if (lenient && from === all.length) return '';
+  if (from < 0 || end < from || end > all.length) throw new EvalError('other', `position out of range: the text has ${all.length} characters`);
+  return all.slice(from, end).join('');
+}
+
+function find(s: readonly string[], t: readonly string[], from: Value | undefined, env: Env): bigint {
+  const first = from === undefined ? 0 : place('indexOf', from);
+  if (first < 0 || first > s.length) throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
+  for (let i = first; i + t.length <= s.length; i++) if (matchesAt(s, t, i, env)) return BigInt(i);
+  return -1n;
+}
+
+function findLast(s: readonly string[], t: readonly string[], from: Value | undefined, env: Env): bigint {
+  const last = from === undefined ? s.length : place('lastIndexOf', from);
+  if (last < 0 || last > s.length) throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
+  for (let i = Math.min(last, s.length - t.length); i >= 0; i--) if (matchesAt(s, t, i, env)) return BigInt(i);
+  return -1n;
+}
+
+function matchesAt(s: readonly string[], t: readonly string[], at: number, env: Env): boolean {
+  let i = 0;
+  while (i < t.length && s[at + i] === t[i]) i++;
+  charge(env, 1 + i);
+  return i === t.length;
+}
+
+function replace(env: Env, subject: Value, search: Value | undefined, by: Value | undefined, limit: number): string {
+  const [s, from, to] = [text(env, 'replace', subject), text(env, 'replace', search), text(env, 'replace', by)];
+  if (limit === 0) return s;
+  const parts = from === '' ? ['', ...points(env, s), ''] : pieces(env, splitText(s, from));
+  const kept = limit < 0 || parts.length - 1 <= limit ? parts : [...parts.slice(0, limit), parts.slice(limit).join(from)];
+  chargeText(env, s.length + kept.length * to.length);
+  return kept.join(to);
+}
+
+function split(env: Env, s: string, separator: string, limit: number): string[] {
+  if (limit === 0) return [];
+  const parts = separator === '' ? points(env, s) : pieces(env, splitText(s, separator));
+  return limit < 0 || parts.length <= limit ? parts : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
+}
+
+function join(env: Env, list: Value, separator: Value | undefined): Value {
+  if (list === null) return null;
+  if (!isList(list)) throw wrongType('join', 'a list', list);
+  const between = separator === undefined || separator === null ? '' : text(env, 'join', separator);
+  const parts = list.map((item) => textOf(env, item));
+  chargeText(env, parts.length * between.length);
+  return parts.join(between);
+}

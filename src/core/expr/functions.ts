@@ -1,0 +1,44 @@
+/**
+ * Every function of the language by name. `text`, `re` and `has` are forms of their own: `text` takes any number of
+ * arguments, `re` a literal pattern, `has` a field.
+ */
+import { LIST_MACROS } from './ast.ts';
+import type { Fn } from './function.ts';
+import { CONVERT_FUNCTIONS } from './functions-convert.ts';
+import { TEXT_FUNCTIONS } from './functions-text.ts';
+import { TIME_FUNCTIONS } from './functions-time.ts';
+
+export const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
+  ...Object.entries(CONVERT_FUNCTIONS),
+  ...Object.entries(TEXT_FUNCTIONS),
+  ...Object.entries(TIME_FUNCTIONS),
+]);
+
+export const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...LIST_MACROS, 'text', 're', 'has'];
+
+export const MATCHES_MESSAGE = '`matches` is not available, because it can take exponential time: write `re(text, "pattern")`';
+
+export interface CallShape {
+  readonly name: string;
+  readonly method: boolean;
+  /** Arguments with the receiver first. */
+  readonly count: number;
+}
+
+/** Why a call cannot be made, or null. The one place that knows which forms and how many arguments a function takes. */
+export function callProblem({ name, method, count }: CallShape): string | null {
+  if (name === 'matches') return MATCHES_MESSAGE;
+  if (LIST_MACROS.has(name)) return `\`${name}\` is used as \`list.${name}(x, …)\``;
+  if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
+  if (name === 'text') return count > 0 ? null : '`text` needs an argument';
+  if (name === 're') return count === 2 ? null : '`re` takes a text and a pattern';
+  const fn = FUNCTIONS.get(name);
+  if (fn === undefined) return `there is no function \`${name}\``;
+  if (method && fn.forms === 'global') return `\`${name}\` is not a method: write \`${name}(x)\``;
+  if (!method && fn.forms === 'method') return `\`${name}\` is a method: write \`x.${name}(…)\``;
+  const least = fn.required ?? fn.params.length;
+  if (count >= least && count <= fn.params.length) return null;
+  const hidden = method ? 1 : 0;
+  const range = least === fn.params.length ? `${least - hidden}` : `${least - hidden} to ${fn.params.length - hidden}`;
+  return `\`${name}\` takes ${range} argument${range === '1' ? '' : 's'}, not ${count - hidden}`;
+}

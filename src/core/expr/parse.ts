@@ -1,0 +1,48 @@
+/**
+ * Source text to syntax tree, with the tree's limits enforced. Every failure is an `EvalError` that carries its range.
+ */
+import { Environment, ParseError } from '@marcbachmann/cel-js';
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { EvalError, asEvalError } from './error.ts';
+import { LIMITS } from './limits.ts';
+
+export type Ast = ASTNode;
+
+const environment = new Environment({
+  unlistedVariablesAreDyn: true,
+  homogeneousAggregateLiterals: false,
+  limits: {
+    maxAstNodes: LIMITS.nodesMax,
+    maxDepth: LIMITS.depthMax,
+    maxListElements: LIMITS.elementsMax,
+    maxMapEntries: LIMITS.elementsMax,
+    maxCallArguments: LIMITS.elementsMax,
+  },
+});
+
+export function parseExpr(source: string): Ast {
+  const whole = { start: 0, end: source.length };
+  if (source.length > LIMITS.sourceMax) throw new EvalError('limit', `the expression is longer than ${LIMITS.sourceMax} characters`, whole);
+  if (source.trim() === '') throw new EvalError('other', 'the expression is empty', whole);
+  try {
+    return environment.parse(source).ast;
+  } catch (cause) {
+    if (!(cause instanceof ParseError)) throw asEvalError(cause);
+    const kind = cause.code === 'limit_exceeded' ? 'limit' : 'other';
+    throw new EvalError(kind, reword(cause), cause.range ?? whole);
+  }
+}
+
+const TOKENS: { readonly [token: string]: string } = {
+  EOF: 'the end', NUMBER: 'a number', STRING: 'a string', BOOLEAN: 'a bool', NULL: '`null`', IDENTIFIER: 'a name', PLUS: '`+`',
+  MINUS: '`-`', MULTIPLY: '`*`', DIVIDE: '`/`', MODULO: '`%`', EQ: '`==`', NE: '`!=`', LT: '`<`', LE: '`<=`', GT: '`>`', GE: '`>=`',
+  AND: '`&&`', OR: '`||`', NOT: '`!`', IN: '`in`', LPAREN: '`(`', RPAREN: '`)`', LBRACKET: '`[`', RBRACKET: '`]`', LBRACE: '`{`',
+  RBRACE: '`}`', DOT: '`.`', COMMA: '`,`', COLON: '`:`', QUESTION: '`?`', BYTES: 'bytes',
+};
+
+/** The library names its tokens; an author wants to see the characters. */
+function reword(error: ParseError): string {
+  const text = error.summary.replace(/\b[A-Z]{2,}\b/g, (token) => TOKENS[token] ?? token);
+  if (text === `Unexpected token: ${TOKENS['EOF']}`) return 'the expression ends too early';
+  return text.replace(/^Unexpected token: (.*)$/, 'unexpected $1').replace(/^[A-Z]/, (first) => first.toLowerCase());
+}
