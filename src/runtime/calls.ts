@@ -4,41 +4,39 @@ import type { CompiledFlow } from '../core/ir.ts';
 import type { Command, EffectKey } from '../core/run.ts';
 import type { Call, Clock } from './ports.ts';
 
-export interface Calls {
-  start(command: Command, flow: CompiledFlow, clock: Clock): Call;
-  has(key: EffectKey, attempt: number): boolean;
-  /** Forgets a call that has come back. False when it was aborted in the meantime. */
-  end(key: EffectKey, attempt: number): boolean;
-  abort(key: EffectKey): void;
-  abortAll(): void;
-  readonly size: number;
-}
+export class Calls {
+  readonly #running = new Map<EffectKey, RunningCall>();
 
-export function createCalls(): Calls {
-  const running = new Map<EffectKey, RunningCall>();
-  return {
-    start: (command, flow, clock) => {
-      const call = new RunningCall(command, flow, clock);
-      running.set(command.key, call);
-      return call;
-    },
-    has: (key, attempt) => running.get(key)?.command.attempt === attempt,
-    end: (key, attempt) => {
-      if (running.get(key)?.command.attempt !== attempt) return false;
-      return running.delete(key);
-    },
-    abort: (key) => {
-      running.get(key)?.abort();
-      running.delete(key);
-    },
-    abortAll: () => {
-      for (const call of running.values()) call.abort();
-      running.clear();
-    },
-    get size() {
-      return running.size;
-    },
-  };
+  start(command: Command, flow: CompiledFlow, clock: Clock): Call {
+    const call = new RunningCall(command, flow, clock);
+    this.#running.set(command.key, call);
+    return call;
+  }
+
+  has(key: EffectKey, attempt: number): boolean {
+    return this.#running.get(key)?.command.attempt === attempt;
+  }
+
+  /** Forgets a call that has come back. False when it was aborted in the meantime. */
+  end(key: EffectKey, attempt: number): boolean {
+    return this.has(key, attempt) && this.#running.delete(key);
+  }
+
+  abort(key: EffectKey): void {
+    const call = this.#running.get(key);
+    if (call === undefined) return;
+    this.#running.delete(key);
+    call.abort();
+  }
+
+  abortAll(): void {
+    for (const call of this.#running.values()) call.abort();
+    this.#running.clear();
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
 }
 
 class RunningCall implements Call {

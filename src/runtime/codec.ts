@@ -118,11 +118,17 @@ function decodeWrite(stored: Json[], unpack: UnpackValue): WriteRecord {
 }
 
 function encodeRecorded(recorded: Recorded, pack: PackValue): string {
-  return 'ref' in recorded ? JSON.stringify([0, ...recorded.ref]) : `[1,${pack(recorded.value)}]`;
+  if ('ref' in recorded) return JSON.stringify([0, ...recorded.ref]);
+  if ('value' in recorded) return `[1,${pack(recorded.value)}]`;
+  const fields = Object.entries(recorded.object).map(([field, each]) => `${JSON.stringify(field)}:${encodeRecorded(each, pack)}`);
+  return `[2,{${fields.join(',')}}]`;
 }
 
 function decodeRecorded(stored: Json[], unpack: UnpackValue): Recorded {
-  return stored[0] === 0 ? { ref: stored.slice(1) as string[] } : { value: unpack(stored[1] ?? null) };
+  if (stored[0] === 0) return { ref: stored.slice(1) as string[] };
+  if (stored[0] === 1) return { value: unpack(stored[1] ?? null) };
+  const fields = Object.entries(stored[1] as { [field: string]: Json[] }).map(([field, each]) => [field, decodeRecorded(each, unpack)]);
+  return { object: Object.fromEntries(fields) as { [field: string]: Recorded } };
 }
 
 function plain(event: EventBody): string {

@@ -6,8 +6,7 @@ import type { CompiledFlow } from '../core/ir.ts';
 import type { Fact, Refusal, RunId, RunState } from '../core/run.ts';
 import { genesis } from './chain.ts';
 import { decodeEvents } from './codec.ts';
-import type { Calls } from './calls.ts';
-import { createCalls } from './calls.ts';
+import { Calls } from './calls.ts';
 import type { RunEntryChange, StoredRun } from './ports.ts';
 import { pure } from './pure.ts';
 import { thawState } from './snapshot.ts';
@@ -43,7 +42,7 @@ export function hold(run: RunId, program: Program): Held {
     run,
     program,
     shelf: createShelf([]),
-    calls: createCalls(),
+    calls: new Calls(),
     state: null,
     seq: 0,
     head: genesis(run, program.flow.hash),

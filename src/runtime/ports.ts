@@ -60,7 +60,10 @@ export interface StoredRun {
 
 export interface Journal {
   load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
-  /** All of them in one durable step. `stale` for each whose fence or lease does not hold: nothing of it is stored. */
+  /**
+   * All of them in one durable step. `stale` for each whose fence or lease does not hold: nothing of it is stored. An
+   * append that suspends or ends a run also lets go of it; one that wakes a suspended run takes it.
+   */
   commit(worker: WorkerId, appends: readonly Append[]): Promise<readonly ('committed' | 'stale')[]>;
 }
 

@@ -3,8 +3,10 @@
  * published or acknowledged. A worker holds a lease for all its runs and stops before it acts when it has lost it.
  */
 import { randomUUID } from 'node:crypto';
+import { earliest } from '../core/admit.ts';
 import { isOwed, commandOf, outstanding, statusOf } from '../core/outstanding.ts';
 import { settle } from '../core/settle.ts';
+import type { CompiledFlow } from '../core/ir.ts';
 import type { Command, Event, Fact, Refusal, RunId, RunState } from '../core/run.ts';
 import { link } from './chain.ts';
 import { encodeEvents } from './codec.ts';
@@ -159,14 +161,14 @@ export class Worker {
     const at = (events[0] as Event).at;
     const body = encodeEvents(events, held.shelf.pack);
     const hash = link(held.head, after, at, body);
-    const first = after === 0 ? { first: { flow: flow.id, notation: flow.notation, startedAt: at } } : {};
     held.seq = after + events.length;
     held.head = hash;
     held.eventsSince += events.length;
     held.bytesSince += body.length;
-    const entry = { ...entryOf(state), ...first };
-    const changed = after === 0 || held.entry === null || !sameEntry(held.entry, entry);
+    const entry = entryOf(state);
+    const changed = held.entry === null || !sameEntry(held.entry, entry);
     held.entry = entry;
+    const first = { flow: flow.id, notation: flow.notation, startedAt: at };
     return {
       run: held.run,
       after,
@@ -175,8 +177,8 @@ export class Worker {
       body,
       hash,
       blobs: held.shelf.takeNew(),
-      entry: changed ? entry : null,
-      flow: after === 0 ? { hash: flow.hash, text: JSON.stringify(flow) } : null,
+      entry: after === 0 ? { ...entry, first } : changed ? entry : null,
+      flow: after === 0 ? { hash: flow.hash, text: textOf(flow) } : null,
       snapshot: takeSnapshot(held, this.#options.snapshotEvery),
     };
   }
@@ -188,12 +190,12 @@ export class Worker {
       return this.#lose(held.run);
     }
     if (held.state === null) {
-      for (const [index, each] of told.entries()) each.done?.(refusals.get(index) ?? null);
+      acknowledge(told, refusals);
       return;
     }
     this.#dispatch(held, held.state, events);
     if (events.length > 0) this.#options.onTurn(held, events, previous);
-    for (const [index, each] of told.entries()) each.done?.(refusals.get(index) ?? null);
+    acknowledge(told, refusals);
     this.#arm(held, held.state);
     if (held.state.outcome !== null || statusOf(held.state) === 'suspended') this.#options.onIdle(held);
   }
@@ -254,7 +256,8 @@ export class Worker {
 
   /** Wakes the run when something of it is due. */
   #arm(held: Held, state: RunState): void {
-    const due = held.entry?.due ?? null;
+    // A run at work looks at `wake`, which a look moves on; the roster's entry stands still until there is an event.
+    const due = held.entry?.status === 'suspended' ? held.entry.due : state.wake;
     held.cancelWake?.();
     held.cancelWake = null;
     if (due === null || state.outcome !== null) return;
@@ -267,6 +270,15 @@ export class Worker {
   }
 }
 
+const texts = new WeakMap<CompiledFlow, string>();
+
+/** A graph is written out once, however many runs it starts. */
+function textOf(flow: CompiledFlow): string {
+  let text = texts.get(flow);
+  if (text === undefined) texts.set(flow, (text = JSON.stringify(flow)));
+  return text;
+}
+
 interface Turned {
   readonly held: Held;
   readonly told: readonly Told[];
@@ -277,12 +289,17 @@ interface Turned {
   stale: boolean;
 }
 
+function acknowledge(told: readonly Told[], refusals: ReadonlyMap<number, Refusal>): void {
+  for (let index = 0; index < told.length; index++) told[index]?.done?.(refusals.get(index) ?? null);
+}
+
 function entryOf(state: RunState): RunEntryChange {
   const status = statusOf(state);
   if (state.outcome !== null) return { status, code: state.outcome.code, due: null };
   let code: RunEntryChange['code'] = null;
   if (status === 'suspended') for (const { question } of state.pending.values()) code ??= question?.code ?? null;
-  return { status, code, due: state.wake };
+  // `wake` may be too early, which would keep a run that waits for a person in memory, or take it up for nothing.
+  return { status, code, due: status === 'suspended' ? earliest(state, -Infinity) : state.wake };
 }
 
 /** While a run works, its deadlines move with every step; the roster needs them only when nobody is at it. */

@@ -1,0 +1,113 @@
+/** Names within the shared sections: each is declared once, and each reference leads somewhere. */
+import { declareIds } from './declare.ts';
+import type { Report } from './diagnostics.ts';
+import { childOf, entryOf, type Located, type Path } from './located.ts';
+import { nearest } from './nearest.ts';
+import type { Sections } from './section-schema.ts';
+import type { Shaped } from './shape.ts';
+
+interface CheckOptions {
+  readonly builtinTools: ReadonlySet<string>;
+  readonly unenforced: readonly (keyof Sections)[];
+}
+
+export interface Names {
+  has(name: string): boolean;
+  /** The name that was probably meant. */
+  near(name: string): string | undefined;
+}
+
+export function checkSections(sections: Shaped<Sections>, doc: Located, report: Report, options: CheckOptions): void {
+  declareIds(childOf(doc, 'agents'), report, { what: 'agent' });
+  checkModels(sections, doc, report);
+  checkTools(sections, doc, report, options.builtinTools);
+  for (const key of options.unenforced) {
+    const entry = entryOf(doc, key);
+    if (entry === undefined) continue;
+    report.warning('not-enforced', entry.keyRange, `\`${key}\` is checked but not enforced by this release`, {
+      help: 'Do not rely on it for safety yet.',
+    });
+  }
+}
+
+/** Every tool that may be named: declared, built in, or of an MCP server, whose list is known only when it runs. */
+export function toolNames(sections: Sections, doc: Located, builtin: ReadonlySet<string> = new Set()): Names {
+  const declared = new Set([...keysOf(childOf(doc, 'tools')), ...builtin]);
+  const servers = new Set(keysOf(childOf(doc, 'mcp')));
+  return {
+    has: (name) => declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
+    near: (name) => nearest(name, declared),
+  };
+}
+
+function serverAllows(sections: Sections, name: string): boolean {
+  return Object.values(sections.mcp).some((server) => server.tools?.includes(name) ?? false);
+}
+
+function checkModels(sections: Shaped<Sections>, doc: Located, report: Report): void {
+  const declared = childOf(doc, 'models');
+  if (declared === undefined) return;
+  const aliases = keysOf(declared);
+  const check = (alias: string | undefined, user: string, path: Path) => {
+    // `provider/model` names a model directly.
+    if (alias === undefined || alias.includes('/') || aliases.includes(alias)) return;
+    const near = nearest(alias, aliases);
+    report.error('unknown-model', sections.at(...path), `unknown model \`${alias}\` on ${user}`, {
+      help: near === undefined ? 'Declare it under `models`, or write `provider/model`.' : `Did you mean \`${near}\`?`,
+    });
+  };
+  for (const [index, agent] of (sections.value.agents ?? []).entries()) {
+    check(agent.model, `agent \`${agent.id ?? agent.name ?? ''}\``, ['agents', index, 'model']);
+  }
+  for (const [alias, model] of Object.entries(sections.value.models ?? {})) {
+    check(model.fallback, `model \`${alias}\``, ['models', alias, 'fallback']);
+  }
+}
+
+function checkTools(sections: Shaped<Sections>, doc: Located, report: Report, builtin: ReadonlySet<string>): void {
+  const known = toolNames(sections.value, doc, builtin);
+  const check = (tool: string | undefined, user: string, path: Path) => {
+    if (tool === undefined || tool.includes('*') || known.has(tool)) return;
+    const near = known.near(tool);
+    report.error('unknown-tool', sections.at(...path), `unknown tool \`${tool}\` on ${user}`, {
+      help:
+        near === undefined
+          ? 'Declare it under `tools`, or the server that has it under `mcp`.'
+          : `Did you mean \`${near}\`?`,
+    });
+  };
+  for (const [index, agent] of (sections.value.agents ?? []).entries()) {
+    for (const [at, tool] of agent.tools.entries())
+      check(tool, `agent \`${agent.id ?? agent.name ?? ''}\``, ['agents', index, 'tools', at]);
+  }
+  for (const [name, tool] of Object.entries(sections.value.tools)) {
+    check(tool.compensate, `tool \`${name}\``, ['tools', name, 'compensate']);
+    checkServer(sections, name, tool.mcp, doc, report);
+  }
+}
+
+function checkServer(
+  sections: Shaped<Sections>,
+  tool: string,
+  target: string | undefined,
+  doc: Located,
+  report: Report,
+): void {
+  const server = target?.split('/')[0];
+  const servers = keysOf(childOf(doc, 'mcp'));
+  if (server === undefined || servers.includes(server)) return;
+  const near = nearest(server, servers);
+  report.error(
+    'unknown-server',
+    sections.at('tools', tool, 'mcp'),
+    `unknown MCP server \`${server}\` on tool \`${tool}\``,
+    {
+      help: near === undefined ? 'Declare it under `mcp`.' : `Did you mean \`${near}\`?`,
+    },
+  );
+}
+
+/** Names count as declared even where their definition is faulty, so that one mistake does not make a second. */
+function keysOf(located: Located | undefined): readonly string[] {
+  return located?.kind === 'map' ? [...located.entries.keys()] : [];
+}

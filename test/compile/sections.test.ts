@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { readDocument } from '../../src/compile/document.ts';
+import { documentSchema } from '../../src/compile/editor-schema.ts';
+import { toolNames } from '../../src/compile/section-checks.ts';
+import { parseSource } from '../../src/compile/source.ts';
+import { schemaProblems } from '../../src/compile/schema-check.ts';
+
+function read(yaml: string) {
+  const { doc, report } = parseSource(`${yaml}\nloop: {}\n`, 'a.yaml');
+  const document = readDocument(doc!, report);
+  return {
+    document,
+    said: report
+      .list()
+      .map((each) => `${each.severity === 'error' ? '' : 'warning '}${each.code} ${each.line}:${each.column}`),
+  };
+}
+
+describe('sections', () => {
+  test('a full document reads without a finding', () => {
+    const { document, said } = read(`sluice: 1
+models:
+  fast: { provider: openai, model: gpt-6-mini, price: { input: 0.1, output: 0.4 }, limits: { context_tokens: 100000 }, fallback: slow }
+  slow: { provider: anthropic, model: claude }
+agents:
+  - id: triage
+    name: Triage
+    description: sorts
+    model: fast
+    instructions: Sort it.
+    tools: [http.get, files.read]
+    output: { type: object, properties: { category: { enum: [refund, tech] } }, required: [category] }
+    budget: { model_calls: 3 }
+    max_output_tokens: 500
+    temperature: 0.2
+  - { name: writer, model: openai/gpt-6 }
+tools:
+  http.get: { effect: read, http: { method: GET, url: "https://example.org/{{path}}" }, timeout: 30, idempotent: true }
+  db.wipe: { shell: "rm -r data", compensate: db.restore, approval: true, permission: admin, rate_limit: { calls: 2, per_seconds: 60 } }
+  db.restore: { module: ./tools.ts#restore, verify: result.ok }
+  notes.read: { mcp: files/read, cost: 0.01 }
+mcp:
+  files: { command: mcp-files, args: [--root, .] }
+budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`);
+    expect(said).toEqual([]);
+    expect(document?.sections.value.tools['db.wipe']).toMatchObject({
+      effect: 'write',
+      shell: { command: 'rm -r data' },
+    });
+    expect(document?.sections.value.agents?.[1]).toEqual({
+      name: 'writer',
+      model: 'openai/gpt-6',
+      instructions: '',
+      tools: [],
+    });
+  });
+
+  test.each([
+    ['sluice: 2', ['bad-version 1:9']],
+    ['budgets: { costUsd: 1 }', ['unknown-key 1:12']],
+    ['agents: [{ instructions: x }]', ['missing-field 1:12']],
+    ['agents: [{ id: a }, { id: a }]', ['duplicate-id 1:27']],
+    ['models: { a: { provider: x, model: y } }\nagents: [{ id: a, model: b }]', ['unknown-model 2:26']],
+    ['models: { a: { provider: x, modle: y } }\nagents: [{ id: a, model: a }]', ['unknown-key 1:29']],
+    ['agents: [{ id: a, model: anything }]', []],
+    ['agents: [{ id: a, tools: [x.y] }]', ['unknown-tool 1:27']],
+    ['agents: [{ id: a, tools: [files.read] }]\nmcp: { files: { url: "http://x" } }', []],
+    ['tools: { a.b: { compensate: a.c } }', ['unknown-tool 1:29']],
+    ['tools: { a.b: { mcp: s/t } }', ['unknown-server 1:22']],
+    ['tools: { a.b: { shell: ls, code: "1" } }', ['several-implementations 1:28']],
+    ['tools: { "a b": {} }', ['bad-value 1:10']],
+    ['mcp: { s: {} }', ['missing-field 1:11']],
+    ['mcp: { s: { url: x, command: y } }', ['several-implementations 1:13']],
+    ['agents: [{ id: a, output: { type: objct } }]', ['bad-schema 1:35']],
+    ['pii: { mode: block }', ['warning not-enforced 1:1']],
+    ['agnets: []', ['unknown-key 1:1']],
+    ['toString: 1', ['unknown-key 1:1']],
+  ])('%s', (yaml, expected) => {
+    expect(read(yaml).said).toEqual(expected);
+  });
+
+  test('tool names know declared and built-in tools and those of a server, and suggest', () => {
+    const { document } = read('tools: { mail.send: {} }\nmcp: { files: { url: x } }');
+    const names = toolNames(document!.sections.value, document!.doc, new Set(['http.get']));
+    expect(['mail.send', 'http.get', 'files.anything', 'mail.sned'].map((name) => names.has(name))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(names.near('mail.sned')).toBe('mail.send');
+  });
+
+  test('the JSON Schema for editors comes from the same definitions and is itself valid', () => {
+    const schema = documentSchema([]);
+    expect(schema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(Object.keys(schema['properties'] as object)).toContain('budgets');
+    expect(schemaProblems(JSON.parse(JSON.stringify(schema)))).toEqual([]);
+  });
+});
+
+describe('schemaProblems', () => {
+  test.each([
+    [{ type: 'object', properties: { a: { $ref: '#/$defs/x' } }, $defs: { x: { type: ['string', 'null'] } } }, []],
+    [{ 'x-order': 1, discriminator: 'kind' }, []],
+    [{ allOf: [{ $anchor: 'here' }, { $ref: '#here' }] }, []],
+    [{ type: 'strng' }, [['type']]],
+    [{ propertees: {} }, [['propertees']]],
+    [{ nullable: true }, [['nullable']]],
+    [{ properties: { a: { minimum: 'x' } } }, [['properties', 'a', 'minimum']]],
+    [{ items: { pattern: '(' } }, [['items', 'pattern']]],
+    [{ patternProperties: { '[': {} } }, [['patternProperties', '[']]],
+    [{ anyOf: [{}, { $ref: '#/nowhere' }] }, [['anyOf', 1, '$ref']]],
+    [{ $ref: 'https://example.org/schema' }, [['$ref']]],
+    [{ required: 'a', enum: 'b' }, [['required'], ['enum']]],
+    [{ properties: { type: { type: 'string' }, $ref: { type: 'string' } } }, []],
+  ])('%j', (schema, paths) => {
+    const found = schemaProblems(schema as never).map((problem) => problem.path);
+    expect(found).toHaveLength(paths.length);
+    expect(found).toEqual(expect.arrayContaining(paths));
+  });
+});
