@@ -1,0 +1,91 @@
+/** From samples to the table: medians of ratios for times, medians for everything else, each against its target. */
+import { exponent, median } from './stats.ts';
+import type { Sample } from './rounds.ts';
+import type { Measure, Measurement, Metric, Shape } from './shape.ts';
+
+export interface Cell {
+  shape: string;
+  measure: Measure;
+  contestant: string;
+  value: number;
+  target: number;
+  ok: boolean;
+  rounds: number;
+}
+
+export function cells(shapes: readonly Shape[], samples: readonly Sample[]): Cell[] {
+  return shapes.flatMap((shape) =>
+    shape.metrics.flatMap((metric) => {
+      const mine = samples.filter((sample) => sample.shape === shape.id);
+      const names = [...new Set(mine.map((sample) => sample.contestant))];
+      return names.flatMap((name) => cell(shape.id, metric, name, mine));
+    }),
+  );
+}
+
+function cell(shape: string, metric: Metric, contestant: string, samples: readonly Sample[]): Cell[] {
+  const values = samples
+    .filter((sample) => sample.contestant === contestant)
+    .map((sample) => value(metric.measure, sample))
+    .filter((found) => found !== undefined);
+  if (values.length === 0) return [];
+  const middle = median(values);
+  const { measure, target } = metric;
+  return [{ shape, measure, contestant, value: middle, target, ok: middle <= target, rounds: values.length }];
+}
+
+function value(measure: Measure, { measurement, bare }: Sample): number | undefined {
+  switch (measure) {
+    case 'ms':
+      return measurement.ms === undefined || bare?.ms === undefined ? undefined : measurement.ms / bare.ms;
+    case 'exponentMs':
+      return fit(measurement, 'ms');
+    case 'exponentBytes':
+      return fit(measurement, 'bytes');
+    default:
+      return measurement[measure];
+  }
+}
+
+function fit({ points = [] }: Measurement, axis: 'ms' | 'bytes'): number | undefined {
+  const pairs = points.flatMap((point) => (point[axis] === undefined ? [] : [[point.n, point[axis]] as const]));
+  return pairs.length < 2 ? undefined : exponent(pairs);
+}
+
+/** Rows of text: a header, then a row for each shape and measure, with a column for each contestant. */
+export function grid(shapes: readonly Shape[], all: readonly Cell[], contestants: readonly string[]): string[][] {
+  const header = ['shape', 'measure', 'target', ...contestants];
+  const rows = shapes.flatMap((shape) =>
+    shape.metrics.map(({ measure, target }) => {
+      const row = all.filter((found) => found.shape === shape.id && found.measure === measure);
+      const columns = contestants.map((name) => show(row.find((found) => found.contestant === name)));
+      return [shape.title, LABELS[measure], `at most ${number(measure, target)}`, ...columns];
+    }),
+  );
+  return [header, ...rows];
+}
+
+const LABELS: { [measure in Measure]: string } = {
+  ms: 'time, as a multiple of bare',
+  bytesMemory: 'memory of each run',
+  bytesDisk: 'disk of each run',
+  bytesWritten: 'bytes written',
+  exponentMs: 'exponent of time',
+  exponentBytes: 'exponent of bytes',
+};
+
+function show(found: Cell | undefined): string {
+  if (found === undefined) return '-';
+  const text = number(found.measure, found.value);
+  return found.contestant === 'bare' ? text : `${text} ${found.ok ? 'ok' : 'over'}`;
+}
+
+function number(measure: Measure, value: number): string {
+  if (measure.startsWith('bytes')) return bytes(value);
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+function bytes(value: number): string {
+  if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(1)} MB`;
+  return value >= 1_024 ? `${(value / 1_024).toFixed(1)} KB` : `${value.toFixed(0)} B`;
+}
