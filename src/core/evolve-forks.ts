@@ -28,7 +28,7 @@ export function forked(state: RunState, event: Extract<Event, { type: 'thread.fo
   wakeBy(state, event.deadline);
   dequeue(state, thread);
   for (let index = 0; index < event.started; index++) startBranch(state, thread, index);
-  if (total === 0) enqueue(state, thread.id);
+  if (event.started === 0) enqueue(state, thread.id);
 }
 
 export function startBranch(state: RunState, parent: Thread, index: number): void {
@@ -39,8 +39,8 @@ export function startBranch(state: RunState, parent: Thread, index: number): voi
   const to = 'heads' in branches ? branches.heads[index]?.to : branches.to;
   const slots: Slots = 'heads' in branches ? parent.slots : { ...parent.slots, [branches.as]: items?.[index] ?? null, [`${branches.as}_index`]: index };
   const id = `${parent.id}:${parent.acts - 1}.${index}`;
-  state.threads.set(id, { id, parent: parent.id, index, at: to ?? parent.at, acts: 0, slots, doing: { is: 'ready' }, undo: [], queued: true });
-  state.queue.push(id);
+  state.threads.set(id, { id, parent: parent.id, index, at: to ?? parent.at, acts: 0, slots, doing: { is: 'ready' }, undo: [] });
+  state.queue.add(id);
   dequeueIdle(state, parent);
 }
 
@@ -103,7 +103,7 @@ function dropBranches(state: RunState, parent: Thread): void {
   for (const [id, entries] of undo) {
     const outcome: Outcome = { state: 'cancelled', code: 'USER_CANCEL', output: null, error: null };
     const ordered = [...entries].sort((a, b) => a.order - b.order);
-    state.threads.set(id, { id, parent: parent.id, index: -1, at: parent.at, acts: 0, slots: {}, doing: { is: 'unwinding', outcome, on: null }, undo: ordered, queued: false });
+    state.threads.set(id, { id, parent: parent.id, index: -1, at: parent.at, acts: 0, slots: {}, doing: { is: 'unwinding', outcome, on: null }, undo: ordered });
     enqueue(state, id);
   }
 }

@@ -60,7 +60,7 @@ function apply(state: RunState, event: Event): void {
     case 'run.ended': {
       charge(state, event.charge);
       state.outcome = outcomeOf(state, { ...event, thread: '0' });
-      state.queue = [];
+      state.queue.clear();
       return;
     }
     case 'clock.read':
@@ -71,7 +71,7 @@ function apply(state: RunState, event: Event): void {
 }
 
 function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
-  const root: Thread = { id: '0', parent: null, index: 0, at: event.entry, acts: 0, slots: { input: event.input }, doing: { is: 'ready' }, undo: [], queued: true };
+  const root: Thread = { id: '0', parent: null, index: 0, at: event.entry, acts: 0, slots: { input: event.input }, doing: { is: 'ready' }, undo: [] };
   return {
     run: event.run,
     flow: event.flow,
@@ -83,7 +83,7 @@ function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
     seq: event.seq,
     now: event.at,
     threads: new Map([['0', root]]),
-    queue: ['0'],
+    queue: new Set(['0']),
     pending: new Map(),
     spent: {},
     held: {},
@@ -120,8 +120,7 @@ function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>):
   }
   root.undo = undo.sort((a, b) => a.order - b.order);
   root.doing = { is: 'unwinding', outcome: { state: event.state, code: event.code, output: null, error: null }, on: null };
-  state.queue = [...state.threads.keys()];
-  for (const thread of state.threads.values()) thread.queued = true;
+  state.queue = new Set(state.threads.keys());
 }
 
 /** A fork whose time is up has to be looked at, although none of its branches moved. */

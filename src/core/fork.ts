@@ -15,6 +15,8 @@ import { branchName, isBelow } from './state.ts';
 export function fork(program: Program, state: RunState, thread: Thread, node: ForkNode): readonly EventBody[] {
   const branches = branchesOf(program, thread, node);
   const total = 'heads' in branches ? branches.heads.length : branches.count;
+  // Too few to begin with: none of them is worth its cost.
+  const hopeless = node.eager && node.need !== 'all' && total < node.need;
   return [
     {
       type: 'thread.forked',
@@ -22,7 +24,7 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
       key: `${thread.id}#${thread.acts}`,
       node: thread.at,
       branches,
-      started: node.widthMax === 0 ? total : Math.min(node.widthMax, total),
+      started: hopeless ? 0 : node.widthMax === 0 ? total : Math.min(node.widthMax, total),
       deadline: deadlineFrom(state, state.now, node.timeoutMs),
       into: node.into,
       gather: node.gather,

@@ -159,8 +159,6 @@ export interface Thread {
   slots: Slots;
   doing: Doing;
   undo: UndoEntry[];
-  /** Whether it stands in the run's queue. */
-  queued: boolean;
 }
 export interface Pending {
   readonly key: EffectKey;
@@ -191,7 +189,7 @@ export interface RunState {
   now: Instant;
   threads: Map<ThreadId, Thread>;
   /** Threads that may be able to move, in the order in which they are tried. */
-  queue: ThreadId[];
+  queue: Set<ThreadId>;
   pending: Map<EffectKey, Pending>;
   spent: { [meter: MeterId]: number };
   held: { [meter: MeterId]: number };

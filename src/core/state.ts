@@ -17,18 +17,12 @@ export function moveTo(thread: Thread, to: NodeId): void {
 }
 
 export function enqueue(state: RunState, id: string): void {
-  const thread = state.threads.get(id);
-  if (thread === undefined || thread.queued) return;
-  thread.queued = true;
-  state.queue.push(id);
+  if (state.threads.has(id)) state.queue.add(id);
 }
 
 /** A thread that waits cannot move until something happens to it. */
 export function dequeue(state: RunState, thread: Thread): void {
-  if (!thread.queued) return;
-  thread.queued = false;
-  if (state.queue[0] === thread.id) state.queue.shift();
-  else state.queue.splice(state.queue.indexOf(thread.id), 1);
+  state.queue.delete(thread.id);
 }
 
 export function threadOf(state: RunState, id: string): Thread {

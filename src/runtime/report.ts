@@ -1,6 +1,7 @@
 /** What a run came to, in the words of the contract. Derived from the journal alone. */
 import { SUSPENDING_CODES } from '../core/codes.ts';
 import type { TerminalCode } from '../core/codes.ts';
+import type { CompiledFlow } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
 import { inputOf, statusOf } from '../core/outstanding.ts';
 import type { Program } from '../core/program.ts';
@@ -27,15 +28,15 @@ export function reportOf({ program, state, events }: ReadRun): Report {
 
 /** The authored nodes in the order in which they were entered. */
 export function pathOf(program: Program, events: readonly Event[]): string[] {
-  const path: string[] = [];
-  for (const event of events) {
-    const id = actedBy(event);
-    const node = id === undefined ? undefined : program.flow.nodes[id];
-    // Committing what a call brought is not a second entry.
-    if (node?.enters === undefined || (event.type === 'slots.written' && node.op !== 'let')) continue;
-    path.push(node.enters);
-  }
-  return path;
+  return events.flatMap((event) => enteredBy(program.flow, event) ?? []);
+}
+
+/** The authored node that a run enters with this event. */
+export function enteredBy(flow: CompiledFlow, event: Event): string | undefined {
+  const id = actedBy(event);
+  const node = id === undefined ? undefined : flow.nodes[id];
+  // Committing what a call brought is not a second entry.
+  return event.type === 'slots.written' && node?.op !== 'let' ? undefined : node?.enters;
 }
 
 /** The graph node whose first act this event is. */

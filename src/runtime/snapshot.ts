@@ -7,12 +7,12 @@ import type { Held } from './held.ts';
 import type { Snapshot } from './ports.ts';
 
 export function freezeState(state: RunState): string {
-  return JSON.stringify({ ...state, threads: [...state.threads], pending: [...state.pending] });
+  return JSON.stringify({ ...state, threads: [...state.threads], pending: [...state.pending], queue: [...state.queue] });
 }
 
 export function thawState(body: string): RunState {
-  const stored = JSON.parse(body) as Omit<RunState, 'threads' | 'pending'> & { threads: []; pending: [] };
-  return { ...stored, threads: new Map(stored.threads), pending: new Map(stored.pending) };
+  const stored = JSON.parse(body) as Omit<RunState, 'threads' | 'pending' | 'queue'> & { threads: []; pending: []; queue: [] };
+  return { ...stored, threads: new Map(stored.threads), pending: new Map(stored.pending), queue: new Set(stored.queue) };
 }
 
 const WIDE = 32;

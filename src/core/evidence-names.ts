@@ -1,0 +1,43 @@
+/**
+ * The names of the checks that read evidence, and where the things they read are kept. Whoever compiles a document knows
+ * from here which names exist, and whoever performs the checks has one for each.
+ */
+export const VALIDATORS = [
+  'RequireBrief',
+  'RequireWriteFile',
+  'RequireAllFilesWritten',
+  'RequireShellPass',
+  'TestReportValid',
+  'RequireReviewJudgement',
+  'RequireAcceptanceCriteriaPassed',
+  'RequireRelatedTestsPass',
+  'BlockOnConsecutiveFail',
+  'ArchitectureValidator',
+  'RequireSessionContextWrite',
+] as const;
+export type ValidatorName = (typeof VALIDATORS)[number];
+
+/** Names that some documents use for one of the above. */
+export const VALIDATOR_ALIASES: { readonly [alias: string]: ValidatorName } = {
+  RequireAcceptanceCriteriaPassedValidator: 'RequireAcceptanceCriteriaPassed',
+};
+
+/** What a contract may require. */
+export const PREDICATES = ['FilesWritten', 'CommandSucceeded', 'FileExists', 'TestReport', 'ChecklistComplete', 'RelatedTestsPass'] as const;
+export type PredicateName = (typeof PREDICATES)[number];
+
+/** Where text for an agent's context may come from; the last three take an argument after a colon. */
+export const CONTEXT_SOURCES = ['session_context', 'changes_recent', 'brief_field', 'file'] as const;
+export type ContextSource = (typeof CONTEXT_SOURCES)[number];
+
+/** In the order in which a failed check is classified. */
+export const EVIDENCE_FAILURES = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'] as const;
+export type EvidenceFailure = (typeof EVIDENCE_FAILURES)[number];
+
+/** Relative to the work directory. `state` is written by tools of the engine's own and by nothing else. */
+export const ARTIFACTS = {
+  brief: '.fuseraft/artifacts/brief.json',
+  testReport: '.fuseraft/artifacts/test-report.json',
+  architecture: '.fuseraft/architecture.yaml',
+  state: '.fuseraft/state',
+} as const;

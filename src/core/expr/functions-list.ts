@@ -1,0 +1,111 @@
+/**
+ * Functions on lists, and the search for data inside a text. Null in gives null out, except that a part of nothing is an
+ * empty list.
+ */
+import { charge, chargeText } from './env.ts';
+import type { Env } from './env.ts';
+import { equals } from './compare.ts';
+import { wrongType } from './function.ts';
+import type { FnTable } from './function.ts';
+import { isMap, mapGet } from './map.ts';
+import { Uint, isList } from './value.ts';
+import type { Value } from './value.ts';
+
+export const LIST_FUNCTIONS: FnTable = {
+  /** The elements up to and including the first one whose field has that value; all of them where none has. */
+  upTo: {
+    params: [['list'], ['string'], ['any']],
+    forms: 'both',
+    returns: 'list',
+    run: (env, list, key = null, value = null) => {
+      const items = itemsOf(env, 'upTo', list);
+      const at = items.findIndex((item) => equals(env, fieldOf(item, key), value));
+      return at < 0 ? items : items.slice(0, at + 1);
+    },
+  },
+  /** The last elements, at most that many. */
+  tail: {
+    params: [['list'], ['number']],
+    forms: 'both',
+    returns: 'list',
+    run: (env, list, count = null) => {
+      const items = itemsOf(env, 'tail', list);
+      const n = Math.max(0, Math.trunc(numberOf(count)));
+      return n === 0 ? [] : items.slice(-n);
+    },
+  },
+  /** The element that occurs more often than every other; null where two are level or there is none. */
+  majority: {
+    params: [['list']],
+    forms: 'both',
+    returns: 'any',
+    run: (env, list) => {
+      const items = itemsOf(env, 'majority', list);
+      const counts: { readonly value: Value; count: number }[] = [];
+      for (const item of items) {
+        charge(env, counts.length);
+        const known = counts.find(({ value }) => equals(env, value, item));
+        if (known === undefined) counts.push({ value: item, count: 1 });
+        else known.count += 1;
+      }
+      const most = Math.max(0, ...counts.map(({ count }) => count));
+      const first = counts.filter(({ count }) => count === most);
+      return first.length === 1 ? (first[0]?.value ?? null) : null;
+    },
+  },
+  /** The JSON object in a text: the whole text, a fenced block, or from the first `{` to the last `}`; null where none is. */
+  jsonIn: {
+    params: [['string']],
+    forms: 'both',
+    returns: 'any',
+    run: (env, text) => {
+      if (text === null) return null;
+      if (typeof text !== 'string') throw wrongType('jsonIn', 'a string', text);
+      chargeText(env, text.length * 3);
+      for (const part of candidatesIn(text)) {
+        const found = objectOf(part);
+        if (found !== null) return found;
+      }
+      return null;
+    },
+  },
+};
+
+function itemsOf(env: Env, name: string, list: Value): Value[] {
+  if (list === null) return [];
+  if (!isList(list)) throw wrongType(name, 'a list', list);
+  charge(env, 1 + list.length);
+  return list;
+}
+
+function fieldOf(item: Value, key: Value): Value {
+  return isMap(item) && typeof key === 'string' ? (mapGet(item, key) ?? null) : null;
+}
+
+function numberOf(value: Value): number {
+  const n = value instanceof Uint ? value.value : value;
+  if (typeof n !== 'number' && typeof n !== 'bigint') throw wrongType('tail', 'a number', value);
+  return Number(n);
+}
+
+function* candidatesIn(text: string): Generator<string> {
+  yield text;
+  const open = /```json[^\S\n]*\n/i.exec(text);
+  if (open !== null) {
+    const from = open.index + open[0].length;
+    const to = text.indexOf('```', from);
+    yield text.slice(from, to < 0 ? text.length : to);
+  }
+  const first = text.indexOf('{');
+  const last = text.lastIndexOf('}');
+  if (first >= 0 && last > first) yield text.slice(first, last + 1);
+}
+
+function objectOf(text: string): Value {
+  try {
+    const value = JSON.parse(text) as Value;
+    return isMap(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
