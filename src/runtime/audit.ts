@@ -4,8 +4,9 @@ import { createProgram } from '../core/program.ts';
 import type { Event, RunId, RunState } from '../core/run.ts';
 import { hash } from 'node:crypto';
 import { genesis, link } from './chain.ts';
-import { decodeEvents } from './codec.ts';
+import { damagedFact, decodeEvents } from './codec.ts';
 import type { Journal, StoredAppend, StoredRun } from './ports.ts';
+import { printOf } from './graph-text.ts';
 import { pure } from './pure.ts';
 import { redecide } from './replay.ts';
 import type { Difference } from './replay.ts';
@@ -29,7 +30,7 @@ export interface Replay {
 
 export async function audit(journal: Journal, run: RunId): Promise<Audit> {
   const stored = await load(journal, run);
-  const broken = brokenFlow(stored) ?? brokenBlob(stored) ?? brokenLink(run, stored);
+  const broken = brokenBlob(stored) ?? brokenLink(run, stored);
   const last = stored.appends[stored.appends.length - 1];
   return { run, ok: broken === null, events: last === undefined ? 0 : last.after + last.count, head: last?.hash ?? '', broken };
 }
@@ -57,16 +58,6 @@ async function load(journal: Journal, run: RunId): Promise<StoredRun> {
   return stored;
 }
 
-/** The graph is pinned by its hash, which is the hash of its canonical form without the hash itself. */
-function brokenFlow(stored: StoredRun): Audit['broken'] {
-  try {
-    JSON.parse(stored.flow);
-    return null;
-  } catch {
-    return { seq: 1, last: 1, message: 'event 1: the graph that the run is pinned to cannot be read' };
-  }
-}
-
 function brokenBlob(stored: StoredRun): Audit['broken'] {
   for (const blob of stored.blobs) {
     if (hash('sha256', blob.body, 'base64url') === blob.hash) continue;
@@ -78,7 +69,7 @@ function brokenBlob(stored: StoredRun): Audit['broken'] {
 }
 
 function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
-  let head = genesis(run, (JSON.parse(stored.flow) as CompiledFlow).hash);
+  let head = genesis(run, printOf(stored.flow));
   let seq = 0;
   for (const [index, append] of stored.appends.entries()) {
     if (append.after !== seq) return { seq: seq + 1, last: append.after, message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}` };
@@ -96,17 +87,32 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
   const range = append.count === 1 ? '' : ` (events ${append.after + 1} to ${last} were stored together)`;
   try {
     const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
-    const { unpack } = createShelf(stored.blobs);
+    const { pack, unpack } = createShelf(stored.blobs);
     const decoded = stored.appends.slice(0, index + 1).map((each) => decodeEvents(each.body, each.after, each.at, unpack));
     let state: RunState | null = null;
     for (const events of decoded.slice(0, index)) ({ state } = redecide(program, state, events));
     const suspects = decoded[index] as Event[];
-    const { difference } = redecide(program, state, suspects);
-    const fact = suspects.find(({ type }) => type === 'effect.settled' || type === 'run.started' || type === 'run.halted') ?? suspects[0];
-    const seq = difference?.seq ?? fact?.seq ?? append.after + 1;
+    const fact = damagedFact(append.body, suspects, pack);
+    const seq = fact?.seq ?? redecide(program, state, suspects).difference?.seq ?? append.after + 1;
+    if (index === 0 && fact === null && seq === 1)
+      return { seq, last, message: `event 1 (run.started) of run ${run} does not fit the graph that is stored for it, or was itself changed` };
     const type = suspects.find((event) => event.seq === seq)?.type ?? 'event';
     return { seq, last, message: `event ${seq} (${type}) of run ${run} is not what was written${range}` };
   } catch {
-    return { seq: append.after + 1, last, message: `event ${append.after + 1} of run ${run} cannot be read any more${range}` };
+    const seq = append.after + 1 + Math.max(0, unreadableLine(append.body));
+    return { seq, last, message: `event ${seq} of run ${run} cannot be read any more${range}` };
   }
+}
+
+/** Events stand one to a line, so that one that is no longer JSON can be told from its neighbours. */
+function unreadableLine(body: string): number {
+  const lines = body.replace(/^\[/, '').split(',\n');
+  return lines.slice(0, -1).findIndex((line) => {
+    try {
+      JSON.parse(line);
+      return false;
+    } catch {
+      return true;
+    }
+  });
 }

@@ -45,7 +45,8 @@ export function withBoundary(performer: AgentPerformer, options: BoundaryOptions
       if (call.command.kind !== 'model') return performer.perform(call);
       const { name: agent, run } = call.command;
       const owned = memory(agent);
-      if (owned === null || owned.owner !== agent) throw new MemoryViolation(agent, owned?.owner ?? agent, 'run without');
+      if (owned === null || owned.owner !== agent)
+        throw new MemoryViolation(agent, owned?.owner ?? agent, 'run without');
       return performer.perform(enter(call, owned, pipelines(agent, run)));
     },
   };

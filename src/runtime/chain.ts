@@ -9,9 +9,9 @@ import type { UnpackValue } from './codec.ts';
 import type { ChainedEvent } from './engine-types.ts';
 import type { StoredAppend } from './ports.ts';
 
-/** The link before a run's first one: it binds the chain to the run and its graph. */
-export function genesis(run: RunId, flow: string): string {
-  return hash('sha256', `${run}\n${flow}`, 'base64url');
+/** The link before a run's first one: it binds the chain to the run and to the bytes of its graph. */
+export function genesis(run: RunId, graphPrint: string): string {
+  return hash('sha256', `${run}\n${graphPrint}`, 'base64url');
 }
 
 export function link(previous: string, after: number, at: number, body: string): string {

@@ -3,6 +3,7 @@
  * JSON. What follows from its neighbours (seq, time, the thread inside a key) is not stored. Decoding gives back exactly
  * what was encoded, for ever: a new form gets a new tag.
  */
+import { crc32 } from 'node:zlib';
 import type { Json } from '../core/json.ts';
 import type { Event, EventBody, Recorded, Settled, WriteRecord } from '../core/run.ts';
 
@@ -12,12 +13,30 @@ export type UnpackValue = (stored: Json) => Json;
 
 export function encodeEvents(events: readonly Event[], pack: PackValue): string {
   let text = '[';
-  for (let i = 0; i < events.length; i++) text += (i === 0 ? '' : ',\n') + encodeEvent(events[i] as Event, pack);
-  return `${text}]`;
+  let marks = '';
+  for (let i = 0; i < events.length; i++) {
+    const event = events[i] as Event;
+    const encoded = encodeEvent(event, pack);
+    text += (i === 0 ? '' : ',\n') + encoded;
+    if (isFact(event)) marks += `,${crc32(encoded)}`;
+  }
+  return `${text}${marks}]`;
+}
+
+/** Whether an event records what the world said. The others follow from these, and are found out by deciding again. */
+export function isFact({ type }: EventBody): boolean {
+  return type === 'effect.settled' || type === 'run.started' || type === 'run.halted';
+}
+
+/** The first fact that does not match the mark that was stored with it: the hash says that something was changed, this what. */
+export function damagedFact(body: string, events: readonly Event[], pack: PackValue): Event | null {
+  const marks = (JSON.parse(body) as Json[]).filter((each) => typeof each === 'number');
+  const facts = events.filter(isFact);
+  return facts.find((event, index) => crc32(encodeEvent(event, pack)) !== marks[index]) ?? null;
 }
 
 export function decodeEvents(body: string, after: number, at: number, unpack: UnpackValue): Event[] {
-  const stored = JSON.parse(body) as Json[];
+  const stored = (JSON.parse(body) as Json[]).filter((each) => typeof each !== 'number');
   return stored.map((each, index) => ({ seq: after + 1 + index, at, ...decodeEvent(each, at, unpack) }) as Event);
 }
 

@@ -5,17 +5,22 @@ import type { Failure } from '../core/run.ts';
 export class PerformError extends Error {
   readonly class: FailureClass;
   readonly type: string;
+  readonly retryAfterMs: number | undefined;
 
   constructor(failure: Failure) {
     super(failure.message);
     this.name = failure.type;
     this.class = failure.class;
     this.type = failure.type;
+    this.retryAfterMs = failure.retryAfterMs;
   }
 }
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof PerformError) return { class: error.class, type: error.type, message: error.message };
+  if (error instanceof PerformError) {
+    const { class: kind, type, message, retryAfterMs } = error;
+    return { class: kind, type, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  }
   if (!(error instanceof Error)) return { class: 'fatal', type: 'Error', message: String(error) };
   const isTimeout = error.name === 'TimeoutError' || error.name === 'AbortError';
   return { class: isTimeout ? 'timeout' : 'fatal', type: error.name, message: error.message };

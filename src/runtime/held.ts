@@ -8,6 +8,7 @@ import { genesis } from './chain.ts';
 import { decodeEvents } from './codec.ts';
 import { Calls } from './calls.ts';
 import type { RunEntryChange, StoredRun } from './ports.ts';
+import { graphText } from './graph-text.ts';
 import { pure } from './pure.ts';
 import { thawState } from './snapshot.ts';
 import { createShelf } from './values.ts';
@@ -45,7 +46,7 @@ export function hold(run: RunId, program: Program): Held {
     calls: new Calls(),
     state: null,
     seq: 0,
-    head: genesis(run, program.flow.hash),
+    head: genesis(run, graphText(program.flow).print),
     inbox: [],
     dirty: false,
     entry: null,

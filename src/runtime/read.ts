@@ -7,6 +7,7 @@ import type { RunId, RunState } from '../core/run.ts';
 import { chained, genesis } from './chain.ts';
 import type { ChainedEvent } from './engine-types.ts';
 import type { Journal } from './ports.ts';
+import { printOf } from './graph-text.ts';
 import { pure } from './pure.ts';
 import { SluiceError } from './sluice-error.ts';
 import { createShelf } from './values.ts';
@@ -24,7 +25,7 @@ export async function readRun(journal: Journal, run: RunId): Promise<ReadRun> {
   const { unpack } = createShelf(stored.blobs);
   const events: ChainedEvent[] = [];
   let state: RunState | null = null;
-  let head = genesis(run, flow.hash);
+  let head = genesis(run, printOf(stored.flow));
   for (const append of stored.appends) {
     for (const event of chained(head, append, unpack)) {
       events.push(event);

@@ -19,7 +19,11 @@ export class MemoryViolation extends PerformError {
   readonly owner: string;
 
   constructor(caller: string, owner: string, operation: string) {
-    super({ class: 'policy', type: 'MemoryViolation', message: `\`${caller}\` may not ${operation} the memory of \`${owner}\`` });
+    super({
+      class: 'policy',
+      type: 'MemoryViolation',
+      message: `\`${caller}\` may not ${operation} the memory of \`${owner}\``,
+    });
     this.caller = caller;
     this.owner = owner;
   }

@@ -18,7 +18,16 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
       const round = (rounds.get(event.node) ?? 0) + 1;
       rounds.set(event.node, round);
       const name = loops.has(event.node) ? `${node.enters} (iter ${round})` : node.enters;
-      asked.set(event.key, { name, agent: event.name, at: event.at, settledAt: event.at, inputTokens: 0, outputTokens: 0, value: null, accepted: false });
+      asked.set(event.key, {
+        name,
+        agent: event.name,
+        at: event.at,
+        settledAt: event.at,
+        inputTokens: 0,
+        outputTokens: 0,
+        value: null,
+        accepted: false,
+      });
     } else if (event.type === 'effect.settled') settle(asked.get(event.key), event.result, event.at);
     else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(asked.get(event.key));
   }

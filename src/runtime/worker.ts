@@ -6,10 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { earliest } from '../core/admit.ts';
 import { isOwed, commandOf, outstanding, statusOf } from '../core/outstanding.ts';
 import { settle } from '../core/settle.ts';
-import type { CompiledFlow } from '../core/ir.ts';
 import type { Command, Event, Fact, Refusal, RunId, RunState } from '../core/run.ts';
 import { link } from './chain.ts';
 import { encodeEvents } from './codec.ts';
+import { graphText } from './graph-text.ts';
 import type { Held, Told } from './held.ts';
 import type { Append, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
 import { failureOf } from './failures.ts';
@@ -58,6 +58,8 @@ export class Worker {
 
   tell(held: Held, told: Told): void {
     if (this.#stopped) return told.failed?.(new SluiceError('engine-closed', 'the engine is closed'));
+    // It may have been let go of as idle since the caller took it.
+    this.runs.set(held.run, held);
     held.inbox.push(told);
     if (!held.dirty) {
       held.dirty = true;
@@ -178,7 +180,7 @@ export class Worker {
       hash,
       blobs: held.shelf.takeNew(),
       entry: after === 0 ? { ...entry, first } : changed ? entry : null,
-      flow: after === 0 ? { hash: flow.hash, text: textOf(flow) } : null,
+      flow: after === 0 ? { hash: flow.hash, text: graphText(flow).text } : null,
       snapshot: takeSnapshot(held, this.#options.snapshotEvery),
     };
   }
@@ -268,15 +270,6 @@ export class Worker {
       this.tell(held, { fact: { type: 'tick' } });
     });
   }
-}
-
-const texts = new WeakMap<CompiledFlow, string>();
-
-/** A graph is written out once, however many runs it starts. */
-function textOf(flow: CompiledFlow): string {
-  let text = texts.get(flow);
-  if (text === undefined) texts.set(flow, (text = JSON.stringify(flow)));
-  return text;
 }
 
 interface Turned {

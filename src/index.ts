@@ -1,0 +1,21 @@
+/** Sluice as a library. What is exported here is the contract; everything else may change. */
+export { compile } from './surfaces/library/compile.ts';
+export { createEngine } from './surfaces/library/create-engine.ts';
+export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
+export { openMemory } from './adapters/memory/open.ts';
+export { openSqlite } from './adapters/sqlite/open.ts';
+export { PerformError } from './runtime/failures.ts';
+export { SluiceError } from './runtime/sluice-error.ts';
+export { audit, replay } from './runtime/audit.ts';
+export { TERMINAL_CODES, RUN_STATES } from './core/codes.ts';
+
+export type { CompileResult } from './compile/compile.ts';
+export type { Diagnostic } from './compile/diagnostics.ts';
+export type { TerminalCode, RunStatus, FailureClass } from './core/codes.ts';
+export type { CompiledFlow } from './core/ir.ts';
+export type { Json } from './core/json.ts';
+export type { Answer, Event, Origin } from './core/run.ts';
+export type { ModelFunction, ModelReply, ModelRequest, ToolContext, ToolFunction } from './adapters/functions/performer.ts';
+export type { ChainedEvent, Engine, Report, StartOptions, StepResult, Usage, Waiting } from './runtime/engine-types.ts';
+export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
+export type { Message } from './runtime/prompt.ts';

@@ -1,0 +1,43 @@
+/** What is said between an agent and the world, one message at a time, as providers know it. */
+import type { Json } from '../core/json.ts';
+
+export interface ToolRequest {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Json;
+}
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: string;
+  /** What an assistant asked to be done. */
+  readonly toolCalls?: readonly ToolRequest[];
+  /** Of a tool's message: which request it answers. */
+  readonly toolCallId?: string;
+  /** Of a tool's message: which tool. */
+  readonly name?: string;
+}
+
+/** What was said in one turn: replies and the results of what they asked for. */
+export function turnOf(value: Json | undefined): Message[] {
+  if (!Array.isArray(value)) return [];
+  return (value as unknown as readonly Recorded[]).map(({ role, content, toolCalls, toolCallId, name }) => ({
+    role,
+    content: textOf(content),
+    ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
+    ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
+    ...(typeof name === 'string' ? { name } : {}),
+  }));
+}
+
+export function textOf(value: Json): string {
+  return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+}
+
+/** A message as it stands in a slot: fields that came to nothing are null. */
+interface Recorded {
+  readonly role: Message['role'];
+  readonly content: Json;
+  readonly toolCalls?: readonly ToolRequest[] | null;
+  readonly toolCallId?: string | null;
+  readonly name?: string | null;
+}

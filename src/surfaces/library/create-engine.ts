@@ -1,0 +1,35 @@
+/** The engine as a program makes it: a journal, and who performs what. Everything else has a default. */
+import { functionPerformer } from '../../adapters/functions/performer.ts';
+import type { ModelFunction, ToolFunction } from '../../adapters/functions/performer.ts';
+import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
+import type { Script } from '../../adapters/scripted/script.ts';
+import { openSqlite } from '../../adapters/sqlite/open.ts';
+import { createVirtualClock, realClock } from '../../runtime/clock.ts';
+import type { Engine, EngineOptions } from '../../runtime/engine-types.ts';
+import { createRuntime } from '../../runtime/engine.ts';
+import type { Clock, Performer, Store } from '../../runtime/ports.ts';
+
+export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'performer' | 'clock'> {
+  /** Where runs are kept: the path of a database file, or an open store. Default `.sluice/sluice.db`. */
+  readonly journal?: string | Store;
+  /** Answers for every agent. */
+  readonly model?: ModelFunction;
+  /** Tools by the name that flows call them by. */
+  readonly tools?: { readonly [name: string]: ToolFunction };
+  /** Stands in for models, tools and people; tools that it does not name are the ones above. */
+  readonly script?: Script;
+  /** Performs commands itself, instead of `model`, `tools` and `script`. */
+  readonly performer?: Performer;
+  readonly clock?: Clock;
+}
+
+export function createEngine(options: CreateEngineOptions = {}): Engine {
+  const { journal = '.sluice/sluice.db', model, tools, script, performer, clock, ...rest } = options;
+  const functions = functionPerformer({ model, tools });
+  return createRuntime({
+    ...rest,
+    store: typeof journal === 'string' ? openSqlite(journal) : journal,
+    performer: performer ?? (script === undefined ? functions : scriptedPerformer(script, functions)),
+    clock: clock ?? (script === undefined || script.clock === 'real' ? realClock : createVirtualClock()),
+  });
+}
