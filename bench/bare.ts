@@ -21,7 +21,7 @@ export const bare: Contestant = {
     'fanout-1000': () => writing((log) => batch(log, 1_000)),
     'runs-1000x10': () =>
       writing((log) => {
-        for (let round = 0; round < 10; round += 1) batch(log, 1_000);
+        for (let seq = 0; seq < 10; seq += 1) round(log, seq, 1_000);
       }),
     'paused-10000': paused,
     'resume-10000': () => reading(10_000, 'SELECT body FROM step ORDER BY id'),
@@ -33,7 +33,7 @@ export const bare: Contestant = {
 };
 
 interface Log {
-  append: (body: string) => void;
+  append: (run: number, seq: number, body: string) => void;
   exec: (sql: string) => void;
   close: () => void;
 }
@@ -41,18 +41,30 @@ interface Log {
 function openLog(dir: string): Log {
   const db = new DatabaseSync(join(dir, 'bare.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-  db.exec('CREATE TABLE IF NOT EXISTS step (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT');
-  const insert = db.prepare('INSERT INTO step (body) VALUES (?)');
-  return { append: (body) => void insert.run(body), exec: (sql) => db.exec(sql), close: () => db.close() };
+  db.exec('CREATE TABLE IF NOT EXISTS step (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, body TEXT NOT NULL) STRICT');
+  // A row that cannot be found again by its run and its place in it would not be a record of anything.
+  db.exec('CREATE UNIQUE INDEX IF NOT EXISTS step_by_run ON step (run, seq)');
+  const insert = db.prepare('INSERT INTO step (run, seq, body) VALUES (?, ?, ?)');
+  const append: Log['append'] = (run, seq, body) => void insert.run(run, seq, body);
+  return { append, exec: (sql) => db.exec(sql), close: () => db.close() };
 }
 
+/** Steps of one run, each durable before the next. */
 function rows(log: Log, count: number): void {
-  for (let step = 0; step < count; step += 1) log.append(ROW);
+  for (let step = 0; step < count; step += 1) log.append(1, step, ROW);
 }
 
+/** Steps of one run that may share a commit. */
 function batch(log: Log, count: number): void {
   log.exec('BEGIN');
   rows(log, count);
+  log.exec('COMMIT');
+}
+
+/** One step of each of many runs, in one commit. */
+function round(log: Log, seq: number, runs: number): void {
+  log.exec('BEGIN');
+  for (let run = 0; run < runs; run += 1) log.append(run, seq, ROW);
   log.exec('COMMIT');
 }
 
@@ -91,7 +103,7 @@ function paused(): Promise<Measurement> {
   return withDir('bare', async (dir) => {
     const before = await liveHeap();
     const log = openLog(dir);
-    batch(log, PAUSED_RUNS);
+    round(log, 0, PAUSED_RUNS);
     const after = await liveHeap();
     log.close();
     return { bytesMemory: Math.max(0, after - before) / PAUSED_RUNS, bytesDisk: bytesOnDisk(dir) / PAUSED_RUNS };
@@ -100,7 +112,7 @@ function paused(): Promise<Measurement> {
 
 async function state(): Promise<Measurement> {
   const { bytes } = await session((log) => {
-    log.append(payload(1_000_000));
+    log.append(0, 0, payload(1_000_000));
     rows(log, 100);
   });
   return bytes === undefined ? {} : { bytesWritten: bytes };

@@ -2,6 +2,8 @@
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
+export { flow } from './compile/builders/flow.ts';
+export { workflow } from './compile/builders/workflow.ts';
 export { openMemory } from './adapters/memory/open.ts';
 export { openSqlite } from './adapters/sqlite/open.ts';
 export { PerformError } from './runtime/failures.ts';
@@ -19,3 +21,5 @@ export type { ModelFunction, ModelReply, ModelRequest, ToolContext, ToolFunction
 export type { ChainedEvent, Engine, Report, StartOptions, StepResult, Usage, Waiting } from './runtime/engine-types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
 export type { Message } from './runtime/prompt.ts';
+export type { BoundaryOptions, PiiPipeline } from './runtime/boundary.ts';
+export { MemoryViolation, ScopedMemory } from './runtime/scoped-memory.ts';

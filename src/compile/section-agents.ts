@@ -1,5 +1,5 @@
 /** The sections that say who thinks: `models` and `agents`. */
-import type * as z from 'zod';
+import * as z from 'zod';
 import { fault, int, list, map, jsonMap, name, number, record, text } from './fields.ts';
 import { boundary, budgets } from './section-bounds.ts';
 import { jsonSchema } from './schema-field.ts';
@@ -13,6 +13,9 @@ export const models = map(
       input: number({ min: 0 }).describe('US dollars per million input tokens.'),
       output: number({ min: 0 }).describe('US dollars per million output tokens.'),
       cached_input: number({ min: 0 }).optional().describe('US dollars per million input tokens read from a cache.'),
+      long: record({ above: int({ min: 1 }), input: number({ min: 0 }), output: number({ min: 0 }) })
+        .optional()
+        .describe('What holds for a call whose input has more tokens than `above`.'),
     }).optional(),
     limits: record({
       context_tokens: int({ min: 1 }).optional(),
@@ -22,7 +25,10 @@ export const models = map(
     base_url: name().optional().describe('Another address of the same protocol.'),
     api_key_env: name().optional().describe('The environment variable that holds the key.'),
     temperature: number({ min: 0, max: 2 }).optional(),
-    fallback: name().optional().describe('The alias of a model to use while this one is not available.'),
+    fallback: z
+      .union([name().transform((alias) => [alias]), list(name())])
+      .optional()
+      .describe('The models to turn to, in order, while this one is not available.'),
     options: jsonMap().optional().describe('Passed to the provider as it is.'),
   }),
 ).describe('Models by alias.');

@@ -60,7 +60,9 @@ function checkModels(sections: Shaped<Sections>, doc: Located, report: Report): 
     check(agent.model, `agent \`${agent.id ?? agent.name ?? ''}\``, ['agents', index, 'model']);
   }
   for (const [alias, model] of Object.entries(sections.value.models ?? {})) {
-    check(model.fallback, `model \`${alias}\``, ['models', alias, 'fallback']);
+    const several = sections.located('models', alias, 'fallback')?.kind === 'list';
+    for (const [index, other] of (model.fallback ?? []).entries())
+      check(other, `model \`${alias}\``, ['models', alias, 'fallback', ...(several ? [index] : [])]);
   }
 }
 

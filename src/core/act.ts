@@ -3,11 +3,13 @@
  * recorded by the fingerprint of its input; whoever performs it takes the input from the fold.
  */
 import { codeOfFailure } from './codes.ts';
+import type { FailureClass } from './codes.ts';
 import { digest } from './digest.ts';
 import { expressionError } from './failure.ts';
-import type { Amounts, Case, DoNode, Expr, ModelEffect } from './ir.ts';
+import type { AgentDef, Amounts, Case, DoNode, Expr } from './ir.ts';
 import type { Json } from './json.ts';
 import { reserve, tripOnRepeat, visitCharges, watchedBy } from './meters.ts';
+import { costOf, priceIn } from './price.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { draw } from './random.ts';
@@ -72,7 +74,8 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
     }
   }
   const error = recordOf(node, failure as Failure, pending.attempt);
-  return [retry(program, state, thread, node, pending, error) ?? failed(program, thread, node, key, error)];
+  const retryAfterMs = failure?.retryAfterMs ?? 0;
+  return [retry(program, state, thread, node, pending, error, retryAfterMs) ?? failed(program, thread, node, key, error)];
 }
 
 /** The first declared way out that takes this failure. */
@@ -123,19 +126,30 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${node.origin}\` was not accepted` };
 }
 
-function retry(program: Program, state: RunState, thread: Thread, node: DoNode, pending: Pending, error: ErrorRecord): EventBody | null {
+/** The same again where the node's policy says so, and after that, once each, the models that stand in. */
+function retry(program: Program, state: RunState, thread: Thread, node: DoNode, pending: Pending, error: ErrorRecord, retryAfterMs: number): EventBody | null {
   const { max, baseMs, capMs, on } = node.retry;
-  if (pending.attempt > max || !on.includes(error.class)) return null;
-  const wait = baseMs === 0 ? 0 : draw(state.seed, `${pending.key} ${pending.attempt}`) * Math.min(capMs, baseMs * 2 ** pending.attempt);
-  const notBefore = state.now + Math.floor(wait);
+  const again = pending.model === undefined && pending.attempt <= max && on.includes(error.class);
+  const model = again ? undefined : standIn(node, pending, error);
+  if (!again && model === undefined) return null;
+  const jitter = baseMs === 0 ? 0 : draw(state.seed, `${pending.key} ${pending.attempt}`) * Math.min(capMs, baseMs * 2 ** pending.attempt);
+  const notBefore = state.now + (again ? Math.floor(Math.max(jitter, retryAfterMs)) : 0);
   if (state.deadline !== null && notBefore >= state.deadline) return null;
   const input = evaluateInput(program, node.effect.input, thread.slots);
-  const reserved = reserve(program, state, thread, node, { ...worstCase(program, node, input), retries: 1 });
+  const reserved = reserve(program, state, thread, node, { ...worstCase(program, node, input, model), retries: 1 });
   if ('type' in reserved) return null;
   const holds = reserved.holds.length > 0 ? reserved.holds : undefined;
   const deadline = deadlineFrom(state, notBefore, node.timeoutMs);
-  return { type: 'effect.judged', key: pending.key, verdict: 'retry', error, notBefore, deadline, holds };
+  return { type: 'effect.judged', key: pending.key, verdict: 'retry', error, model, notBefore, deadline, holds };
 }
+
+function standIn({ effect }: DoNode, { model }: Pending, error: ErrorRecord): string | undefined {
+  if (effect.kind !== 'model' || effect.fallback === undefined || !OUT_OF_REACH.has(error.class)) return undefined;
+  return effect.fallback[model === undefined ? 0 : effect.fallback.indexOf(model) + 1];
+}
+
+/** Failures that say something about the provider and nothing about what it was asked. */
+const OUT_OF_REACH: ReadonlySet<FailureClass> = new Set(['transient', 'rate_limit']);
 
 function failed(program: Program, thread: Thread, node: DoNode, key: EffectKey, error: ErrorRecord): EventBody {
   const to = route(program, thread, node.failed, node.fail, error);
@@ -148,15 +162,20 @@ function recordOf(node: DoNode, failure: Failure, attempt: number): ErrorRecord 
 }
 
 /** Input tokens are counted only where a meter limits them: counting is the one part of a request that is not cheap. */
-function worstCase(program: Program, node: DoNode, input: { [field: string]: Json }): Amounts {
+function worstCase(program: Program, node: DoNode, input: { [field: string]: Json }, model?: string): Amounts {
   const { effect } = node;
   if (effect.kind !== 'model' || !limitsTokens(program, node)) return effect.reserve;
   const agent = program.flow.agents[effect.agent];
-  const inputTokens = program.pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}`);
-  const price = priceOf(program, effect);
+  const inputTokens = program.pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(program, agent)}`);
   const outputTokens = effect.reserve.outputTokens ?? 0;
-  const costMicros = Math.ceil(inputTokens * price.input + outputTokens * price.output);
+  const costMicros = costOf(priceIn(program.flow, effect.agent, model), { inputTokens, outputTokens });
   return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
+}
+
+/** A provider is also sent what the agent may call and what its reply must look like, and counts it as input. */
+function offered({ flow }: Program, agent: AgentDef | undefined): string {
+  if (agent === undefined || (agent.tools.length === 0 && agent.output === null)) return '';
+  return JSON.stringify([agent.output, agent.tools.map((tool) => flow.tools[tool] ?? tool)]);
 }
 
 function limitsTokens(program: Program, node: DoNode): boolean {
@@ -164,13 +183,6 @@ function limitsTokens(program: Program, node: DoNode): boolean {
     const unit = program.flow.meters[id]?.unit;
     return unit === 'inputTokens' || unit === 'costMicros' || unit === 'contextTokens';
   });
-}
-
-/** Millionths of a dollar per token. */
-export function priceOf(program: Program, effect: ModelEffect): { input: number; output: number } {
-  const alias = program.flow.agents[effect.agent]?.model ?? '';
-  const model = program.flow.models[alias] as { price?: { input?: number; output?: number } } | undefined;
-  return { input: model?.price?.input ?? 0, output: model?.price?.output ?? 0 };
 }
 
 function question(state: RunState, node: DoNode, key: EffectKey, payload: string): Question | undefined {

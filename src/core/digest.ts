@@ -4,17 +4,18 @@
  */
 import type { Json } from './json.ts';
 
-const remembered = new WeakMap<readonly Json[], string>();
+type List = readonly Json[];
+const remembered = new WeakMap<List, string>();
+/** Lists that are another list with one more element; kept only until their fingerprint is known. */
+const grownFrom = new WeakMap<List, List>();
 
 export function digest(value: Json, hash: (text: string) => string): string {
   return hash(plain(value, hash));
 }
 
-/** Says that `next` is `previous` with one more element, so that its fingerprint need not start from nothing. */
-export function rememberAppend(previous: Json, next: Json, hash: (text: string) => string): void {
-  if (!Array.isArray(previous) || !Array.isArray(next)) return;
-  const front = remembered.get(previous);
-  if (front !== undefined) remembered.set(next, hash(front + plain(next[next.length - 1] ?? null, hash)));
+/** Says that `longer` is `list` with one more element. Matters only for lists that somebody has fingerprinted before. */
+export function rememberGrowth(list: List, longer: List): void {
+  if (remembered.has(list) || grownFrom.has(list)) grownFrom.set(longer, list);
 }
 
 function plain(value: Json, hash: (text: string) => string): string {
@@ -25,11 +26,20 @@ function plain(value: Json, hash: (text: string) => string): string {
   return `${text}}`;
 }
 
-function listDigest(list: readonly Json[], hash: (text: string) => string): string {
+function listDigest(list: List, hash: (text: string) => string): string {
   const known = remembered.get(list);
   if (known !== undefined) return known;
-  let digest = '';
-  for (const item of list) digest = hash(digest + plain(item, hash));
+  const front = knownFront(list);
+  let digest = front === undefined ? '' : (remembered.get(front) as string);
+  for (let index = front?.length ?? 0; index < list.length; index++) digest = hash(digest + plain(list[index] as Json, hash));
   remembered.set(list, digest);
+  grownFrom.delete(list);
   return digest;
+}
+
+/** The longest front part of this list whose fingerprint is known. */
+function knownFront(list: List): List | undefined {
+  let front = grownFrom.get(list);
+  while (front !== undefined && !remembered.has(front)) front = grownFrom.get(front);
+  return front;
 }

@@ -1,4 +1,5 @@
 /** Folds forks: branches begin with a copy of their parent's slots and hand back only what the join declares (L12). */
+import type { GatherMode } from './ir.ts';
 import type { Json } from './json.ts';
 import type { Event, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from './run.ts';
 import { resolve } from './slots.ts';
@@ -55,18 +56,22 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   const parent = state.threads.get(child.parent ?? '0');
   if (parent === undefined || parent.doing.is !== 'forked' || !isBelow(child.id, parent)) return enqueue(state, '0');
   const { fork } = parent.doing;
-  const handed: { [slot: string]: Json } = {};
-  for (const { slot } of fork.gather) {
-    const value = child.slots[slot];
-    if (value !== undefined && !isSame(value, parent.slots[slot])) handed[slot] = value;
-  }
+  const handed = handedBack(child.slots, parent.slots);
   fork.outcomes[child.index] = { ...outcome, handed };
   fork.done += 1;
   if (outcome.state === 'completed') {
     fork.ok += 1;
-    parent.undo = [...parent.undo, ...child.undo].sort((a, b) => a.order - b.order);
+    if (child.undo.length > 0) parent.undo = [...parent.undo, ...child.undo].sort((a, b) => a.order - b.order);
   }
   enqueue(state, parent.id);
+}
+
+/** What a branch has written. Most branches of a wide fork write one slot of the very many that it may hand back. */
+function handedBack(slots: Slots, before: Slots): Slots {
+  const handed: { [slot: string]: Json } = {};
+  if (slots === before) return handed;
+  for (const slot in slots) if (!isSame(slots[slot] as Json, before[slot])) handed[slot] = slots[slot] as Json;
+  return handed;
 }
 
 /** By content: a state that came back from a snapshot shares no objects any more. */
@@ -109,16 +114,37 @@ function dropBranches(state: RunState, parent: Thread): void {
 }
 
 function gathered(slots: Slots, fork: ForkState): Slots {
+  const given = new Map<string, Json[]>();
+  for (const outcome of fork.outcomes) {
+    if (outcome === null) continue;
+    for (const slot in outcome.handed) {
+      const value = outcome.handed[slot] as Json;
+      const list = given.get(slot);
+      if (list === undefined) given.set(slot, [value]);
+      else list.push(value);
+    }
+  }
   const next: { [slot: string]: Json } = { ...slots };
   for (const { slot, mode } of fork.gather) {
-    const given = fork.outcomes.flatMap((outcome) => (outcome !== null && slot in outcome.handed ? [outcome.handed[slot] as Json] : []));
-    if (given.length === 0) continue;
-    if (mode === 'concat') next[slot] = concat(slots[slot] ?? null, given);
-    else if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
-    else if (mode === 'any') next[slot] = next[slot] === true || given.includes(true);
-    else next[slot] = (mode === 'first' ? given[0] : given[given.length - 1]) as Json;
+    const values = given.get(slot);
+    if (values !== undefined) next[slot] = merged(mode, slots[slot] ?? null, values);
   }
   return next;
+}
+
+function merged(mode: GatherMode, before: Json, given: readonly Json[]): Json {
+  switch (mode) {
+    case 'first':
+      return given[0] as Json;
+    case 'last':
+      return given[given.length - 1] as Json;
+    case 'any':
+      return before === true || given.includes(true);
+    case 'merge':
+      return Object.assign({}, before, ...given) as Json;
+    case 'concat':
+      return concat(before, given);
+  }
 }
 
 /** Each branch began with the parent's list and added to it; the additions follow each other in branch order. */

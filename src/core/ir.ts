@@ -53,6 +53,8 @@ interface EffectBase {
 export interface ModelEffect extends EffectBase {
   readonly kind: 'model';
   readonly agent: string;
+  /** Models to turn to, one attempt each, when the agent's own stays out of reach after its retries. */
+  readonly fallback?: readonly string[];
 }
 export interface ToolEffect extends EffectBase {
   readonly kind: 'tool';
@@ -202,6 +204,10 @@ export interface FlowBody {
   readonly deadlineMs: number | null;
   /** The least that any path from a node to a terminal still needs, where a budget limits that dimension. */
   readonly least: { readonly [id: NodeId]: Amounts };
+  /** Whether a report lists what each invocation came to. */
+  readonly itemised?: boolean;
+  /** How many ended runs of this notation are kept; all of them where nothing is said. */
+  readonly keepEnded?: number;
 }
 export interface CompiledFlow extends FlowBody {
   readonly hash: string;

@@ -17,6 +17,8 @@ export interface Failure {
   readonly class: FailureClass;
   readonly type: string;
   readonly message: string;
+  /** How long whoever failed wants to be left alone. */
+  readonly retryAfterMs?: number;
 }
 /** A failure as flows see it in the slot `error`. */
 export interface ErrorRecord extends Failure {
@@ -92,7 +94,7 @@ export type EventBody =
   | { readonly type: 'effect.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly kind: EffectKind; readonly name: string; readonly input: string; readonly deadline: Instant | null; readonly holds?: readonly Hold[]; readonly charge?: readonly MeterId[]; readonly watched?: readonly MeterId[]; readonly question?: Question; readonly undo?: Undo }
   | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
-  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'retry'; readonly error: ErrorRecord; readonly notBefore: Instant; readonly deadline: Instant | null; readonly holds?: readonly Hold[] }
+  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'retry'; readonly error: ErrorRecord; readonly model?: string; readonly notBefore: Instant; readonly deadline: Instant | null; readonly holds?: readonly Hold[] }
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'failed'; readonly error: ErrorRecord; readonly to: NodeId | null }
   | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
   | { readonly type: 'meter.tripped'; readonly thread: ThreadId; readonly node: NodeId; readonly meter: MeterId; readonly why: 'limit' | 'foreseen'; readonly left: number; readonly needs: number; readonly to: NodeId }
@@ -169,6 +171,8 @@ export interface Pending {
   /** How many calls of the same name this run had requested before: a script's position follows from it. */
   ordinal: number;
   attempt: number;
+  /** The model that stands in for the agent's own. */
+  model?: string;
   notBefore: Instant;
   deadline: Instant | null;
   holds: readonly Hold[];
@@ -226,6 +230,8 @@ export interface Command {
   readonly kind: EffectKind;
   readonly name: string;
   readonly node: NodeId;
+  /** Of a model call: the alias of the model that stands in for the agent's own. */
+  readonly model?: string;
   readonly input: { readonly [field: string]: Json };
   readonly notBefore: Instant;
   readonly deadline: Instant | null;

@@ -1,4 +1,5 @@
 /** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
+import { rememberGrowth } from './digest.ts';
 import type { Json } from './json.ts';
 import type { Recorded, Slots, WriteRecord } from './run.ts';
 
@@ -28,14 +29,16 @@ export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
   return root === 'it' ? readPath(it, rest) : readPath(slots, recorded.ref);
 }
 
+/** Copies what it changes, once: of a thousand writes into one object, the first makes the copy that the others fill. */
 export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json): Slots {
+  const own = new Set<object>();
   let next = slots;
   for (const write of writes) {
     const value = resolve(write.from, slots, it);
     const path = write.path === undefined ? [write.slot] : [write.slot, ...write.path];
     const stored =
       write.mode === 'reply' ? reply(value) : write.mode === 'append' ? append(readPath(next, path), value) : value;
-    next = setPath(next, path, 0, stored) as Slots;
+    next = setPath(next, path, 0, stored, own) as Slots;
   }
   return next;
 }
@@ -53,16 +56,20 @@ export function reply(value: Json): Json {
 }
 
 function append(list: Json, value: Json): Json {
-  return Array.isArray(list) ? [...list, value] : list === null ? [value] : [list, value];
+  if (!Array.isArray(list)) return list === null ? [value] : [list, value];
+  const longer = [...list, value];
+  rememberGrowth(list, longer);
+  return longer;
 }
 
-function setPath(target: Json | Slots, path: readonly string[], depth: number, value: Json): Json {
+function setPath(target: Json | Slots, path: readonly string[], depth: number, value: Json, own: Set<object>): Json {
   if (depth === path.length) return value;
   const step = path[depth] as string;
   const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
   const child = Object.hasOwn(base, step) ? (base as { [key: string]: Json })[step] : undefined;
-  const stored = setPath(child ?? null, path, depth + 1, value);
-  const next: { [key: string]: Json } = { ...base };
+  const stored = setPath(child ?? null, path, depth + 1, value, own);
+  const next: { [key: string]: Json } = own.has(base) ? (base as { [key: string]: Json }) : { ...base };
+  own.add(next);
   // Assigning to this one name would change the object's prototype instead of giving it a property.
   if (step === '__proto__') Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
   else next[step] = stored;

@@ -52,6 +52,13 @@ export function withBoundary(performer: AgentPerformer, options: BoundaryOptions
   };
 }
 
+/** Everything that was said is gone over; where the call comes from was not said by anybody. */
+function protectedCommand(command: Command, protect: (value: Json) => Json): Command {
+  const { source, ...said } = command.input;
+  const input = protect(said) as Command['input'];
+  return { ...command, input: source === undefined ? input : { ...input, source } };
+}
+
 function ownMemories(): (agent: string) => ScopedMemory {
   const store = createMemoryStore();
   return (agent) => new ScopedMemory(agent, store);
@@ -69,11 +76,9 @@ function enter(call: Call, memory: ScopedMemory, pipeline: PiiPipeline): AgentCa
     if (Array.isArray(value)) return value.map(protect);
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, protect(item)]));
   };
-  const { source, ...said } = call.command.input;
-  const input = protect(said) as Command['input'];
-  const command: Command = { ...call.command, input: source === undefined ? input : { ...input, source } };
   return {
-    command,
+    // A long history is not walked for nothing.
+    command: pipeline === NO_PII ? call.command : protectedCommand(call.command, protect),
     flow: call.flow,
     clock: call.clock,
     memory,

@@ -1,8 +1,10 @@
 /** Calls under way for one run. Each can be aborted; the signal is made only when a performer asks for it. */
 import { hash } from 'node:crypto';
+import { digest } from '../core/digest.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Command, EffectKey } from '../core/run.ts';
 import type { Call, Clock } from './ports.ts';
+import { pure } from './pure.ts';
 
 export class Calls {
   readonly #running = new Map<EffectKey, RunningCall>();
@@ -61,7 +63,8 @@ class RunningCall implements Call {
   /** The same for every attempt, so that a tool that has already done the work can say so; never shared between runs. */
   get idempotencyKey(): string {
     const { run, node, key, input } = this.command;
-    return hash('sha256', JSON.stringify([run, node, key, input]), 'hex');
+    // By the digest, which does not depend on the order of fields: a graph that was stored may come back in another one.
+    return hash('sha256', JSON.stringify([run, node, key, digest(input, pure.hash)]), 'hex');
   }
 
   abort(): void {

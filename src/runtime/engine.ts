@@ -21,11 +21,9 @@ import { Worker } from './worker.ts';
 const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 const POLL_MS = 200;
 const CLAIM_MAX = 100;
-const RETAIN = { workflow: 200 };
 
 export function createRuntime(options: EngineOptions): Engine {
   const { store, performer, clock = realClock, pickUp = true, leaseMs = 10_000, snapshotEvery = 500 } = options;
-  const retain: { readonly [notation: string]: number } = { ...RETAIN, ...options.retain };
   const programOf = createPrograms();
   const feed = createFeed();
   const settledBy = new Map<RunId, (() => void)[]>();
@@ -139,7 +137,7 @@ export function createRuntime(options: EngineOptions): Engine {
         if (error instanceof SluiceError && error.code === 'lease-lost' && (await store.roster.find(run)) !== null) return same(run, flow, input);
         throw error;
       }
-      const keep = retain[flow.notation];
+      const keep = options.retain?.[flow.notation] ?? flow.keepEnded;
       if (keep !== undefined) await store.roster.retain(flow.notation, keep);
       return run;
     },

@@ -8,6 +8,7 @@ import type { Program } from '../core/program.ts';
 import type { Event, RunState } from '../core/run.ts';
 import type { Report, Usage, Waiting } from './engine-types.ts';
 import type { ReadRun } from './read.ts';
+import { stepResults } from './step-results.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
@@ -20,6 +21,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     output: state.outcome?.output ?? null,
     path: pathOf(program, events),
     approvals: approvalsOf(program, events),
+    ...(program.flow.itemised === true ? { results: stepResults(program.flow, events) } : {}),
     usage: usageOf(state),
     waiting,
     error: errorOf(state),

@@ -8,7 +8,7 @@ import type { EffectKey, Event, Settled } from '../core/run.ts';
 import type { StepResult } from './engine-types.ts';
 
 export function stepResults(flow: CompiledFlow, events: readonly Event[]): readonly StepResult[] {
-  const loops = loopBodies(flow);
+  const repeated = repeatedNodes(flow);
   const asked = new Map<EffectKey, Asked>();
   const rounds = new Map<NodeId, number>();
   for (const event of events) {
@@ -17,7 +17,7 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
       if (!isInvocation(node)) continue;
       const round = (rounds.get(event.node) ?? 0) + 1;
       rounds.set(event.node, round);
-      const name = loops.has(event.node) ? `${node.enters} (iter ${round})` : node.enters;
+      const name = repeated.has(event.node) ? `${node.enters} (iter ${round})` : node.enters;
       asked.set(event.key, {
         name,
         agent: event.name,
@@ -52,7 +52,7 @@ function isInvocation(node: CompiledFlow['nodes'][string] | undefined): node is 
 }
 
 /** What a counted gate leads to runs once per visit of that gate. */
-function loopBodies(flow: CompiledFlow): ReadonlySet<NodeId> {
+function repeatedNodes(flow: CompiledFlow): ReadonlySet<NodeId> {
   const bodies = new Set<NodeId>();
   for (const node of Object.values(flow.nodes)) {
     const counted = node.op === 'pick' && node.charges?.some((id) => flow.meters[id]?.unit === 'visits') === true;

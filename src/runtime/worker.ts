@@ -91,16 +91,17 @@ export class Worker {
   #schedule(): void {
     if (this.#pumping) return;
     this.#pumping = true;
+    // From now on, not from the first turn on: whether the machine is slow must not decide what a virtual clock says.
+    const done = this.#options.clock.busy?.();
     if (performance.now() - this.#yieldedAt > TURN_MAX_MS) {
       setImmediate(() => {
         this.#yieldedAt = performance.now();
-        void this.#pump();
+        void this.#pump(done);
       });
-    } else queueMicrotask(() => void this.#pump());
+    } else queueMicrotask(() => void this.#pump(done));
   }
 
-  async #pump(): Promise<void> {
-    const done = this.#options.clock.busy?.();
+  async #pump(done: (() => void) | undefined): Promise<void> {
     try {
       while (this.#dirty.length > 0 && !this.#stopped) {
         if (performance.now() - this.#yieldedAt > TURN_MAX_MS) {
@@ -191,7 +192,8 @@ export class Worker {
       for (const each of told) each.failed?.(error);
       return this.#lose(held.run);
     }
-    if (held.state === null) {
+    // Stopped while the commit was under way: it holds, and whoever takes the run up acts on it.
+    if (held.state === null || this.#stopped) {
       acknowledge(told, refusals);
       return;
     }

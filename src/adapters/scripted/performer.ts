@@ -3,6 +3,7 @@
  * goes on where it was after a wait or a crash.
  */
 import { compileExpr } from '../../core/expr/index.ts';
+import { costOf, priceIn } from '../../core/price.ts';
 import type { Answer, Command, Failure, Settled } from '../../core/run.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Asked, Call, Performer } from '../../runtime/ports.ts';
@@ -65,8 +66,7 @@ function choose<E extends EntryBase>(entries: readonly E[], command: Command, in
 function usageOf(entry: ModelEntry, { flow, command }: Call, input: string, text: string): Settled['used'] {
   const inputTokens = entry.usage?.input ?? (entry.error === undefined ? Math.ceil(input.length / 4) : 0);
   const outputTokens = entry.usage?.output ?? Math.ceil(text.length / 4);
-  const model = flow.models[flow.agents[command.name]?.model ?? ''] as { price?: { input?: number; output?: number } } | undefined;
-  const costMicros = Math.ceil(inputTokens * (model?.price?.input ?? 0) + outputTokens * (model?.price?.output ?? 0));
+  const costMicros = costOf(priceIn(flow, command.name, command.model), { inputTokens, outputTokens });
   return { inputTokens, outputTokens, costMicros };
 }
 

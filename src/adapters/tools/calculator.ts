@@ -7,7 +7,7 @@ const CONSTANTS: { readonly [name: string]: number } = { pi: Math.PI, e: Math.E 
 const FUNCTIONS: { readonly [name: string]: (...values: number[]) => number } = {
   abs: Math.abs, ceil: Math.ceil, floor: Math.floor, sqrt: Math.sqrt, exp: Math.exp, ln: Math.log, log: Math.log10, log2: Math.log2,
   sin: Math.sin, cos: Math.cos, tan: Math.tan, min: Math.min, max: Math.max, pow: Math.pow,
-  round: (value, digits = 0) => Number(`${Math.round(Number(`${value}e${digits}`))}e${-digits}`),
+  round: (value, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits,
 };
 
 export const calculator: ToolWork = ({ args }) => Promise.resolve({ value: calculate(args['expression'] as string) });

@@ -4,6 +4,8 @@ import type { ModelFunction, ToolFunction } from '../../adapters/functions/perfo
 import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
 import type { Script } from '../../adapters/scripted/script.ts';
 import { openSqlite } from '../../adapters/sqlite/open.ts';
+import { withBoundary } from '../../runtime/boundary.ts';
+import type { BoundaryOptions } from '../../runtime/boundary.ts';
 import { createVirtualClock, realClock } from '../../runtime/clock.ts';
 import type { Engine, EngineOptions } from '../../runtime/engine-types.ts';
 import { createRuntime } from '../../runtime/engine.ts';
@@ -21,15 +23,17 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
   /** Performs commands itself, instead of `model`, `tools` and `script`. */
   readonly performer?: Performer;
   readonly clock?: Clock;
+  /** What goes over everything that enters an agent: its PII pipeline and its own memory. Default: lets all through. */
+  readonly boundary?: BoundaryOptions;
 }
 
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', model, tools, script, performer, clock, ...rest } = options;
+  const { journal = '.sluice/sluice.db', model, tools, script, performer, clock, boundary, ...rest } = options;
   const functions = functionPerformer({ model, tools });
   return createRuntime({
     ...rest,
     store: typeof journal === 'string' ? openSqlite(journal) : journal,
-    performer: performer ?? (script === undefined ? functions : scriptedPerformer(script, functions)),
+    performer: withBoundary(performer ?? (script === undefined ? functions : scriptedPerformer(script, functions)), boundary),
     clock: clock ?? (script === undefined || script.clock === 'real' ? realClock : createVirtualClock()),
   });
 }

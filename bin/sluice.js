@@ -1,0 +1,69 @@
+#!/usr/bin/env node
+/*
+ * Starts the command on a Node that it runs on. Kept in the syntax of old releases on purpose: on Node 20 it has to find the
+ * project's own pinned Node, and where there is none it has to say so in one line instead of failing to parse.
+ */
+'use strict';
+
+var fs = require('fs');
+var path = require('path');
+
+var NEEDED = 24;
+var root = path.join(__dirname, '..');
+
+if (Number(process.versions.node.split('.')[0]) >= NEEDED) start();
+else restart(pinnedNode());
+
+function start() {
+  var built = path.join(root, 'dist', 'surfaces', 'cli', 'main.js');
+  var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
+  // A checkout runs its own source, so that what was edited is what runs; a package has no source.
+  var entry = fs.existsSync(source) ? source : built;
+  import(require('url').pathToFileURL(entry).href)
+    .then(function (cli) {
+      return cli.main(process.argv.slice(2));
+    })
+    .catch(function (error) {
+      process.stderr.write('error[internal-error]: ' + (error && error.stack ? error.stack : error) + '\n');
+      process.exitCode = 1;
+    });
+}
+
+function pinnedNode() {
+  var places = [root, path.join(root, '..', '..'), process.cwd()];
+  for (var i = 0; i < places.length; i++) {
+    var file = path.join(places[i], 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    if (fs.existsSync(file)) return file;
+  }
+  return null;
+}
+
+function restart(node) {
+  // A pinned Node that is itself too old would start this file again and again.
+  if (node === null || process.env.SLUICE_LAUNCHER) {
+    process.stderr.write(
+      'error[old-node]: sluice needs Node ' + NEEDED + ' or newer, and this is ' + process.version + '\n',
+    );
+    process.exit(2);
+  }
+  var env = Object.assign({}, process.env, { SLUICE_LAUNCHER: String(process.pid) });
+  // The channel carries no messages: when this process is killed it closes, and the command knows that it was left alone.
+  var child = require('child_process').spawn(node, [__filename].concat(process.argv.slice(2)), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: env,
+  });
+  ['SIGINT', 'SIGTERM', 'SIGHUP'].forEach(function (signal) {
+    process.on(signal, function () {
+      child.kill(signal);
+    });
+  });
+  child.on('error', function (error) {
+    process.stderr.write('error[old-node]: could not start ' + node + ': ' + error.message + '\n');
+    process.exit(2);
+  });
+  child.on('exit', function (status, signal) {
+    if (signal === null) process.exit(status);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * Installs what the tests need beyond npm. A package that is missing and cannot be installed is an error with a name, so
+ * that no test is left out without anybody noticing.
+ */
+import { run } from './tool.ts';
+import type { Ran } from './tool.ts';
+
+/** A command that a test calls, and the Debian package that brings it. */
+interface Need {
+  readonly command: string;
+  readonly debian: string;
+}
+const NEEDS: readonly Need[] = [{ command: 'unshare', debian: 'util-linux' }];
+
+export function installTestDeps(): Ran {
+  const missing = NEEDS.filter(({ command }) => !run('sh', ['-c', `command -v ${command}`]).ok);
+  if (missing.length === 0) return { ok: true, output: '' };
+  const packages = missing.map(({ debian }) => debian);
+  const apt = isRoot() ? ['apt-get'] : ['sudo', '-n', 'apt-get'];
+  const [command = '', ...first] = apt;
+  for (const args of [['update', '-qq'], ['install', '-y', '-qq', '--no-install-recommends', ...packages]]) {
+    const done = run(command, [...first, ...args]);
+    if (!done.ok) return { ok: false, output: `the tests need ${packages.join(', ')}, which could not be installed:\n${done.output}` };
+  }
+  return { ok: true, output: '' };
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

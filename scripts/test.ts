@@ -1,0 +1,74 @@
+/**
+ * Everything that CI runs, in one command. Each step that is not vitest counts as one check; the last line is the sum, and
+ * the exit status says the same.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { countTests } from './counts.ts';
+import { installTestDeps } from './install-test-deps.ts';
+import { root, run } from './tool.ts';
+import type { Ran } from './tool.ts';
+
+const SIMULATED_SEED = '1';
+
+let passed = 0;
+let failed = 0;
+const complaints: string[] = [];
+
+check('test dependencies', installTestDeps);
+check('build', () => run('tsc', ['-b', 'src']));
+check('types of tests and scripts', () => run('tsc', ['-b']));
+check('lint', () => run('oxlint', []));
+check('format', () => run('oxfmt', ['--check']));
+tests();
+check(`simulation, seed ${SIMULATED_SEED}`, () => run('node', ['scripts/simulate.ts', SIMULATED_SEED]));
+
+for (const line of complaints) say(line);
+say(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+function check(name: string, work: () => Ran): void {
+  const from = performance.now();
+  const { ok, output } = work();
+  say(`${ok ? 'ok    ' : 'FAILED'} ${name} (${seconds(from)})`);
+  if (ok) passed += 1;
+  else {
+    failed += 1;
+    say(output);
+    complaints.push(`failed: ${name}`);
+  }
+}
+
+function tests(): void {
+  const from = performance.now();
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-test-'));
+  const file = join(dir, 'report.json');
+  try {
+    const { ok } = run('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`], { show: true });
+    const counts = countTests(reportIn(file), ok);
+    passed += counts.passed;
+    failed += counts.failed;
+    complaints.push(...counts.complaints.map((line) => line.replace(`${root}/`, '')));
+    say(`${counts.failed === 0 ? 'ok    ' : 'FAILED'} tests (${seconds(from)})`);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function reportIn(file: string): Parameters<typeof countTests>[0] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Parameters<typeof countTests>[0];
+  } catch {
+    say(`no report at ${relative(root, file)}`);
+    return null;
+  }
+}
+
+function seconds(from: number): string {
+  return `${((performance.now() - from) / 1000).toFixed(1)} s`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,54 @@
+/** Keeps the beginning and the end of a stream, whatever its length: errors stand at the end, causes at the beginning. */
+import { decode, wholeCharacters } from './decode.ts';
+
+export class Output {
+  readonly #half: number;
+  #head: Buffer[] = [];
+  #headSize = 0;
+  #tail: Buffer[] = [];
+  #tailSize = 0;
+  #dropped = 0;
+
+  constructor(max: number) {
+    this.#half = Math.max(1, max >> 1);
+  }
+
+  push(chunk: Buffer): void {
+    const room = this.#half - this.#headSize;
+    if (room > 0) {
+      const part = chunk.subarray(0, room);
+      this.#head.push(part);
+      this.#headSize += part.length;
+    }
+    if (chunk.length <= room) return;
+    const rest = room > 0 ? chunk.subarray(room) : chunk;
+    this.#tail.push(rest);
+    this.#tailSize += rest.length;
+    // Chunks that have become superfluous as a whole go at once, so that memory stays bounded.
+    while (this.#tailSize - (this.#tail[0] as Buffer).length >= this.#half) {
+      const gone = this.#tail.shift() as Buffer;
+      this.#tailSize -= gone.length;
+      this.#dropped += gone.length;
+    }
+  }
+
+  get truncated(): boolean {
+    return this.#dropped > 0 || this.#tailSize > this.#half;
+  }
+
+  text(): string {
+    const tail = Buffer.concat(this.#tail);
+    if (!this.truncated) return decode(Buffer.concat([...this.#head, tail])).text;
+    const extra = tail.length - this.#half;
+    const kept = extra > 0 ? tail.subarray(extra) : tail;
+    const left = this.#dropped + Math.max(0, extra);
+    return `${decode(wholeCharacters(Buffer.concat(this.#head))).text}\n[... ${left} bytes left out ...]\n${decode(fromCharacter(kept)).text}`;
+  }
+}
+
+/** Without the rest of a character that was cut in two at the beginning. */
+function fromCharacter(data: Buffer): Buffer {
+  let start = 0;
+  while (start < Math.min(3, data.length) && ((data[start] as number) & 0b1100_0000) === 0b1000_0000) start += 1;
+  return data.subarray(start);
+}

@@ -1,0 +1,56 @@
+/**
+ * `{{name}}` in what a document says of a request: arguments by path, `result` of the call that is undone, `env` of the
+ * process. Expanded once, so that a value is never read as a template; a value that is one template keeps its type.
+ */
+import type { Json } from '../../core/json.ts';
+import type { Args } from './context.ts';
+
+export interface Scope {
+  readonly args: Args;
+  readonly result: Json;
+  readonly env: { readonly [name: string]: string | undefined };
+}
+
+const PLACE = /\{\{\s*([\w.$-]+)\s*\}\}/g;
+
+export function expandText(template: string, scope: Scope, escape: (text: string) => string = (text) => text): string {
+  return template.replace(PLACE, (_, path: string) => escape(textOf(valueAt(path, scope))));
+}
+
+export function expandValue(template: Json, scope: Scope): Json {
+  if (typeof template === 'string') {
+    const whole = /^\{\{\s*([\w.$-]+)\s*\}\}$/.exec(template);
+    return whole === null ? expandText(template, scope) : valueAt(whole[1] as string, scope);
+  }
+  if (template === null || typeof template !== 'object') return template;
+  if (Array.isArray(template)) return template.map((item) => expandValue(item, scope));
+  return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, expandValue(item, scope)]));
+}
+
+/** The first names of all arguments that a template mentions. */
+export function mentioned(template: string): Set<string> {
+  return new Set([...template.matchAll(PLACE)].map(([, path = '']) => path.replace(/^args\./, '').split('.')[0] as string));
+}
+
+export function textOf(value: Json): string {
+  return value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function valueAt(path: string, { args, result, env }: Scope): Json {
+  const [first = '', ...rest] = path.split('.');
+  if (first === 'env') return env[rest.join('.')] ?? null;
+  if (Object.hasOwn(args, first)) return walk(args[first] ?? null, rest);
+  if (first === 'args') return walk(args as Json, rest);
+  if (first === 'result') return walk(result, rest);
+  return null;
+}
+
+function walk(value: Json, path: readonly string[]): Json {
+  let at: Json | undefined = value;
+  for (const name of path) {
+    if (at === null || typeof at !== 'object') return null;
+    at = Array.isArray(at) ? at[Number(name)] : Object.hasOwn(at, name) ? at[name] : undefined;
+    if (at === undefined) return null;
+  }
+  return at ?? null;
+}

@@ -1,0 +1,49 @@
+/**
+ * What a turn of an agent is told and where it leaves what came of it. `talk` holds the messages of the turn, `reply` the
+ * last answer, `observations` (for the whole run, in order) what tools really did:
+ * `{ id, turn, agent, tool, args, ok, result | error }`. `turn` is the number of the turn; whoever begins one sets it.
+ */
+import type { Input, MeterId, NodeId, Retry, Write } from '../core/ir.ts';
+import type { Range } from './range.ts';
+
+export const TALK = 'talk';
+export const REPLY = 'reply';
+export const OBSERVATIONS = 'observations';
+export const ROUNDS_MAX = 50;
+
+export interface AgentTurn {
+  readonly agent: string;
+  /** What nodes of this turn are called after; unique among the turns of a flow. */
+  readonly hint: string;
+  /** The authored name, for errors. */
+  readonly origin: string;
+  /** Set where the turn counts as entering something that was authored. */
+  readonly enters?: string;
+  readonly at?: Range;
+  /** Meters that the turn charges as it begins. */
+  readonly charges?: readonly MeterId[];
+  /** What else is written as it begins. */
+  readonly opening?: readonly Write[];
+  /** What the agent is told: fields of the model call beside `messages`, which are the turn's. */
+  readonly input: Input;
+  /** The tools that it may call. */
+  readonly tools: readonly string[];
+  /** A tool whose call ends the turn at once; calls after it in the same reply are not made. */
+  readonly closing?: string;
+  /** How often it may come back with calls; then the turn ends with what there is. */
+  readonly roundsMax?: number;
+  /** How many calls it may make; 0 for any number. */
+  readonly callsMax?: number;
+  /** How many turns this place can have in a run: what bounds all their rounds together. */
+  readonly visitsMax: number;
+  readonly retry?: Retry;
+  /** A bound on one model call. */
+  readonly timeoutMs?: number | null;
+  /** The node that the turn begins with, where its id is needed before. */
+  readonly begin?: NodeId;
+  /** Puts nodes between the beginning and the first question. */
+  readonly prepare?: (ask: NodeId) => NodeId;
+  readonly next: NodeId;
+  /** Where a failed model call goes. */
+  readonly fail?: NodeId;
+}

@@ -1,0 +1,61 @@
+/**
+ * One turn of an agent that may use tools: it is asked, what it asks for is done and told it, until it asks for nothing
+ * more. Every notation lowers its agents through here, so that what a turn is, records and costs is the same in all of them.
+ */
+import type { FailureClass } from '../core/codes.ts';
+import type { Expr, NodeId, Retry } from '../core/ir.ts';
+import { addCalls } from './agent-calls.ts';
+import { REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
+import type { AgentTurn } from './agent-slots.ts';
+import type { Builder } from './builder.ts';
+import { quote } from './cel-text.ts';
+
+/** A transient failure of a model is tried again twice. */
+export const MODEL_RETRY: Retry = { max: 2, baseMs: 500, capMs: 30_000, on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[] };
+
+/** Adds the turn and returns where it begins. Afterwards `reply` and `talk` are set, and `next` has control. */
+export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
+  const { agent, hint, origin, at, next } = turn;
+  const ask = builder.fresh(`${hint}.ask`);
+  const look = builder.fresh(`${hint}.look`);
+  const effect = builder.model(agent, '""');
+  const { enters, charges, opening = [] } = turn;
+  const begin = builder.add(
+    turn.begin ?? builder.fresh(hint),
+    {
+      op: 'let',
+      origin,
+      ...(enters === undefined ? {} : { enters }),
+      ...(charges === undefined || charges.length === 0 ? {} : { charges }),
+      writes: [{ slot: TALK, mode: 'set', value: '[]' }, ...opening],
+      next: turn.prepare?.(ask) ?? ask,
+    },
+    at,
+  );
+  builder.add(
+    ask,
+    {
+      op: 'do',
+      origin,
+      effect: { ...effect, input: { ...turn.input, messages: TALK } },
+      writes: [
+        { slot: REPLY, mode: 'set', value: 'it' },
+        { slot: TALK, mode: 'append', value: { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' } },
+      ],
+      timeoutMs: turn.timeoutMs ?? null,
+      retry: turn.retry ?? MODEL_RETRY,
+      next: look,
+      failed: [],
+      fail: turn.fail ?? builder.failedEnd(),
+    },
+    at,
+  );
+  builder.add(look, { op: 'pick', origin, cases: endings(turn).map((when) => ({ when, to: next })), otherwise: addCalls(builder, turn, ask) }, at);
+  return begin;
+}
+
+/** When the turn is over: nothing was asked for, or it may ask for nothing more. */
+function endings({ roundsMax = ROUNDS_MAX, callsMax = 0 }: AgentTurn): readonly Expr[] {
+  const said = (role: string): Expr => `size(${TALK}.filter(m, m.role == ${quote(role)}))`;
+  return [`size(${REPLY}.toolCalls) == 0`, `${said('assistant')} > ${roundsMax}`, ...(callsMax > 0 ? [`${said('tool')} >= ${callsMax}`] : [])];
+}

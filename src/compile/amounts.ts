@@ -1,0 +1,23 @@
+/** What a call may use at worst, as far as that is known before any run. */
+import type { AgentDef, Amounts, ToolDef } from '../core/ir.ts';
+import type { Definitions } from './definitions.ts';
+
+export function reserveOfModel(agent: AgentDef | undefined, definitions: Definitions): Amounts {
+  const outputTokens = agent?.maxOutputTokens ?? null;
+  if (outputTokens === null) return { modelCalls: 1 };
+  const price = definitions.models.find(agent?.model ?? null)?.price;
+  const costMicros = price === undefined ? 0 : Math.ceil(outputTokens * price.output);
+  return { modelCalls: 1, outputTokens, ...(costMicros > 0 ? { costMicros } : {}) };
+}
+
+export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undefined): Amounts {
+  const how = tool?.implementation ?? null;
+  const outside = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
+  const costMicros = Math.ceil((costUsd ?? 0) * 1_000_000);
+  return {
+    toolCalls: 1,
+    ...(outside ? { externalCalls: 1 } : {}),
+    ...(tool?.effect === 'read' ? {} : { sideEffects: 1 }),
+    ...(costMicros > 0 ? { costMicros } : {}),
+  };
+}

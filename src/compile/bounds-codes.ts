@@ -1,0 +1,28 @@
+/** The codes in which a run of this flow can end. */
+import { TERMINAL_CODES } from '../core/codes.ts';
+import type { TerminalCode } from '../core/codes.ts';
+import { reachableFrom } from './components.ts';
+import type { Graph } from './graph.ts';
+
+/** What any outside call can fail with. */
+const FAILURES: readonly TerminalCode[] = ['UNAVAILABLE_DEP', 'TIMEOUT', 'IMPOSSIBLE', 'VALIDATION_FAIL', 'PERMISSION_DENIED', 'UNSAFE_DETECTION'];
+
+export function codesOf(graph: Graph): readonly TerminalCode[] {
+  // Somebody can always cancel.
+  const codes = new Set<TerminalCode>(['USER_CANCEL']);
+  const reached = reachableFrom([graph.body.entry], graph.targets);
+  const nodes = [...reached].map(graph.node);
+  const calls = nodes.filter((node) => node.op === 'do');
+  for (const node of nodes) {
+    if (node.op !== 'end') continue;
+    if (node.code !== 'error') codes.add(node.code);
+    else if (calls.length === 0) codes.add('VALIDATION_FAIL');
+    else {
+      for (const code of FAILURES) codes.add(code);
+      if (calls.some(({ retry }) => retry.max > 0)) codes.add('REPEATED_FAILURE');
+    }
+  }
+  if (graph.body.deadlineMs !== null) codes.add('TIMEOUT');
+  if (calls.some(({ undo }) => undo !== undefined)) codes.add('REVIEW_REQUIRED');
+  return TERMINAL_CODES.filter((code) => codes.has(code));
+}

@@ -1,0 +1,93 @@
+/**
+ * The least that a run must still have in a dimension to come from a node to a good end: one that completes, and not because
+ * a bound was used up. Counted dimensions add up along the way. Measured ones may turn out as nothing once a call was made,
+ * so there the largest single reservation on the way is what is surely needed.
+ *
+ * Shortest paths by Knuth's generalisation of Dijkstra's algorithm: a fork costs the branches it needs and what comes after
+ * the join, which is never less than any of its parts.
+ */
+import type { Dimension, ForkNode, NodeId } from '../core/ir.ts';
+import { needOf } from './bounds-cost.ts';
+import { MEASURED } from './graph.ts';
+import type { Graph } from './graph.ts';
+import { Heap } from './heap.ts';
+
+export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
+  // What nothing needs is zero everywhere.
+  if (graph.ids.every((id) => needOf(graph.node(id), dimension) === 0)) return new Map();
+  const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
+  const good = ends.filter((id) => isGood(graph, id));
+  const least = shortest(graph, dimension, good);
+  if (least.size === graph.ids.length) return least;
+  // What leads to no good end at all is measured to any end, so that nothing is stopped for want of a way that does not exist.
+  return new Map([...shortest(graph, dimension, ends), ...least]);
+}
+
+function isGood(graph: Graph, id: NodeId): boolean {
+  const node = graph.node(id);
+  return node.op === 'end' && node.state === 'completed' && node.code !== 'BUDGET_EXHAUSTED';
+}
+
+function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): Map<NodeId, number> {
+  const final = new Map<NodeId, number>();
+  const queue = new Heap<NodeId>();
+  const forks = new Map<NodeId, Need>();
+  const measured = MEASURED.has(dimension);
+  const join = measured ? Math.max : (a: number, b: number) => a + b;
+  const own = (id: NodeId): number => needOf(graph.node(id), dimension);
+  for (const id of ends) queue.push(own(id), id);
+  for (const id of graph.ids) {
+    const node = graph.node(id);
+    if (node.op === 'fork') forks.set(id, needOfFork(node));
+  }
+  for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
+    if (final.has(top.item)) continue;
+    final.set(top.item, top.key);
+    for (const { from, kind } of graph.sources(top.item)) {
+      if (final.has(from)) continue;
+      const fork = forks.get(from);
+      if (kind === 'over') queue.push(top.key, from);
+      else if (fork === undefined || kind === 'error') queue.push(join(own(from), top.key), from);
+      else {
+        if (kind === 'next') fork.after = top.key;
+        else if (fork.wanted(top.item)) {
+          fork.spent = join(fork.spent, measured ? top.key : top.key * (fork.times ?? 1));
+          fork.left -= 1;
+        }
+        if (fork.after !== null && fork.left <= 0) queue.push(join(own(from), join(fork.spent, fork.after)), from);
+      }
+    }
+  }
+  return final;
+}
+
+interface Need {
+  /** How many branches are still to be paid for; the cheapest come first by themselves. */
+  left: number;
+  spent: number;
+  after: number | null;
+  readonly times?: number;
+  wanted(head: NodeId): boolean;
+}
+
+/** A branch whose condition may fail need not be started, and a list may be empty. */
+function needOfFork({ over, need }: ForkNode): Need {
+  if (!('heads' in over)) {
+    const times = need === 'all' ? 0 : need;
+    return { left: times === 0 ? 0 : 1, spent: 0, after: null, times, wanted: () => times > 0 };
+  }
+  const sure = need === 'all' ? over.heads.filter(({ when }) => when === undefined) : over.heads;
+  const counts = new Map<NodeId, number>();
+  for (const { to } of sure) counts.set(to, (counts.get(to) ?? 0) + 1);
+  const state: Need = {
+    left: need === 'all' ? sure.length : need,
+    spent: 0,
+    after: null,
+    wanted: (head) => {
+      const rest = counts.get(head) ?? 0;
+      counts.set(head, rest - 1);
+      return rest > 0 && state.left > 0;
+    },
+  };
+  return state;
+}

@@ -1,0 +1,43 @@
+/**
+ * The meters that the section `budgets` sets: one per limited dimension, charged by every effect; `steps` is there always,
+ * since it also counts, and is charged by every node that counts as entered.
+ */
+import type { Dimension, Meter, MeterId, Node, NodeId } from '../core/ir.ts';
+import type { Budgets } from './section-bounds.ts';
+
+export const STEPS: MeterId = 'steps';
+
+export const BUDGET_DIMENSIONS: readonly (readonly [keyof Budgets, Dimension])[] = [
+  ['model_calls', 'modelCalls'],
+  ['tool_calls', 'toolCalls'],
+  ['external_calls', 'externalCalls'],
+  ['input_tokens', 'inputTokens'],
+  ['output_tokens', 'outputTokens'],
+  ['cost_usd', 'costMicros'],
+  ['retries', 'retries'],
+  ['reflections', 'reflections'],
+  ['context_tokens', 'contextTokens'],
+  ['memory_writes', 'memoryWrites'],
+  ['side_effects', 'sideEffects'],
+];
+
+export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { readonly [id: MeterId]: Meter } {
+  const meters: { [id: MeterId]: Meter } = {
+    [STEPS]: { unit: 'steps', max: budgets?.steps ?? null, over, label: 'budgets.steps' },
+  };
+  for (const [field, dimension] of BUDGET_DIMENSIONS) {
+    const limit = budgets?.[field];
+    if (limit === undefined) continue;
+    const max = dimension === 'costMicros' ? Math.floor(limit * 1_000_000) : limit;
+    meters[`budget.${dimension}`] = { unit: dimension, max, over, label: `budgets.${field}` };
+  }
+  return meters;
+}
+
+/** The node with the common meters added to its own, which keep their place in front. */
+export function chargesOf(node: Node, budget: { readonly [id: MeterId]: Meter }): Node {
+  const charges = [...(node.charges ?? [])];
+  if (node.enters !== undefined) charges.push(STEPS);
+  if (node.op === 'do') charges.push(...Object.keys(budget).filter((id) => id !== STEPS));
+  return charges.length === 0 ? node : { ...node, charges: [...new Set(charges)] };
+}

@@ -1,0 +1,131 @@
+/**
+ * The one builder that every notation lowers through. It keeps the nodes with the place they come from, shares end nodes,
+ * and hangs the bounds that hold for every notation on the graph: steps on what is entered, budgets on what is done.
+ *
+ * Ids: an authored node has its own id (`idOf`), everything else one from `fresh`, so that the two never meet.
+ */
+import type { EndState, TerminalCode } from '../core/codes.ts';
+import type { AgentDef, Expr, FlowBody, Input, Meter, MeterId, ModelEffect, Node, NodeId, ToolDef, ToolEffect } from '../core/ir.ts';
+import { reserveOfModel, reserveOfTool } from './amounts.ts';
+import { budgetMeters, chargesOf } from './budget-meters.ts';
+import { object } from './cel-text.ts';
+import { serverTool } from './definitions.ts';
+import type { Definitions } from './definitions.ts';
+import { prune } from './prune.ts';
+import type { Range } from './range.ts';
+
+export interface Lowered {
+  readonly body: FlowBody;
+  /** Where the author wrote what a node comes from. */
+  readonly places: ReadonlyMap<NodeId, Range>;
+}
+
+export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded'> {
+  readonly id: string;
+  readonly entry: NodeId;
+  /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless told. */
+  readonly fail?: NodeId;
+}
+
+export interface Builder {
+  readonly definitions: Definitions;
+  /** The id that an authored node has in the graph. */
+  idOf(authored: string): NodeId;
+  /** An id for a node that nobody wrote. */
+  fresh(hint: string): NodeId;
+  /** Adds a node. `at` is where it was written; nodes without a place of their own show their origin's. */
+  add<Id extends NodeId>(id: Id, node: Node, at?: Range): Id;
+  has(id: NodeId): boolean;
+  /** Adds a meter; the node that charges it names it in `charges`. */
+  meter(id: MeterId, meter: Meter): MeterId;
+  /** An end node, shared by all that end alike. */
+  end(ending: { readonly state: EndState; readonly code: TerminalCode | 'error'; readonly output?: Expr; readonly origin?: string }): NodeId;
+  /** Where an unhandled failure goes: failed, with the code of that failure. */
+  failedEnd(output?: Expr): NodeId;
+  /** Declares an agent that the sections do not: a bare document takes whom it names. */
+  agent(def: AgentDef): void;
+  /** A model call with its worst case reserved. `prompt` is the text of the user's turn. */
+  model(agent: string, prompt: Expr): ModelEffect;
+  /** The definition of a tool that is declared, or that an MCP server of the document has. */
+  toolDef(name: string): ToolDef | undefined;
+  /** A tool call with its worst case reserved. One expression per argument; the call's input is `args`. */
+  tool(name: string, args: Input): ToolEffect;
+  build(options: BuildOptions): Lowered;
+}
+
+export function createBuilder(notation: string, definitions: Definitions): Builder {
+  const nodes = new Map<NodeId, Node>();
+  const places = new Map<NodeId, Range>();
+  const meters = new Map<MeterId, Meter>();
+  const agents: { [id: string]: AgentDef } = { ...definitions.agents };
+  const tools: { [name: string]: ToolDef } = { ...definitions.tools };
+  const taken = new Map<string, number>();
+  const ends = new Map<string, NodeId>();
+
+  const builder: Builder = {
+    definitions,
+    idOf: (authored) => (authored.startsWith('~') ? `~${authored}` : authored),
+    fresh(hint) {
+      const count = (taken.get(hint) ?? 0) + 1;
+      taken.set(hint, count);
+      return count === 1 ? `~${hint}` : `~${hint}#${count}`;
+    },
+    add(id, node, at) {
+      if (nodes.has(id)) throw new Error(`invariant: node \`${id}\` is added twice`);
+      nodes.set(id, node);
+      if (at !== undefined) places.set(id, at);
+      return id;
+    },
+    has: (id) => nodes.has(id),
+    meter(id, meter) {
+      meters.set(id, meter);
+      return id;
+    },
+    end({ state, code, output = 'null', origin = 'end' }) {
+      const key = JSON.stringify([state, code, output, origin]);
+      let id = ends.get(key);
+      if (id === undefined) {
+        id = builder.add(builder.fresh(`${state}:${code}`), { op: 'end', origin, state, code, output });
+        ends.set(key, id);
+      }
+      return id;
+    },
+    failedEnd: (output) => builder.end({ state: 'failed', code: 'error', output }),
+    agent(def) {
+      agents[def.id] = def;
+    },
+    model(agent, prompt) {
+      return { kind: 'model', agent, input: { prompt }, reserve: reserveOfModel(agents[agent], definitions) };
+    },
+    toolDef(name) {
+      const def = Object.hasOwn(tools, name) ? tools[name] : serverTool(name, definitions.servers);
+      if (def !== undefined) tools[name] = def;
+      return def;
+    },
+    tool: (name, args) => ({ kind: 'tool', tool: name, input: { args: object(Object.entries(args)) }, reserve: reserveOfTool(builder.toolDef(name), definitions.toolCosts[name]) }),
+    build({ id, entry, fail = builder.failedEnd(), ...kept }) {
+      const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
+      const budget = budgetMeters(definitions.budgets, exhausted);
+      for (const [meter, each] of Object.entries(budget)) meters.set(meter, each);
+      const charged = new Map([...nodes].map(([at, node]) => [at, chargesOf(definitions.models.withFallback(node, agents), budget)]));
+      const pruned = prune({ nodes: charged, meters, entry, fail });
+      const body: FlowBody = {
+        ir: 1,
+        id,
+        notation,
+        entry,
+        fail,
+        nodes: pruned.nodes,
+        meters: pruned.meters,
+        agents,
+        tools,
+        models: definitions.models.usedBy(Object.values(agents)),
+        deadlineMs: definitions.deadlineMs,
+        least: {},
+        ...kept,
+      };
+      return { body, places };
+    },
+  };
+  return builder;
+}

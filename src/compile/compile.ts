@@ -1,0 +1,85 @@
+/**
+ * Text or object in; a verified, hashed, frozen flow out, or every reason why not. Never throws for what is in the document.
+ */
+import type { CompiledFlow } from '../core/ir.ts';
+import { warnAboutCost } from './bounds-warn.ts';
+import { boundsOf } from './bounds.ts';
+import type { Bounds } from './bounds.ts';
+import { definitionsOf } from './definitions.ts';
+import type { Dialect } from './dialect.ts';
+import type { Diagnostic, Report } from './diagnostics.ts';
+import { lowerFlow } from './dialects/flow.ts';
+import { lowerSteps } from './dialects/steps.ts';
+import { readDocument } from './document.ts';
+import type { ReadDocument } from './document.ts';
+import { seal } from './hash.ts';
+import type { Sha256 } from './hash.ts';
+import type { PriceLookup } from './model-table.ts';
+import type { Notation } from './notation.ts';
+import type { Picture } from './picture.ts';
+import { checkPrices } from './price-check.ts';
+import { START } from './range.ts';
+import { locate, parseSource } from './source.ts';
+import { verify } from './verify.ts';
+
+export interface CompileOptions {
+  /** What diagnostics call the document. */
+  readonly file?: string;
+  readonly hash: Sha256;
+  /** The price of a model that the document gives none for. */
+  readonly priceOf?: PriceLookup;
+  /** The alias or `provider/model` that agents run on which name no model. */
+  readonly model?: string;
+}
+
+export interface CompileResult {
+  readonly ok: boolean;
+  readonly notation: Notation | null;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly flow?: CompiledFlow;
+  readonly bounds?: Bounds;
+  /** The authored graph, as far as it could be read. */
+  readonly graph?: Picture;
+}
+
+const DIALECTS: { readonly [notation in Notation]: Dialect | null } = {
+  flow: lowerFlow,
+  workflow: lowerSteps,
+  orchestration: null,
+  staged: null,
+  loop: null,
+};
+
+export function compile(source: string | object, options: CompileOptions): CompileResult {
+  const parsed = typeof source === 'string' ? parseSource(source, options.file ?? '<text>') : locate(source, options.file);
+  const { report } = parsed;
+  const document = parsed.doc === null ? null : readDocument(parsed.doc, report);
+  if (document === null) return { ok: false, notation: null, diagnostics: report.list() };
+  return { ...compileDocument(document, report, options), notation: document.notation, diagnostics: report.list() };
+}
+
+type Compiled = Omit<CompileResult, 'notation' | 'diagnostics'>;
+
+function compileDocument(document: ReadDocument, report: Report, options: CompileOptions): Compiled {
+  const dialect = DIALECTS[document.notation];
+  if (dialect === null) {
+    report.error('unsupported-notation', document.at, `this version does not run \`${document.notation}\` documents yet`, {
+      help: 'It runs `flow` and `workflow`.',
+    });
+    return { ok: false };
+  }
+  const { lowered, picture } = dialect(document, definitionsOf(document.sections.value, options), report);
+  const graph = picture === null ? {} : { graph: picture };
+  if (lowered === null || report.failed()) return { ok: false, ...graph };
+  verify(lowered, report);
+  checkPrices(lowered, document, report);
+  if (report.failed()) return { ok: false, ...graph };
+  const { bounds, least } = boundsOf(lowered.body);
+  warnAboutCost(bounds, lowered.body, document.at, report);
+  try {
+    return { ok: true, flow: seal({ ...lowered.body, least }, options.hash), bounds, ...graph };
+  } catch {
+    report.error('not-json', START, 'this document holds half of a surrogate pair, which no text can', { help: 'Look for a lone escape from `\\ud800` to `\\udfff`.' });
+    return { ok: false, ...graph };
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Strongly connected components in linear time and constant stack, however long the chains are. They come in reverse
+ * topological order: every component after all that it leads to.
+ */
+export interface Component<Id> {
+  readonly members: readonly Id[];
+  /** Whether one can leave a member and come back to it. */
+  readonly cyclic: boolean;
+}
+
+export function componentsOf<Id>(ids: Iterable<Id>, successors: (id: Id) => readonly Id[]): readonly Component<Id>[] {
+  const index = new Map<Id, number>();
+  const low = new Map<Id, number>();
+  const stack: Id[] = [];
+  const onStack = new Set<Id>();
+  const found: Component<Id>[] = [];
+  const calls: { readonly id: Id; readonly next: readonly Id[]; at: number }[] = [];
+
+  const enter = (id: Id): void => {
+    index.set(id, index.size);
+    low.set(id, index.size - 1);
+    stack.push(id);
+    onStack.add(id);
+    calls.push({ id, next: successors(id), at: 0 });
+  };
+  const lower = (id: Id, to: number): void => {
+    if (to < (low.get(id) ?? to)) low.set(id, to);
+  };
+  const leave = (id: Id): void => {
+    if (low.get(id) !== index.get(id)) return;
+    const members: Id[] = [];
+    for (let member = stack.pop(); member !== undefined; member = stack.pop()) {
+      onStack.delete(member);
+      members.push(member);
+      if (member === id) break;
+    }
+    found.push({ members, cyclic: members.length > 1 || successors(id).includes(id) });
+  };
+
+  for (const root of ids) {
+    if (index.has(root)) continue;
+    enter(root);
+    for (let call = calls.at(-1); call !== undefined; call = calls.at(-1)) {
+      const next = call.next[call.at];
+      call.at += 1;
+      if (next !== undefined) {
+        if (!index.has(next)) enter(next);
+        else if (onStack.has(next)) lower(call.id, index.get(next) ?? 0);
+        continue;
+      }
+      calls.pop();
+      const caller = calls.at(-1);
+      if (caller !== undefined) lower(caller.id, low.get(call.id) ?? 0);
+      leave(call.id);
+    }
+  }
+  return found;
+}
+
+/** Everything that can be reached from the roots, the roots included. */
+export function reachableFrom<Id>(roots: Iterable<Id>, successors: (id: Id) => readonly Id[]): Set<Id> {
+  const reached = new Set<Id>(roots);
+  const waiting = [...reached];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    for (const next of successors(id)) {
+      if (reached.has(next)) continue;
+      reached.add(next);
+      waiting.push(next);
+    }
+  }
+  return reached;
+}

@@ -1,0 +1,164 @@
+/**
+ * Checks the expressions and templates of a flow and turns them into expressions over slots. Every problem is reported at
+ * the characters it is about; what is returned is fit to store, or null where it is not.
+ */
+import { parseExpr } from '../../core/expr/parse.ts';
+import type { Expr } from '../../core/ir.ts';
+import type { Json } from '../../core/json.ts';
+import type { Report } from '../diagnostics.ts';
+import { capital, codeOfProblem, helpOfProblem } from '../expr-diagnostic.ts';
+import type { Problem } from '../expr-problem.ts';
+import { readsOf } from '../expr-reads.ts';
+import type { Path } from '../expr-reads.ts';
+import { checkExpression } from '../expression.ts';
+import type { Located, LocatedScalar } from '../located.ts';
+import type { Range } from '../range.ts';
+import { rewriteNames, stripBraces } from '../rewrite.ts';
+import { rangeWithin } from '../scalar-range.ts';
+import { parseTemplate, templateToExpr } from '../template.ts';
+import type { FlowGraph } from './flow-graph.ts';
+import type { Meaning, Names } from './flow-names.ts';
+import type { Recent, Recents } from './flow-recent.ts';
+import { SLOT } from './flow-slots.ts';
+import type { Slots } from './flow-slots.ts';
+
+export interface Checked {
+  readonly source: Expr;
+  readonly kind: string;
+  readonly constant?: boolean;
+}
+
+export interface Expressions {
+  /** A guard or a decision's expression; `leaving` where the node itself has already run. */
+  expression(node: string, located: Located | undefined, leaving: boolean): Checked | null;
+  /** A template, or any structure of them, as one expression. */
+  template(node: string, located: Located | undefined, value: Json): Expr;
+  /** Whether a type is known for the expression, and whether the value can be compared with it. */
+  matches(node: string, expr: string, wanted: string): Problem | null;
+  readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
+}
+
+interface Parts {
+  readonly names: Names;
+  readonly graph: FlowGraph;
+  readonly recents: Recents;
+  readonly slots: Slots;
+  readonly report: Report;
+}
+
+export function createExpressions({ names, graph, recents, slots, report }: Parts): Expressions {
+  const used = new Set<string>();
+  let bare = false;
+
+  const rangeOf = (located: Located | undefined, start: number, end: number): Range =>
+    located?.kind === 'scalar' ? rangeWithin(report.source, located as LocatedScalar, start, end) : (located?.range ?? { start: 0, end: 0 });
+
+  const meaningsOf = (text: string, recent: Recent): { readonly read: Path; readonly meaning: Meaning }[] => {
+    try {
+      return readsOf(parseExpr(text)).map((read) => ({ read, meaning: names.meaning(read, recent) }));
+    } catch {
+      return [];
+    }
+  };
+
+  const typesOf = (found: ReturnType<typeof meaningsOf>, recent: Recent): { [name: string]: Json } => {
+    const types: { [name: string]: Json } = {};
+    for (const { read, meaning } of found) {
+      const [root = ''] = read.path;
+      const schema = names.schema(read, meaning, recent);
+      if (schema !== undefined) types[root] = merged(types[root], schema);
+    }
+    return types;
+  };
+
+  /** `offset` is where the expression begins in the text that `located` holds. */
+  const check = (node: string, located: Located | undefined, written: string, offset: number, leaving: boolean): Checked | null => {
+    const text = slots.readable(written);
+    const recent = leaving ? recents.after(node) : recents.before(node);
+    const found = meaningsOf(text, recent);
+    let sound = true;
+    for (const { read, meaning } of found) {
+      const at = rangeOf(located, offset + read.start, offset + read.end);
+      if (meaning.is === 'nothing') {
+        sound = false;
+        report.error('unknown-name', at, meaning.message, { help: meaning.help });
+        continue;
+      }
+      warnEarly(node, read, meaning, at, leaving);
+    }
+    const result = checkExpression(text, { types: typesOf(found, recent) });
+    if (!result.ok) {
+      for (const problem of result.problems) {
+        report.error(codeOfProblem(problem), rangeOf(located, offset + problem.start, offset + problem.end), problem.message, { help: helpOfProblem(problem) });
+      }
+      return null;
+    }
+    if (!sound) return null;
+    for (const { read, meaning } of found) {
+      if (meaning.is === 'node') used.add(slots.of(meaning.id));
+      else if (meaning.is === 'context') used.add(read.path[0] ?? '');
+      else bare = true;
+    }
+    const source = rewriteNames(text, (path) => (isBare(found, path) ? `${SLOT.agent}.${path[0] ?? ''}` : null));
+    return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
+  };
+
+  const warnEarly = (node: string, read: Path, meaning: Meaning, at: Range, leaving: boolean): void => {
+    const source = names.source(read, meaning);
+    if (source !== null && !(leaving && source === node) && !graph.precedes(source, node)) {
+      report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, { help: 'Read a node that comes before, or change the order.' });
+    } else if (read.path[0] === 'error' && !graph.afterError(node)) {
+      report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
+    }
+  };
+
+  const templates = (node: string, located: Located | undefined): void => {
+    if (located?.kind === 'list') for (const item of located.items) templates(node, item);
+    else if (located?.kind === 'map') for (const { value } of located.entries.values()) templates(node, value);
+    else if (located?.kind === 'scalar' && typeof located.value === 'string') {
+      const { parts, problems } = parseTemplate(located.value);
+      for (const { severity, message, start, end, help } of problems) report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
+      for (const part of parts) if ('expr' in part) check(node, located, part.expr, part.start, false);
+    }
+  };
+
+  return {
+    expression(node, located, leaving) {
+      if (located?.kind !== 'scalar') return null;
+      return check(node, located, stripBraces(String(located.value)), 0, leaving);
+    },
+    template(node, located, value) {
+      templates(node, located);
+      if (report.failed()) return 'null';
+      const recent = recents.before(node);
+      return templateToExpr(value, (expr) => {
+        const text = slots.readable(expr);
+        const found = meaningsOf(text, recent);
+        return rewriteNames(text, (path) => (isBare(found, path) ? `${SLOT.agent}.${path[0] ?? ''}` : null));
+      });
+    },
+    matches(node, expr, wanted) {
+      const text = slots.readable(stripBraces(expr));
+      const recent = recents.before(node);
+      const types = typesOf(meaningsOf(text, recent), recent);
+      const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
+      return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
+    },
+    uses: {
+      slots: used,
+      get bare() {
+        return bare;
+      },
+    },
+  };
+}
+
+function isBare(found: readonly { readonly read: Path; readonly meaning: Meaning }[], path: readonly string[]): boolean {
+  return found.some(({ read, meaning }) => meaning.is === 'bare' && read.path[0] === path[0]);
+}
+
+/** Two reads of one root, such as two approvals, know different fields of it. */
+function merged(known: Json | undefined, more: Json): Json {
+  if (known === undefined || typeof known !== 'object' || typeof more !== 'object' || known === null || more === null || Array.isArray(known) || Array.isArray(more)) return more;
+  return { ...known, ...more, properties: { ...(known['properties'] as object), ...(more['properties'] as object) } };
+}

@@ -1,0 +1,64 @@
+/** The authored graph: who leads where, which nodes belong to a branch, and what can have happened before what. */
+import { componentsOf, reachableFrom } from '../components.ts';
+import { nearest } from '../nearest.ts';
+import type { FlowEdge } from './flow-edge.ts';
+import { laterOf } from './flow-later.ts';
+import { END } from './flow-read.ts';
+import type { Flow, FlowNode } from './flow-read.ts';
+
+export interface FlowGraph {
+  readonly edges: ReadonlyMap<string, readonly FlowEdge[]>;
+  /** Declared targets only, each as often as it is named. */
+  targets(id: string): readonly string[];
+  /** From the entry, where a misspelt target counts as what it resembles. */
+  readonly reached: ReadonlySet<string>;
+  readonly cycles: readonly (readonly string[])[];
+  /** By parallel node: everything that can run in one of its branches. */
+  readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Whether one node can have run when the other begins. */
+  precedes(first: string, second: string): boolean;
+  /** Whether a failure can have been handled when the node begins. */
+  afterError(id: string): boolean;
+}
+
+export function graphOfFlow(flow: Flow): FlowGraph {
+  const edges = new Map([...flow.nodes.values()].map((node) => [node.id, edgesOfNode(node)]));
+  const followed = new Map([...edges].map(([id, list]) => [id, list.filter(({ to }) => flow.nodes.has(to))]));
+  const targets = (id: string): readonly string[] => followed.get(id)?.map(({ to }) => to) ?? [];
+  const inBranches = new Map<string, ReadonlySet<string>>();
+  for (const [id, list] of followed) {
+    const heads = list.filter(({ kind }) => kind === 'branch').map(({ to }) => to);
+    if (heads.length > 0) inBranches.set(id, reachableFrom(heads, targets));
+  }
+  const later = laterOf(followed, inBranches);
+  // A misspelt target is one mistake: what it was meant for counts as reached.
+  const meant = (id: string): readonly string[] =>
+    (edges.get(id) ?? []).flatMap(({ to }) => (to === END ? [] : flow.nodes.has(to) ? [to] : (nearest(to, flow.declared) ?? []))).filter((to) => flow.nodes.has(to));
+  return {
+    edges,
+    targets,
+    inBranches,
+    reached: reachableFrom(flow.nodes.has(flow.value.entry) ? [flow.value.entry] : [], meant),
+    cycles: componentsOf(flow.nodes.keys(), targets).filter(({ cyclic }) => cyclic).map(({ members }) => [...members].reverse()),
+    precedes: later.precedes,
+    afterError: later.afterError,
+  };
+}
+
+/** What a run can do; a terminal's routes are written down but never taken. */
+export function taken(graph: FlowGraph, flow: Flow): ReadonlySet<string> {
+  const { entry } = flow.value;
+  return reachableFrom(flow.nodes.has(entry) ? [entry] : [], (id) =>
+    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (flow.nodes.has(to) && !(kind === 'route' && flow.nodes.get(id)?.value.type === 'terminal') ? [to] : [])),
+  );
+}
+
+function edgesOfNode(node: FlowNode): readonly FlowEdge[] {
+  const { id, value } = node;
+  const branches = value.type === 'parallel' ? value.branches : [];
+  return [
+    ...value.routes.map(({ to }, index): FlowEdge => ({ from: id, to, kind: 'route', index, at: node.at('routes', index, 'to') })),
+    ...branches.map(({ to }, index): FlowEdge => ({ from: id, to, kind: 'branch', index, at: node.at('branches', index, 'to') })),
+    ...value.on_error.map(({ to }, index): FlowEdge => ({ from: id, to, kind: 'error', index, at: node.at('on_error', index, 'to') })),
+  ];
+}

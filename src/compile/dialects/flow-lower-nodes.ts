@@ -1,0 +1,170 @@
+/** Lowers one authored node of each type but `parallel`. */
+import type { DoNode, Expr, NodeId, Retry } from '../../core/ir.ts';
+import { object, path, quote } from '../cel-text.ts';
+import { rewriteNames } from '../rewrite.ts';
+import { entered, evaluated, raise } from './flow-lower-errors.ts';
+import { lowerParallel } from './flow-lower-parallel.ts';
+import type { Lowering } from './flow-lowering.ts';
+import type { Prepared } from './flow-prepare.ts';
+import type { NodeOf } from './flow-schema.ts';
+import { SLOT, outputOf } from './flow-slots.ts';
+
+/** The notation has no retries of its own: its error routes decide. */
+const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
+const [APPROVE, REJECT] = ['approve', 'reject'] as const;
+
+export function lowerNode(lowering: Lowering, prepared: Prepared): void {
+  const { value } = prepared.node;
+  switch (value.type) {
+    case 'agent':
+      return lowerAgent(lowering, prepared, value);
+    case 'tool':
+      return lowerTool(lowering, prepared, value);
+    case 'approval':
+      return lowerApproval(lowering, prepared, value);
+    case 'decision':
+      return lowerDecision(lowering, prepared);
+    case 'terminal':
+      return lowerTerminal(lowering, prepared);
+    case 'parallel':
+      return lowerParallel(lowering, prepared, value);
+  }
+}
+
+function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>): void {
+  const { builder, slots, expressions } = lowering;
+  const reply = { mode: 'reply', value: 'it.text' } as const;
+  const schema = builder.definitions.agents[value.agent]?.output ?? null;
+  builder.add(
+    builder.idOf(value.id),
+    {
+      op: 'do',
+      ...entered(lowering, prepared),
+      effect: builder.model(value.agent, prepared.expr),
+      ...(schema === null ? {} : { schema }),
+      writes: [{ slot: slots.of(value.id), path: ['output'], ...reply }, ...(expressions.uses.bare ? [{ slot: SLOT.agent, ...reply }] : []), ...lowering.out('it.text', 'reply')],
+      timeoutMs: null,
+      retry: NO_RETRY,
+      next: lowering.routes(prepared),
+      ...lowering.errors(prepared),
+    },
+    prepared.node.at('id'),
+  );
+}
+
+function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>): void {
+  const { builder, slots } = lowering;
+  const { toolApprovals, toolChecks } = builder.definitions;
+  const tool = builder.toolDef(value.tool);
+  const asks = toolApprovals.has(value.tool);
+  const check = toolChecks[value.tool];
+  const undo = tool?.compensate ?? null;
+  const call: DoNode = {
+    op: 'do',
+    ...(asks ? { origin: value.id } : entered(lowering, prepared)),
+    effect: builder.tool(value.tool, prepared.args),
+    ...(undo === null ? {} : { undo: { tool: undo, input: sameArguments(prepared), timeoutMs: builder.toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0 } }),
+    ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
+    ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
+    writes: [{ slot: slots.of(value.id), path: ['result'], mode: 'set', value: 'it' }, ...lowering.out('it', 'set')],
+    timeoutMs: tool?.timeoutMs ?? null,
+    retry: NO_RETRY,
+    next: lowering.routes(prepared),
+    ...lowering.errors(prepared),
+  };
+  const id = builder.add(asks ? builder.fresh(`${value.id} call`) : builder.idOf(value.id), call, prepared.node.at('id'));
+  if (asks) askFirst(lowering, prepared, value, id);
+}
+
+/** The tool's own definition demands that somebody agrees to every call. */
+function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>, call: NodeId): void {
+  const { builder } = lowering;
+  const input = { message: quote(`Call ${value.tool}?`), tool: quote(value.tool), args: object(Object.entries(prepared.args)) };
+  const refused = raise(lowering, prepared, { class: 'policy', type: 'ApprovalRejectedError', message: `the call of \`${value.tool}\` was not approved`, code: 'PERMISSION_DENIED' });
+  const cases = [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: call }];
+  builder.add(
+    builder.idOf(value.id),
+    {
+      op: 'do',
+      ...entered(lowering, prepared),
+      effect: { kind: 'ask', about: value.tool, choices: [APPROVE, REJECT], onExpiry: REJECT, code: 'CONFIRM_REQUIRED', askedBy: askedBy(lowering), input, reserve: {} },
+      writes: [{ slot: SLOT.allowed, mode: 'set', value: 'it.choice' }],
+      timeoutMs: null,
+      retry: NO_RETRY,
+      next: builder.add(builder.fresh(`${value.id} allowed`), { op: 'pick', origin: value.id, cases, otherwise: refused }),
+      ...lowering.errors(prepared),
+    },
+    prepared.node.at('id'),
+  );
+}
+
+function lowerApproval(lowering: Lowering, prepared: Prepared, value: NodeOf<'approval'>): void {
+  const { builder } = lowering;
+  const { id, choices, timeout, on_timeout: expiry } = value;
+  builder.add(
+    builder.idOf(id),
+    {
+      op: 'do',
+      ...entered(lowering, prepared),
+      effect: {
+        kind: 'ask',
+        about: id,
+        choices,
+        onExpiry: expiry ?? choices.at(-1) ?? '',
+        code: 'CONFIRM_REQUIRED',
+        askedBy: askedBy(lowering),
+        input: { message: prepared.expr },
+        reserve: {},
+      },
+      writes: [{ slot: 'approvals', path: [id], mode: 'set', value: 'it.choice' }, ...lowering.out('it.choice', 'set')],
+      timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
+      retry: NO_RETRY,
+      next: lowering.routes(prepared),
+      ...lowering.errors(prepared),
+    },
+    prepared.node.at('id'),
+  );
+}
+
+function lowerDecision(lowering: Lowering, prepared: Prepared): void {
+  const { builder, slots } = lowering;
+  const { id } = prepared.node;
+  const decide = (at: NodeId, enters: boolean): NodeId =>
+    builder.add(
+      at,
+      {
+        op: 'let',
+        ...(enters ? entered(lowering, prepared) : { origin: id }),
+        writes: [{ slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr }, ...lowering.out(prepared.expr, 'set')],
+        next: lowering.routes(prepared),
+      },
+      prepared.node.at('id'),
+    );
+  evaluated(lowering, prepared, [prepared.expr], decide);
+}
+
+function lowerTerminal(lowering: Lowering, prepared: Prepared): void {
+  const { builder, slots } = lowering;
+  const { id } = prepared.node;
+  const finish = (at: NodeId, enters: boolean): NodeId =>
+    builder.add(
+      at,
+      {
+        op: 'let',
+        ...(enters ? entered(lowering, prepared) : { origin: id }),
+        writes: [{ slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr }],
+        next: lowering.ending(outputOf(slots, id, 'terminal')),
+      },
+      prepared.node.at('id'),
+    );
+  evaluated(lowering, prepared, [prepared.expr], finish);
+}
+
+/** The compensation is given what the call was given, which the engine offers as `input`. */
+function sameArguments({ args }: Prepared): { readonly [field: string]: Expr } {
+  return Object.fromEntries(Object.keys(args).map((key) => [key, path('input', 'args', key)]));
+}
+
+function askedBy({ flow }: Lowering): string {
+  return `flow:${flow.value.id}`;
+}

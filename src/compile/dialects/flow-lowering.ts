@@ -1,0 +1,25 @@
+/** What the lowering of every node type shares. */
+import type { Case, Expr, MeterId, NodeId, Write } from '../../core/ir.ts';
+import type { Builder } from '../builder.ts';
+import type { Expressions } from './flow-expressions.ts';
+import type { FlowGraph } from './flow-graph.ts';
+import type { Prepared } from './flow-prepare.ts';
+import type { Flow } from './flow-read.ts';
+import type { Slots } from './flow-slots.ts';
+
+export interface Lowering {
+  readonly builder: Builder;
+  readonly flow: Flow;
+  readonly graph: FlowGraph;
+  readonly slots: Slots;
+  readonly expressions: Expressions;
+  readonly charges: readonly MeterId[];
+  /** The writes after which a path that ends here returns this value. */
+  out(value: Expr, mode: Write['mode']): readonly Write[];
+  /** Where the routes of a node lead: straight on, or to a pick. */
+  routes(prepared: Prepared): NodeId;
+  /** The ways out of a failure, and where one goes that none of them takes. */
+  errors(prepared: Prepared): { readonly failed: readonly Case[]; readonly fail: NodeId };
+  /** An end with a given output, marked partial or capped where that happened on the way. */
+  ending(output: Expr): NodeId;
+}

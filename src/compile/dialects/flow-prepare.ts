@@ -1,0 +1,97 @@
+/** Every expression of a flow, checked and rewritten once. Reporting happens here; lowering only puts the parts together. */
+import type { Expr, Input } from '../../core/ir.ts';
+import type { Json } from '../../core/json.ts';
+import { literal } from '../cel-text.ts';
+import type { Definitions } from '../definitions.ts';
+import type { Report } from '../diagnostics.ts';
+import { nearest } from '../nearest.ts';
+import { parseTemplate } from '../template.ts';
+import type { Expressions } from './flow-expressions.ts';
+import type { Flow, FlowNode } from './flow-read.ts';
+import { decisionRoutes, guardedRoutes } from './flow-routes.ts';
+import type { Route } from './flow-routes.ts';
+import type { NodeOf } from './flow-schema.ts';
+import { outputOf } from './flow-slots.ts';
+import type { Slots } from './flow-slots.ts';
+
+export interface Prepared {
+  readonly node: FlowNode;
+  readonly routes: readonly Route[];
+  readonly branches: readonly Route[];
+  /** An agent's prompt, an approval's message, a decision's expression, a terminal's output. */
+  readonly expr: Expr;
+  /** A tool's arguments. */
+  readonly args: Input;
+}
+
+export function prepare(flow: Flow, expressions: Expressions, slots: Slots, definitions: Definitions, report: Report): ReadonlyMap<string, Prepared> {
+  const prepared = new Map<string, Prepared>();
+  for (const node of flow.nodes.values()) prepared.set(node.id, prepareNode(node, expressions, slots, definitions, report));
+  return prepared;
+}
+
+function prepareNode(node: FlowNode, expressions: Expressions, slots: Slots, definitions: Definitions, report: Report): Prepared {
+  const { id, value } = node;
+  const base = { node, branches: [], expr: 'null', args: {} };
+  const routes = (): readonly Route[] => guardedRoutes(node, 'routes', expressions, report);
+  switch (value.type) {
+    case 'agent':
+      return { ...base, expr: prompt(node, value, expressions), routes: routes() };
+    case 'tool': {
+      checkParams(node, value, definitions, report);
+      const args = Object.entries(value.params).map(([key, param]) => [key, expressions.template(id, node.located('params', key), param)] as const);
+      return { ...base, args: Object.fromEntries(args), routes: routes() };
+    }
+    case 'parallel':
+      return { ...base, branches: guardedRoutes(node, 'branches', expressions, report), routes: routes() };
+    case 'approval':
+      return { ...base, expr: asText(value.message, expressions.template(id, node.located('message'), value.message)), routes: routes() };
+    case 'decision': {
+      const checked = expressions.expression(id, node.located('expr'), false);
+      const slot = outputOf(slots, id, 'decision');
+      return { ...base, expr: checked?.source ?? 'null', routes: decisionRoutes(node, { slot, expr: value.expr, kind: checked?.kind ?? 'any' }, expressions, report) };
+    }
+    case 'terminal': {
+      const output = value.output ?? {};
+      if (value.routes.length > 0) {
+        report.warning('unreachable-route', node.at('routes', 0), `flow node '${id}' is a terminal, which ends the path, so its routes are never taken`, { help: 'Remove the routes, or make it another type of node.' });
+      }
+      return { ...base, expr: node.located('output') === undefined ? literal(output) : expressions.template(id, node.located('output'), output), routes: routes() };
+    }
+  }
+}
+
+/** `task`, else `user_message`, else everything as JSON. */
+function prompt(node: FlowNode, { id, input }: NodeOf<'agent'>, expressions: Expressions): Expr {
+  const whole = expressions.template(id, node.located('input'), input);
+  const key = ['task', 'user_message'].find((each) => Object.hasOwn(input, each));
+  if (key === undefined) return `text(${whole})`;
+  const told = input[key] as Json;
+  return asText(told, expressions.template(id, undefined, told));
+}
+
+/** A text with templates in it is text already; a value that is one template keeps its type. */
+function asText(value: Json, expr: Expr): Expr {
+  if (typeof value !== 'string') return `text(${expr})`;
+  const { parts } = parseTemplate(value);
+  return parts.length === 1 && parts[0] !== undefined && 'expr' in parts[0] ? `text(${expr})` : expr;
+}
+
+function checkParams(node: FlowNode, value: NodeOf<'tool'>, definitions: Definitions, report: Report): void {
+  const schema = definitions.tools[value.tool]?.input;
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
+  const properties = Object.keys((schema['properties'] ?? {}) as object);
+  const required = Array.isArray(schema['required']) ? schema['required'].filter((each) => typeof each === 'string') : [];
+  const given = Object.keys(value.params);
+  const strange = schema['additionalProperties'] === false && schema['patternProperties'] === undefined ? given.filter((key) => !properties.includes(key)) : [];
+  const meant = new Set<string>();
+  for (const key of strange) {
+    const near = nearest(key, properties);
+    if (near !== undefined) meant.add(near);
+    report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, { help: near === undefined ? undefined : `Did you mean \`${near}\`?` });
+  }
+  for (const key of required) {
+    if (given.includes(key) || meant.has(key)) continue;
+    report.error('missing-field', node.at(node.located('params') === undefined ? 'tool' : 'params'), `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`);
+  }
+}

@@ -1,0 +1,66 @@
+/** Reads the body of a graph document: strictly, with every mistake of shape reported, and what is sound kept for the checks. */
+import { declareIds } from '../declare.ts';
+import type { Report } from '../diagnostics.ts';
+import type { ReadDocument } from '../document.ts';
+import { childOf } from '../located.ts';
+import type { Located, Path } from '../located.ts';
+import type { Range } from '../range.ts';
+import { readShape } from '../shape.ts';
+import { flowSchema } from './flow-schema.ts';
+import type { FlowValue, NodeValue } from './flow-schema.ts';
+
+export const END = 'end';
+
+export interface FlowNode {
+  readonly id: string;
+  readonly value: NodeValue;
+  /** Where a field of the node stands. */
+  at(...path: Path): Range;
+  located(...path: Path): Located | undefined;
+}
+
+export interface Flow {
+  readonly value: FlowValue;
+  /** By id, in the order of the document; a second node of the same id is left out. */
+  readonly nodes: ReadonlyMap<string, FlowNode>;
+  /** Every declared id, also of nodes that are faulty otherwise. */
+  readonly declared: ReadonlySet<string>;
+  /** False where something was left out, so that what seems unreached may well be reached. */
+  readonly sound: boolean;
+  at(...path: Path): Range;
+  located(...path: Path): Located | undefined;
+}
+
+const RESERVED = {
+  [END]: 'a route to `end` ends the path',
+  event: '`event` holds what started the run',
+  approvals: '`approvals` holds what people chose',
+  error: '`error` holds the last failure',
+};
+
+export function readFlow(document: ReadDocument, report: Report): Flow | null {
+  reportLegacyKeys(document, report);
+  const shaped = readShape(flowSchema, document.body, report, { what: 'the flow' });
+  const declared = declareIds(childOf(document.body, 'nodes'), report, { what: 'flow node', reserved: RESERVED });
+  if (shaped === null) return null;
+  const nodes = new Map<string, FlowNode>();
+  for (const [index, value] of shaped.value.nodes.entries()) {
+    if (nodes.has(value.id)) continue;
+    nodes.set(value.id, {
+      id: value.id,
+      value,
+      at: (...path) => shaped.at('nodes', index, ...path),
+      located: (...path) => shaped.located('nodes', index, ...path),
+    });
+  }
+  return { value: shaped.value, nodes, declared: new Set(declared.keys()), sound: shaped.sound && nodes.size === shaped.value.nodes.length, at: shaped.at, located: shaped.located };
+}
+
+/** The older spelling puts the flow under `runtime`, where nothing else of ours lives. */
+function reportLegacyKeys(document: ReadDocument, report: Report): void {
+  const runtime = childOf(document.doc, 'runtime');
+  if (runtime?.kind !== 'map') return;
+  for (const { key, keyRange } of runtime.entries.values()) {
+    if (key !== 'flow') report.error('unknown-key', keyRange, `unknown key \`${key}\` in \`runtime\``, { help: 'Only `runtime.flow` is read, as the older place of `flow`.' });
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Reads a workflow: strictly, in both spellings, with every default settled. What it returns has no mistakes that one step
+ * alone can have; null where there were any.
+ */
+import type { ReadDocument } from '../document.ts';
+import type { Report } from '../diagnostics.ts';
+import type { Path } from '../located.ts';
+import { readShape } from '../shape.ts';
+import type { Shaped } from '../shape.ts';
+import { agentRefs, createRegistry } from './steps-agents.ts';
+import type { Registry } from './steps-agents.ts';
+import { INPUT } from './steps-model.ts';
+import type { Step, Workflow } from './steps-model.ts';
+import { errorModeOf, modeOf, promptOf, wasTried } from './steps-fields.ts';
+import type { Given } from './steps-fields.ts';
+import { DEFAULTS, workflowSchema } from './steps-schema.ts';
+import type { RawStep, RawWorkflow } from './steps-schema.ts';
+import { isVariableName, piecesOf } from './steps-template.ts';
+
+export interface ReadWorkflow {
+  readonly workflow: Workflow;
+  readonly agents: Registry['undeclared'];
+  readonly body: Shaped<RawWorkflow>;
+}
+
+export function readWorkflow(document: ReadDocument, report: Report): ReadWorkflow | null {
+  const body = readShape(workflowSchema, document.body, report, {
+    what: document.bare ? 'this document' : '`workflow`',
+  });
+  if (body === null) return null;
+  const registry = createRegistry(document.sections.value, body, report);
+  const steps: Step[] = [];
+  for (const [index, raw] of body.value.steps.entries()) {
+    const step = readStep(index, raw, { body, registry, report });
+    if (step !== null) steps.push(step);
+  }
+  if (!body.sound || !document.sections.sound || steps.length < body.value.steps.length) return null;
+  const { id, name } = body.value;
+  return {
+    workflow: { id: id ?? name ?? 'workflow', name: name ?? id ?? 'workflow', steps },
+    agents: registry.undeclared,
+    body,
+  };
+}
+
+interface Reading {
+  readonly body: Shaped<RawWorkflow>;
+  readonly registry: Registry;
+  readonly report: Report;
+}
+
+function readStep(index: number, raw: RawStep, reading: Reading): Step | null {
+  const name = raw.name ?? `step-${index + 1}`;
+  const { body, report } = reading;
+  const given: Given = {
+    raw,
+    name,
+    at: (...path: Path) => body.at('steps', index, ...path),
+    key: (...path: Path) => body.key('steps', index, ...path),
+    located: (...path: Path) => body.located('steps', index, ...path),
+    report,
+  };
+  const mode = modeOf(given);
+  const errors = errorModeOf(given);
+  const prompt = promptOf(given);
+  const agent = mode.mode === 'Collect' ? '' : agentOf(index, raw, name, reading);
+  const output = outputOf(given);
+  if (agent === null || output === undefined || mode.contains === null || errors === null || prompt === null)
+    return null;
+  return {
+    index,
+    name,
+    mode: mode.mode,
+    agent,
+    prompt: piecesOf(prompt),
+    contains: mode.contains,
+    iterations: mode.iterations,
+    timeoutMs: (raw.timeout_secs ?? DEFAULTS.timeoutSecs) * 1000,
+    onError: errors.mode,
+    retries: errors.retries,
+    output,
+  };
+}
+
+function agentOf(index: number, raw: RawStep, name: string, { body, registry, report }: Reading): string | null {
+  const [first, second] = agentRefs(raw);
+  if (second !== undefined) {
+    report.error('bad-value', body.key('steps', index, ...second.path), `step \`${name}\` names its agent twice`, {
+      help: 'Keep one of them.',
+    });
+    return null;
+  }
+  if (first !== undefined) return registry.resolve(first, { index, name });
+  if (wasTried(body.located('steps', index), ['agent', 'agent_name', 'agent_id'])) return null;
+  report.error('missing-agent', body.at('steps', index), `step \`${name}\` names no agent`, {
+    help: 'Add `agent_name: …` or `agent_id: …`. Only Collect does without.',
+  });
+  return null;
+}
+
+/** Undefined where the name cannot be used. */
+function outputOf({ raw, at, report }: Given): string | null | undefined {
+  const output = raw.output_var ?? null;
+  if (output === null) return null;
+  if (output === INPUT) {
+    report.error(
+      'reserved-id',
+      at('output_var'),
+      '`input` cannot be a variable: `{{input}}` is always the input of the step',
+      { help: 'Choose another name.' },
+    );
+    return undefined;
+  }
+  if (isVariableName(output)) return output;
+  report.error(
+    'bad-value',
+    at('output_var'),
+    `\`output_var\` must be a name without braces or outer blanks, but is ${JSON.stringify(output)}`,
+  );
+  return undefined;
+}

@@ -1,0 +1,68 @@
+/** A team as it is after reading: names resolved, defaults settled, every agent with its tools and its view. */
+import type { AgentDef, ToolDef } from '../../../core/ir.ts';
+import type { Json } from '../../../core/json.ts';
+import type { Definitions } from '../../definitions.ts';
+import type { Report } from '../../diagnostics.ts';
+import type { Path } from '../../located.ts';
+import type { Range } from '../../range.ts';
+import type { Shaped } from '../../shape.ts';
+import type { RawTeam } from './schema.ts';
+
+export interface Member {
+  readonly name: string;
+  readonly description: string;
+  readonly def: AgentDef;
+  readonly tools: readonly string[];
+  /** Whether it can say by a tool call which way the work goes. */
+  readonly hands: boolean;
+  /** Whether it can change anything by its tools. */
+  readonly writes: boolean;
+  readonly callsMax: number;
+  /** How the shared history is shown to it; null for all of it. */
+  readonly view: Json;
+  /** What it is given instead of the shared history; null where it sees that. */
+  readonly sources: Json;
+}
+
+export interface Team {
+  readonly id: string;
+  readonly raw: RawTeam;
+  readonly members: ReadonlyMap<string, Member>;
+  /** In the order of the document. */
+  readonly names: readonly string[];
+  /** The tools that members were granted. */
+  readonly tools: { readonly [name: string]: ToolDef };
+  readonly termination: Termination;
+  readonly definitions: Definitions;
+}
+
+/** When the session ends because of what was said, and after how many turns it ends in any case. */
+export interface Termination {
+  readonly rules: readonly Rule[];
+  /** Agent turns; null where the document sets no cap. */
+  readonly cap: number | null;
+  readonly path: Path | null;
+}
+export interface Rule {
+  readonly pattern: string;
+  /** Null for everybody. */
+  readonly agents: readonly string[] | null;
+  readonly checks: readonly Check[];
+}
+/** Evidence that must be there: the name of a check, and what it is told beside the observations. */
+export interface Check {
+  readonly name: string;
+  /** As the author calls it. */
+  readonly label: string;
+  readonly config: Json;
+}
+
+/** What reading needs at every step. */
+export interface Reading {
+  readonly body: Shaped<RawTeam>;
+  readonly report: Report;
+  readonly names: ReadonlySet<string>;
+  at(...path: Path): Range;
+  /** Reports a name that no agent has. */
+  agent(name: string, path: Path): boolean;
+}

@@ -1,0 +1,43 @@
+/** Reads when a session ends. Patterns are for the linear-time engine: one that it cannot express is refused here. */
+import { patternProblem } from '../../../core/expr/index.ts';
+import type { Path } from '../../located.ts';
+import type { Check, Reading, Rule, Termination } from './model.ts';
+import { readChecks } from './read-checks.ts';
+import type { RawTermination } from './schema-termination.ts';
+
+export function readTermination(reading: Reading): Termination {
+  const raw = reading.body.value.Termination;
+  if (raw === undefined) return { rules: [], cap: null, path: null };
+  const rules: Rule[] = [];
+  const caps: number[] = [];
+  walk(raw, ['Termination'], reading, rules, caps);
+  return { rules, cap: caps.length === 0 ? null : Math.min(...caps), path: ['Termination'] };
+}
+
+function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): void {
+  const { report } = reading;
+  const type = raw.Type ?? (raw.Strategies !== undefined ? 'composite' : raw.Pattern !== undefined ? 'regex' : 'maxiterations');
+  const lacks = (key: string, help: string): void => report.error('missing-field', reading.at(...path), `a termination of type \`${type}\` needs \`${key}\``, { help });
+  if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
+  else if (type === 'maxiterations') lacks('MaxIterations', 'Say after how many agent turns the session ends.');
+  if (type === 'regex') {
+    if (raw.Pattern === undefined) lacks('Pattern', 'Say what a message must match.');
+    else rules.push(ruleOf(raw, raw.Pattern, path, reading));
+  }
+  if (type === 'composite') {
+    if (raw.Strategies === undefined || raw.Strategies.length === 0) lacks('Strategies', 'List what may end the session.');
+    for (const [index, each] of (raw.Strategies ?? []).entries()) walk(each, [...path, 'Strategies', index], reading, rules, caps);
+  }
+}
+
+function ruleOf(raw: RawTermination, pattern: string, path: Path, reading: Reading): Rule {
+  const problem = patternProblem(pattern);
+  if (problem !== null) {
+    reading.report.error('bad-regex', reading.at(...path, 'Pattern'), `the pattern cannot be matched in linear time: ${problem}`, {
+      help: 'Write it without look-around and back-references.',
+    });
+  }
+  for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
+  const checks: readonly Check[] = readChecks(raw, path, reading);
+  return { pattern, agents: raw.AgentNames ?? null, checks };
+}

@@ -1,0 +1,29 @@
+/** When a session ends: by what somebody says, by the number of turns, or by the first of several. */
+import * as z from 'zod';
+import { int, list, name, oneOf, record } from '../../fields.ts';
+
+export const TERMINATIONS = ['regex', 'maxiterations', 'composite'] as const;
+
+export interface RawTermination {
+  readonly Type?: (typeof TERMINATIONS)[number] | undefined;
+  readonly Pattern?: string | undefined;
+  readonly AgentNames?: readonly string[] | undefined;
+  readonly MaxIterations?: number | undefined;
+  readonly Validator?: string | undefined;
+  readonly Validators?: readonly string[] | undefined;
+  readonly RequiredCommandPattern?: string | undefined;
+  readonly ShellFallbackPattern?: string | undefined;
+  readonly Strategies?: readonly RawTermination[] | undefined;
+}
+
+export const termination: z.ZodType<RawTermination> = record({
+  Type: oneOf(TERMINATIONS).optional(),
+  Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
+  AgentNames: list(name()).optional().describe('Only what these agents say is looked at.'),
+  MaxIterations: int({ min: 0 }).optional().describe('The session ends after so many agent turns.'),
+  Validator: name().optional(),
+  Validators: list(name()).optional().describe('Must pass before a match ends the session.'),
+  RequiredCommandPattern: name().optional(),
+  ShellFallbackPattern: name().optional(),
+  Strategies: list(z.lazy(() => termination)).optional().describe('The session ends when any of these says so.'),
+});

@@ -1,0 +1,25 @@
+/** A problem of an expression as a diagnostic: its code, and a way out that reads as a sentence. */
+import type { DiagnosticCode } from './codes.ts';
+import type { Problem } from './expr-problem.ts';
+
+export function codeOfProblem({ code, message }: Problem): DiagnosticCode {
+  switch (code) {
+    case 'name':
+    case 'field':
+      return 'unknown-name';
+    case 'type':
+      return message.startsWith('the value is never') ? 'never-holds' : 'type-mismatch';
+    case 'pattern':
+      return 'bad-regex';
+    default:
+      return 'bad-expression';
+  }
+}
+
+export function helpOfProblem({ help, message }: Problem): string | undefined {
+  return capital(help ?? (message === 'unexpected character: =' ? 'write `==` to compare' : undefined));
+}
+
+export function capital(help: string | undefined): string | undefined {
+  return help === undefined ? undefined : `${help.charAt(0).toUpperCase()}${help.slice(1)}${/[.?!]$/.test(help) ? '' : '.'}`;
+}

@@ -1,0 +1,55 @@
+/**
+ * The authored graph as something to draw: what people wrote, not what it was lowered to. Every renderer draws from this and
+ * from nothing else. Nodes are in the order of the document; ids are unique and may hold any characters.
+ */
+export type ShapeKind =
+  /** Where the run begins, and where a path ends without a node of its own: small circles. */
+  | 'start'
+  | 'end'
+  | 'agent'
+  | 'tool'
+  | 'decision'
+  /** A question to a person. */
+  | 'approval'
+  /** Branches begin; the join that waits for them is a node of kind `join` of its own. */
+  | 'parallel'
+  | 'join'
+  | 'terminal';
+
+export interface PictureNode {
+  readonly id: string;
+  readonly kind: ShapeKind;
+  /** The authored name. */
+  readonly label: string;
+  /** One line under the name: the agent, the tool, the question, the expression, the join policy. */
+  readonly detail: string | null;
+  /** The author's description, for a tooltip. */
+  readonly description: string | null;
+}
+
+export interface PictureEdge {
+  readonly from: string;
+  readonly to: string;
+  /** `join`: from a branch's last node into the join. `over`: taken when a bound is used up. */
+  readonly kind: 'route' | 'error' | 'branch' | 'join' | 'over';
+  /** The condition, the pattern, the choice; null where there is nothing to say. */
+  readonly label: string | null;
+  /** Whether it leads back to where the path has been, so that it closes a cycle. */
+  readonly back: boolean;
+}
+
+/** A cycle, or several that share nodes, and what ends it. */
+export interface PictureCycle {
+  readonly nodes: readonly string[];
+  /** Such as `max_iterations: 100`; null where nothing bounds it. */
+  readonly bound: string | null;
+}
+
+export interface Picture {
+  readonly title: string;
+  readonly notation: string;
+  readonly description: string | null;
+  readonly nodes: readonly PictureNode[];
+  readonly edges: readonly PictureEdge[];
+  readonly cycles: readonly PictureCycle[];
+}

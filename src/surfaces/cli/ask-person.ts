@@ -1,0 +1,59 @@
+/** Asks whoever sits at the terminal. Never called without one: the prompts would wait for ever. */
+import { userInfo } from 'node:os';
+import type { Answer } from '../../core/run.ts';
+import type { Waiting } from '../../runtime/engine-types.ts';
+import { harmless, oneLine } from './text.ts';
+
+export interface Answered {
+  readonly id: string;
+  readonly answer: Answer;
+}
+
+const LATER = '\u0000later';
+
+/** Null when nobody wants to answer now. */
+export async function askPerson(waiting: readonly Waiting[], interrupted: Promise<unknown>): Promise<Answered | null> {
+  const { isCancel, note, select, text } = await import('@clack/prompts');
+  const stop = new AbortController();
+  void interrupted.then(() => stop.abort());
+  const io = { input: process.stdin, output: process.stderr, signal: stop.signal };
+  const question = waiting[0];
+  if (question === undefined) return null;
+  if (hasContent(question.payload))
+    note(harmless(JSON.stringify(question.payload, null, 2)), oneLine(question.node), { output: process.stderr });
+  const choice = await select({
+    ...io,
+    message: harmless(question.message),
+    options: [
+      ...question.choices.map((value) => ({ value, label: harmless(value) })),
+      { value: LATER, label: 'decide later' },
+    ],
+  });
+  if (isCancel(choice) || choice === LATER) return null;
+  const said = NEEDS_WORDS.has(choice) ? await text({ ...io, message: 'What do you want to say?' }) : undefined;
+  if (isCancel(said)) return null;
+  return {
+    id: question.id,
+    answer: {
+      choice,
+      by: currentUser(),
+      payload: question.payloadHash,
+      ...(said === undefined || said === '' ? {} : { text: said }),
+    },
+  };
+}
+
+/** Whoever is logged in here; a container may have nobody by that number. */
+export function currentUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'cli';
+  }
+}
+
+const NEEDS_WORDS: ReadonlySet<string> = new Set(['respond', 'edit']);
+
+function hasContent(payload: unknown): boolean {
+  return typeof payload === 'object' && payload !== null && Object.keys(payload).length > 0;
+}

@@ -1,0 +1,43 @@
+/** `sluice answer`: records the answer, then follows the run to its next wait or end in this process. */
+import type { Answer } from '../../../core/run.ts';
+import { currentUser } from '../ask-person.ts';
+import type { Cli } from '../context.ts';
+import { statusOfRun, type ExitStatus } from '../exit-status.ts';
+import { follow, printOutcome } from '../follow.ts';
+import { headOf } from '../head.ts';
+import { readJson } from '../option-values.ts';
+import { withSession, type Session } from '../session.ts';
+import { demandDatabase } from '../store.ts';
+import type { WorldOptions } from '../world.ts';
+
+export interface AnswerOptions extends WorldOptions {
+  readonly edit?: string;
+  readonly text?: string;
+  readonly as?: string;
+}
+
+export async function answerCommand(cli: Cli, id: string, choice: string, options: AnswerOptions): Promise<ExitStatus> {
+  const edit = readJson('--edit', options.edit);
+  const { text } = options;
+  const answer: Answer = {
+    choice,
+    by: options.as ?? currentUser(),
+    ...(edit === undefined ? {} : { edit }),
+    ...(text === undefined ? {} : { text }),
+  };
+  demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
+  return withSession(cli, options, undefined, async (session) => {
+    const known = await seqBefore(session, id);
+    const run = await session.engine.answer(id, answer);
+    const report = await follow(cli, session, run, known);
+    if (cli.json) cli.printJson(report);
+    else printOutcome(cli, session.world.flags, report);
+    return statusOfRun(report);
+  });
+}
+
+/** An approval's id holds the id of its run; whether there is such a run, the engine says. */
+async function seqBefore({ store }: Session, id: string): Promise<number> {
+  const run = id.slice(2, id.indexOf('.'));
+  return (await store.roster.find(run)) === null ? 0 : (await headOf(store, run)).seq;
+}

@@ -1,0 +1,47 @@
+/** `sluice approvals`: what waits for a person, with the command that answers it. */
+import type { RunId } from '../../../core/run.ts';
+import type { Waiting } from '../../../runtime/engine-types.ts';
+import type { Store } from '../../../runtime/ports.ts';
+import { readRun } from '../../../runtime/read.ts';
+import { waitingOf } from '../../../runtime/report.ts';
+import { DEFAULT_DB, type Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { findRun, withStore } from '../store.ts';
+import { harmless, oneLine, shellWord, table } from '../text.ts';
+
+export async function approvalsCommand(cli: Cli, given: string | undefined): Promise<ExitStatus> {
+  const waiting = await withStore(cli, async (store) => {
+    if (given !== undefined) return waitingIn(store as Store, await findRun(store, given, cli.db));
+    if (store === null) return [];
+    const found: Waiting[] = [];
+    for (const { run } of await store.roster.list({ status: ['suspended', 'running'] }))
+      found.push(...(await waitingIn(store, run)));
+    return found;
+  });
+  if (cli.json) cli.printJson(waiting);
+  else if (waiting.length === 0) cli.hint('nothing waits for an answer');
+  else cli.screen.print(waiting.map((each) => block(each, cli.db)).join('\n\n'));
+  return OK;
+}
+
+async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> {
+  const { program, state } = await readRun(store.journal, run);
+  return waitingOf(program, state);
+}
+
+function block({ id, run, node, message, choices, askedBy, payload, expiresAt }: Waiting, db: string): string {
+  const flag = db === DEFAULT_DB ? '' : ` --db ${shellWord(db)}`;
+  const rows = [
+    ['approval', id],
+    ['run', run],
+    ['node', oneLine(node)],
+    ['question', harmless(message)],
+    ...(typeof payload === 'object' && payload !== null && Object.keys(payload).length > 0
+      ? [['about', oneLine(JSON.stringify(payload), 400)]]
+      : []),
+    ['asked by', oneLine(askedBy)],
+    ...(expiresAt === null ? [] : [['until', expiresAt]]),
+    ...choices.map((choice) => ['answer', `sluice answer ${id} ${shellWord(choice)}${flag}`]),
+  ];
+  return table(rows);
+}

@@ -1,0 +1,33 @@
+/** `sluice cancel`: stops a run, lets it undo what it did, and waits until it has. */
+import { currentUser } from '../ask-person.ts';
+import type { Cli } from '../context.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { follow } from '../follow.ts';
+import { headOf } from '../head.ts';
+import { failureLine, verdictLine } from '../report-text.ts';
+import { withSession } from '../session.ts';
+import { demandDatabase, findRun } from '../store.ts';
+import type { WorldOptions } from '../world.ts';
+
+export interface CancelOptions extends WorldOptions {
+  readonly as?: string;
+  readonly why?: string;
+}
+
+/** Success is that the run ended cancelled; one that could not undo everything ends otherwise. */
+export async function cancelCommand(cli: Cli, given: string, options: CancelOptions): Promise<ExitStatus> {
+  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
+  return withSession(cli, options, undefined, async (session) => {
+    const run = await findRun(session.store, given, cli.db);
+    const { seq } = await headOf(session.store, run);
+    await session.engine.cancel(run, options.as ?? currentUser(), options.why);
+    const report = await follow(cli, session, run, seq);
+    if (cli.json) cli.printJson(report);
+    else {
+      cli.hint(verdictLine(report, cli.screen));
+      const failure = failureLine(report);
+      if (failure !== null) cli.screen.note(`  ${failure}`);
+    }
+    return report.state === 'cancelled' ? OK : FAILED;
+  });
+}

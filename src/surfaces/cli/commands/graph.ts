@@ -1,0 +1,29 @@
+/** `sluice graph`: the authored graph, as far as it could be read. A document with mistakes is drawn all the same, and told. */
+import type { Picture } from '../../../compile/picture.ts';
+import { renderDot } from '../../../compile/render-graph/dot.ts';
+import { renderMermaid } from '../../../compile/render-graph/mermaid.ts';
+import { renderSvg } from '../../../compile/render-graph/svg.ts';
+import type { Cli } from '../context.ts';
+import { failedCompile, renderAll } from '../diagnostics.ts';
+import { compileFile } from '../document.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+
+export interface GraphOptions {
+  readonly format: 'mermaid' | 'dot' | 'svg' | 'json';
+}
+
+export async function graphCommand(cli: Cli, file: string, { format }: GraphOptions): Promise<ExitStatus> {
+  const compiled = await compileFile(file);
+  const { graph, ok, diagnostics } = compiled.result;
+  if (graph === undefined) throw failedCompile(compiled);
+  if (!ok) cli.screen.note(renderAll(diagnostics, compiled.text, cli.screen));
+  if (cli.json || format === 'json') cli.printJson(graph);
+  else cli.screen.print(RENDERERS[format](graph).trimEnd());
+  return ok ? OK : FAILED;
+}
+
+const RENDERERS: { readonly [format in 'mermaid' | 'dot' | 'svg']: (picture: Picture) => string } = {
+  mermaid: renderMermaid,
+  dot: renderDot,
+  svg: renderSvg,
+};

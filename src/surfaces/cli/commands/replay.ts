@@ -1,0 +1,39 @@
+/** `sluice replay`: decides again over the journal and compares. Where the two differ, both sides are named. */
+import { replay } from '../../../runtime/audit.ts';
+import type { Store } from '../../../runtime/ports.ts';
+import type { Difference } from '../../../runtime/replay.ts';
+import type { Cli } from '../context.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { renderError } from '../report-error.ts';
+import { findRun, withStore } from '../store.ts';
+import { oneLine, plural } from '../text.ts';
+
+export async function replayCommand(cli: Cli, given: string): Promise<ExitStatus> {
+  return withStore(cli, async (store) => {
+    const run = await findRun(store, given, cli.db);
+    const result = await replay((store as Store).journal, run);
+    if (cli.json) cli.printJson(result);
+    else if (result.difference === null)
+      cli.screen.print(`${run}: the replay agrees over ${plural(result.events, 'event')}`);
+    else
+      cli.screen.note(
+        renderError(
+          {
+            code: 'replay-differs',
+            message: differenceText(run, result.difference),
+            docs: 'docs/errors/replay-differs.md',
+          },
+          cli.screen,
+        ),
+      );
+    return result.agrees ? OK : FAILED;
+  });
+}
+
+function differenceText(run: string, { seq, journal, replay: again }: Difference): string {
+  return `run ${run} differs at event ${seq}\n  journal: ${side(journal)}\n  replay:  ${side(again)}`;
+}
+
+function side(event: object | null): string {
+  return event === null ? 'nothing' : oneLine(JSON.stringify(event), 1000);
+}

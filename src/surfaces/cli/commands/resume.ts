@@ -1,0 +1,50 @@
+/** `sluice resume`: takes up one run, or every one that is unfinished. A run in another live process's hands is waited for. */
+import type { RunId } from '../../../core/run.ts';
+import type { Report } from '../../../runtime/engine-types.ts';
+import type { Cli } from '../context.ts';
+import { OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
+import { follow, printOutcome } from '../follow.ts';
+import { headOf } from '../head.ts';
+import { withSession, type Session } from '../session.ts';
+import { demandDatabase, findRun, withStore } from '../store.ts';
+import type { WorldOptions } from '../world.ts';
+
+export async function resumeCommand(cli: Cli, given: string | undefined, options: WorldOptions): Promise<ExitStatus> {
+  if (given !== undefined) demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
+  const runs = await withStore(cli, async (store) => {
+    if (given !== undefined) return [await findRun(store, given, cli.db)];
+    return store === null
+      ? []
+      : (await store.roster.list({ status: ['pending', 'running'] })).map(({ run }) => run).reverse();
+  });
+  if (runs.length === 0) {
+    if (cli.json) cli.printJson([]);
+    cli.hint('nothing to resume');
+    return OK;
+  }
+  return withSession(cli, options, undefined, async (session) => {
+    const reports = await resumeAll(cli, session, runs);
+    if (cli.json) cli.printJson(given === undefined ? reports : reports[0]);
+    return worst(reports.map(statusOfRun));
+  });
+}
+
+/** All of them work at once; they are told one after the other. */
+async function resumeAll(cli: Cli, session: Session, runs: readonly RunId[]): Promise<readonly Report[]> {
+  const heads = new Map<RunId, number>();
+  for (const run of runs) {
+    const owner = (await session.store.roster.find(run))?.owner ?? null;
+    if (owner !== null)
+      cli.hint(`run ${run} is in the hands of another process; waiting until it ends or its lease does`);
+    heads.set(run, (await headOf(session.store, run)).seq);
+    await session.engine.resume(run);
+  }
+  const reports: Report[] = [];
+  for (const run of runs) {
+    cli.hint(`run ${run}`);
+    const report = await follow(cli, session, run, heads.get(run));
+    if (!cli.json) printOutcome(cli, session.world.flags, report);
+    reports.push(report);
+  }
+  return reports;
+}

@@ -1,0 +1,66 @@
+/** `sluice runs`: what ran, newest first. */
+import { RUN_STATES, type RunStatus } from '../../../core/codes.ts';
+import type { RunEntry } from '../../../runtime/ports.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { readWhole } from '../option-values.ts';
+import { withStore } from '../store.ts';
+import { oneLine, table } from '../text.ts';
+import { usage } from '../usage.ts';
+import { nearest } from '../../../compile/nearest.ts';
+
+export interface RunsOptions {
+  readonly state?: string;
+  readonly limit?: string;
+}
+
+export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitStatus> {
+  const status = options.state?.split(',').map(stateNamed);
+  const limit = readWhole('--limit', options.limit, 1);
+  const filter = { ...(status === undefined ? {} : { status }), ...(limit === undefined ? {} : { limit }) };
+  const entries = await withStore(cli, async (store) => (store === null ? [] : store.roster.list(filter)));
+  if (cli.json) cli.printJson(entries.map(jsonOf));
+  else if (entries.length === 0) cli.hint('no runs yet; start one with `sluice run FILE`');
+  else cli.screen.print(table([['RUN', 'FLOW', 'STATE', 'CODE', 'STARTED'], ...entries.map(rowOf)]));
+  return OK;
+}
+
+function stateNamed(given: string): RunStatus {
+  const found = RUN_STATES.find((state) => state === given.trim());
+  if (found !== undefined) return found;
+  const near = nearest(given, RUN_STATES);
+  throw usage(
+    `there is no state \`${given}\``,
+    near === undefined ? `The states: ${RUN_STATES.join(', ')}.` : `Did you mean \`${near}\`?`,
+  );
+}
+
+function jsonOf({ status, startedAt, updatedAt, run, flow, hash, notation, code, due }: RunEntry): object {
+  return {
+    run,
+    flow,
+    hash,
+    notation,
+    state: status,
+    code,
+    startedAt: iso(startedAt),
+    updatedAt: iso(updatedAt),
+    due: due === null ? null : iso(due),
+  };
+}
+
+function rowOf({ run, flow, status, code, startedAt }: RunEntry): string[] {
+  return [
+    run,
+    oneLine(flow, 40),
+    status,
+    code ?? '-',
+    iso(startedAt)
+      .replace('T', ' ')
+      .replace(/\.\d+Z$/, 'Z'),
+  ];
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,16 @@
+/** `sluice schema`: the JSON Schema of a document, for editors; from the definitions that the compiler reads by. */
+import { flowSchema } from '../../../compile/dialects/flow-schema.ts';
+import { workflowSchema, workflowShape } from '../../../compile/dialects/steps-schema.ts';
+import { documentSchema } from '../../../compile/editor-schema.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+
+export async function schemaCommand(cli: Cli): Promise<ExitStatus> {
+  cli.printJson(
+    documentSchema([
+      { key: 'flow', schema: flowSchema },
+      { key: 'workflow', schema: workflowSchema, bare: workflowShape },
+    ]),
+  );
+  return OK;
+}

@@ -1,0 +1,18 @@
+/** `sluice show`: where one run is, from its journal alone. */
+import { readRun } from '../../../runtime/read.ts';
+import { reportOf } from '../../../runtime/report.ts';
+import type { Store } from '../../../runtime/ports.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { reportPage } from '../report-text.ts';
+import { findRun, withStore } from '../store.ts';
+
+export async function showCommand(cli: Cli, given: string): Promise<ExitStatus> {
+  return withStore(cli, async (store): Promise<ExitStatus> => {
+    const run = await findRun(store, given, cli.db);
+    const report = reportOf(await readRun((store as Store).journal, run));
+    if (cli.json) cli.printJson(report);
+    else cli.screen.print(reportPage(report));
+    return OK;
+  });
+}

@@ -1,0 +1,67 @@
+/** Diagnostics for people and for machines, and the error that carries them out of a command that cannot go on. */
+import type { CompileResult } from '../../compile/compile.ts';
+import type { Diagnostic } from '../../compile/diagnostics.ts';
+import { renderDiagnostic } from '../../compile/render.ts';
+import type { CompiledFile } from './document.ts';
+import { FAILED, type ExitStatus } from './exit-status.ts';
+import type { Screen } from './screen.ts';
+import { plural } from './text.ts';
+
+/** What `check --json` prints, and `run --json` too where the document does not compile. */
+export function checkReport(
+  result: CompileResult,
+  diagnostics = result.diagnostics,
+): { readonly ok: boolean; readonly [field: string]: unknown } {
+  return {
+    ok: result.ok && diagnostics.every(({ severity }) => severity !== 'error'),
+    flow: result.flow?.id ?? result.graph?.title ?? null,
+    hash: result.flow?.hash ?? null,
+    notation: result.notation,
+    diagnostics,
+    bounds: result.bounds?.flow ?? null,
+    certificate:
+      result.bounds === undefined
+        ? null
+        : {
+            nodes: result.bounds.nodes,
+            cycles: result.bounds.cycles,
+            codes: result.bounds.codes,
+            concurrent: result.bounds.concurrent,
+          },
+  };
+}
+
+export class DiagnosticsError extends Error {
+  readonly report: object;
+  readonly rendered: (screen: Screen) => string;
+  readonly status: ExitStatus;
+
+  constructor(report: object, rendered: (screen: Screen) => string, status: ExitStatus = FAILED) {
+    super('there are errors in the document');
+    this.report = report;
+    this.rendered = rendered;
+    this.status = status;
+  }
+}
+
+export function failedCompile({ file, text, result }: CompiledFile): DiagnosticsError {
+  return new DiagnosticsError(
+    checkReport(result),
+    (screen) => `${renderAll(result.diagnostics, text, screen)}\n\n${countLine(file, result.diagnostics)}`,
+  );
+}
+
+export function renderAll(diagnostics: readonly Diagnostic[], text: string | undefined, { colors }: Screen): string {
+  const color = colors.isColorSupported;
+  return diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, text, { color })).join('\n\n');
+}
+
+export function countLine(file: string, diagnostics: readonly Diagnostic[]): string {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+  const warnings = diagnostics.length - errors;
+  const parts = [
+    ...(errors > 0 ? [plural(errors, 'error')] : []),
+    ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
+  ];
+  return `${file}: ${parts.length === 0 ? 'no errors' : parts.join(', ')}`;
+}

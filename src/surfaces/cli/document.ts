@@ -1,0 +1,56 @@
+/**
+ * A document on disk, compiled: YAML and JSON by their text, a TypeScript or JavaScript module by what it exports. What is
+ * wrong inside the document is in the diagnostics; only a file that cannot be had at all is an error.
+ */
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { compile, type CompileResult } from '../../compile/compile.ts';
+import type { CompiledFlow } from '../../core/ir.ts';
+import { SluiceError } from '../../runtime/sluice-error.ts';
+import { readText } from './files.ts';
+
+export interface CompiledFile {
+  readonly file: string;
+  /** The text that diagnostics quote; absent for a module. */
+  readonly text?: string;
+  readonly result: CompileResult;
+}
+
+export async function compileFile(file: string): Promise<CompiledFile> {
+  if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), { file, hash: sha256 }) };
+  const text = readText(file);
+  return { file, text, result: compile(text, { file, hash: sha256 }) };
+}
+
+export function flowIn({ result }: CompiledFile): CompiledFlow | null {
+  return result.ok && result.flow !== undefined ? result.flow : null;
+}
+
+async function exported(file: string): Promise<object> {
+  readText(file);
+  let module: { readonly [name: string]: unknown };
+  try {
+    module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
+  } catch (error) {
+    throw new SluiceError(
+      'bad-module',
+      `\`${file}\` cannot be imported: ${error instanceof Error ? error.message : String(error)}`,
+      undefined,
+      error,
+    );
+  }
+  for (const name of ['default', 'document', 'flow']) {
+    const value = module[name];
+    if (typeof value === 'object' && value !== null) return value;
+  }
+  throw new SluiceError(
+    'bad-module',
+    `\`${file}\` exports no document`,
+    'Export it as `default`, `document` or `flow`.',
+  );
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex');
+}

@@ -1,0 +1,19 @@
+/** What the shell learns: the four exit statuses of the command line, and which of them an ended or waiting run gives. */
+import type { Report } from '../../runtime/engine-types.ts';
+
+export const OK = 0;
+export const FAILED = 1;
+export const USAGE = 2;
+export const WAITING = 3;
+export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING;
+
+export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus {
+  if (report.state === 'suspended') return WAITING;
+  return report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS' ? OK : FAILED;
+}
+
+/** The first that is not good wins, and a failure wins over a wait. */
+export function worst(statuses: readonly ExitStatus[]): ExitStatus {
+  if (statuses.includes(FAILED)) return FAILED;
+  return statuses.find((status) => status !== OK) ?? OK;
+}

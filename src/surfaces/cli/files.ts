@@ -1,0 +1,20 @@
+/** Reading what the user named, with errors that say which file and why. */
+import { readFileSync } from 'node:fs';
+import { SluiceError } from '../../runtime/sluice-error.ts';
+
+export function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT')
+      throw new SluiceError(
+        'file-not-found',
+        `there is no file \`${file}\``,
+        'Paths are relative to the current directory.',
+      );
+    if (code === 'EISDIR')
+      throw new SluiceError('file-unreadable', `\`${file}\` is a directory`, 'Name the file inside it.');
+    throw new SluiceError('file-unreadable', `\`${file}\` cannot be read: ${message}`, undefined, error);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Follows a run to its next wait or end. Whoever sits at a terminal may answer right there; a signal stops the work, not the
+ * run, which another command can take up again.
+ */
+import type { RunId } from '../../core/run.ts';
+import type { Report } from '../../runtime/engine-types.ts';
+import { SluiceError } from '../../runtime/sluice-error.ts';
+import { askPerson } from './ask-person.ts';
+import type { Cli } from './context.ts';
+import { headOf } from './head.ts';
+import { failureLine, verdictLine, waitingText } from './report-text.ts';
+import type { Session } from './session.ts';
+import { harmless, shown } from './text.ts';
+import type { View } from './view/view-type.ts';
+import { createView } from './view/view.ts';
+
+/** Between two attempts to take a run over from a process that died: its lease has to run out first. */
+const NUDGE_MS = 500;
+
+/** What happened up to event `known` is not told again. */
+export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {
+  const { flow } = await headOf(session.store, run);
+  const view = createView(cli, run, flow, known);
+  const watched = watch(session, run, view);
+  const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
+  try {
+    return await settle(cli, session, run, view, watched);
+  } finally {
+    clearInterval(nudge);
+    view.end();
+  }
+}
+
+/** Answers are taken as long as somebody gives them. */
+async function settle(cli: Cli, session: Session, run: RunId, view: View, watched: Watched): Promise<Report> {
+  const { engine, interrupt, world } = session;
+  const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, world.flags)), world.lacking]);
+  for (;;) {
+    const report = await Promise.race([engine.settled(run), stopped]);
+    await watched.caughtUp();
+    if (report instanceof SluiceError) throw report;
+    if (report.state !== 'suspended' || cli.json || cli.quiet || !cli.screen.interactive) return report;
+    view.pause();
+    const answered = await askPerson(report.waiting, interrupt.requested);
+    if (answered === null) return report;
+    await engine.answer(answered.id, answered.answer);
+  }
+}
+
+/** For people: the output alone on standard output, everything around it on standard error. */
+export function printOutcome(cli: Cli, flags: string, report: Report): void {
+  const ended = report.state !== 'suspended' && report.state !== 'running';
+  if (ended && report.output !== null) cli.screen.print(harmless(shown(report.output)));
+  cli.hint(verdictLine(report, cli.screen));
+  const failure = failureLine(report);
+  if (failure !== null) cli.screen.note(`  ${failure}`);
+  if (report.state === 'suspended') cli.hint(waitingText(report.waiting, flags, cli.screen));
+}
+
+interface Watched {
+  /** Resolves when the view has seen all that has happened so far. */
+  caughtUp(): Promise<void>;
+}
+
+function watch({ engine }: Session, run: RunId, view: View): Watched {
+  let seen = 0;
+  const pump = async (): Promise<void> => {
+    for await (const event of engine.events(run)) {
+      seen = event.seq;
+      view.take(event);
+    }
+  };
+  // What goes wrong with the journal is told by whoever waits for the run; the view just ends.
+  pump().catch(() => undefined);
+  return {
+    caughtUp: async () => {
+      for (let last = -1; last !== seen;) {
+        last = seen;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+}
+
+function interrupted(run: RunId, flags: string): SluiceError {
+  return new SluiceError(
+    'interrupted',
+    `stopped; run ${run} is kept as it is`,
+    `Continue with \`sluice resume ${run}${flags}\`.`,
+  );
+}

@@ -1,0 +1,118 @@
+/** The files of a new project: small enough to read in a minute, and complete enough to run offline. */
+export const PROJECT_FILES: { readonly [path: string]: string } = {
+  'support.flow.yaml': `# A support desk. An agent reads the message, a decision looks at the amount,
+# a person approves what is large, and a tool pays.
+agents:
+  - id: triage_bot
+    instructions: |
+      Read the customer's message. Answer with JSON: the category ("refund" or "other")
+      and, for a refund, the amount in dollars.
+    output:
+      type: object
+      properties:
+        category: { enum: [refund, other] }
+        amount: { type: number }
+      required: [category, amount]
+
+tools:
+  payments.refund:
+    description: Pays money back to a customer.
+    effect: financial
+    input:
+      type: object
+      properties:
+        order: { type: string }
+        amount: { type: number }
+      required: [order, amount]
+    output:
+      type: object
+      properties:
+        paid: { type: boolean }
+      required: [paid]
+    timeout: 30
+
+flow:
+  id: support
+  entry: triage
+  description: Refunds, with a person in front of the large ones
+  nodes:
+    - id: triage
+      type: agent
+      agent: triage_bot
+      input:
+        message: "{{event.payload.message}}"
+      routes:
+        - { when: "category == 'refund'", to: size }
+        - { when: "default", to: other }
+
+    - id: size
+      type: decision
+      expr: "triage.output.amount > 100 ? 'large' : 'small'"
+      routes:
+        - { when: "large", to: gate }
+        - { when: "default", to: pay }
+
+    - id: gate
+      type: approval
+      message: "Refund \${{triage.output.amount}} for order {{event.payload.order}}?"
+      choices: [approve, reject]
+      routes:
+        - { when: "approvals.gate == 'approve'", to: pay }
+        - { when: "default", to: refused }
+
+    - id: pay
+      type: tool
+      tool: payments.refund
+      params:
+        order: "{{event.payload.order}}"
+        amount: "{{triage.output.amount}}"
+      routes:
+        - { to: done }
+
+    - id: done
+      type: terminal
+      output: { refunded: "{{triage.output.amount}}", order: "{{event.payload.order}}" }
+
+    - id: refused
+      type: terminal
+      output: { refunded: 0, order: "{{event.payload.order}}" }
+
+    - id: other
+      type: terminal
+      output: { answer: "A colleague will write to you." }
+`,
+  'support.script.yaml': `# Stands in for the model and the tool, so that the flow runs offline and the same way every time.
+# Nothing here answers the approval: the run waits for you. Add "approvals: { gate: approve }" to skip that.
+agents:
+  triage_bot:
+    - text: '{"category": "refund", "amount": 250}'
+      usage: { input: 120, output: 20 }
+tools:
+  payments.refund:
+    - result: { paid: true }
+`,
+  'input.json': `{ "message": "My parcel never came. I want my money back.", "order": "A-1001" }
+`,
+  'README.md': `# A support desk that asks before it pays
+
+    sluice check support.flow.yaml
+    sluice graph support.flow.yaml --format svg > support.svg
+    sluice run support.flow.yaml --script support.script.yaml --input @input.json
+
+The run stops at the approval. See what waits, and answer it:
+
+    sluice approvals
+    sluice answer APPROVAL approve --script support.script.yaml
+
+Then look at what happened:
+
+    sluice runs
+    sluice show RUN
+    sluice trace RUN
+    sluice replay RUN
+    sluice audit verify
+`,
+  '.gitignore': `.sluice/
+node_modules/
+`,
+};

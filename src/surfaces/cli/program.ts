@@ -1,0 +1,178 @@
+/**
+ * Every command with its arguments. What a command does is imported only when it is called, so that `sluice --help` and a
+ * mistyped option cost nothing.
+ */
+import { Command, Option } from 'commander';
+import { createCli, DEFAULT_DB, type Cli, type GlobalOptions } from './context.ts';
+import type { ExitStatus } from './exit-status.ts';
+import type { Screen } from './screen.ts';
+import { VERSION } from './version.ts';
+
+type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
+
+export function createProgram(screen: Screen): Command {
+  const program = new Command('sluice')
+    .description('Run teams of AI agents inside bounds: durable, budgeted, auditable flows.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .option('--json', 'print exactly one JSON document on standard output')
+    .option('--db <path>', 'the database of runs', DEFAULT_DB)
+    .option('-q, --quiet', 'no progress on standard error')
+    .option('--debug', 'show stack traces')
+    .configureHelp({ showGlobalOptions: true, sortOptions: false })
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride()
+    .helpCommand(true)
+    .addHelpText('after', EXAMPLES);
+  const call = callerFor(program, screen);
+  addAuthoring(program, call);
+  addRunning(program, call);
+  addInspecting(program, call);
+  addMachine(program, call);
+  return program;
+}
+
+type Caller = <Args extends readonly unknown[]>(
+  load: () => Promise<Handler<Args>>,
+) => (...args: unknown[]) => Promise<void>;
+
+/** Commander hands over the arguments, the options and the command; a handler gets the context, then the same. */
+function callerFor(program: Command, screen: Screen): Caller {
+  return (load) =>
+    async (...args) => {
+      const handler = await load();
+      const cli = createCli(program.opts<Partial<GlobalOptions>>(), screen);
+      process.exitCode = await handler(cli, ...(args.slice(0, -1) as never));
+    };
+}
+
+function addAuthoring(program: Command, call: Caller): void {
+  program
+    .command('init')
+    .description('make a new project that runs offline')
+    .argument('[dir]', 'where', '.')
+    .option('--force', 'overwrite files that are there')
+    .action(call(async () => (await import('./commands/init.ts')).initCommand));
+  program
+    .command('check')
+    .description('compile: all mistakes at once, then nodes, bounds and costs')
+    .argument('<files...>', 'flow documents')
+    .option('--max-cost <usd>', 'fail when the worst case costs more')
+    .action(call(async () => (await import('./commands/check.ts')).checkCommand));
+  program
+    .command('graph')
+    .description('draw the flow')
+    .argument('<file>', 'a flow document')
+    .addOption(
+      new Option('-f, --format <format>', 'what to print')
+        .choices(['mermaid', 'dot', 'svg', 'json'])
+        .default('mermaid'),
+    )
+    .action(call(async () => (await import('./commands/graph.ts')).graphCommand));
+  program
+    .command('schema')
+    .description('print the JSON Schema of a document')
+    .action(call(async () => (await import('./commands/schema.ts')).schemaCommand));
+}
+
+function addRunning(program: Command, call: Caller): void {
+  world(program.command('run'))
+    .description('start a run and follow it')
+    .argument('<file>', 'a flow document')
+    .option('-i, --input <value>', 'text, JSON or @file')
+    .option('--tenant <name>', 'for whom the run is')
+    .option('--user <name>', 'who asks for it')
+    .option('--run <id>', 'an id of your own: starting twice gives one run')
+    .option('--seed <number>', 'the seed of the run')
+    .action(call(async () => (await import('./commands/run.ts')).runCommand));
+  world(program.command('answer'))
+    .description('answer what waits for a person; the run goes on')
+    .argument('<id>', 'an approval')
+    .argument('<choice>', 'one of its choices')
+    .option('--edit <json>', 'what to use instead of what was proposed')
+    .option('--text <text>', 'a word to go with it')
+    .option('--as <who>', 'who answers')
+    .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
+  world(program.command('resume'))
+    .description('take up a run after a crash or a stop; without RUN, all of them')
+    .argument('[run]', 'a run')
+    .action(call(async () => (await import('./commands/resume.ts')).resumeCommand));
+  world(program.command('cancel'))
+    .description('stop a run and undo what it did')
+    .argument('<run>', 'a run')
+    .option('--as <who>', 'who cancels')
+    .option('--why <text>', 'the reason')
+    .action(call(async () => (await import('./commands/cancel.ts')).cancelCommand));
+}
+
+function addInspecting(program: Command, call: Caller): void {
+  program
+    .command('runs')
+    .description('what ran, newest first')
+    .option('--state <states>', 'only these: running,suspended,completed,failed,cancelled')
+    .option('-n, --limit <number>', 'how many')
+    .action(call(async () => (await import('./commands/runs.ts')).runsCommand));
+  program
+    .command('show')
+    .description('where a run is')
+    .argument('<run>', 'a run')
+    .action(call(async () => (await import('./commands/show.ts')).showCommand));
+  program
+    .command('trace')
+    .description('every event of a run')
+    .argument('<run>', 'a run')
+    .option('--prompts', 'add what each model was sent')
+    .option('--after <seq>', 'only later events')
+    .action(call(async () => (await import('./commands/trace.ts')).traceCommand));
+  program
+    .command('approvals')
+    .description('what waits for a person')
+    .argument('[run]', 'a run')
+    .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
+  program
+    .command('replay')
+    .description('decide again over the journal, without any call, and compare')
+    .argument('<run>', 'a run')
+    .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
+  program
+    .command('audit')
+    .description('check the audit trail')
+    .command('verify')
+    .description('check the chain of hashes')
+    .argument('[run]', 'a run; without it, all of them')
+    .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
+}
+
+function addMachine(program: Command, call: Caller): void {
+  program
+    .command('doctor')
+    .description('what this machine has and lacks')
+    .action(call(async () => (await import('./commands/doctor.ts')).doctorCommand));
+  program
+    .command('completion')
+    .description('print a completion script for your shell')
+    .addArgument(program.createArgument('<shell>', 'which').choices(['bash', 'zsh', 'fish']))
+    .action(
+      call(
+        async () => async (cli: Cli, shell: string) =>
+          (await import('./commands/completion.ts')).completionCommand(cli, shell, program),
+      ),
+    );
+}
+
+/** Whatever makes a run go on needs a world for it. */
+function world(command: Command): Command {
+  return command
+    .option('-s, --script <file>', 'stand in for models, tools and people')
+    .option('-m, --model <model>', 'the model for agents that name none')
+    .option('--work-dir <dir>', 'where the tools of a run work');
+}
+
+const EXAMPLES = `
+Examples:
+  $ sluice init my-flow && cd my-flow
+  $ sluice check refund.flow.yaml
+  $ sluice run refund.flow.yaml --script refund.script.yaml --input '{"message": "refund please"}'
+  $ sluice approvals
+  $ sluice answer a_1x2y3z approve --as anna
+
+Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 somebody is waited for.`;

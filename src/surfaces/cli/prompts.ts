@@ -1,0 +1,27 @@
+/** What each model was sent, re-derived by folding the journal: events hold only the fingerprint of an input. */
+import { evolve } from '../../core/evolve.ts';
+import { inputOf } from '../../core/outstanding.ts';
+import type { Program } from '../../core/program.ts';
+import type { Event, RunState } from '../../core/run.ts';
+import { promptOf, type Message } from '../../runtime/prompt.ts';
+
+export interface Prompted {
+  /** The agent's id. */
+  readonly agent: string;
+  readonly prompt: readonly Message[];
+}
+
+/** By the number of the event that requested the call. */
+export function promptsOf(program: Program, events: readonly Event[]): ReadonlyMap<number, Prompted> {
+  const prompts = new Map<number, Prompted>();
+  let state: RunState | null = null;
+  for (const event of events) {
+    state = evolve(state, event);
+    if (event.type !== 'effect.requested' || event.kind !== 'model') continue;
+    const pending = state.pending.get(event.key);
+    if (pending === undefined) continue;
+    const input = inputOf(program, state, pending);
+    prompts.set(event.seq, { agent: event.name, prompt: promptOf(program.flow, { name: event.name, input }) });
+  }
+  return prompts;
+}

@@ -1,0 +1,71 @@
+/** A report for people: the one-line verdict of a run that was followed, and the page that `show` prints. */
+import type { Report, Usage, Waiting } from '../../runtime/engine-types.ts';
+import type { Screen } from './screen.ts';
+import { dollars, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
+
+export function verdictLine(report: Report, { colors }: Screen): string {
+  const good = report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS';
+  const head =
+    report.state === 'suspended'
+      ? colors.yellow(`? ${report.state} ${report.code ?? ''}`.trimEnd())
+      : good
+        ? colors.green(`✓ ${report.code}`)
+        : colors.red(`✗ ${report.state} ${report.code ?? ''}`.trimEnd());
+  return `${head}  ${report.run}  ${colors.dim(usageText(report.usage))}`;
+}
+
+export function failureLine({ error }: Report): string | null {
+  if (error === null) return null;
+  const where = error.node === '' ? '' : ` at \`${oneLine(error.node)}\``;
+  return `${error.type}${where}: ${oneLine(error.message, 500)}`;
+}
+
+export function usageText(usage: Usage): string {
+  const parts = [
+    plural(usage.steps, 'step'),
+    plural(usage.modelCalls, 'model call'),
+    plural(usage.toolCalls, 'tool call'),
+  ];
+  const tokens = usage.inputTokens + usage.outputTokens;
+  if (tokens > 0) parts.push(`${grouped(tokens)} tokens`);
+  if (usage.costUsd > 0) parts.push(dollars(usage.costUsd));
+  if (usage.retries > 0) parts.push(plural(usage.retries, 'retry', 'retries'));
+  parts.push(seconds(usage.wallClockSeconds * 1000));
+  return parts.join(', ');
+}
+
+/** What to type to answer, ready to be pasted. `flags` are those that the command needs again. */
+export function waitingText(waiting: readonly Waiting[], flags: string, { colors }: Screen): string {
+  return waiting
+    .map(({ id, node, message, choices, expiresAt }) => {
+      const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
+      const lines = [`${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${harmless(message)}${until}`];
+      for (const choice of choices) lines.push(`    sluice answer ${id} ${shellWord(choice)}${flags}`);
+      return lines.join('\n');
+    })
+    .join('\n');
+}
+
+/** Everything about one run, for standard output. */
+export function reportPage(report: Report): string {
+  const rows: string[][] = [
+    ['run', report.run],
+    ['flow', `${oneLine(report.flow)}  ${report.hash}`],
+    ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
+    ['path', report.path.length === 0 ? '-' : report.path.map((name) => oneLine(name)).join(' > ')],
+    ['usage', usageText(report.usage)],
+  ];
+  for (const [node, choice] of Object.entries(report.approvals))
+    rows.push(['approval', `${oneLine(node)}: ${oneLine(choice)}`]);
+  for (const { id, node, message } of report.waiting)
+    rows.push(['waiting', `${id}  ${oneLine(node)}: ${oneLine(message, 200)}`]);
+  const failure = failureLine(report);
+  if (failure !== null) rows.push(['error', failure]);
+  for (const { name, agent, output, durationMs } of report.results ?? [])
+    rows.push([
+      'result',
+      `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
+    ]);
+  if (report.output !== null) rows.push(['output', harmless(shown(report.output))]);
+  return table(rows);
+}

@@ -1,0 +1,72 @@
+/**
+ * A script from its file, checked as strictly as a document: a misspelt key or agent is told with its line, before the run
+ * goes another way than was rehearsed.
+ */
+import * as z from 'zod';
+import type { Script } from '../../adapters/scripted/script.ts';
+import type { Diagnostic, Report } from '../../compile/diagnostics.ts';
+import { bool, int, json, list, map, name, oneOf, record, text } from '../../compile/fields.ts';
+import { nearest } from '../../compile/nearest.ts';
+import { readShape, type Shaped } from '../../compile/shape.ts';
+import { parseSource } from '../../compile/source.ts';
+import type { CompiledFlow } from '../../core/ir.ts';
+
+export interface ReadScript {
+  /** Null where it cannot be used. */
+  readonly script: Script | null;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** With a flow, also says which names of the script mean nothing in it. */
+export function readScript(source: string, file: string, flow?: CompiledFlow): ReadScript {
+  const { doc, report } = parseSource(source, file);
+  const shaped = doc === null ? null : readShape(scriptSchema, doc, report, { what: 'this script' });
+  if (shaped !== null && flow !== undefined) warnOfStrangers(shaped, flow, report);
+  return { script: shaped === null || report.failed() ? null : shaped.value, diagnostics: report.list() };
+}
+
+const shared = {
+  when: text().optional(),
+  delayMs: int({ min: 0 }).optional(),
+  error: oneOf(['transient', 'timeout', 'rate_limit', 'refused', 'fatal']).optional(),
+  message: text().optional(),
+  type: name().optional(),
+};
+const modelEntry = record({
+  ...shared,
+  text: text().optional(),
+  usage: record({ input: int({ min: 0 }).optional(), output: int({ min: 0 }).optional() }).optional(),
+  tools: list(record({ name: name(), args: json().optional() })).optional(),
+});
+const toolEntry = record({ ...shared, result: json().optional() });
+const answerEntry = record({ choice: name(), text: text().optional(), edit: json().optional(), by: name().optional() });
+const answer = z.union([name(), answerEntry]);
+
+const scriptSchema = record({
+  agents: map(list(z.union([text(), modelEntry]), { min: 1 })).optional(),
+  tools: map(list(toolEntry, { min: 1 })).optional(),
+  approvals: map(z.union([answer, list(answer, { min: 1 })])).optional(),
+  clock: oneOf(['virtual', 'real']).optional(),
+  strict: bool().optional(),
+});
+
+function warnOfStrangers(shaped: Shaped<z.output<typeof scriptSchema>>, flow: CompiledFlow, report: Report): void {
+  const agents = new Set(Object.values(flow.agents).flatMap((agent) => [agent.id, agent.name]));
+  const tools = new Set(Object.keys(flow.tools));
+  for (const [section, known] of [
+    ['agents', agents],
+    ['tools', tools],
+  ] as const) {
+    for (const given of Object.keys(shaped.value[section] ?? {})) {
+      if (known.has(given)) continue;
+      const near = nearest(given, known);
+      if (near === undefined) continue;
+      report.warning(
+        'bad-script',
+        shaped.key(section, given),
+        `flow \`${flow.id}\` has no ${section === 'agents' ? 'agent' : 'tool'} \`${given}\``,
+        { help: `Did you mean \`${near}\`?` },
+      );
+    }
+  }
+}

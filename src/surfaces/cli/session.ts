@@ -1,0 +1,35 @@
+/** An engine on the user's database, with the world that the options name, for the commands that make runs go on. */
+import { openSqlite } from '../../adapters/sqlite/open.ts';
+import type { CompiledFlow } from '../../core/ir.ts';
+import { createRuntime } from '../../runtime/engine.ts';
+import type { Engine } from '../../runtime/engine-types.ts';
+import type { Store } from '../../runtime/ports.ts';
+import type { Cli } from './context.ts';
+import { onInterrupt, type Interrupt } from './interrupt.ts';
+import { createWorld, type World, type WorldOptions } from './world.ts';
+
+export interface Session {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly world: World;
+  readonly interrupt: Interrupt;
+}
+
+/** Other people's unfinished runs are left alone: their world may be another one than ours. */
+export async function withSession<Result>(
+  cli: Cli,
+  options: WorldOptions,
+  flow: CompiledFlow | undefined,
+  use: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  const world = createWorld(cli, options, flow);
+  const store = openSqlite(cli.db);
+  const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
+  const interrupt = onInterrupt();
+  try {
+    return await use({ engine, store, world, interrupt });
+  } finally {
+    await engine.close();
+    interrupt.dispose();
+  }
+}

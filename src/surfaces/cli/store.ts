@@ -1,0 +1,51 @@
+/** The database behind the commands that only look: opened where it is there, and never made by looking. */
+import { existsSync } from 'node:fs';
+import { openSqlite } from '../../adapters/sqlite/open.ts';
+import { nearest } from '../../compile/nearest.ts';
+import type { RunId } from '../../core/run.ts';
+import type { Store } from '../../runtime/ports.ts';
+import { SluiceError } from '../../runtime/sluice-error.ts';
+import type { Cli } from './context.ts';
+
+/** `look` gets null where there is no database yet, which is not an error: nothing has run. */
+export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
+  if (!existsSync(cli.db)) return look(null);
+  const store = openSqlite(cli.db);
+  try {
+    return await look(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The run that is meant: its id, or the beginning of it where that is unambiguous. */
+export async function findRun(store: Store | null, given: string, db: string): Promise<RunId> {
+  if (store === null)
+    throw new SluiceError(
+      'run-not-found',
+      `there is no run \`${given}\`: no database at \`${db}\` yet`,
+      'Name another one with `--db`.',
+    );
+  if ((await store.roster.find(given)) !== null) return given;
+  const runs = (await store.roster.list()).map(({ run }) => run);
+  const begun = runs.filter((run) => run.startsWith(given));
+  if (begun.length === 1) return begun[0] as RunId;
+  if (begun.length > 1)
+    throw new SluiceError(
+      'run-not-found',
+      `\`${given}\` is the beginning of ${begun.length} runs`,
+      'Type a few more of its letters.',
+    );
+  const near = nearest(given, runs);
+  throw new SluiceError(
+    'run-not-found',
+    `there is no run \`${given}\` in \`${db}\``,
+    near === undefined ? 'List them with `sluice runs`.' : `Did you mean \`${near}\`?`,
+  );
+}
+
+/** Whatever changes a run needs one to be there; a database is not made just to find it empty. */
+export function demandDatabase(cli: Cli, code: 'run-not-found' | 'approval-not-found', message: string): void {
+  if (!existsSync(cli.db))
+    throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
+}

@@ -1,0 +1,100 @@
+/**
+ * Text for a terminal: how wide it is, how to cut it, and how to take the teeth out of what a model, a tool or a document
+ * wrote, so that it cannot move the cursor or change the title.
+ */
+const ANSI = /\u001B\[[0-9;]*m/g;
+const CONTROL = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;
+
+/** Keeps line ends and tabs. */
+export function harmless(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll(CONTROL, '');
+}
+
+/** On one line, cut to a width. */
+export function oneLine(text: string, width = Infinity): string {
+  return cut(harmless(text).replaceAll(/\s+/g, ' ').trim(), width);
+}
+
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const character of text) {
+    const next = characterWidth(character);
+    if (used + next > width - 1) break;
+    kept += character;
+    used += next;
+  }
+  return width <= 0 ? '' : `${kept}…`;
+}
+
+export function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
+}
+
+/** Columns that the text takes; styles take none. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text.replaceAll(ANSI, '')) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  const point = character.codePointAt(0) ?? 0;
+  if (point < 0x300) return 1;
+  if (/\p{Mark}/u.test(character) || point === 0x200d) return 0;
+  const wide =
+    (point >= 0x1100 && point <= 0x115f) ||
+    (point >= 0x2e80 && point <= 0xa4cf) ||
+    (point >= 0xac00 && point <= 0xd7a3) ||
+    (point >= 0xfe30 && point <= 0xfe6f) ||
+    (point >= 0xff00 && point <= 0xff60) ||
+    point >= 0x1f300;
+  return wide ? 2 : 1;
+}
+
+/** Columns aligned to their widest cell; the last one is not padded. */
+export function table(rows: readonly (readonly string[])[], gap = '  '): string {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, widthOf(cell));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => (index === row.length - 1 ? cell : pad(cell, widths[index] ?? 0)))
+        .join(gap)
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+export function seconds(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  const whole = Math.round(ms / 1000);
+  if (whole < 120) return `${whole} s`;
+  return whole < 7200
+    ? `${Math.floor(whole / 60)} min ${whole % 60} s`
+    : `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+export function dollars(amount: number): string {
+  return `$${amount.toFixed(amount !== 0 && amount < 0.1 ? 4 : 2)}`;
+}
+
+/** A value as a person wants to see it: text as it is, anything else as JSON. */
+export function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+}
+
+/** For a command that can be pasted back into a shell. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

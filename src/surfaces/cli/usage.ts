@@ -1,0 +1,20 @@
+/** Turns what the argument parser throws into our own usage error: one sentence, and the name that was likely meant. */
+import { CommanderError } from 'commander';
+import { SluiceError } from '../../runtime/sluice-error.ts';
+
+/** Null where nothing went wrong: help or the version was asked for. */
+export function usageErrorOf(error: unknown): unknown {
+  if (!(error instanceof CommanderError)) return error;
+  if (error.exitCode === 0) return null;
+  // The help was shown, but a script that forgot the command has to notice.
+  if (error.code === 'commander.help')
+    return new SluiceError('usage', 'a command is missing', 'Choose one of those above.');
+  const [sentence = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const meant = /\(Did you mean (?:one of )?(.+?)\?\)/.exec(rest.join(' '))?.[1];
+  const help = meant === undefined ? 'Run `sluice --help`, or `sluice help COMMAND`.' : `Did you mean \`${meant}\`?`;
+  return new SluiceError('usage', sentence.replaceAll("'", '`'), help);
+}
+
+export function usage(message: string, help?: string): SluiceError {
+  return new SluiceError('usage', message, help);
+}

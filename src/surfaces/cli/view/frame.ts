@@ -1,0 +1,91 @@
+/** One frame of the live view as lines that fit the terminal. Pure, so that a test can look at it. */
+import type { CompiledFlow } from '../../../core/ir.ts';
+import type { Event } from '../../../core/run.ts';
+import type { Colors } from '../screen.ts';
+import { cut, oneLine, pad, seconds, widthOf } from '../text.ts';
+import type { Progress, Step, StepStatus } from './progress.ts';
+import type { Spending } from './spending.ts';
+
+export interface Scene {
+  readonly run: string;
+  readonly flow: CompiledFlow;
+  readonly progress: Progress;
+  readonly spending: Spending;
+  readonly elapsedMs: number;
+  readonly tick: number;
+  /** The frame that stays: nothing in it moves or is provisional. */
+  readonly last: boolean;
+}
+
+const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
+
+export function frameOf(
+  scene: Scene,
+  size: { readonly columns: number; readonly rows: number },
+  colors: Colors,
+): readonly string[] {
+  const { flow, run, progress, spending, elapsedMs, last } = scene;
+  const width = Math.max(20, size.columns - 1);
+  const usage = spending.line();
+  const events = last ? [] : progress.latest.map((event) => eventLine(event, flow, width, colors));
+  const head = titleLine(oneLine(flow.id), run, seconds(elapsedMs), width, colors);
+  const foot = [...(usage === '' ? [] : [colors.dim(cut(`  ${usage}`, width))]), ...events];
+  const room = Math.max(1, size.rows - foot.length - 3);
+  return [head, ...stepLines(progress.steps, last ? progress.steps.length : room, scene.tick, width, colors), ...foot];
+}
+
+function titleLine(flow: string, run: string, time: string, width: number, colors: Colors): string {
+  const left = cut(`${flow}  ${run}`, width - time.length - 2);
+  const gap = ' '.repeat(Math.max(2, width - widthOf(left) - time.length));
+  const name = left.slice(0, flow.length);
+  return `${colors.bold(name)}${colors.dim(left.slice(flow.length))}${gap}${colors.dim(time)}`;
+}
+
+/** The newest stay in sight; what does not fit is counted. */
+function stepLines(
+  steps: readonly Step[],
+  room: number,
+  tick: number,
+  width: number,
+  colors: Colors,
+): readonly string[] {
+  const hidden = steps.length > room ? steps.length - room + 1 : 0;
+  const shown = steps.slice(hidden);
+  const column = Math.min(28, Math.max(0, ...shown.map(({ name }) => widthOf(oneLine(name)))));
+  const lines = shown.map((step) => stepLine(step, column, tick, width, colors));
+  return hidden === 0 ? lines : [colors.dim(`  … ${hidden} earlier`), ...lines];
+}
+
+function stepLine(step: Step, column: number, tick: number, width: number, colors: Colors): string {
+  const { sign, style } = signOf(step.status, tick, colors);
+  const branch = '  '.repeat(step.thread.split(':').length - 1);
+  const name = pad(cut(oneLine(step.name), column), column);
+  const time = step.endedAt === null ? '' : seconds(step.endedAt - step.startedAt);
+  const detail = cut([step.doing, time].filter((part) => part !== '').join('  '), width - column - branch.length - 6);
+  return `  ${branch}${style(sign)} ${name}  ${colors.dim(detail)}`;
+}
+
+function signOf(
+  status: StepStatus,
+  tick: number,
+  colors: Colors,
+): { readonly sign: string; readonly style: (text: string) => string } {
+  switch (status) {
+    case 'running':
+      return { sign: SPINNER[tick % SPINNER.length] ?? '·', style: colors.cyan };
+    case 'waiting':
+      return { sign: '?', style: colors.yellow };
+    case 'done':
+      return { sign: '✓', style: colors.green };
+    case 'failed':
+      return { sign: '✗', style: colors.red };
+    case 'stopped':
+      return { sign: '■', style: colors.dim };
+  }
+}
+
+function eventLine(event: Event, flow: CompiledFlow, width: number, colors: Colors): string {
+  const id = ('node' in event ? event.node : undefined) ?? '';
+  const about = flow.nodes[id]?.origin ?? ('key' in event ? event.key : id);
+  return colors.dim(cut(`  ${String(event.seq).padStart(5)} ${event.type} ${oneLine(about)}`, width));
+}

@@ -1,0 +1,74 @@
+/**
+ * The live view. One frame is one write, never wider or higher than the terminal, so that nothing flickers or scrolls away;
+ * the last frame stays on the screen, and the cursor comes back however the process ends.
+ */
+import type { CompiledFlow } from '../../../core/ir.ts';
+import type { Screen } from '../screen.ts';
+import { widthOf } from '../text.ts';
+import { frameOf } from './frame.ts';
+import { createProgress } from './progress.ts';
+import { createSpending } from './spending.ts';
+import type { View } from './view-type.ts';
+
+const FRAME_MS = 100;
+const HIDE = '\u001B[?25l';
+const SHOW = '\u001B[?25h';
+
+export function createLiveView(run: string, flow: CompiledFlow, screen: Screen): View {
+  const progress = createProgress(flow);
+  const spending = createSpending(flow);
+  const startedAt = Date.now();
+  let drawn: readonly string[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  let tick = 0;
+  let ended = false;
+
+  const draw = (last: boolean): void => {
+    const size = { columns: screen.columns(), rows: process.stderr.rows ?? 24 };
+    const lines = frameOf(
+      { run, flow, progress, spending, elapsedMs: Date.now() - startedAt, tick: tick++, last },
+      size,
+      screen.colors,
+    );
+    // Each line is overwritten in place and only its old rest erased: nothing is ever blank in between.
+    screen.draw(`${rewind(drawn, size.columns)}${lines.map((line) => `${line}\u001B[K\n`).join('')}\u001B[J`);
+    drawn = lines;
+  };
+  const show = (): void => screen.draw(SHOW);
+  const begin = (): void => {
+    if (timer !== null) return;
+    screen.draw(HIDE);
+    process.once('exit', show);
+    timer = setInterval(draw, FRAME_MS, false);
+    timer.unref();
+    draw(false);
+  };
+  const pause = (): void => {
+    if (timer === null) return;
+    clearInterval(timer);
+    timer = null;
+    draw(true);
+    drawn = [];
+    process.removeListener('exit', show);
+    show();
+  };
+  return {
+    take: (event) => {
+      if (ended) return;
+      progress.take(event);
+      spending.take(event);
+      begin();
+    },
+    pause,
+    end: () => {
+      ended = true;
+      pause();
+    },
+  };
+}
+
+/** After the window became narrower, a line may have been wrapped into several. */
+function rewind(lines: readonly string[], columns: number): string {
+  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / Math.max(1, columns))), 0);
+  return rows === 0 ? '' : `\r\u001B[${rows}A`;
+}

@@ -1,0 +1,79 @@
+/** One event as news for a person, or nothing where it is only bookkeeping. */
+import type { CompiledFlow } from '../../../core/ir.ts';
+import type { Event } from '../../../core/run.ts';
+import { seconds } from '../text.ts';
+
+export interface Notice {
+  readonly kind: 'entered' | 'ended' | 'failed' | 'waiting' | 'answered' | 'retry' | 'trouble' | 'undo' | 'stopped';
+  readonly node: string;
+  readonly text: string;
+  readonly ms?: number;
+}
+
+/** `kind` is the kind of effect that the event is about, where it is about one. */
+export function noticesOf(event: Event, node: string, kind: string | null, flow: CompiledFlow): readonly Notice[] {
+  switch (event.type) {
+    case 'effect.requested':
+      return event.question === undefined
+        ? []
+        : [{ kind: 'waiting', node, text: `${event.question.choices.join(' or ')}?` }];
+    case 'effect.settled':
+      return kind === 'ask' && event.result.ok
+        ? [{ kind: 'answered', node, text: answerText(event.result.value) }]
+        : [];
+    case 'effect.judged':
+      if (event.verdict === 'accepted') return [];
+      if (event.verdict === 'failed')
+        return [{ kind: 'trouble', node, text: `${event.error.type}: ${event.error.message}` }];
+      return [
+        {
+          kind: 'retry',
+          node,
+          text: `${event.error.type}: ${event.error.message}; tries again${delayText(event.notBefore - event.at)}`,
+        },
+      ];
+    case 'expression.failed':
+      return [{ kind: 'trouble', node, text: event.error.message }];
+    case 'guard.failed':
+      return [{ kind: 'trouble', node, text: `a condition could not be evaluated: ${event.message}` }];
+    case 'meter.tripped': {
+      const label = flow.meters[event.meter]?.label ?? event.meter;
+      return [
+        {
+          kind: 'trouble',
+          node,
+          text:
+            event.why === 'limit'
+              ? `${label} is reached`
+              : `${label} cannot be kept any more: ${event.left} left, ${event.needs} needed`,
+        },
+      ];
+    }
+    case 'fork.joined':
+      return event.met
+        ? []
+        : [
+            {
+              kind: 'trouble',
+              node: flow.nodes[event.to]?.origin ?? node,
+              text: `the join was not met${event.why === 'late' ? ' in time' : ''}`,
+            },
+          ];
+    case 'undo.requested':
+      return [{ kind: 'undo', node, text: `undoes with ${event.tool}` }];
+    case 'run.halted':
+      return [{ kind: 'trouble', node, text: `cancelled by ${event.by}: ${event.why}` }];
+    default:
+      return [];
+  }
+}
+
+/** `approve (anna)` */
+export function answerText(value: unknown): string {
+  const { choice, by } = (value ?? {}) as { choice?: unknown; by?: unknown };
+  return `${String(choice)}${typeof by === 'string' && by !== '' ? ` (${by})` : ''}`;
+}
+
+function delayText(ms: number): string {
+  return ms <= 0 ? ' at once' : ` in ${seconds(ms)}`;
+}

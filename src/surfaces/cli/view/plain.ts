@@ -1,0 +1,38 @@
+/** Progress as plain lines on standard error: one per node entered and ended, and one per thing worth knowing. */
+import type { CompiledFlow } from '../../../core/ir.ts';
+import type { Screen } from '../screen.ts';
+import { oneLine, seconds } from '../text.ts';
+import type { Notice } from './notices.ts';
+import { createProgress } from './progress.ts';
+import type { View } from './view-type.ts';
+
+export function createPlainView(flow: CompiledFlow, known: number, screen: Screen): View {
+  const progress = createProgress(flow);
+  let ended = false;
+  return {
+    take: (event) => {
+      if (ended) return;
+      const notices = progress.take(event);
+      if (event.seq > known) for (const notice of notices) screen.note(lineOf(notice));
+    },
+    pause: () => undefined,
+    end: () => void (ended = true),
+  };
+}
+
+export function lineOf({ kind, node, text, ms }: Notice): string {
+  const said = text === '' ? '' : `  ${oneLine(text, 300)}`;
+  return `${LABELS[kind].padEnd(8)}${node === '' ? '' : ` ${oneLine(node)}`}${said}${ms === undefined ? '' : `  ${seconds(ms)}`}`;
+}
+
+const LABELS = {
+  entered: 'enter',
+  ended: 'done',
+  failed: 'failed',
+  waiting: 'waiting',
+  answered: 'answer',
+  retry: 'retry',
+  trouble: 'trouble',
+  undo: 'undo',
+  stopped: 'stopped',
+} as const satisfies { readonly [kind in Notice['kind']]: string };

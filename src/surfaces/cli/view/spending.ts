@@ -1,0 +1,75 @@
+/** What a run has used so far against what it may use, as one line for the live view. */
+import type { CompiledFlow, Dimension, Meter } from '../../../core/ir.ts';
+import type { Event } from '../../../core/run.ts';
+import { dollars, grouped } from '../text.ts';
+
+export interface Spending {
+  take(event: Event): void;
+  /** `steps 3 of 100 · calls 2 · tokens 300 · $0.0012 of $0.50` */
+  line(): string;
+}
+
+export function createSpending(flow: CompiledFlow): Spending {
+  const used: { [dimension in Dimension]?: number } = {};
+  const limits = limitsOf(flow);
+  const names = new Map<string, string>();
+  const add = (dimension: Dimension, amount: number): void => {
+    used[dimension] = (used[dimension] ?? 0) + amount;
+  };
+  const called = (kind: string | undefined): void => {
+    if (kind === 'model') add('modelCalls', 1);
+    if (kind === 'tool') add('toolCalls', 1);
+  };
+  return {
+    take: (event) => {
+      if ('charge' in event) add('steps', event.charge?.filter((meter) => meter === STEPS).length ?? 0);
+      if (event.type === 'effect.requested') {
+        names.set(event.key, event.kind);
+        called(event.kind);
+      } else if (event.type === 'undo.requested') add('toolCalls', 1);
+      else if (event.type === 'effect.judged' && event.verdict === 'retry') called(names.get(event.key));
+      else if (event.type === 'effect.settled') {
+        const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = event.result.used ?? {};
+        add('inputTokens', inputTokens);
+        add('outputTokens', outputTokens);
+        add('costMicros', costMicros);
+      }
+    },
+    line: () =>
+      SHOWN.flatMap(({ dimension, word }) => {
+        const amount = used[dimension] ?? 0;
+        const limit = limits.get(dimension);
+        if (amount === 0 && limit === undefined) return [];
+        const of = limit === undefined ? '' : ` of ${amountText(dimension, limit)}`;
+        return [`${word}${amountText(dimension, amount)}${of}`];
+      }).join(' · '),
+  };
+}
+
+/** The meter that every entered node charges. */
+const STEPS = 'steps';
+
+const SHOWN: readonly { readonly dimension: Dimension; readonly word: string }[] = [
+  { dimension: 'steps', word: 'steps ' },
+  { dimension: 'modelCalls', word: 'model calls ' },
+  { dimension: 'toolCalls', word: 'tool calls ' },
+  { dimension: 'inputTokens', word: 'tokens in ' },
+  { dimension: 'outputTokens', word: 'tokens out ' },
+  { dimension: 'costMicros', word: '' },
+];
+
+function amountText(dimension: Dimension, amount: number): string {
+  return dimension === 'costMicros' ? dollars(amount / 1_000_000) : grouped(amount);
+}
+
+/** The tightest bound of each dimension. */
+function limitsOf(flow: CompiledFlow): ReadonlyMap<Dimension, number> {
+  const limits = new Map<Dimension, number>();
+  const steps = flow.meters[STEPS]?.max ?? null;
+  if (steps !== null) limits.set('steps', steps);
+  for (const { unit, max } of Object.values<Meter>(flow.meters)) {
+    if (max === null || unit === 'visits' || unit === 'repeats') continue;
+    limits.set(unit, Math.min(max, limits.get(unit) ?? Infinity));
+  }
+  return limits;
+}

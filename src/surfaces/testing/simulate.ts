@@ -1,0 +1,55 @@
+/**
+ * A run with everything that can go wrong, from one integer: latencies, crashes before, after and between commits, paused
+ * processes that wake up too late, facts that are delivered twice, late answers, clocks that jump, people who answer when
+ * they like or never, cancellations. What must hold all the same is checked on the way and at the end (L1, L2, L4, L5, L7,
+ * L8, L11); what does not is in `violations`. The run takes no real time and calls nobody but the given world.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { openMemory } from '../../adapters/memory/open.ts';
+import type { Json } from '../../core/json.ts';
+import { readRun } from '../../runtime/read.ts';
+import { createChance } from './chance.ts';
+import { live } from './simulate-life.ts';
+import { journalViolations } from './simulate-checks.ts';
+import type { FaultCounts, Performed, SimulateOptions, Simulation } from './simulate-types.ts';
+
+export async function simulate(options: SimulateOptions): Promise<Simulation> {
+  const { seed, flow, store = openMemory() } = options;
+  const run = `s_${seed >>> 0}`;
+  const chance = createChance(seed);
+  const faults: FaultCounts = { crashes: 0, pauses: 0, duplicates: 0, late: 0, jumps: 0, cancels: 0 };
+  const violations = new Set<string>();
+  const performed: Performed[] = [];
+  const committed = new Set<string>();
+  let time = { elapsed: 1_000_000, ahead: 0 };
+  for (let number = 0; number < 100; number++) {
+    const life = await live({
+      options,
+      run,
+      store,
+      number,
+      time,
+      chance: chance.fork(`life ${number}`),
+      faults,
+      performed,
+      committed,
+      violate: (what) => violations.add(what),
+    });
+    time = life.time;
+    if (life.ended) break;
+  }
+  const { state, events } = await readRun(store.journal, run);
+  for (const violation of await journalViolations(store.journal, run, flow, state, events, performed))
+    violations.add(violation);
+  return { seed, outcome: state.outcome, state, events, faults: { ...faults }, violations: [...violations] };
+}
+
+/** What two runs in the same world must have in common, however they were disturbed: the end, and every slot. */
+export function differenceBetween(quiet: Simulation, disturbed: Simulation): string | null {
+  const seen = ({ outcome, state: { threads, spent } }: Simulation): Json =>
+    JSON.parse(JSON.stringify({ outcome, spent, slots: threads.get('0')?.slots })) as Json;
+  const [before, after] = [seen(quiet), seen(disturbed)];
+  return isDeepStrictEqual(before, after)
+    ? null
+    : `L8: ends as ${JSON.stringify(after)}, undisturbed as ${JSON.stringify(before)}`;
+}

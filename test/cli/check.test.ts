@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { folder, json, newProject, sluice } from './cli.ts';
+
+const FIVE = `agents:
+  - { id: triage_bot, instructions: "sort" }
+flow:
+  id: five
+  entry: triage
+  nodes:
+    - id: triage
+      type: agent
+      agent: triage_bto
+      routes:
+        - { when: "triage.output ==", to: gate }
+        - { when: "default", to: nowhere }
+    - id: gate
+      type: approval
+      message: "ok?"
+      choises: [yes, no]
+      routes: [{ to: send }]
+    - id: send
+      type: tool
+      tool: mail.send
+      routes: [{ to: end }]
+`;
+
+interface CheckJson {
+  readonly ok: boolean;
+  readonly flow: string;
+  readonly hash: string | null;
+  readonly notation: string;
+  readonly diagnostics: readonly {
+    severity: string;
+    code: string;
+    message: string;
+    file: string;
+    line: number;
+    column: number;
+    help?: string;
+  }[];
+  readonly bounds: { readonly [measure: string]: { least: number; most: number | null } } | null;
+}
+
+test('five different mistakes are all reported at once, each with its line and column', async () => {
+  const cwd = folder({ 'five.flow.yaml': FIVE });
+  const ran = await sluice(['check', 'five.flow.yaml', '--json'], { cwd });
+  expect(ran.status).toBe(1);
+  const report = json<CheckJson>(ran);
+  expect(report.ok).toBe(false);
+  expect(report.notation).toBe('flow');
+  const errors = report.diagnostics.filter(({ severity }) => severity === 'error');
+  expect(errors.map(({ code, line, column }) => [code, line, column])).toEqual([
+    ['unknown-agent', 9, 14],
+    ['bad-expression', 11, expect.any(Number)],
+    ['unknown-target', 12, 34],
+    ['unknown-key', 16, 7],
+    ['unknown-tool', 20, 13],
+  ]);
+  expect(errors.every(({ file }) => file === 'five.flow.yaml')).toBe(true);
+});
+
+test('people see the same mistakes with the line itself and a mark under it', async () => {
+  const cwd = folder({ 'five.flow.yaml': FIVE });
+  const ran = await sluice(['check', 'five.flow.yaml'], { cwd });
+  expect(ran.status).toBe(1);
+  expect(ran.stderr).toContain('error[unknown-key]');
+  expect(ran.stderr).toContain('--> five.flow.yaml:16:7');
+  expect(ran.stderr).toContain('^');
+  expect(ran.stdout).toContain('five.flow.yaml: 5 errors');
+  expect(ran.stderr + ran.stdout).not.toContain('\u001B[');
+});
+
+test('a good document gets its certificate: hash, nodes, bounds', async () => {
+  const cwd = await newProject();
+  const ran = await sluice(['check', 'support.flow.yaml', '--json'], { cwd });
+  expect(ran.status).toBe(0);
+  const report = json<CheckJson>(ran);
+  expect(report).toMatchObject({ ok: true, flow: 'support', notation: 'flow' });
+  expect(report.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+  expect(report.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  expect(report.bounds).toMatchObject({
+    steps: { least: 2, most: 5 },
+    modelCalls: { least: 1, most: 1 },
+    toolCalls: { least: 0, most: 1 },
+  });
+  const human = await sluice(['check', 'support.flow.yaml'], { cwd });
+  expect(human.stdout).toMatch(/nodes\s+7: triage, size, gate, pay/);
+  expect(human.stdout).toMatch(/steps\s+2\s+5/);
+});
+
+test('--max-cost fails a flow that nothing bounds', async () => {
+  const cwd = await newProject();
+  const ran = await sluice(['check', 'support.flow.yaml', '--max-cost', '0.5', '--json'], { cwd });
+  expect(ran.status).toBe(1);
+  expect(json<CheckJson>(ran).diagnostics.map(({ code }) => code)).toContain('unbounded-cost');
+});
+
+test('several documents are checked in one call, and one bad one fails it', async () => {
+  const cwd = await newProject();
+  const both = folder({ 'five.flow.yaml': FIVE });
+  const ran = await sluice(['check', 'support.flow.yaml', `${both}/five.flow.yaml`, '--json'], { cwd });
+  expect(ran.status).toBe(1);
+  expect(json<readonly CheckJson[]>(ran).map(({ ok }) => ok)).toEqual([true, false]);
+});
+
+test('a module that exports a document is compiled like its text', async () => {
+  const cwd = folder({
+    'flow.mjs': `export const document = { flow: { id: 'tiny', entry: 'done', nodes: [{ id: 'done', type: 'terminal', output: { ok: true } }] } };`,
+    'tiny.yaml': 'flow: { id: tiny, entry: done, nodes: [{ id: done, type: terminal, output: { ok: true } }] }',
+    'empty.mjs': 'export const nothing = 1;',
+  });
+  const module = json<CheckJson>(await sluice(['check', 'flow.mjs', '--json'], { cwd }));
+  const text = json<CheckJson>(await sluice(['check', 'tiny.yaml', '--json'], { cwd }));
+  expect(module.hash).toBe(text.hash);
+  expect(module.hash).not.toBeNull();
+  const empty = await sluice(['check', 'empty.mjs'], { cwd });
+  expect(empty.status).toBe(2);
+  expect(empty.stderr).toContain('error[bad-module]');
+});

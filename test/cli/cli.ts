@@ -1,0 +1,109 @@
+/** Runs the real command as a user would, in a folder of its own, and gives back what the shell would see. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+export const root: string = resolve(import.meta.dirname, '../..');
+export const bin: string = join(root, 'bin/sluice.js');
+
+export interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface SpawnOptions {
+  readonly cwd: string;
+  readonly env?: { readonly [name: string]: string };
+  readonly uid?: number;
+}
+
+export function start(args: readonly string[], { cwd, env = {}, uid }: SpawnOptions): ChildProcess {
+  const { NO_COLOR: _no, FORCE_COLOR: _force, SLUICE_LAUNCHER: _launcher, ...inherited } = process.env;
+  const who = uid === undefined ? {} : { uid, gid: uid };
+  return spawn(process.execPath, [bin, ...args], {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...who,
+  });
+}
+
+export async function sluice(args: readonly string[], options: SpawnOptions): Promise<Ran> {
+  return ended(start(args, options));
+}
+
+export async function ended(child: ChildProcess): Promise<Ran> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const status = await new Promise<number | null>((done, failed) => {
+    child.once('error', failed);
+    child.once('close', done);
+  });
+  return { status, stdout, stderr };
+}
+
+/** A folder with these files, gone after the test. */
+export function folder(files: { readonly [path: string]: string } = {}): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  return dir;
+}
+
+/** The project that `sluice init` makes, which waits for a person at its gate. */
+export async function newProject(): Promise<string> {
+  const dir = folder();
+  const made = await sluice(['init', '.'], { cwd: dir });
+  if (made.status !== 0) throw new Error(made.stderr);
+  return dir;
+}
+
+export const RUN: readonly string[] = [
+  'run',
+  'support.flow.yaml',
+  '--script',
+  'support.script.yaml',
+  '--input',
+  '@input.json',
+];
+
+export interface RunJson {
+  readonly run: string;
+  readonly flow: string;
+  readonly hash: string;
+  readonly state: string;
+  readonly code: string | null;
+  readonly output: unknown;
+  readonly path: readonly string[];
+  readonly approvals: { readonly [node: string]: string };
+  readonly usage: { readonly [dimension: string]: number };
+  readonly waiting: readonly {
+    readonly id: string;
+    readonly node: string;
+    readonly message: string;
+    readonly choices: readonly string[];
+  }[];
+  readonly error: {
+    readonly class: string;
+    readonly type: string;
+    readonly message: string;
+    readonly node: string;
+  } | null;
+}
+
+/** Fails unless standard output is exactly one JSON document. */
+export function json<Value = RunJson>({ stdout, stderr }: Ran): Value {
+  try {
+    return JSON.parse(stdout) as Value;
+  } catch {
+    throw new Error(`not one JSON document:\n${stdout}\n${stderr}`);
+  }
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { folder, json, newProject, sluice } from './cli.ts';
+
+test('graph draws the authored nodes in every format', async () => {
+  const cwd = await newProject();
+  const names = ['triage', 'size', 'gate', 'pay', 'done', 'refused', 'other'];
+  for (const format of ['mermaid', 'dot', 'svg', 'json']) {
+    const ran = await sluice(['graph', 'support.flow.yaml', '--format', format], { cwd });
+    expect(ran.status).toBe(0);
+    expect(ran.stderr).toBe('');
+    for (const name of names) expect(ran.stdout).toContain(name);
+  }
+  expect((await sluice(['graph', 'support.flow.yaml'], { cwd })).stdout).toMatch(/^flowchart /);
+  const picture = json<{ nodes: readonly { id: string }[] }>(
+    await sluice(['graph', 'support.flow.yaml', '--json'], { cwd }),
+  );
+  expect(picture.nodes.map(({ id }) => id)).toEqual(expect.arrayContaining(names));
+});
+
+test('a document with a mistake is drawn as far as it was understood, and the mistake is told', async () => {
+  const cwd = folder({
+    'bad.yaml': `flow:
+  id: bad
+  entry: a
+  nodes:
+    - { id: a, type: approval, message: "?", routes: [{ to: b }, { to: nowhere }] }
+    - { id: b, type: terminal }
+`,
+  });
+  const ran = await sluice(['graph', 'bad.yaml'], { cwd });
+  expect(ran.status).toBe(1);
+  expect(ran.stdout).toMatch(/^flowchart /);
+  expect(ran.stderr).toContain('error[unknown-target]');
+});

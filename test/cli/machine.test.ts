@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { expect, test } from 'vitest';
+import { folder, json, newProject, root, sluice } from './cli.ts';
+
+const execute = promisify(execFile);
+
+test('doctor says what is there and never what a key is', async () => {
+  const ran = await sluice(['doctor', '--json'], { cwd: folder(), env: { OPENAI_API_KEY: 'sk-very-secret' } });
+  expect(ran.stdout + ran.stderr).not.toContain('sk-very-secret');
+  const { ok, checks } = json<{ ok: boolean; checks: readonly { name: string; status: string; found: string }[] }>(ran);
+  expect(ok).toBe(ran.status === 0);
+  const found = new Map(checks.map(({ name, status }) => [name, status]));
+  expect(found.get('node')).toBe('ok');
+  expect(found.get('write-ahead log')).toBe('ok');
+  expect(found.get('OPENAI_API_KEY')).toBe('ok');
+  expect([...found.keys()]).toEqual(
+    expect.arrayContaining(['sqlite', 'database folder', 'free disk', 'clock', 'bubblewrap', 'chromium']),
+  );
+  expect(readdirSync(folder())).toEqual([]);
+});
+
+test('doctor leaves nothing behind', async () => {
+  const cwd = folder();
+  await sluice(['doctor'], { cwd });
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test('schema is a JSON Schema that accepts the examples and the new project, and refuses a misspelt key', async () => {
+  const cwd = await newProject();
+  const schema = json<object>(await sluice(['schema'], { cwd }));
+  const accepts = new Ajv2020({ strict: false }).compile(schema);
+  const examples = readdirSync(join(root, 'examples')).filter((name) => /\.(flow|workflow)\.yaml$/.test(name));
+  expect(examples.length).toBeGreaterThan(0);
+  for (const file of [...examples.map((name) => join(root, 'examples', name)), join(cwd, 'support.flow.yaml')]) {
+    const valid = accepts(parse(readFileSync(file, 'utf8')));
+    expect(valid, `${file}: ${JSON.stringify(accepts.errors)}`).toBe(true);
+  }
+  expect(accepts({ flow: { id: 'x', entry: 'a', nodez: [] } })).toBe(false);
+});
+
+test('bash completes commands and options', async () => {
+  const cwd = folder();
+  const { stdout: script } = await sluice(['completion', 'bash'], { cwd });
+  const complete = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const line = `${script}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _sluice; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return (await execute('bash', ['-c', line], { cwd })).stdout.trim().split('\n');
+  };
+  expect(await complete('sluice', 'ru')).toEqual(['run', 'runs']);
+  expect(await complete('sluice', 'audit', 'v')).toEqual(['verify']);
+  expect(await complete('sluice', 'run', 'x.yaml', '--scr')).toEqual(['--script']);
+  expect(await complete('sluice', 'check', '--')).toEqual(expect.arrayContaining(['--max-cost', '--json', '--db']));
+});
+
+test.each(['zsh', 'fish'])('%s completion names every command', async (shell) => {
+  const cwd = folder();
+  const { stdout: script, status } = await sluice(['completion', shell], { cwd });
+  expect(status).toBe(0);
+  for (const command of ['init', 'check', 'graph', 'run', 'answer', 'audit', 'verify', 'doctor'])
+    expect(script).toContain(`'${command}${shell === 'zsh' ? ':' : "'"}`);
+});

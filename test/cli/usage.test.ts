@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { folder, json, sluice } from './cli.ts';
+
+test('an unknown command is wrong usage and suggests the one that was meant', async () => {
+  const ran = await sluice(['chekc', 'x.yaml'], { cwd: folder() });
+  expect(ran.status).toBe(2);
+  expect(ran.stdout).toBe('');
+  expect(ran.stderr).toContain('error[usage]: unknown command `chekc`');
+  expect(ran.stderr).toContain('Did you mean `check`?');
+  expect(ran.stderr).toContain('docs/errors/usage.md');
+});
+
+test('an unknown option suggests the one that was meant, also among those of all commands', async () => {
+  const cwd = folder();
+  const own = await sluice(['run', '--scirpt', 'x'], { cwd });
+  expect(own.status).toBe(2);
+  expect(own.stderr).toContain('Did you mean `--script`?');
+  const shared = await sluice(['runs', '--jsno'], { cwd });
+  expect(shared.stderr).toContain('Did you mean `--json`?');
+});
+
+test.each([
+  [['run'], 'missing required argument'],
+  [['show', 'a', 'b'], 'too many arguments'],
+  [['graph', 'x.yaml', '--format', 'png'], 'Allowed choices are mermaid, dot, svg, json'],
+  [['check', 'x.yaml', '--max-cost', 'much'], '`--max-cost` takes a number'],
+  [['answer', 'a_x', 'approve', '--edit', '{'], '`--edit` takes JSON'],
+  [['runs', '--state', 'complete'], 'Did you mean `completed`?'],
+])('%j is wrong usage', async (args, words) => {
+  const ran = await sluice(args, { cwd: folder() });
+  expect(ran.status).toBe(2);
+  expect(ran.stderr).toContain(words);
+  expect(ran.stderr).not.toMatch(/^\s+at /m);
+});
+
+test('without a command the help is shown, and the status says that something is missing', async () => {
+  const ran = await sluice([], { cwd: folder() });
+  expect(ran.status).toBe(2);
+  expect(ran.stderr).toContain('Usage: sluice');
+});
+
+test('help and version go to standard output with status 0', async () => {
+  const cwd = folder();
+  const help = await sluice(['run', '--help'], { cwd });
+  expect(help.status).toBe(0);
+  expect(help.stdout).toContain('--script <file>');
+  expect(help.stdout).toContain('--json');
+  expect((await sluice(['--version'], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('a missing file is told in one sentence, and as JSON where JSON was asked for', async () => {
+  const ran = await sluice(['check', 'nowhere.yaml', '--json'], { cwd: folder() });
+  expect(ran.status).toBe(2);
+  expect(json(ran)).toEqual({
+    error: {
+      code: 'file-not-found',
+      message: 'there is no file `nowhere.yaml`',
+      help: 'Paths are relative to the current directory.',
+      docs: 'docs/errors/file-not-found.md',
+    },
+  });
+});
+
+test('stack traces are shown with --debug only', async () => {
+  const cwd = folder();
+  expect((await sluice(['check', 'nowhere.yaml'], { cwd })).stderr).not.toMatch(/^\s+at /m);
+  expect((await sluice(['check', 'nowhere.yaml', '--debug'], { cwd })).stderr).toMatch(/^\s+at /m);
+});

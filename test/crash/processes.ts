@@ -1,0 +1,56 @@
+/** Starts workers of the crash tests and hears what they say. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface WorkerOrders {
+  readonly name: string;
+  readonly db: string;
+  readonly space: string;
+  /** The first seed; `count` runs have this one and those after it. */
+  readonly seed: number;
+  readonly count: number;
+  readonly leaseMs: number;
+  readonly snapshotEvery: number;
+  /** A file that each act is noted in, in the order of acts. */
+  readonly log?: string;
+}
+export type Said = 'ready' | 'done' | 'lost' | 'closed' | 'gone' | `fault ${string}`;
+
+export interface WorkerProcess {
+  readonly process: ChildProcess;
+  /** Resolves when it has said that, or when it will say nothing any more. */
+  said(what: 'ready'): Promise<void>;
+  /** The last thing that it said, once it has exited. */
+  ended(): Promise<Said>;
+}
+
+export function startWorker(orders: WorkerOrders): WorkerProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts'), JSON.stringify(orders)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
+  });
+  const exit = once(child, 'exit');
+  let last: Said = 'gone';
+  const lines = createInterface(child.stdout);
+  const heard = new Promise<void>((resolve) => {
+    lines.on('line', (line) => {
+      if (/^(ready|done|lost|closed|fault)\b/.test(line)) last = line as Said;
+      else last = `${last}\n${line}` as Said;
+      resolve();
+    });
+    lines.on('close', resolve);
+  });
+  const closed = once(lines, 'close');
+  return {
+    process: child,
+    said: () => heard,
+    ended: async () => {
+      await Promise.all([exit, closed]);
+      return last;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * A process that works on random flows until they have ended, or until it is killed. It starts all of them each time: a
+ * start under the same id is the run that is there. Says `ready` when it works, `done` when all have ended, and `lost` or
+ * `fault` when it had to stop by itself.
+ */
+import { hash } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { functionPerformer } from '../../src/adapters/functions/performer.ts';
+import type { ToolFunction } from '../../src/adapters/functions/performer.ts';
+import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { createRuntime } from '../../src/runtime/engine.ts';
+import type { Engine } from '../../src/runtime/engine-types.ts';
+import { PerformError } from '../../src/runtime/failures.ts';
+import { SluiceError } from '../../src/runtime/sluice-error.ts';
+import { callEffect } from './effects.ts';
+import type { EffectReply } from './effects.ts';
+import { ANSWERED_AT_ONCE, CANCELLED, sceneOf } from './random-flow.ts';
+import type { WorkerOrders } from './processes.ts';
+
+const orders = JSON.parse(process.argv[2] ?? '{}') as WorkerOrders;
+const LOOK_MS = 15;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const leave = (line: string, status: number): void => {
+  say(line);
+  process.exitCode = status;
+  // Whatever is still under way belongs to whoever comes next.
+  setImmediate(() => process.exit());
+};
+const stopWith = (error: Error): void => leave(error instanceof SluiceError && error.code === 'lease-lost' ? 'lost' : `fault ${error.stack ?? error.message}`, 1);
+
+const effect =
+  (tool: string): ToolFunction =>
+  async (args, context) => {
+    const { idempotencyKey: key, run, node, attempt, signal } = context;
+    // In the same breath as the look at the lease, so that the order of acts is the order of this file.
+    if (orders.log !== undefined) appendFileSync(orders.log, `${run} ${orders.name}\n`);
+    let reply: EffectReply;
+    try {
+      reply = await callEffect(orders.space, { worker: orders.name, run, node, tool, key, attempt, args }, signal);
+    } catch (error) {
+      throw new PerformError({ class: 'transient', type: 'ConnectionError', message: (error as Error).name === 'AbortError' ? 'aborted' : 'the line was cut' });
+    }
+    if ('error' in reply) throw new PerformError({ class: reply.error, type: 'ServerError', message: 'the server said no' });
+    return reply.value;
+  };
+const performer = functionPerformer({
+  tools: { apply: effect('apply'), revert: effect('revert') },
+  model: ({ messages }) => hash('sha256', messages.map(({ content }) => content).join('\n'), 'hex').slice(0, 12),
+});
+
+const scenes = Array.from({ length: orders.count }, (_, index) => sceneOf(orders.seed + index));
+const engine = createRuntime({
+  store: openSqlite(orders.db),
+  performer: { ...performer, answer: ({ name }) => (name === ANSWERED_AT_ONCE ? { choice: 'yes', by: 'somebody' } : null) },
+  leaseMs: orders.leaseMs,
+  snapshotEvery: orders.snapshotEvery,
+  onFault: stopWith,
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void engine.close().then(() => leave('closed', 0)));
+
+try {
+  const started = Promise.all(scenes.map(({ flow, run, input, seed }) => engine.start(flow, { run, input, seed })));
+  say('ready');
+  await started;
+  while (!(await isOver(engine))) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  await engine.close();
+  leave('done', 0);
+} catch (error) {
+  if (!(error instanceof SluiceError && error.code === 'engine-closed')) stopWith(error as Error);
+}
+
+/** Looks after the runs that wait, as people would. */
+async function isOver(running: Engine): Promise<boolean> {
+  let open = 0;
+  for (const { run, status } of await running.list()) {
+    if (status === 'pending' || status === 'running') open += 1;
+    if (status !== 'suspended') continue;
+    open += 1;
+    for (const { id, node } of await running.approvals(run)) await attend(running, run, id, node).catch(unlessSettled);
+  }
+  return open === 0;
+}
+
+async function attend(running: Engine, run: string, id: string, node: string): Promise<void> {
+  const { nodes } = sceneOf(Number(run.slice(2))).flow;
+  const asking = nodes[node];
+  if (asking?.op !== 'do' || asking.effect.kind !== 'ask') return;
+  if (asking.effect.about === CANCELLED) await running.cancel(run, 'somebody');
+  else if (asking.timeoutMs === 3_600_000) await running.answer(id, { choice: 'yes', by: 'somebody' });
+}
+
+/** Somebody else may have been quicker. */
+function unlessSettled(error: unknown): void {
+  const settled = ['approval-closed', 'run-ended', 'approval-not-found'];
+  if (!(error instanceof SluiceError) || !settled.includes(error.code)) throw error;
+}

@@ -1,0 +1,89 @@
+/** One world for both sides: what is asked decides what is answered, whoever asks and whenever. */
+import { createHash } from 'node:crypto';
+import { digest } from '../../src/core/digest.ts';
+import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { Json } from '../../src/core/json.ts';
+import type { Answer, Settled } from '../../src/core/run.ts';
+import { pure } from '../../src/runtime/pure.ts';
+import { OUTPUT_PRICE } from './lower.ts';
+
+export interface Question {
+  readonly key: string;
+  readonly attempt: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly node: string;
+  readonly input: { readonly [field: string]: Json };
+}
+export interface RandomWorld {
+  answer(asked: Question): Settled | null;
+  /** By the key with dots, since that is all that a question's id tells. */
+  person(dotted: string): Answer | null;
+  latencyMs(asked: Question): number;
+}
+
+const TEXTS = ['ok', '{"k": 1}', '{"k": 2, "v": 1}', '1', ' {"broken'];
+const VALUES: readonly Json[] = [{ v: 0 }, { v: 1 }, { v: 2 }, { v: 1, k: 1 }, 1, 'text', [1, 2], null, true];
+const CLASSES = ['transient', 'transient', 'rate_limit', 'timeout', 'fatal', 'refused', 'semantic', 'policy'] as const;
+
+export function createWorld(seed: number, flow: CompiledFlow, options: { readonly undoHolds: boolean }): RandomWorld {
+  const draw = (label: string): ((count: number) => number) => {
+    const bytes = createHash('sha256').update(`${seed} ${label}`).digest();
+    let at = 0;
+    return (count) => bytes.readUInt16LE((at += 2)) % count;
+  };
+  const person = (dotted: string): Answer | null => {
+    const next = draw(`ask ${dotted}`);
+    return next(4) === 0 ? null : { choice: ['yes', 'no'][next(2)] as string, by: 'ann' };
+  };
+  return {
+    person,
+    latencyMs: ({ key, attempt }) => draw(`latency ${key} ${attempt}`)(60),
+    answer: ({ key, attempt, kind, name, node, input }) => {
+      // The order of compensations is free between branches that ran together, so their keys say nothing.
+      if (key.includes('#u')) return undone(draw(`undo ${node} ${digest(input, pure.hash)}`), options.undoHolds);
+      if (kind === 'ask') {
+        const said = person(key.replace(/[#:]/g, '.'));
+        return said === null ? null : { ok: true, value: { ...said } };
+      }
+      const next = draw(`${key} ${attempt} ${kind} ${name} ${digest(input, pure.hash)}`);
+      const timed = (flow.nodes[node] as { timeoutMs?: number | null } | undefined)?.timeoutMs;
+      const luck = next(20);
+      if (luck === 0 && typeof timed === 'number') return null;
+      const used = usedBy(flow, node, next);
+      if (luck < 4)
+        return {
+          ok: false,
+          error: {
+            class: CLASSES[next(CLASSES.length)] as 'fatal',
+            type: 'WorldError',
+            message: 'it failed',
+            ...(luck === 3 ? { retryAfterMs: 30 } : {}),
+          },
+          used,
+        };
+      return {
+        ok: true,
+        value: kind === 'model' ? { text: TEXTS[next(TEXTS.length)] as string } : (VALUES[next(VALUES.length)] as Json),
+        used,
+      };
+    },
+  };
+}
+
+function undone(next: (count: number) => number, holds: boolean): Settled {
+  if (holds || next(6) > 0) return { ok: true, value: null };
+  return { ok: false, error: { class: 'fatal', type: 'WorldError', message: 'cannot be undone' } };
+}
+
+/** Never more than was reserved: that the world keeps to its word is what the bounds rest on. */
+function usedBy(
+  flow: CompiledFlow,
+  node: string,
+  next: (count: number) => number,
+): { outputTokens?: number; costMicros?: number } {
+  const of = flow.nodes[node];
+  const reserved = of?.op === 'do' ? (of.effect.reserve.outputTokens ?? 0) : 0;
+  const outputTokens = next(reserved + 1);
+  return { outputTokens, costMicros: outputTokens * OUTPUT_PRICE };
+}

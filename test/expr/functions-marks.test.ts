@@ -1,0 +1,75 @@
+/** Phrases on lines, parts of lists, and data inside a text. */
+import { describe, expect, test } from 'vitest';
+import { compileExpr } from '../../src/core/expr/index.ts';
+import type { Json } from '../../src/core/json.ts';
+
+const WORDS = ['APPROVED', 'BUGS FOUND', 'BUGS', 'HAND_OFF', '*DONE*'];
+const leading = (said: string): Json => compileExpr('leading(said, words)')({ said, words: WORDS });
+const alone = (said: string): Json => compileExpr('said.alone(words)')({ said, words: WORDS });
+
+describe('leading', () => {
+  test.each([
+    ['APPROVED', ['APPROVED']],
+    ['all good\napproved\nbye', ['APPROVED']],
+    ['  **APPROVED**  ', ['APPROVED']],
+    ['_BUGS FOUND_: two', ['BUGS FOUND']],
+    ['**BUGS FOUND:** two', ['BUGS FOUND']],
+    ['BUGS FOUND, all of them', ['BUGS FOUND']],
+    ['BUGS everywhere', ['BUGS']],
+    ['APPROVEDLY', []],
+    ['APPROVED_LATER', []],
+    ['it is APPROVED', []],
+    ['## APPROVED', []],
+    ['HAND_OFF', ['HAND_OFF']],
+    ['*DONE*', ['*DONE*']],
+    ['BUGS FOUND\r\nAPPROVED', ['APPROVED', 'BUGS FOUND']],
+    ['APPROVED\nAPPROVED', ['APPROVED']],
+    ['', []],
+  ])('%j', (said, expected) => {
+    expect(leading(said)).toEqual(expected);
+  });
+});
+
+describe('alone', () => {
+  test.each([
+    ['APPROVED', ['APPROVED']],
+    ['**Bugs Found**', ['BUGS FOUND']],
+    ['APPROVED: see notes', []],
+    ['APPROVED.', []],
+    ['HAND_OFF', ['HAND_OFF']],
+  ])('%j', (said, expected) => {
+    expect(alone(said)).toEqual(expected);
+  });
+});
+
+test.each([
+  ['leading(missing, ["A"])', []],
+  ['leading("A", missing)', []],
+  ['lastLine("a\\n b \\n\\n")', 'b'],
+  ['lastLine("\\n")', null],
+  ['lastLine(missing)', null],
+  ['upTo(l, "name", "b")', [{ name: 'a' }, { name: 'b' }]],
+  ['upTo(l, "name", "z")', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]],
+  ['upTo(missing, "name", "z")', []],
+  ['l.tail(1)', [{ name: 'c' }]],
+  ['tail(l, 9)', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]],
+  ['tail(l, 0)', []],
+  ['tail(missing, 2)', []],
+  ['majority(["x", "y", "x"])', 'x'],
+  ['majority(["x", "y"])', null],
+  ['majority([])', null],
+  ['majority(["y"])', 'y'],
+  ['jsonIn("{\\"a\\": 1}").a', 1],
+  ['jsonIn("so:\\n```json\\n{\\"a\\": 2}\\n```\\nend {").a', 2],
+  ['jsonIn("well {\\"a\\": {\\"b\\": 3}} indeed").a.b', 3],
+  ['jsonIn("[1]")', null],
+  ['jsonIn("{ no }")', null],
+  ['jsonIn("[{\\"a\\": 4}]").a', 4],
+  ['jsonIn(missing)', null],
+] as const)('%s', (source, expected) => {
+  expect(compileExpr(source)({ l: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] })).toEqual(expected);
+});
+
+test('a long line of blanks takes no longer than its length', () => {
+  expect(leading(`${' *'.repeat(200_000)}x`)).toEqual([]);
+});

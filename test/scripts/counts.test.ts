@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { countTests } from '../../scripts/counts.ts';
+
+const file = (statuses: readonly string[], status = statuses.includes('failed') ? 'failed' : 'passed') => ({
+  name: 'a.test.ts',
+  status,
+  assertionResults: statuses.map((each, index) => ({ fullName: `t${index}`, status: each })),
+});
+
+test('passed and failed tests are added up over files', () => {
+  const counts = countTests({ success: false, testResults: [file(['passed', 'passed']), file(['passed', 'failed'])] }, false);
+  expect(counts).toEqual({ passed: 3, failed: 1, complaints: ['failed: a.test.ts: t1'] });
+});
+
+test('a skipped test is not passed over in silence', () => {
+  expect(countTests({ success: true, testResults: [file(['passed', 'skipped'])] }, true)).toMatchObject({ passed: 1, failed: 1 });
+});
+
+test('a file that cannot be loaded is a failure', () => {
+  expect(countTests({ success: false, testResults: [file(['passed']), file([], 'failed')] }, false)).toMatchObject({ passed: 1, failed: 1 });
+});
+
+test('an error outside of any test, no test and no report are failures', () => {
+  expect(countTests({ success: false, testResults: [file(['passed'])] }, false).failed).toBe(1);
+  expect(countTests({ success: true, testResults: [] }, true).failed).toBe(1);
+  expect(countTests(null, false).failed).toBe(1);
+});

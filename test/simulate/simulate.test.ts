@@ -1,0 +1,59 @@
+/** Random flows under random faults. A failure names its seed: `npm run simulate -- SEED` runs it again and tells more. */
+import { expect, test } from 'vitest';
+import { differenceBetween, simulate } from '../../src/surfaces/testing/simulate.ts';
+import type { FaultCounts } from '../../src/surfaces/testing/simulate-types.ts';
+import { randomRun } from './random-run.ts';
+
+const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30));
+const runs = Number(process.env['SLUICE_RUNS'] ?? 300);
+
+test(
+  `L1, L2, L4, L5, L7, L8, L11: faults change nothing but time, seeds from ${first}`,
+  { timeout: 30_000 + runs * 200 },
+  async () => {
+    console.log(`simulate: seeds ${first} to ${first + runs - 1}, harmless faults`);
+    const total: FaultCounts = { crashes: 0, pauses: 0, duplicates: 0, late: 0, jumps: 0, cancels: 0 };
+    for (let seed = first; seed < first + runs; seed++) {
+      const { flow, input, world, comparable } = randomRun(seed);
+      const quiet = await simulate({ flow, input, world, seed, faults: 'none' });
+      const disturbed = await simulate({ flow, input, world, seed, faults: 'harmless' });
+      const difference = comparable ? differenceBetween(quiet, disturbed) : null;
+      expect({ seed, quiet: quiet.violations, violations: disturbed.violations, difference }).toEqual({
+        seed,
+        quiet: [],
+        violations: [],
+        difference: null,
+      });
+      for (const fault in total) total[fault as keyof FaultCounts] += disturbed.faults[fault as keyof FaultCounts];
+    }
+    console.log(JSON.stringify(total));
+    expect(total.crashes).toBeGreaterThan(0);
+    expect(total.duplicates).toBeGreaterThan(0);
+  },
+);
+
+test(
+  `L1, L2, L4, L5, L6, L7, L11: whatever happens, a run ends once and in order, seeds from ${first}`,
+  { timeout: 30_000 + runs * 100 },
+  async () => {
+    console.log(`simulate: seeds ${first} to ${first + runs - 1}, any faults`);
+    for (let seed = first; seed < first + runs; seed++) {
+      const { flow, input, world } = randomRun(seed);
+      const { violations } = await simulate({ flow, input, world, seed, faults: 'any' });
+      expect({ seed, violations }).toEqual({ seed, violations: [] });
+    }
+  },
+);
+
+test(`the same seed gives the same journal, seeds from ${first}`, async () => {
+  for (let seed = first; seed < first + 50; seed++) {
+    const { flow, input, world } = randomRun(seed);
+    const once = await simulate({ flow, input, world, seed, faults: 'any' });
+    const again = await simulate({ flow, input, world, seed, faults: 'any' });
+    expect({ seed, events: again.events, faults: again.faults }).toEqual({
+      seed,
+      events: once.events,
+      faults: once.faults,
+    });
+  }
+});

@@ -1,0 +1,65 @@
+/**
+ * The engine has never heard of notations: what differs between them is data. No identifier and no string in the core or
+ * the runtime names one, nor a strategy or a kind of step of one.
+ */
+import { expect, test } from 'vitest';
+import { codeFiles } from './tree.ts';
+import { tokensOf } from './tokens.ts';
+
+const WORDS = new Set(
+  (
+    'workflow orchestration team staged stage loop dialect strategy magentic keyword roundrobin sequential structured statemachine ' +
+    'adversarial mapreduce splitter mapper reducer fanout conditional collect parallel scatter handoff planner selector critic swarm supervisor'
+  ).split(' '),
+);
+/** As a whole string these name a notation, although as words they are everybody's. */
+const NAMES = new Set(["'flow'", "'steps'", "'graph'", "'loop'", "'team'"]);
+
+/** Where such a word means something else. */
+const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; readonly because: string } } = {
+  'src/core/expr/macros.ts': { words: ['loop', 'mapper'], because: 'the comprehension of the expression language, and its map macro' },
+  'src/core/ir.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/runtime/report.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+};
+
+const files = codeFiles('src/core', 'src/runtime');
+
+test('core and runtime name no notation', () => {
+  const found = files.flatMap(({ path, text }) =>
+    tokensOf(text)
+      .flatMap((token) => wordsOf(token.text, token.kind).map((word) => ({ word, line: token.line })))
+      .filter(({ word }) => !(ALLOWED[path]?.words.includes(word) ?? false))
+      .map(({ word, line }) => `${path}:${line}: ${word}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('core and runtime do not branch on the notation', () => {
+  const found = files.flatMap(({ path, text }) => {
+    const tokens = tokensOf(text);
+    return tokens.flatMap((token, index) => {
+      const after = tokens.slice(index + 1, index + 4).map((each) => each.text).join('');
+      const before = tokens[index - 2]?.text ?? '';
+      const isSwitched = before === 'switch' && tokens[index - 1]?.text === '(';
+      return token.text === 'notation' && (/^[!=]==?/.test(after) || isSwitched) ? [`${path}:${token.line}`] : [];
+    });
+  });
+  expect(found).toEqual([]);
+});
+
+test('every exception is still needed', () => {
+  const unused = Object.entries(ALLOWED).flatMap(([path, { words }]) => {
+    const said = new Set(files.filter((file) => file.path === path).flatMap(({ text }) => tokensOf(text).flatMap((token) => wordsOf(token.text, token.kind))));
+    return words.filter((word) => !said.has(word)).map((word) => `${path}: ${word}`);
+  });
+  expect(unused).toEqual([]);
+});
+
+function wordsOf(text: string, kind: string): string[] {
+  if (kind === 'sign') return [];
+  if (NAMES.has(text)) return [text];
+  const words = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z]+/);
+  return words.filter((word) => WORDS.has(word));
+}

@@ -1,0 +1,66 @@
+/** What the pages say can be found: links lead somewhere, and the commands of the README are those that CI runs. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { pathsIn, read, root } from './tree.ts';
+
+const pages = pathsIn('.').filter((path) => path.endsWith('.md'));
+
+describe('pages', () => {
+  test('link to files that exist', () => {
+    const dead = pages.flatMap((page) =>
+      linksIn(read(page))
+        .filter((link) => !/^([a-z]+:|#)/.test(link))
+        .filter((link) => !existsSync(join(root, dirname(page), decodeURI(link.replace(/#.*$/, '')))))
+        .map((link) => `${page}: ${link}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  test('link to headings that exist', () => {
+    const dead = pages.flatMap((page) =>
+      linksIn(read(page))
+        .filter((link) => /^[^:]*#/.test(link) && /^(#|[^#]*\.md#)/.test(link))
+        .filter((link) => {
+          const [path = '', anchor = ''] = link.split('#');
+          const target = path === '' ? page : join(dirname(page), path);
+          return existsSync(join(root, target)) && !headingsOf(read(target)).includes(anchor);
+        })
+        .map((link) => `${page}: ${link}`),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+describe('the README', () => {
+  const commands = [...read('README.md').matchAll(/```(?:sh|bash|console)?\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n')).map((line) => line.replace(/^\$ /, '').trim());
+
+  test('gives a command that runs an example, with files that exist', () => {
+    const run = commands.find((line) => line.startsWith('npm ci && npx sluice run '));
+    expect(run).toBeDefined();
+    const files = [...(run ?? '').matchAll(/\bexamples\/\S+/g)].map(([file]) => file);
+    expect(files.length).toBeGreaterThan(1);
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  test('gives the command that CI runs', () => {
+    const [last] = read('.ci/run').trimEnd().split('\n').slice(-1);
+    expect(last).toBe('npm ci && npm test');
+    expect(commands).toContain(last);
+  });
+});
+
+test('AGENTS.md has fewer than 300 words', () => {
+  expect(read('AGENTS.md').split(/\s+/).length).toBeLessThan(300);
+});
+
+function linksIn(page: string): string[] {
+  const prose = page.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)(?:\s+"[^"]*")?\)/g)].map(([, link]) => link as string);
+}
+
+function headingsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').trim().replace(/ /g, '-'),
+  );
+}
