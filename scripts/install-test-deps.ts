@@ -10,7 +10,10 @@ interface Need {
   readonly command: string;
   readonly debian: string;
 }
-const NEEDS: readonly Need[] = [{ command: 'unshare', debian: 'util-linux' }];
+const NEEDS: readonly Need[] = [
+  { command: 'unshare', debian: 'util-linux' },
+  { command: 'bwrap', debian: 'bubblewrap' },
+];
 
 export function installTestDeps(): Ran {
   const missing = NEEDS.filter(({ command }) => !run('sh', ['-c', `command -v ${command}`]).ok);

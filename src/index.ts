@@ -2,8 +2,16 @@
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
+export type { ModelPerformerOptions } from './adapters/models/performer.ts';
 export { flow } from './compile/builders/flow.ts';
 export { workflow } from './compile/builders/workflow.ts';
+export { toolPerformer } from './adapters/tools/performer.ts';
+export type { ToolPerformer } from './adapters/tools/performer.ts';
+export type { ToolOptions } from './adapters/tools/context.ts';
+export type { ModuleContext, ModuleTool } from './adapters/tools/module-tool.ts';
+export { shellRunner } from './adapters/tools/shell.ts';
+export { evidencePerformer } from './adapters/evidence/performer.ts';
+export type { Evidence, EvidenceOptions, Observation, Validator, Verdict } from './adapters/evidence/evidence.ts';
 export { openMemory } from './adapters/memory/open.ts';
 export { openSqlite } from './adapters/sqlite/open.ts';
 export { PerformError } from './runtime/failures.ts';

@@ -5,11 +5,13 @@
 import type { DoNode, Expr, Input, NodeId, Write } from '../core/ir.ts';
 import { OBSERVATIONS, REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
+import { addBlame } from './blame.ts';
 import type { Builder } from './builder.ts';
 import { isIdentifier, quote } from './cel-text.ts';
 import { rewriteNames } from './rewrite.ts';
 
 const CALL = 'call';
+const CALLS = '_calls';
 const ALLOWED = '_allowed';
 
 /** Adds the fork over the calls, and what follows it: back to `ask`, or on where a closing call was made. */
@@ -30,11 +32,11 @@ export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId): NodeId
       need: 'all',
       eager: true,
       timeoutMs: null,
-      into: '_calls',
+      into: CALLS,
       gather: [{ slot: TALK, mode: 'concat' }, { slot: OBSERVATIONS, mode: 'concat' }],
       next: after,
       failed: [],
-      fail: builder.failedEnd(),
+      fail: addBlame(builder, hint, origin, CALLS, builder.failedEnd()),
     },
     at,
   );

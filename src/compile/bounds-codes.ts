@@ -5,7 +5,14 @@ import { reachableFrom } from './components.ts';
 import type { Graph } from './graph.ts';
 
 /** What any outside call can fail with. */
-const FAILURES: readonly TerminalCode[] = ['UNAVAILABLE_DEP', 'TIMEOUT', 'IMPOSSIBLE', 'VALIDATION_FAIL', 'PERMISSION_DENIED', 'UNSAFE_DETECTION'];
+const FAILURES: readonly TerminalCode[] = [
+  'UNAVAILABLE_DEP',
+  'TIMEOUT',
+  'IMPOSSIBLE',
+  'VALIDATION_FAIL',
+  'PERMISSION_DENIED',
+  'UNSAFE_DETECTION',
+];
 
 export function codesOf(graph: Graph): readonly TerminalCode[] {
   // Somebody can always cancel.

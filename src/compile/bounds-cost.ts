@@ -44,7 +44,9 @@ function modelMost(agentId: string, dimension: Dimension, body: FlowBody, standI
 
 function costMost({ input, output, long }: Price, inputTokens: number, outputTokens: number): number {
   const short = times(inputTokens, input) + times(outputTokens, output);
-  return long === undefined || inputTokens <= long.above ? short : Math.max(short, times(inputTokens, long.input) + times(outputTokens, long.output));
+  return long === undefined || inputTokens <= long.above
+    ? short
+    : Math.max(short, times(inputTokens, long.input) + times(outputTokens, long.output));
 }
 
 interface ModelFacts {

@@ -47,7 +47,7 @@ function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): 
       if (final.has(from)) continue;
       const fork = forks.get(from);
       if (kind === 'over') queue.push(top.key, from);
-      else if (fork === undefined || kind === 'error') queue.push(join(own(from), top.key), from);
+      else if (fork === undefined || kind === 'error' || kind === 'fault') queue.push(join(own(from), top.key), from);
       else {
         if (kind === 'next') fork.after = top.key;
         else if (fork.wanted(top.item)) {

@@ -15,7 +15,11 @@ export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId
   for (const component of graph.components()) {
     const [only = ''] = component.members;
     if (component.cyclic) around(graph, dimension, component, most);
-    else most.set(only, through(graph, dimension, only, (to) => most.get(to) ?? 0));
+    else
+      most.set(
+        only,
+        through(graph, dimension, only, (to) => most.get(to) ?? 0),
+      );
   }
   const shared = sharedCap(graph, dimension);
   if (shared === null) return most;
@@ -33,7 +37,8 @@ function around(graph: Graph, dimension: Dimension, { members }: Component<NodeI
   let exit = 0;
   for (const id of members) {
     const node = graph.node(id);
-    const cost = mostOf(node, dimension, graph.body) + branches(node, (to) => (inside.has(to) ? 0 : (most.get(to) ?? 0)));
+    const cost =
+      mostOf(node, dimension, graph.body) + branches(node, (to) => (inside.has(to) ? 0 : (most.get(to) ?? 0)));
     const [meter = '', visits = Infinity] = tightest(graph, id);
     if (meter === '') unmetered += cost;
     else perMeter.set(meter, { visits, cost: Math.max(cost, perMeter.get(meter)?.cost ?? 0) });
@@ -55,7 +60,9 @@ function around(graph: Graph, dimension: Dimension, { members }: Component<NodeI
 function tightest(graph: Graph, id: NodeId): readonly [MeterId, number] | readonly [] {
   let best: readonly [MeterId, number] | readonly [] = [];
   for (const [meterId, { max, unit }] of graph.bounding(id)) {
-    const visits = Math.floor((max ?? Infinity) / (unit === 'visits' || unit === 'repeats' ? 1 : Math.max(1, needOf(graph.node(id), unit))));
+    const visits = Math.floor(
+      (max ?? Infinity) / (unit === 'visits' || unit === 'repeats' ? 1 : Math.max(1, needOf(graph.node(id), unit))),
+    );
     if (best.length === 0 || visits < best[1]) best = [meterId, visits];
   }
   return best;
@@ -63,9 +70,13 @@ function tightest(graph: Graph, id: NodeId): readonly [MeterId, number] | readon
 
 /** A meter that every costly visit charges, whatever the path. */
 function sharedCap(graph: Graph, dimension: Dimension): { readonly meter: MeterId; readonly most: number } | null {
-  const costly = graph.ids.map((id) => ({ id, own: mostOf(graph.node(id), dimension, graph.body) })).filter(({ own }) => own > 0);
+  const costly = graph.ids
+    .map((id) => ({ id, own: mostOf(graph.node(id), dimension, graph.body) }))
+    .filter(({ own }) => own > 0);
   const cost = costly.reduce((most, { own }) => Math.max(most, own), 0);
-  const meters = costly.map(({ id }) => graph.bounding(id).flatMap(([meter, { unit }]) => (unit === 'visits' || unit === 'steps' ? [meter] : [])));
+  const meters = costly.map(({ id }) =>
+    graph.bounding(id).flatMap(([meter, { unit }]) => (unit === 'visits' || unit === 'steps' ? [meter] : [])),
+  );
   const common = meters.reduce((shared, charged) => shared.filter((meter) => charged.includes(meter)), meters[0] ?? []);
   const caps = common.map((meter) => ({ meter, most: times(graph.body.meters[meter]?.max ?? Infinity, cost) }));
   return caps.sort((a, b) => a.most - b.most)[0] ?? null;

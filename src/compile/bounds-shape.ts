@@ -19,7 +19,8 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
   for (const { members, cyclic } of graph.components()) {
     if (!cyclic) continue;
     const caps = new Map<string, number>();
-    for (const id of members) for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
+    for (const id of members)
+      for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
     cycles.push({ nodes: authored(graph, new Set(members)), caps: [...caps].map(([label, max]) => ({ label, max })) });
   }
   return cycles.reverse();
@@ -28,13 +29,15 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
 export function concurrencyOf(graph: Graph): readonly Concurrency[] {
   return graph.ids.flatMap((id): Concurrency[] => {
     const node = graph.node(id);
-    if (node.op !== 'fork') return [];
+    if (node.op !== 'fork' || node.widthMax === 1) return [];
     const heads = 'heads' in node.over ? node.over.heads.map(({ to }) => to) : [node.over.head];
     return [{ at: node.origin, branches: heads.map((head) => authored(graph, reachableFrom([head], graph.targets))) }];
   });
 }
 
 function authored(graph: Graph, ids: ReadonlySet<NodeId>): readonly string[] {
-  const found = [...ids].filter((id) => graph.node(id).enters !== undefined).sort((a, b) => graph.position(a) - graph.position(b));
+  const found = [...ids]
+    .filter((id) => graph.node(id).enters !== undefined)
+    .sort((a, b) => graph.position(a) - graph.position(b));
   return found.map((id) => graph.node(id).enters ?? id);
 }

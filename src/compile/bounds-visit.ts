@@ -5,7 +5,12 @@ import type { Edge } from './edges.ts';
 import type { Graph } from './graph.ts';
 
 /** One visit of a node, and then the costliest way on. */
-export function through(graph: Graph, dimension: Dimension, id: NodeId, then: (to: NodeId, kind: Edge['kind']) => number): number {
+export function through(
+  graph: Graph,
+  dimension: Dimension,
+  id: NodeId,
+  then: (to: NodeId, kind: Edge['kind']) => number,
+): number {
   const node = graph.node(id);
   let onward = 0;
   let over = 0;

@@ -15,7 +15,8 @@ export function mostUnderCap(graph: Graph, dimension: Dimension, meter: MeterId)
   const edges = graph.ids.reduce((sum, id) => sum + graph.edges(id).length, 0);
   if (cap * edges > WORK_MAX) return null;
   const charged = (id: NodeId): boolean => graph.node(id).charges?.includes(meter) === true;
-  const free = (id: NodeId): readonly NodeId[] => graph.edges(id).flatMap(({ to, kind }) => (charged(id) && kind !== 'over' ? [] : [to]));
+  const free = (id: NodeId): readonly NodeId[] =>
+    graph.edges(id).flatMap(({ to, kind }) => (charged(id) && kind !== 'over' ? [] : [to]));
   const order = componentsOf(graph.ids, free);
   if (order.some(({ cyclic }) => cyclic)) return null;
   let before = new Map<NodeId, number>();

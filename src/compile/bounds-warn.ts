@@ -9,11 +9,16 @@ const ABSURD_USD = 10_000;
 export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, report: Report): void {
   const { most } = flow.costUsd;
   if (most !== null && most > ABSURD_USD) {
-    report.warning('huge-bound', at, `at worst this flow costs ${Math.round(most)} dollars, which is unlikely to be meant`, { help: 'Lower its caps, or set `budgets.cost_usd`.' });
+    report.warning(
+      'huge-bound',
+      at,
+      `at worst this flow costs ${Math.round(most)} dollars, which is unlikely to be meant`,
+      { help: 'Lower its caps, or set `budgets.cost_usd`.' },
+    );
   }
   if (most === null && usesPricedModel(body)) {
     report.warning('unbounded-cost', at, 'nothing bounds what this flow may cost', {
-      help: "Set `budgets.cost_usd`, or `limits.context_tokens` of the models and `max_output_tokens` of the agents.",
+      help: 'Set `budgets.cost_usd`, or `limits.context_tokens` of the models and `max_output_tokens` of the agents.',
     });
   }
 }

@@ -44,7 +44,10 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
       const money = dimension === 'costMicros';
       const upper = Math.min(most.get(id) ?? 0, limit);
       const scale = money ? 1_000_000 : 1;
-      return [money ? 'costUsd' : dimension, { least: (least.get(id) ?? 0) / scale, most: Number.isFinite(upper) ? upper / scale : null }];
+      return [
+        money ? 'costUsd' : dimension,
+        { least: (least.get(id) ?? 0) / scale, most: Number.isFinite(upper) ? upper / scale : null },
+      ];
     });
     return Object.fromEntries(entries) as Measures;
   };
@@ -55,7 +58,9 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
     const node = graph.node(id);
     if (node.enters !== undefined) nodes.push([node.enters, measuresAt(id)]);
     if (node.charges === undefined) continue;
-    const amounts = limited.flatMap((each) => ((each.least.get(id) ?? 0) > 0 ? [[each.dimension, each.least.get(id)]] : []));
+    const amounts = limited.flatMap((each) =>
+      (each.least.get(id) ?? 0) > 0 ? [[each.dimension, each.least.get(id)]] : [],
+    );
     if (amounts.length > 0) least.push([id, Object.fromEntries(amounts) as Amounts]);
   }
   const bounds: Bounds = {

@@ -5,7 +5,19 @@
  * Ids: an authored node has its own id (`idOf`), everything else one from `fresh`, so that the two never meet.
  */
 import type { EndState, TerminalCode } from '../core/codes.ts';
-import type { AgentDef, Expr, FlowBody, Input, Meter, MeterId, ModelEffect, Node, NodeId, ToolDef, ToolEffect } from '../core/ir.ts';
+import type {
+  AgentDef,
+  Expr,
+  FlowBody,
+  Input,
+  Meter,
+  MeterId,
+  ModelEffect,
+  Node,
+  NodeId,
+  ToolDef,
+  ToolEffect,
+} from '../core/ir.ts';
 import { reserveOfModel, reserveOfTool } from './amounts.ts';
 import { budgetMeters, chargesOf } from './budget-meters.ts';
 import { object } from './cel-text.ts';
@@ -39,7 +51,12 @@ export interface Builder {
   /** Adds a meter; the node that charges it names it in `charges`. */
   meter(id: MeterId, meter: Meter): MeterId;
   /** An end node, shared by all that end alike. */
-  end(ending: { readonly state: EndState; readonly code: TerminalCode | 'error'; readonly output?: Expr; readonly origin?: string }): NodeId;
+  end(ending: {
+    readonly state: EndState;
+    readonly code: TerminalCode | 'error';
+    readonly output?: Expr;
+    readonly origin?: string;
+  }): NodeId;
   /** Where an unhandled failure goes: failed, with the code of that failure. */
   failedEnd(output?: Expr): NodeId;
   /** Declares an agent that the sections do not: a bare document takes whom it names. */
@@ -68,7 +85,9 @@ export function createBuilder(notation: string, definitions: Definitions): Build
     fresh(hint) {
       const count = (taken.get(hint) ?? 0) + 1;
       taken.set(hint, count);
-      return count === 1 ? `~${hint}` : `~${hint}#${count}`;
+      // Two tildes in front are left to authored ids.
+      const base = hint.startsWith('~') ? `~:${hint}` : `~${hint}`;
+      return count === 1 ? base : `${base}#${count}`;
     },
     add(id, node, at) {
       if (nodes.has(id)) throw new Error(`invariant: node \`${id}\` is added twice`);
@@ -102,12 +121,19 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       if (def !== undefined) tools[name] = def;
       return def;
     },
-    tool: (name, args) => ({ kind: 'tool', tool: name, input: { args: object(Object.entries(args)) }, reserve: reserveOfTool(builder.toolDef(name), definitions.toolCosts[name]) }),
+    tool: (name, args) => ({
+      kind: 'tool',
+      tool: name,
+      input: { args: object(Object.entries(args)) },
+      reserve: reserveOfTool(builder.toolDef(name), definitions.toolCosts[name]),
+    }),
     build({ id, entry, fail = builder.failedEnd(), ...kept }) {
       const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
       const budget = budgetMeters(definitions.budgets, exhausted);
       for (const [meter, each] of Object.entries(budget)) meters.set(meter, each);
-      const charged = new Map([...nodes].map(([at, node]) => [at, chargesOf(definitions.models.withFallback(node, agents), budget)]));
+      const charged = new Map(
+        [...nodes].map(([at, node]) => [at, chargesOf(definitions.models.withFallback(node, agents), budget)]),
+      );
       const pruned = prune({ nodes: charged, meters, entry, fail });
       const body: FlowBody = {
         ir: 1,

@@ -10,6 +10,7 @@ import type { Dialect } from './dialect.ts';
 import type { Diagnostic, Report } from './diagnostics.ts';
 import { lowerFlow } from './dialects/flow.ts';
 import { lowerSteps } from './dialects/steps.ts';
+import { lowerTeam } from './dialects/team/team.ts';
 import { readDocument } from './document.ts';
 import type { ReadDocument } from './document.ts';
 import { seal } from './hash.ts';
@@ -45,7 +46,7 @@ export interface CompileResult {
 const DIALECTS: { readonly [notation in Notation]: Dialect | null } = {
   flow: lowerFlow,
   workflow: lowerSteps,
-  orchestration: null,
+  orchestration: lowerTeam,
   staged: null,
   loop: null,
 };
@@ -64,7 +65,7 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
   const dialect = DIALECTS[document.notation];
   if (dialect === null) {
     report.error('unsupported-notation', document.at, `this version does not run \`${document.notation}\` documents yet`, {
-      help: 'It runs `flow` and `workflow`.',
+      help: 'It runs `flow`, `workflow` and `Orchestration`.',
     });
     return { ok: false };
   }

@@ -1,7 +1,8 @@
 /** The ways out of a node, in one place: what verify, the bounds and the pruning walk along must be the same graph. */
 import type { FlowBody, Node, NodeId } from '../core/ir.ts';
 
-export type EdgeKind = 'next' | 'case' | 'error' | 'branch' | 'over';
+/** `error` is a way out that the flow declares for a failure; `fault` is where an expression that cannot be evaluated leads. */
+export type EdgeKind = 'next' | 'case' | 'error' | 'fault' | 'branch' | 'over';
 export interface Edge {
   readonly to: NodeId;
   readonly kind: EdgeKind;
@@ -22,11 +23,18 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
 function ownEdges(node: Node, fail: NodeId): readonly Edge[] {
   switch (node.op) {
     case 'let':
-      return [{ to: node.next, kind: 'next' }, { to: fail, kind: 'error' }];
+      return [
+        { to: node.next, kind: 'next' },
+        { to: fail, kind: 'fault' },
+      ];
     case 'pick':
       return [...node.cases.map(({ to }): Edge => ({ to, kind: 'case' })), { to: node.otherwise, kind: 'case' }];
     case 'do':
-      return [{ to: node.next, kind: 'next' }, ...node.failed.map(({ to }): Edge => ({ to, kind: 'error' })), { to: node.fail, kind: 'error' }];
+      return [
+        { to: node.next, kind: 'next' },
+        ...node.failed.map(({ to }): Edge => ({ to, kind: 'error' })),
+        { to: node.fail, kind: 'error' },
+      ];
     case 'fork': {
       const heads = 'heads' in node.over ? node.over.heads.map(({ to }) => to) : [node.over.head];
       return [
@@ -34,11 +42,11 @@ function ownEdges(node: Node, fail: NodeId): readonly Edge[] {
         ...heads.map((to): Edge => ({ to, kind: 'branch' })),
         ...node.failed.map(({ to }): Edge => ({ to, kind: 'error' })),
         { to: node.fail, kind: 'error' },
-        { to: fail, kind: 'error' },
+        { to: fail, kind: 'fault' },
       ];
     }
     case 'end':
-      return CANNOT_FAIL.test(node.output) ? [] : [{ to: fail, kind: 'error' }];
+      return CANNOT_FAIL.test(node.output) ? [] : [{ to: fail, kind: 'fault' }];
   }
 }
 

@@ -21,5 +21,7 @@ export function helpOfProblem({ help, message }: Problem): string | undefined {
 }
 
 export function capital(help: string | undefined): string | undefined {
-  return help === undefined ? undefined : `${help.charAt(0).toUpperCase()}${help.slice(1)}${/[.?!]$/.test(help) ? '' : '.'}`;
+  return help === undefined
+    ? undefined
+    : `${help.charAt(0).toUpperCase()}${help.slice(1)}${/[.?!]$/.test(help) ? '' : '.'}`;
 }

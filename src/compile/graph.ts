@@ -24,7 +24,12 @@ export interface Graph {
 export function graphOf(body: FlowBody): Graph {
   const ids = Object.keys(body.nodes);
   const positions = new Map(ids.map((id, index) => [id, index]));
-  const edges = new Map(ids.map((id) => [id, edgesOf(body.nodes[id] as Node, body.meters, body.fail).filter(({ to }) => positions.has(to))]));
+  const edges = new Map(
+    ids.map((id) => [
+      id,
+      edgesOf(body.nodes[id] as Node, body.meters, body.fail).filter(({ to }) => positions.has(to)),
+    ]),
+  );
   const targets = new Map([...edges].map(([id, list]) => [id, list.map(({ to }) => to)]));
   const sources = new Map<NodeId, { readonly from: NodeId; readonly kind: Edge['kind'] }[]>(ids.map((id) => [id, []]));
   for (const [from, list] of edges) for (const { to, kind } of list) sources.get(to)?.push({ from, kind });
@@ -45,7 +50,9 @@ export function graphOf(body: FlowBody): Graph {
       const node = body.nodes[id] as Node;
       return (node.charges ?? []).flatMap((meterId) => {
         const meter = body.meters[meterId];
-        return meter !== undefined && meter.max !== null && alwaysCharged(node, meter) ? [[meterId, meter] as const] : [];
+        return meter !== undefined && meter.max !== null && alwaysCharged(node, meter)
+          ? [[meterId, meter] as const]
+          : [];
       });
     },
   };

@@ -20,7 +20,7 @@ export class Heap<Item> {
     const last = items.pop();
     if (top === undefined || last === undefined || items.length === 0) return top;
     items[0] = last;
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       const [left, right] = [2 * at + 1, 2 * at + 2];
       let least = at;
       if (left < items.length && this.#key(left) < this.#key(least)) least = left;

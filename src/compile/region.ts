@@ -10,7 +10,13 @@ type Literal = string | number | boolean;
 type Values =
   | { readonly is: 'in'; readonly values: readonly Literal[] }
   | { readonly is: 'not-in'; readonly values: readonly Literal[] }
-  | { readonly is: 'between'; readonly low: number; readonly lowOpen: boolean; readonly high: number; readonly highOpen: boolean };
+  | {
+      readonly is: 'between';
+      readonly low: number;
+      readonly lowOpen: boolean;
+      readonly high: number;
+      readonly highOpen: boolean;
+    };
 export interface Region {
   readonly path: string;
   readonly values: Values;
@@ -26,13 +32,18 @@ export function regionOf(source: string): Region | null {
 
 export function isEmpty({ values }: Region): boolean {
   if (values.is === 'in') return values.values.length === 0;
-  return values.is === 'between' && (values.low > values.high || (values.low === values.high && (values.lowOpen || values.highOpen)));
+  return (
+    values.is === 'between' &&
+    (values.low > values.high || (values.low === values.high && (values.lowOpen || values.highOpen)))
+  );
 }
 
 /** Whether one value can be in both. */
 export function overlap(a: Region, b: Region): boolean {
-  const both = intersect(a.values, b.values);
-  return a.path === b.path && both !== null && !isEmpty({ path: a.path, values: both });
+  if (a.path !== b.path || isEmpty(a) || isEmpty(b)) return false;
+  const values = intersect(a.values, b.values);
+  // What has no simple form is an interval with holes in it.
+  return values === null || !isEmpty({ path: a.path, values });
 }
 
 /** Whether every value of the first is in the second. */
@@ -40,7 +51,10 @@ export function within(inner: Region, outer: Region): boolean {
   if (inner.path !== outer.path) return false;
   const [a, b] = [inner.values, outer.values];
   if (a.is === 'in') return a.values.every((value) => holds(b, value));
-  if (b.is === 'not-in') return a.is === 'not-in' ? b.values.every((value) => a.values.includes(value)) : b.values.every((value) => !holds(a, value));
+  if (b.is === 'not-in')
+    return a.is === 'not-in'
+      ? b.values.every((value) => a.values.includes(value))
+      : b.values.every((value) => !holds(a, value));
   if (a.is !== 'between' || b.is !== 'between') return false;
   const low = b.low < a.low || (b.low === a.low && (!b.lowOpen || a.lowOpen));
   const high = b.high > a.high || (b.high === a.high && (!b.highOpen || a.highOpen));
@@ -52,7 +66,9 @@ function regionOfAst(ast: Ast): Region | null {
     case '==':
     case '!=': {
       const sides = pathAndLiteral(ast.args[0], ast.args[1]);
-      return sides === null ? null : { path: sides.path, values: { is: ast.op === '==' ? 'in' : 'not-in', values: [sides.literal] } };
+      return sides === null
+        ? null
+        : { path: sides.path, values: { is: ast.op === '==' ? 'in' : 'not-in', values: [sides.literal] } };
     }
     case '<':
     case '<=':
@@ -63,7 +79,9 @@ function regionOfAst(ast: Ast): Region | null {
       const path = pathOfAst(ast.args[0]);
       const list = ast.args[1];
       const items = list.op === 'list' ? list.args.map(literalOf) : [];
-      return path === null || items.length === 0 || items.includes(null) ? null : { path: path.join('.'), values: { is: 'in', values: items as Literal[] } };
+      return path === null || items.length === 0 || items.includes(null)
+        ? null
+        : { path: path.join('.'), values: { is: 'in', values: items as Literal[] } };
     }
     case '&&':
     case '||': {
@@ -92,7 +110,10 @@ function comparison(op: keyof typeof MIRROR, left: Ast, right: Ast): Region | nu
   return { path: sides.path, values };
 }
 
-function pathAndLiteral(left: Ast, right: Ast): { readonly path: string; readonly literal: Literal; readonly mirrored: boolean } | null {
+function pathAndLiteral(
+  left: Ast,
+  right: Ast,
+): { readonly path: string; readonly literal: Literal; readonly mirrored: boolean } | null {
   const [path, literal] = [pathOfAst(left), literalOf(right)];
   if (path !== null && literal !== null) return { path: path.join('.'), literal, mirrored: false };
   const [other, first] = [pathOfAst(right), literalOf(left)];
@@ -121,8 +142,9 @@ function holds(values: Values, value: Literal): boolean {
 function intersect(a: Values, b: Values): Values | null {
   if (a.is === 'in') return { is: 'in', values: a.values.filter((value) => holds(b, value)) };
   if (b.is === 'in') return intersect(b, a);
-  if (a.is === 'not-in') return b.is === 'not-in' ? { is: 'not-in', values: [...a.values, ...b.values] } : b;
-  if (b.is === 'not-in') return a;
+  if (a.is === 'not-in')
+    return b.is === 'not-in' ? { is: 'not-in', values: [...a.values, ...b.values] } : without(b, a.values);
+  if (b.is === 'not-in') return without(a, b.values);
   const lowA = a.low > b.low || (a.low === b.low && a.lowOpen);
   const highA = a.high < b.high || (a.high === b.high && a.highOpen);
   return {
@@ -132,6 +154,12 @@ function intersect(a: Values, b: Values): Values | null {
     high: highA ? a.high : b.high,
     highOpen: highA ? a.highOpen : b.highOpen,
   };
+}
+
+function without(interval: Extract<Values, { is: 'between' }>, values: readonly Literal[]): Values | null {
+  const holes = values.filter((value) => holds(interval, value));
+  if (holes.length === 0) return interval;
+  return interval.low === interval.high ? { is: 'in', values: [] } : null;
 }
 
 function unite(a: Values, b: Values): Values | null {

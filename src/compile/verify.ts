@@ -40,15 +40,23 @@ function checkTargets({ body, ids }: Graph, say: Say): boolean {
   need(has(body.fail), body.fail, `a failed expression leads to \`${body.fail}\`, which does not exist`);
   for (const id of ids) {
     const node = body.nodes[id] as Node;
-    for (const meter of node.charges ?? []) need(Object.hasOwn(body.meters, meter), id, `\`${node.origin}\` charges the meter \`${meter}\`, which does not exist`);
-    for (const { to, kind } of edgesOf(node, body.meters, body.fail)) need(has(to), id, `\`${node.origin}\` leads to \`${to}\` (${kind}), which does not exist`);
+    for (const meter of node.charges ?? [])
+      need(
+        Object.hasOwn(body.meters, meter),
+        id,
+        `\`${node.origin}\` charges the meter \`${meter}\`, which does not exist`,
+      );
+    for (const { to, kind } of edgesOf(node, body.meters, body.fail))
+      need(has(to), id, `\`${node.origin}\` leads to \`${to}\` (${kind}), which does not exist`);
   }
   return whole;
 }
 
 function checkReached({ body, ids, targets, node }: Graph, say: Say): void {
   const reached = reachableFrom([body.entry], targets);
-  for (const id of ids) if (node(id).enters !== undefined && !reached.has(id)) say('unreachable-node', id, `\`${node(id).origin}\` is never reached`);
+  for (const id of ids)
+    if (node(id).enters !== undefined && !reached.has(id))
+      say('unreachable-node', id, `\`${node(id).origin}\` is never reached`);
 }
 
 /** A visit that a meter lets pass uses it up; one that it turns away does not, and goes `over`. What is left must not go round. */
@@ -64,18 +72,35 @@ function checkCycles(graph: Graph, say: Say): void {
   }
 }
 
-/** One message for each place where paths gather that never end, not one for each node on the way there. */
+/**
+ * One message for each place where paths gather that never end, not one for each node on the way there. That an expression
+ * may fail is no way out.
+ */
 function checkEnds(graph: Graph, say: Say): void {
+  const legal = new Map(
+    graph.ids.map((id) => [id, graph.edges(id).flatMap(({ to, kind }) => (kind === 'fault' ? [] : [to]))]),
+  );
   const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
-  const ending = reachableFrom(ends, (id) => graph.sources(id).map(({ from }) => from));
-  const emergency = new Set(graph.ids.flatMap((id) => graph.edges(id).filter(({ kind }) => kind === 'error' || kind === 'over').map(({ to }) => to)));
-  for (const { members } of graph.components()) {
+  const ending = reachableFrom(ends, (id) =>
+    graph.sources(id).flatMap(({ from, kind }) => (kind === 'fault' ? [] : [from])),
+  );
+  const emergency = new Set([
+    graph.body.fail,
+    ...graph.ids.flatMap((id) =>
+      graph.edges(id).flatMap(({ to, kind }) => (kind === 'error' || kind === 'over' ? [to] : [])),
+    ),
+  ]);
+  for (const { members } of componentsOf(graph.ids, (id) => legal.get(id) ?? [])) {
     const id = members.at(-1) ?? '';
     const inside = new Set(members);
-    if (ending.has(id) || members.some((member) => graph.targets(member).some((to) => !inside.has(to)))) continue;
-    const last = members.some((member) => emergency.has(member) || member === graph.body.fail);
+    if (ending.has(id) || members.some((member) => legal.get(member)?.some((to) => !inside.has(to)))) continue;
+    const last = members.some((member) => emergency.has(member));
     const name = graph.node(id).origin;
-    say(last ? 'no-terminal' : 'no-way-out', id, last ? `what goes wrong leads to \`${name}\`, which leads to no end` : `\`${name}\` leads to no end`);
+    say(
+      last ? 'no-terminal' : 'no-way-out',
+      id,
+      last ? `what goes wrong leads to \`${name}\`, which leads to no end` : `\`${name}\` leads to no end`,
+    );
   }
 }
 
@@ -83,18 +108,40 @@ function checkTool({ body, node }: Graph, id: NodeId, say: Say): void {
   const each = node(id);
   if (each.op !== 'do' || each.effect.kind !== 'tool') return;
   const tool = Object.hasOwn(body.tools, each.effect.tool) ? body.tools[each.effect.tool] : undefined;
-  if (tool === undefined) return say('unknown-tool', id, `\`${each.origin}\` calls the tool \`${each.effect.tool}\`, which the flow does not define`);
-  for (const lack of lacking(each, tool)) say('incomplete-tool', id, `the tool \`${each.effect.tool}\` on \`${each.origin}\` has no ${lack}`);
+  if (tool === undefined)
+    return say(
+      'unknown-tool',
+      id,
+      `\`${each.origin}\` calls the tool \`${each.effect.tool}\`, which the flow does not define`,
+    );
+  for (const lack of lacking(each, tool))
+    say('incomplete-tool', id, `the tool \`${each.effect.tool}\` on \`${each.origin}\` has no ${lack}`);
 }
 
-function lacking(node: DoNode, tool: { input: unknown; output: unknown; permission: string; timeoutMs: number; effect: string; compensate: string | null }): readonly string[] {
+function lacking(
+  node: DoNode,
+  tool: {
+    input: unknown;
+    output: unknown;
+    permission: string;
+    timeoutMs: number;
+    effect: string;
+    compensate: string | null;
+  },
+): readonly string[] {
   const { reserve } = node.effect;
   const rules: readonly (readonly [boolean, string])[] = [
     [tool.input !== null && tool.input !== undefined, 'schema for its arguments'],
     [tool.permission !== '', 'permission'],
-    [(reserve.toolCalls ?? 0) > 0 && (tool.effect === 'read' || (reserve.sideEffects ?? 0) > 0), 'budget reserved for the call'],
+    [
+      (reserve.toolCalls ?? 0) > 0 && (tool.effect === 'read' || (reserve.sideEffects ?? 0) > 0),
+      'budget reserved for the call',
+    ],
     [node.timeoutMs !== null && node.timeoutMs > 0 && tool.timeoutMs > 0, 'timeout'],
-    [tool.output !== null && tool.output !== undefined && (tool.output === true || node.schema !== undefined), 'rule that verifies its result'],
+    [
+      tool.output !== null && tool.output !== undefined && (tool.output === true || node.schema !== undefined),
+      'rule that verifies its result',
+    ],
     [tool.compensate === null || node.undo !== undefined, 'compensation registered before the call'],
   ];
   return rules.filter(([holds]) => !holds).map(([, name]) => name);

@@ -5,6 +5,7 @@ import type { Event, RunId, RunState } from '../core/run.ts';
 import { hash } from 'node:crypto';
 import { genesis, link } from './chain.ts';
 import { damagedFact, decodeEvents } from './codec.ts';
+import type { UnpackValue } from './codec.ts';
 import type { Journal, StoredAppend, StoredRun } from './ports.ts';
 import { printOf } from './graph-text.ts';
 import { pure } from './pure.ts';
@@ -69,15 +70,29 @@ function brokenBlob(stored: StoredRun): Audit['broken'] {
 }
 
 function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
+  const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, printOf(stored.flow));
   let seq = 0;
   for (const [index, append] of stored.appends.entries()) {
     if (append.after !== seq) return { seq: seq + 1, last: append.after, message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}` };
     if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
+    const incomplete = incompleteAppend(append, unpack);
+    if (incomplete !== null) return incomplete;
     head = append.hash;
     seq = append.after + append.count;
   }
   return null;
+}
+
+/** The hash does not cover how many events an append holds, nor the values that it names. */
+function incompleteAppend({ body, after, at, count }: StoredAppend, unpack: UnpackValue): Audit['broken'] {
+  const seq = after + 1;
+  try {
+    const found = decodeEvents(body, after, at, unpack).length;
+    return found === count ? null : { seq, last: after + found, message: `event ${seq}: ${count} events are said to be stored from here on, but there are ${found}` };
+  } catch (error) {
+    return { seq, last: after + count, message: `event ${seq}: ${(error as Error).message}` };
+  }
 }
 
 /** Which of the events that were stored together was changed: the one that deciding again disagrees with, if it does. */

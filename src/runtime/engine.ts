@@ -27,6 +27,8 @@ export function createRuntime(options: EngineOptions): Engine {
   const programOf = createPrograms();
   const feed = createFeed();
   const settledBy = new Map<RunId, (() => void)[]>();
+  /** Runs that this process let go of, or could not take up, while its lease had lapsed: they may still be its own. */
+  const adrift = new Set<RunId>();
   let fault: Error | null = null;
   let closed = false;
 
@@ -47,6 +49,7 @@ export function createRuntime(options: EngineOptions): Engine {
     clock,
     snapshotEvery,
     mayAct: () => lease.holds(),
+    regain: () => lease.regain(),
     onTurn: (held, events, previous) => feed.publish(held.run, events, previous, held.head),
     onIdle: (held) => {
       // Somebody is about to answer, or the clock is about to move: it stays.
@@ -55,7 +58,10 @@ export function createRuntime(options: EngineOptions): Engine {
       wake(held.run);
       if (held.state?.outcome !== null) feed.end(held.run);
     },
-    onLost: wake,
+    onLost: (run) => {
+      adrift.add(run);
+      wake(run);
+    },
     onFault: fail,
   });
   const lease = createLease(store.roster, worker.id, leaseMs, () => fail(new SluiceError('lease-lost', 'another process has taken over the work of this one')));
@@ -67,6 +73,12 @@ export function createRuntime(options: EngineOptions): Engine {
   };
   const tell = (held: Held, fact: Fact): Promise<Refusal | null> =>
     new Promise((done, failed) => worker.tell(held, { fact, done, failed }));
+
+  /** A run that waits belongs to nobody, so that another process may have been quicker. Not so when this one must stop. */
+  const ifTaken = (error: unknown): 'taken' => {
+    if (fault === null && error instanceof SluiceError && error.code === 'lease-lost') return 'taken';
+    throw error;
+  };
 
   /** Brings a run into this process; null when another live one has it. */
   const take = async (run: RunId): Promise<Held | null> => {
@@ -88,10 +100,11 @@ export function createRuntime(options: EngineOptions): Engine {
       for (const { id, run, fact } of await store.roster.mail(worker.id)) {
         const held = await take(run);
         if (held === null) continue;
-        if (held.state?.outcome === null) await tell(held, fact);
+        if (held.state?.outcome === null && (await tell(held, fact).catch(ifTaken)) === 'taken') continue;
         await store.roster.strike([id]);
       }
-      if (pickUp) for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) await take(run);
+      if (pickUp) for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) adrift.add(run);
+      for (const run of adrift) if ((await take(run)) !== null || (await store.roster.find(run))?.owner !== worker.id) adrift.delete(run);
     } catch (error) {
       if (!closed && fault === null) fail(error as Error);
     }
@@ -109,10 +122,17 @@ export function createRuntime(options: EngineOptions): Engine {
       await alive();
       const entry = await store.roster.find(run);
       if (entry === null) throw unknown(run);
+      // Whoever had the run may have read the mail and let go of it since.
+      if (posted && (await done(run, fact))) return;
       const held = await take(run);
-      if (held !== null) return refuse(held.state?.outcome === null ? await tell(held, fact) : { refused: 'run-ended', message: `run ${run} has ended ${held.state?.outcome?.code ?? ''}` });
+      const ended = held?.state?.outcome ?? null;
+      if (ended !== null) return refuse({ refused: 'run-ended', message: `run ${run} has ended ${ended.code}` });
+      if (held !== null) {
+        const told = await tell(held, fact).catch(ifTaken);
+        if (told === 'taken') continue;
+        return refuse(told);
+      }
       if (!posted) await store.roster.post(run, fact);
-      else if (await done(run, fact)) return;
       posted = true;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }

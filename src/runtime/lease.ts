@@ -5,6 +5,8 @@ export interface Lease {
   ready(): Promise<void>;
   /** By this machine's own watch, which a suspended process cannot fool: true only while nobody may have taken over. */
   holds(): boolean;
+  /** Renews now. False when that was too late, or could not be done. */
+  regain(): Promise<boolean>;
   resign(): Promise<void>;
 }
 
@@ -24,9 +26,22 @@ export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, o
   first.catch(() => undefined);
   const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / 3);
   timer.unref();
+  const holds = (): boolean => !lost && performance.now() < until;
+  let regaining: Promise<boolean> | null = null;
+  const regain = async (): Promise<boolean> => {
+    try {
+      await renew();
+      return holds();
+    } catch {
+      return false;
+    } finally {
+      regaining = null;
+    }
+  };
   return {
     ready: () => first,
-    holds: () => !lost && performance.now() < until,
+    holds,
+    regain: () => (regaining ??= regain()),
     resign: async () => {
       clearInterval(timer);
       if (!lost) await roster.resign(worker);

@@ -28,6 +28,8 @@ export interface WorkerOptions {
   readonly onFault: (error: Error) => void;
   /** Whether the lease still holds, by this machine's own watch. */
   readonly mayAct: () => boolean;
+  /** Asks for the lease again after it has lapsed; false when it is gone. */
+  readonly regain: () => Promise<boolean>;
 }
 
 /** How long the wheel may turn without letting the process look at signals, sockets and timers. */
@@ -59,7 +61,7 @@ export class Worker {
   tell(held: Held, told: Told): void {
     if (this.#stopped) return told.failed?.(new SluiceError('engine-closed', 'the engine is closed'));
     // It may have been let go of as idle since the caller took it.
-    this.runs.set(held.run, held);
+    if (!this.runs.has(held.run)) this.runs.set(held.run, held);
     held.inbox.push(told);
     if (!held.dirty) {
       held.dirty = true;
@@ -83,9 +85,11 @@ export class Worker {
     for (const run of [...this.runs.keys()]) this.drop(run);
   }
 
-  #lose(run: RunId): void {
-    this.drop(run);
-    this.#options.onLost(run);
+  #lose(held: Held): void {
+    // It may have been lost already, and taken up again.
+    if (this.runs.get(held.run) !== held) return;
+    this.drop(held.run);
+    this.#options.onLost(held.run);
   }
 
   #schedule(): void {
@@ -142,6 +146,11 @@ export class Worker {
   #settle(held: Held, now: number): Turned | null {
     const told = held.inbox;
     held.inbox = [];
+    if (this.runs.get(held.run) !== held) {
+      // It was let go of in the meantime; somebody may have taken it up already.
+      for (const each of told) each.failed?.(new SluiceError('lease-lost', `run ${held.run} is in other hands`));
+      return null;
+    }
     const facts: Fact[] = told.map(({ fact }) => fact);
     const previous = held.head;
     try {
@@ -152,7 +161,7 @@ export class Worker {
     } catch (error) {
       // A broken invariant stops this run, loudly, and no other.
       for (const each of told) each.failed?.(error as Error);
-      this.#lose(held.run);
+      this.#lose(held);
       this.#options.onFault(error as Error);
       return null;
     }
@@ -190,7 +199,7 @@ export class Worker {
     if (stale) {
       const error = new SluiceError('lease-lost', `run ${held.run} is in other hands`);
       for (const each of told) each.failed?.(error);
-      return this.#lose(held.run);
+      return this.#lose(held);
     }
     // Stopped while the commit was under way: it holds, and whoever takes the run up acts on it.
     if (held.state === null || this.#stopped) {
@@ -243,7 +252,8 @@ export class Worker {
     const call = held.calls.start(command, held.program.flow, clock);
     const go = (): void => {
       if (!held.calls.has(command.key, command.attempt)) return;
-      if (!this.#options.mayAct()) return this.#lose(held.run);
+      // This process was held up for longer than its lease. Perhaps nobody has noticed.
+      if (!this.#options.mayAct()) return void this.#options.regain().then((regained) => (regained ? go() : this.#lose(held)));
       performer.perform(call).then(
         (result) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result }),
         (error: unknown) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result: { ok: false, error: failureOf(error) } }),
@@ -264,7 +274,7 @@ export class Worker {
     const due = held.entry?.status === 'suspended' ? held.entry.due : state.wake;
     held.cancelWake?.();
     held.cancelWake = null;
-    if (due === null || state.outcome !== null) return;
+    if (due === null || state.outcome !== null || this.runs.get(held.run) !== held) return;
     // A virtual clock lets the wait for a person pass where the flow bounds it, but does not eat up the run's own time.
     if (this.#options.clock.virtual && due === state.deadline && statusOf(state) === 'suspended') return;
     held.cancelWake = this.#options.clock.at(due, () => {

@@ -45,7 +45,7 @@ test('five different mistakes are all reported at once, each with its line and c
   const cwd = folder({ 'five.flow.yaml': FIVE });
   const ran = await sluice(['check', 'five.flow.yaml', '--json'], { cwd });
   expect(ran.status).toBe(1);
-  const report = json<CheckJson>(ran);
+  const report = json(ran) as CheckJson;
   expect(report.ok).toBe(false);
   expect(report.notation).toBe('flow');
   const errors = report.diagnostics.filter(({ severity }) => severity === 'error');
@@ -74,7 +74,7 @@ test('a good document gets its certificate: hash, nodes, bounds', async () => {
   const cwd = await newProject();
   const ran = await sluice(['check', 'support.flow.yaml', '--json'], { cwd });
   expect(ran.status).toBe(0);
-  const report = json<CheckJson>(ran);
+  const report = json(ran) as CheckJson;
   expect(report).toMatchObject({ ok: true, flow: 'support', notation: 'flow' });
   expect(report.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(report.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -92,7 +92,7 @@ test('--max-cost fails a flow that nothing bounds', async () => {
   const cwd = await newProject();
   const ran = await sluice(['check', 'support.flow.yaml', '--max-cost', '0.5', '--json'], { cwd });
   expect(ran.status).toBe(1);
-  expect(json<CheckJson>(ran).diagnostics.map(({ code }) => code)).toContain('unbounded-cost');
+  expect((json(ran) as CheckJson).diagnostics.map(({ code }) => code)).toContain('unbounded-cost');
 });
 
 test('several documents are checked in one call, and one bad one fails it', async () => {
@@ -100,7 +100,7 @@ test('several documents are checked in one call, and one bad one fails it', asyn
   const both = folder({ 'five.flow.yaml': FIVE });
   const ran = await sluice(['check', 'support.flow.yaml', `${both}/five.flow.yaml`, '--json'], { cwd });
   expect(ran.status).toBe(1);
-  expect(json<readonly CheckJson[]>(ran).map(({ ok }) => ok)).toEqual([true, false]);
+  expect((json(ran) as readonly CheckJson[]).map(({ ok }) => ok)).toEqual([true, false]);
 });
 
 test('a module that exports a document is compiled like its text', async () => {
@@ -109,8 +109,8 @@ test('a module that exports a document is compiled like its text', async () => {
     'tiny.yaml': 'flow: { id: tiny, entry: done, nodes: [{ id: done, type: terminal, output: { ok: true } }] }',
     'empty.mjs': 'export const nothing = 1;',
   });
-  const module = json<CheckJson>(await sluice(['check', 'flow.mjs', '--json'], { cwd }));
-  const text = json<CheckJson>(await sluice(['check', 'tiny.yaml', '--json'], { cwd }));
+  const module = json(await sluice(['check', 'flow.mjs', '--json'], { cwd })) as CheckJson;
+  const text = json(await sluice(['check', 'tiny.yaml', '--json'], { cwd })) as CheckJson;
   expect(module.hash).toBe(text.hash);
   expect(module.hash).not.toBeNull();
   const empty = await sluice(['check', 'empty.mjs'], { cwd });

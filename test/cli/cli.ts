@@ -100,10 +100,14 @@ export interface RunJson {
 }
 
 /** Fails unless standard output is exactly one JSON document. */
-export function json<Value = RunJson>({ stdout, stderr }: Ran): Value {
+export function json({ stdout, stderr }: Ran): unknown {
   try {
-    return JSON.parse(stdout) as Value;
+    return JSON.parse(stdout);
   } catch {
     throw new Error(`not one JSON document:\n${stdout}\n${stderr}`);
   }
+}
+
+export function report(ran: Ran): RunJson {
+  return json(ran) as RunJson;
 }

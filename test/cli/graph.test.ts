@@ -11,9 +11,9 @@ test('graph draws the authored nodes in every format', async () => {
     for (const name of names) expect(ran.stdout).toContain(name);
   }
   expect((await sluice(['graph', 'support.flow.yaml'], { cwd })).stdout).toMatch(/^flowchart /);
-  const picture = json<{ nodes: readonly { id: string }[] }>(
-    await sluice(['graph', 'support.flow.yaml', '--json'], { cwd }),
-  );
+  const picture = json(await sluice(['graph', 'support.flow.yaml', '--json'], { cwd })) as {
+    nodes: readonly { id: string }[];
+  };
   expect(picture.nodes.map(({ id }) => id)).toEqual(expect.arrayContaining(names));
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { folder, json, newProject, RUN, sluice } from './cli.ts';
+import { RUN, folder, json, newProject, report, sluice } from './cli.ts';
 
 interface EventJson {
   readonly seq: number;
@@ -15,9 +15,9 @@ interface EventJson {
 
 test('where nothing has run, nothing is made and nothing fails', async () => {
   const cwd = folder();
-  expect(json(await sluice(['runs', '--json'], { cwd }))).toEqual([]);
-  expect(json(await sluice(['approvals', '--json'], { cwd }))).toEqual([]);
-  expect(json(await sluice(['audit', 'verify', '--json'], { cwd }))).toEqual({ ok: true, runs: [] });
+  expect(report(await sluice(['runs', '--json'], { cwd }))).toEqual([]);
+  expect(report(await sluice(['approvals', '--json'], { cwd }))).toEqual([]);
+  expect(report(await sluice(['audit', 'verify', '--json'], { cwd }))).toEqual({ ok: true, runs: [] });
   const shown = await sluice(['show', 'r_1'], { cwd });
   expect(shown.status).toBe(1);
   expect(shown.stderr).toContain('error[run-not-found]');
@@ -25,53 +25,55 @@ test('where nothing has run, nothing is made and nothing fails', async () => {
 
 test('runs, show and approvals tell of one run in the same words', async () => {
   const cwd = await newProject();
-  const started = json(await sluice([...RUN, '--json', '--tenant', 'acme', '--user', 'kim'], { cwd }));
-  const runs = json<readonly object[]>(await sluice(['runs', '--json'], { cwd }));
+  const started = report(await sluice([...RUN, '--json', '--tenant', 'acme', '--user', 'kim'], { cwd }));
+  const runs = json(await sluice(['runs', '--json'], { cwd })) as readonly object[];
   expect(runs).toMatchObject([
     { run: started.run, flow: 'support', hash: started.hash, state: 'suspended', code: 'CONFIRM_REQUIRED' },
   ]);
-  expect(json(await sluice(['show', started.run, '--json'], { cwd }))).toEqual(started);
-  expect(json(await sluice(['show', started.run.slice(0, 8), '--json'], { cwd }))).toEqual(started);
-  expect(json(await sluice(['approvals', started.run, '--json'], { cwd }))).toEqual(started.waiting);
+  expect(report(await sluice(['show', started.run, '--json'], { cwd }))).toEqual(started);
+  expect(report(await sluice(['show', started.run.slice(0, 8), '--json'], { cwd }))).toEqual(started);
+  expect(report(await sluice(['approvals', started.run, '--json'], { cwd }))).toEqual(started.waiting);
   const page = await sluice(['show', started.run], { cwd });
   expect(page.stdout).toMatch(/^path\s+triage > size > gate$/m);
-  const none = json<readonly object[]>(await sluice(['runs', '--state', 'failed', '--json'], { cwd }));
+  const none = json(await sluice(['runs', '--state', 'failed', '--json'], { cwd })) as readonly object[];
   expect(none).toEqual([]);
 });
 
 test('trace gives every event with its place in the chain, and on request what each model was sent', async () => {
   const cwd = await newProject();
-  const { run } = json(await sluice([...RUN, '--json'], { cwd }));
-  const events = json<readonly EventJson[]>(await sluice(['trace', run, '--json'], { cwd }));
+  const { run } = report(await sluice([...RUN, '--json'], { cwd }));
+  const events = json(await sluice(['trace', run, '--json'], { cwd })) as readonly EventJson[];
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events[0]?.type).toBe('run.started');
   for (const [index, event] of events.entries()) {
     expect(event.type).toMatch(/^[a-z]+\.[a-z]+$/);
     expect(new Date(event.at).toISOString()).toBe(event.at);
-    if (index > 0) expect(event.prev).toBe(events[index - 1]?.hash);
+    expect(event.prev).toBe(events[index - 1]?.hash ?? event.prev);
     expect(event).not.toHaveProperty('prompt');
   }
-  const told = json<readonly EventJson[]>(await sluice(['trace', run, '--json', '--prompts'], { cwd }));
+  const told = json(await sluice(['trace', run, '--json', '--prompts'], { cwd })) as readonly EventJson[];
   const asked = told.filter(({ prompt }) => prompt !== undefined);
   expect(asked.map(({ agent, type }) => [agent, type])).toEqual([['triage_bot', 'effect.requested']]);
   expect(asked[0]?.prompt?.at(-1)?.content).toContain('My parcel never came.');
-  const later = json<readonly EventJson[]>(await sluice(['trace', run, '--json', '--after', '3'], { cwd }));
+  const later = json(await sluice(['trace', run, '--json', '--after', '3'], { cwd })) as readonly EventJson[];
   expect(later).toEqual(events.slice(3));
   expect((await sluice(['trace', run], { cwd })).stdout.trimEnd().split('\n')).toHaveLength(events.length);
 });
 
 test('replay and audit agree on an untouched journal; a changed byte is named, and replay refuses', async () => {
   const cwd = await newProject();
-  const { run } = json(await sluice([...RUN, '--json'], { cwd }));
+  const { run } = report(await sluice([...RUN, '--json'], { cwd }));
   const replayed = await sluice(['replay', run, '--json'], { cwd });
   expect(replayed.status).toBe(0);
-  expect(json(replayed)).toMatchObject({ run, agrees: true, difference: null });
+  expect(report(replayed)).toMatchObject({ run, agrees: true, difference: null });
   expect((await sluice(['audit', 'verify', run], { cwd })).status).toBe(0);
 
   change(join(cwd, '.sluice/sluice.db'));
   const audited = await sluice(['audit', 'verify', '--json'], { cwd });
   expect(audited.status).toBe(1);
-  const { runs } = json<{ runs: readonly { ok: boolean; broken: { seq: number; message: string } | null }[] }>(audited);
+  const { runs } = json(audited) as {
+    runs: readonly { ok: boolean; broken: { seq: number; message: string } | null }[];
+  };
   expect(runs[0]?.broken?.message).toMatch(/event \d+/);
   const told = await sluice(['audit', 'verify', run], { cwd });
   expect(told.stderr).toMatch(/error\[chain-broken\]: event \d+/);
@@ -103,12 +105,12 @@ function change(file: string): void {
 
 test('cancel ends a run that waits, and says so of one that has ended', async () => {
   const cwd = await newProject();
-  const { run } = json(await sluice([...RUN, '--json'], { cwd }));
+  const { run } = report(await sluice([...RUN, '--json'], { cwd }));
   const cancelled = await sluice(['cancel', run, '--why', 'changed my mind', '--as', 'kim', '--json'], { cwd });
   expect(cancelled.status).toBe(0);
-  expect(json(cancelled)).toMatchObject({ run, state: 'cancelled', code: 'USER_CANCEL' });
+  expect(report(cancelled)).toMatchObject({ run, state: 'cancelled', code: 'USER_CANCEL' });
   const again = await sluice(['cancel', run], { cwd });
   expect(again.status).toBe(1);
   expect(again.stderr).toContain('error[run-ended]');
-  expect(json(await sluice(['resume', '--json'], { cwd }))).toEqual([]);
+  expect(report(await sluice(['resume', '--json'], { cwd }))).toEqual([]);
 });

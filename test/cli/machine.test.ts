@@ -12,7 +12,10 @@ const execute = promisify(execFile);
 test('doctor says what is there and never what a key is', async () => {
   const ran = await sluice(['doctor', '--json'], { cwd: folder(), env: { OPENAI_API_KEY: 'sk-very-secret' } });
   expect(ran.stdout + ran.stderr).not.toContain('sk-very-secret');
-  const { ok, checks } = json<{ ok: boolean; checks: readonly { name: string; status: string; found: string }[] }>(ran);
+  const { ok, checks } = json(ran) as {
+    ok: boolean;
+    checks: readonly { name: string; status: string; found: string }[];
+  };
   expect(ok).toBe(ran.status === 0);
   const found = new Map(checks.map(({ name, status }) => [name, status]));
   expect(found.get('node')).toBe('ok');
@@ -21,7 +24,6 @@ test('doctor says what is there and never what a key is', async () => {
   expect([...found.keys()]).toEqual(
     expect.arrayContaining(['sqlite', 'database folder', 'free disk', 'clock', 'bubblewrap', 'chromium']),
   );
-  expect(readdirSync(folder())).toEqual([]);
 });
 
 test('doctor leaves nothing behind', async () => {
@@ -32,7 +34,7 @@ test('doctor leaves nothing behind', async () => {
 
 test('schema is a JSON Schema that accepts the examples and the new project, and refuses a misspelt key', async () => {
   const cwd = await newProject();
-  const schema = json<object>(await sluice(['schema'], { cwd }));
+  const schema = json(await sluice(['schema'], { cwd })) as object;
   const accepts = new Ajv2020({ strict: false }).compile(schema);
   const examples = readdirSync(join(root, 'examples')).filter((name) => /\.(flow|workflow)\.yaml$/.test(name));
   expect(examples.length).toBeGreaterThan(0);

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, json, newProject, RUN, sluice } from './cli.ts';
+import { RUN, folder, json, newProject, report, sluice } from './cli.ts';
 
 test('a new project runs offline, waits for a person, and goes on when answered', async () => {
   const cwd = await newProject();
   const first = await sluice([...RUN, '--json'], { cwd });
   expect(first.status).toBe(3);
-  const suspended = json(first);
+  const suspended = report(first);
   expect(suspended).toMatchObject({
     flow: 'support',
     state: 'suspended',
@@ -26,14 +26,14 @@ test('a new project runs offline, waits for a person, and goes on when answered'
   const wrong = await sluice(['answer', id, 'perhaps', '--script', 'support.script.yaml'], { cwd });
   expect(wrong.status).toBe(1);
   expect(wrong.stderr).toContain('error[not-a-choice]');
-  expect(json<readonly unknown[]>(await sluice(['approvals', '--json'], { cwd }))).toHaveLength(1);
+  expect(json(await sluice(['approvals', '--json'], { cwd })) as readonly unknown[]).toHaveLength(1);
 
   const answered = await sluice(
     ['answer', id, 'approve', '--as', 'anna', '--script', 'support.script.yaml', '--json'],
     { cwd },
   );
   expect(answered.status).toBe(0);
-  expect(json(answered)).toMatchObject({
+  expect(report(answered)).toMatchObject({
     run: suspended.run,
     state: 'completed',
     code: 'SUCCESS',
@@ -77,7 +77,7 @@ test('a failed run exits with 1 and says where and why', async () => {
   );
   const ran = await sluice(['run', 'support.flow.yaml', '--script', 'broken.yaml', '--json'], { cwd });
   expect(ran.status).toBe(1);
-  expect(json(ran)).toMatchObject({
+  expect(report(ran)).toMatchObject({
     state: 'failed',
     code: 'UNAVAILABLE_DEP',
     error: { class: 'transient', type: 'TransientError', message: '503 overloaded', node: 'triage' },
@@ -106,22 +106,22 @@ test('without a script or a model, nothing is started and one line says what to 
 
 test('an answer without a script is kept; the run stops where it needs one and can be resumed', async () => {
   const cwd = await newProject();
-  const { waiting, run } = json(await sluice([...RUN, '--json'], { cwd }));
+  const { waiting, run } = report(await sluice([...RUN, '--json'], { cwd }));
   const answered = await sluice(['answer', (waiting[0] as { id: string }).id, 'approve'], { cwd });
   expect(answered.status).toBe(2);
   expect(answered.stderr).toContain('error[no-implementation]');
   expect(answered.stderr).toContain(`sluice resume ${run}`);
   const resumed = await sluice(['resume', run, '--script', 'support.script.yaml', '--json'], { cwd });
   expect(resumed.status).toBe(0);
-  expect(json(resumed)).toMatchObject({ run, code: 'SUCCESS', approvals: { gate: 'approve' } });
+  expect(report(resumed)).toMatchObject({ run, code: 'SUCCESS', approvals: { gate: 'approve' } });
 });
 
 test('a run id of the caller makes the start idempotent', async () => {
   const cwd = await newProject();
-  const first = json(await sluice([...RUN, '--run', 'order-7', '--json'], { cwd }));
-  const second = json(await sluice([...RUN, '--run', 'order-7', '--json'], { cwd }));
+  const first = report(await sluice([...RUN, '--run', 'order-7', '--json'], { cwd }));
+  const second = report(await sluice([...RUN, '--run', 'order-7', '--json'], { cwd }));
   expect(second).toEqual(first);
-  expect(json<readonly unknown[]>(await sluice(['runs', '--json'], { cwd }))).toHaveLength(1);
+  expect(json(await sluice(['runs', '--json'], { cwd })) as readonly unknown[]).toHaveLength(1);
   const other = await sluice(
     ['run', 'support.flow.yaml', '--script', 'support.script.yaml', '--input', 'else', '--run', 'order-7'],
     { cwd },

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { execFile, type ChildProcess } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { bin, ended, folder, json, newProject, RUN, sluice, start } from './cli.ts';
+import { RUN, bin, ended, folder, newProject, report, sluice, start } from './cli.ts';
 
 const execute = promisify(execFile);
 
@@ -13,7 +13,7 @@ agents: { triage_bot: [ { delayMs: 60000, text: "{}" } ] }
 
 test('a reader that goes away ends the command quietly', async () => {
   const cwd = await newProject();
-  const { run } = json(await sluice([...RUN, '--json'], { cwd }));
+  const { run } = report(await sluice([...RUN, '--json'], { cwd }));
   const piped = `"${process.execPath}" "${bin}" trace ${run} --json | head -n 1; echo "status \${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await execute('bash', ['-c', piped], { cwd });
   expect(stdout).toMatch(/^\[\nstatus 0\n$/);
@@ -43,13 +43,10 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   '%s stops cleanly: the run is kept, and resume goes on with it',
   async (signal) => {
     const cwd = await newProject();
-    const { writeFileSync } = await import('node:fs');
     writeFileSync(join(cwd, 'slow.yaml'), SLOW);
     const child = start(['run', 'support.flow.yaml', '--script', 'slow.yaml', '--input', '@input.json'], { cwd });
     const result = ended(child);
-    await new Promise<void>((ready) =>
-      child.stderr?.on('data', (chunk: Buffer) => chunk.toString().includes('enter') && ready()),
-    );
+    await untilEntered(child);
     child.kill(signal);
     const { status, stderr } = await result;
     expect(status).toBe(1);
@@ -57,9 +54,23 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     expect(stderr).toContain(`sluice resume ${run} --script slow.yaml`);
     const resumed = await sluice(['resume', run, '--script', 'support.script.yaml', '--json'], { cwd });
     expect(resumed.status).toBe(3);
-    expect(json(resumed)).toMatchObject({ run, state: 'suspended', path: ['triage', 'size', 'gate'] });
+    expect(report(resumed)).toMatchObject({ run, state: 'suspended', path: ['triage', 'size', 'gate'] });
   },
 );
+
+test('another process can cancel a run that this one follows', async () => {
+  const cwd = await newProject();
+  writeFileSync(join(cwd, 'slow.yaml'), SLOW);
+  const child = start(['run', 'support.flow.yaml', '--script', 'slow.yaml', '--run', 'long-one'], { cwd });
+  const followed = ended(child);
+  await untilEntered(child);
+  const cancelled = await sluice(['cancel', 'long-one', '--as', 'kim', '--json'], { cwd });
+  expect(cancelled.status).toBe(0);
+  expect(report(cancelled)).toMatchObject({ run: 'long-one', state: 'cancelled', code: 'USER_CANCEL' });
+  const { status, stderr } = await followed;
+  expect(status).toBe(1);
+  expect(stderr).toContain('cancelled by kim');
+});
 
 test('a folder that cannot be written gives one clear error', async () => {
   const cwd = await newProject();
@@ -72,3 +83,9 @@ test('a folder that cannot be written gives one clear error', async () => {
   expect(ran.stderr).toContain('error[journal-read-only]');
   expect(ran.stderr).not.toMatch(/^\s+at /m);
 });
+
+async function untilEntered(child: ChildProcess): Promise<void> {
+  await new Promise<void>((ready) =>
+    child.stderr?.on('data', (chunk: Buffer) => chunk.toString().includes('enter') && ready()),
+  );
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { folder, json, sluice } from './cli.ts';
+import { folder, report, sluice } from './cli.ts';
 
 test('an unknown command is wrong usage and suggests the one that was meant', async () => {
   const ran = await sluice(['chekc', 'x.yaml'], { cwd: folder() });
@@ -51,7 +51,7 @@ test('help and version go to standard output with status 0', async () => {
 test('a missing file is told in one sentence, and as JSON where JSON was asked for', async () => {
   const ran = await sluice(['check', 'nowhere.yaml', '--json'], { cwd: folder() });
   expect(ran.status).toBe(2);
-  expect(json(ran)).toEqual({
+  expect(report(ran)).toEqual({
     error: {
       code: 'file-not-found',
       message: 'there is no file `nowhere.yaml`',

@@ -4,7 +4,8 @@ import { flow } from '../../src/compile/builders/flow.ts';
 import { compile } from '../../src/compile/compile.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
-const codesOf = (document: object): readonly string[] => compile(document, { hash: sha256 }).diagnostics.map(({ code }) => code);
+const codesOf = (document: object): readonly string[] =>
+  compile(document, { hash: sha256 }).diagnostics.map(({ code }) => code);
 
 describe('flow()', () => {
   test('gives the flow that the same YAML gives, in any order of keys', () => {
@@ -14,9 +15,30 @@ describe('flow()', () => {
         entry: 'triage',
         max_iterations: 10,
         nodes: [
-          { id: 'triage', type: 'agent', agent: 'bot', input: { task: '{{event.payload.message}}' }, routes: [{ when: "kind == 'a'", to: 'gate' }, { to: 'end' }] },
-          { id: 'gate', type: 'approval', message: 'Go on with {{triage.output}}?', choices: ['yes', 'no'], routes: [{ when: "approvals.gate == 'yes'", to: 'send' }] },
-          { id: 'send', type: 'tool', tool: 'mail.send', params: { body: '{{ triage.output.text }}' }, on_error: [{ match: 'Timeout', to: 'triage' }, { default: true, to: 'end' }] },
+          {
+            id: 'triage',
+            type: 'agent',
+            agent: 'bot',
+            input: { task: '{{event.payload.message}}' },
+            routes: [{ when: "kind == 'a'", to: 'gate' }, { to: 'end' }],
+          },
+          {
+            id: 'gate',
+            type: 'approval',
+            message: 'Go on with {{triage.output}}?',
+            choices: ['yes', 'no'],
+            routes: [{ when: "approvals.gate == 'yes'", to: 'send' }],
+          },
+          {
+            id: 'send',
+            type: 'tool',
+            tool: 'mail.send',
+            params: { body: '{{ triage.output.text }}' },
+            on_error: [
+              { match: 'Timeout', to: 'triage' },
+              { default: true, to: 'end' },
+            ],
+          },
         ],
       },
       { agents: [{ id: 'bot', instructions: 'Answer.' }], tools: { 'mail.send': { effect: 'communication' } } },

@@ -21,7 +21,9 @@ export function randomFlow(): fc.Arbitrary<FlowBody> {
     need: fc.constantFrom<Plan['need'][]>('all', 1, 2),
     guarded: fc.boolean(),
   });
-  return fc.record({ plans: fc.array(plan, { minLength: 1, maxLength: 4 }), cap: fc.option(fc.integer({ min: 1, max: 4 })) }).map(({ plans, cap }) => bodyOf(plans, cap));
+  return fc
+    .record({ plans: fc.array(plan, { minLength: 1, maxLength: 4 }), cap: fc.option(fc.integer({ min: 1, max: 4 })) })
+    .map(({ plans, cap }) => bodyOf(plans, cap));
 }
 
 function bodyOf(plans: readonly Plan[], cap: number | null): FlowBody {
@@ -34,27 +36,82 @@ function bodyOf(plans: readonly Plan[], cap: number | null): FlowBody {
   };
   const agents: { [id: string]: FlowBody['agents'][string] } = {};
   for (const [index, plan] of plans.entries()) {
-    const to = plan.targets.map((target) => name(cap === null ? index + 1 + (target % (size + 2 - index)) : target % (size + 2)));
+    const to = plan.targets.map((target) =>
+      name(cap === null ? index + 1 + (target % (size + 2 - index)) : target % (size + 2)),
+    );
     const id = `n${index}`;
-    agents[id] = { id, name: id, model: null, instructions: '', tools: [], output: null, maxOutputTokens: plan.tokens, temperature: null };
+    agents[id] = {
+      id,
+      name: id,
+      model: null,
+      instructions: '',
+      tools: [],
+      output: null,
+      maxOutputTokens: plan.tokens,
+      temperature: null,
+    };
     nodes[id] = nodeOf(id, plan, to as [NodeId, NodeId, NodeId], cap === null ? ['steps'] : ['max', 'steps']);
   }
   const meters: { [id: string]: Meter } = { steps: { unit: 'steps', max: null, over: 'bad', label: 'steps' } };
   if (cap !== null) meters['max'] = { unit: 'visits', max: cap, over: 'capped', label: 'max' };
-  return { ir: 1, id: 'random', notation: 'test', entry: 'n0', fail: 'bad', nodes, meters, agents, tools: {}, models: {}, deadlineMs: null, least: {} };
+  return {
+    ir: 1,
+    id: 'random',
+    notation: 'test',
+    entry: 'n0',
+    fail: 'bad',
+    nodes,
+    meters,
+    agents,
+    tools: {},
+    models: {},
+    deadlineMs: null,
+    least: {},
+  };
 }
 
 const ENDS = ['good', 'bad'] as const;
 
-function nodeOf(id: string, { op, tokens, need, guarded }: Plan, [a, b, c]: [NodeId, NodeId, NodeId], charges: readonly string[]): Node {
+function nodeOf(
+  id: string,
+  { op, tokens, need, guarded }: Plan,
+  [a, b, c]: [NodeId, NodeId, NodeId],
+  charges: readonly string[],
+): Node {
   const base = { origin: id, enters: id, charges };
   if (op === 'pick') return { op, ...base, cases: [{ when: 'x', to: a }], otherwise: b };
   if (op === 'do') {
     const effect = { kind: 'model', agent: id, input: {}, reserve: { modelCalls: 1, outputTokens: tokens } } as const;
-    return { op, ...base, effect, writes: [], timeoutMs: null, retry: { max: 0, baseMs: 0, capMs: 0, on: [] }, next: a, failed: [], fail: b };
+    return {
+      op,
+      ...base,
+      effect,
+      writes: [],
+      timeoutMs: null,
+      retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+      next: a,
+      failed: [],
+      fail: b,
+    };
   }
-  const heads = [{ name: 'a', to: a, ...(guarded ? { when: 'x' } : {}) }, { name: 'b', to: b }];
-  return { op, ...base, over: { heads }, widthMax: 0, need, eager: false, timeoutMs: null, into: 'j', gather: [], next: c, failed: [], fail: 'bad' };
+  const heads = [
+    { name: 'a', to: a, ...(guarded ? { when: 'x' } : {}) },
+    { name: 'b', to: b },
+  ];
+  return {
+    op,
+    ...base,
+    over: { heads },
+    widthMax: 0,
+    need,
+    eager: false,
+    timeoutMs: null,
+    into: 'j',
+    gather: [],
+    next: c,
+    failed: [],
+    fail: 'bad',
+  };
 }
 
 export interface Outcome {
@@ -83,7 +140,8 @@ export function outcomesFrom(body: FlowBody, id: NodeId, left: number, budget: {
   if (capped && left === 0) return outcomesFrom(body, 'capped', 0, budget);
   const rest = capped ? left - 1 : left;
   const after = (to: NodeId): readonly Outcome[] => outcomesFrom(body, to, rest, budget);
-  if (node.op === 'pick') return [...node.cases.map(({ to }) => to), node.otherwise].flatMap(after).map((each) => plus(each, STEP));
+  if (node.op === 'pick')
+    return [...node.cases.map(({ to }) => to), node.otherwise].flatMap(after).map((each) => plus(each, STEP));
   if (node.op === 'do') {
     const tokens = node.effect.reserve.outputTokens ?? 0;
     return [node.next, node.fail].flatMap(after).map((each) => plus(each, { ...STEP, calls: 1, tokens, peak: tokens }));
@@ -105,11 +163,21 @@ function plus(outcome: Outcome, more: Costs): Outcome {
 }
 
 /** A branch may be left out where its guard fails, and dropped before it did anything where the join does not need it. */
-function forked(body: FlowBody, node: Extract<Node, { op: 'fork' }>, left: number, budget: { spent: number }): readonly Outcome[] {
+function forked(
+  body: FlowBody,
+  node: Extract<Node, { op: 'fork' }>,
+  left: number,
+  budget: { spent: number },
+): readonly Outcome[] {
   const heads = 'heads' in node.over ? node.over.heads : [];
-  let states: readonly { readonly costs: Costs; readonly left: number; readonly ok: number; readonly total: number; readonly dropped: boolean; readonly cut: boolean }[] = [
-    { costs: NONE, left, ok: 0, total: 0, dropped: false, cut: false },
-  ];
+  let states: readonly {
+    readonly costs: Costs;
+    readonly left: number;
+    readonly ok: number;
+    readonly total: number;
+    readonly dropped: boolean;
+    readonly cut: boolean;
+  }[] = [{ costs: NONE, left, ok: 0, total: 0, dropped: false, cut: false }];
   for (const { to, when } of heads) {
     states = states.flatMap((state) => {
       const run = outcomesFrom(body, to, state.left, budget).map((each) => ({
@@ -131,6 +199,8 @@ function forked(body: FlowBody, node: Extract<Node, { op: 'fork' }>, left: numbe
     const met = ok >= (node.need === 'all' ? total : node.need);
     // Who is dropped was not needed, unless the join failed late.
     const to = met ? node.next : node.fail;
-    return dropped && !met ? [] : outcomesFrom(body, to, rest, budget).map((each) => ({ ...plus(each, costs), cut: each.cut || cut }));
+    return dropped && !met
+      ? []
+      : outcomesFrom(body, to, rest, budget).map((each) => ({ ...plus(each, costs), cut: each.cut || cut }));
   });
 }

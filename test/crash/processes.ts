@@ -15,7 +15,7 @@ export interface WorkerOrders {
   readonly count: number;
   readonly leaseMs: number;
   readonly snapshotEvery: number;
-  /** A file that each act is noted in, in the order of acts. */
+  /** A file that each act is noted in, with its time. */
   readonly log?: string;
 }
 export type Said = 'ready' | 'done' | 'lost' | 'closed' | 'gone' | `fault ${string}`;

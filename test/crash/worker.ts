@@ -11,6 +11,7 @@ import { openSqlite } from '../../src/adapters/sqlite/open.ts';
 import { createRuntime } from '../../src/runtime/engine.ts';
 import type { Engine } from '../../src/runtime/engine-types.ts';
 import { PerformError } from '../../src/runtime/failures.ts';
+import type { Performer } from '../../src/runtime/ports.ts';
 import { SluiceError } from '../../src/runtime/sluice-error.ts';
 import { callEffect } from './effects.ts';
 import type { EffectReply } from './effects.ts';
@@ -33,8 +34,6 @@ const effect =
   (tool: string): ToolFunction =>
   async (args, context) => {
     const { idempotencyKey: key, run, node, attempt, signal } = context;
-    // In the same breath as the look at the lease, so that the order of acts is the order of this file.
-    if (orders.log !== undefined) appendFileSync(orders.log, `${run} ${orders.name}\n`);
     let reply: EffectReply;
     try {
       reply = await callEffect(orders.space, { worker: orders.name, run, node, tool, key, attempt, args }, signal);
@@ -49,10 +48,17 @@ const performer = functionPerformer({
   model: ({ messages }) => hash('sha256', messages.map(({ content }) => content).join('\n'), 'hex').slice(0, 12),
 });
 
+const perform: Performer['perform'] = (call) => {
+  // The time is taken in the same breath as the look at the lease: writing it down may fall after a long sleep.
+  const at = Date.now();
+  if (orders.log !== undefined) appendFileSync(orders.log, `${at} ${call.command.run} ${orders.name}\n`);
+  return performer.perform(call);
+};
+
 const scenes = Array.from({ length: orders.count }, (_, index) => sceneOf(orders.seed + index));
 const engine = createRuntime({
   store: openSqlite(orders.db),
-  performer: { ...performer, answer: ({ name }) => (name === ANSWERED_AT_ONCE ? { choice: 'yes', by: 'somebody' } : null) },
+  performer: { perform, answer: ({ name }) => (name === ANSWERED_AT_ONCE ? { choice: 'yes', by: 'somebody' } : null) },
   leaseMs: orders.leaseMs,
   snapshotEvery: orders.snapshotEvery,
   onFault: stopWith,

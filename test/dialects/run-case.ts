@@ -46,11 +46,23 @@ export async function runCase(folder: URL): Promise<void> {
   if (expected.diagnostics !== undefined) return;
   const flow = result.flow as CompiledFlow;
   const script = (existsSync(new URL('script.yaml', folder)) ? parse(read(folder, 'script.yaml')) : {}) as Script;
-  const { diagnostics: _, warnings: __, input = 'hello', events = [], answers = [], prompts = {}, results, ...report } = expected;
+  const {
+    diagnostics: _,
+    warnings: __,
+    input = 'hello',
+    events = [],
+    answers = [],
+    prompts = {},
+    results,
+    ...report
+  } = expected;
   const played = await play(flow, script, input, answers);
   expect(played.report).toMatchObject(report);
   if ('output' in report) expect(played.report.output).toEqual(report.output);
-  expectInOrder(played.events.map(({ type }) => type), events);
+  expectInOrder(
+    played.events.map(({ type }) => type),
+    events,
+  );
   for (const [agent, told] of Object.entries(prompts)) expect(played.prompts.get(agent)).toEqual(told);
   if (results !== undefined) {
     const real = stepResults(flow, played.events);
@@ -103,9 +115,22 @@ function note(prompts: Map<string, string[]>, { command, flow }: Call): void {
   prompts.set(command.name, [...(prompts.get(command.name) ?? []), ...said.map(({ content }) => content)]);
 }
 
-function compare({ diagnostics }: CompileResult, expected: readonly ExpectedDiagnostic[], severity: 'error' | 'warning'): void {
-  const found = diagnostics.filter((each) => each.severity === severity).map(({ code, line, column, message }) => ({ code, line, column, message }));
-  expect(found).toEqual(expected.map(({ code, line, column, contains }) => ({ code, line, column, message: expect.stringContaining(contains) as string })));
+function compare(
+  { diagnostics }: CompileResult,
+  expected: readonly ExpectedDiagnostic[],
+  severity: 'error' | 'warning',
+): void {
+  const found = diagnostics
+    .filter((each) => each.severity === severity)
+    .map(({ code, line, column, message }) => ({ code, line, column, message }));
+  expect(found).toEqual(
+    expected.map(({ code, line, column, contains }) => ({
+      code,
+      line,
+      column,
+      message: expect.stringContaining(contains) as string,
+    })),
+  );
 }
 
 function expectInOrder(types: readonly string[], wanted: readonly string[]): void {

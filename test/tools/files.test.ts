@@ -1,6 +1,6 @@
 /** The file tools: what they give, and that no path leads out of the work directory. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { segmentsOf } from '../../src/runtime/beneath.ts';
@@ -122,15 +122,17 @@ describe('no path leads out', () => {
     const outside = freshDir();
     mkdirSync(join(dir, 'd'));
     let flips = 0;
+    // The tools may make the folder anew at any point; whichever of the two is there makes room for the other.
     const flip = (): void => {
-      if (flips % 2 === 0) {
-        renameSync(join(dir, 'd'), join(dir, 'aside'));
-        symlinkSync(outside, join(dir, 'd'));
-      } else {
-        rmSync(join(dir, 'd'));
-        renameSync(join(dir, 'aside'), join(dir, 'd'));
+      try {
+        if (lstatSync(join(dir, 'd')).isSymbolicLink()) unlinkSync(join(dir, 'd'));
+        else renameSync(join(dir, 'd'), join(dir, `aside${flips}`));
+        if (flips % 2 === 0) symlinkSync(outside, join(dir, 'd'));
+        else mkdirSync(join(dir, 'd'));
+        flips += 1;
+      } catch (error) {
+        if (!['EEXIST', 'ENOENT'].includes((error as { code: string }).code)) throw error;
       }
-      flips += 1;
     };
     const timer = setInterval(flip, 0);
     try {

@@ -11,6 +11,7 @@ export function goodServer(): McpServer {
   server.registerTool('fails', { inputSchema: z.object({}) }, () => ({ isError: true, content: [{ type: 'text', text: 'no such order' }] }));
   server.registerTool('picture', { inputSchema: z.object({}) }, () => ({ content: [{ type: 'text', text: 'a' }, { type: 'image', mimeType: 'image/png', data: 'AAAA' }] }));
   server.registerTool('env', { inputSchema: z.object({ name: z.string() }) }, ({ name }) => ({ content: [{ type: 'text', text: process.env[name] ?? 'unset' }] }));
+  server.registerTool('huge', { inputSchema: z.object({}) }, () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] }));
   return server;
 }
 

@@ -66,6 +66,8 @@ describe('a server that works', () => {
     const { ask } = tools({ env: { TOKEN: 't' } });
     const server: Json = { url: `http://127.0.0.1:${(http.address() as { port: number }).port}/mcp`, headers: { authorization: 'Bearer {{env.TOKEN}}' } };
     expect(await ask('s.add', { a: 2, b: 2 }, of(server, 'add'))).toEqual({ ok: true, value: { sum: 4 } });
+    expect(await ask('s.huge', {}, of(server, 'huge'))).toMatchObject({ ok: false, class: 'semantic', type: 'TooLargeError' });
+    expect(await ask('s.add', { a: 2, b: 3 }, of(server, 'add'))).toEqual({ ok: true, value: { sum: 5 } });
     expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer t']));
   });
 

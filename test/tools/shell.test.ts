@@ -1,7 +1,6 @@
 /** The shell tool: exit codes as evidence, a sandbox that leads nowhere, and an end to everything that was started. */
-import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freshDir, tools } from './call.ts';
@@ -142,12 +141,16 @@ describe('an end', () => {
   });
 });
 
+/** The command lines of everything that runs on this machine, without the sandboxes' own. */
 function processes(): string {
-  return execFileSync('sh', ['-c', 'for f in /proc/[0-9]*/cmdline; do tr "\\0" " " < $f 2>/dev/null; echo; done'], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line.includes('sleep') || /^sluice-/.test(line))
-    .filter((line) => !line.startsWith('bwrap'))
-    .join('\n');
+  const lines = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    } catch {
+      return '';
+    }
+  });
+  return lines.filter((line) => line !== '' && !line.startsWith('bwrap')).join('\n');
 }
 
 async function waitFor(condition: () => boolean): Promise<void> {

@@ -35,13 +35,21 @@ export function readBody(result: LanguageModelV4GenerateResult, structured: bool
 }
 
 /** Fills `reply` as the stream comes, so that what was received before a failure is known. An error within it is thrown. */
-export async function readStream(stream: ReadableStream<LanguageModelV4StreamPart>, reply: Reply, onText: (text: string) => void): Promise<void> {
+export async function readStream(stream: ReadableStream<LanguageModelV4StreamPart>, reply: Reply, hear: Hearing): Promise<void> {
   const thoughts = new Map<string, Thought>();
+  const summaries = new Set<string>();
   for await (const part of stream) {
     switch (part.type) {
+      case 'raw':
+        hear.raw(part.rawValue);
+        break;
+      case 'text-start':
+        if (isSummary(part.providerMetadata)) summaries.add(part.id);
+        break;
       case 'text-delta':
+        if (summaries.has(part.id)) break;
         reply.text += part.delta;
-        onText(part.delta);
+        hear.text(part.delta);
         break;
       case 'reasoning-start':
         thoughts.set(part.id, { text: '', metadata: part.providerMetadata });
@@ -62,11 +70,19 @@ export async function readStream(stream: ReadableStream<LanguageModelV4StreamPar
         Object.assign(reply, { finish: part.finishReason, usage: part.usage, metadata: part.providerMetadata });
         break;
       case 'error':
-        throw new StreamError(part.error);
+        if (!hear.unreadable(part.error)) throw new StreamError(part.error);
+        break;
       default:
         break;
     }
   }
+}
+
+export interface Hearing {
+  text(delta: string): void;
+  raw(value: unknown): void;
+  /** Whether an error is no more than an event that could not be read, so that the rest may still be heard. */
+  unreadable(error: unknown): boolean;
 }
 
 /** A failure that a provider reported after it had begun to answer. */
@@ -78,11 +94,16 @@ export class StreamError extends Error {
 }
 
 function addPart(reply: Reply, part: LanguageModelV4Content): void {
-  if (part.type === 'text') reply.text += part.text;
+  if (part.type === 'text') reply.text += isSummary(part.providerMetadata) ? '' : part.text;
   else if (part.type === 'reasoning') reply.thoughts.push({ text: part.text, metadata: part.providerMetadata });
   // What a provider did itself was never ours to allow, and is not ours to do again.
   else if (part.type === 'tool-call' && part.providerExecuted !== true)
     reply.calls.push({ id: part.toolCallId, name: part.toolName, input: part.input, metadata: part.providerMetadata });
+}
+
+/** A provider that shortens the conversation by itself sends along what it made of it, which is nothing the model said. */
+function isSummary(metadata: SharedV4ProviderMetadata | undefined): boolean {
+  return Object.values(metadata ?? {}).some((fields) => fields?.['type'] === 'compaction');
 }
 
 function merged(before: SharedV4ProviderMetadata | undefined, more: SharedV4ProviderMetadata | undefined): SharedV4ProviderMetadata | undefined {

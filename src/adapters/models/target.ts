@@ -43,9 +43,8 @@ export function targetOf(flow: CompiledFlow, agent: string, standIn: string | un
   const env = options.env ?? process.env;
   const how = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
   const address = entry.base_url ?? (how?.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? how?.baseUrl;
-  if (how?.protocol !== 'openai' && how?.protocol !== 'openai-chat' && how?.protocol !== 'anthropic' && how?.protocol !== 'google' && address === undefined)
-    throw unknownProvider(provider, model);
   const found = how ?? ELSEWHERE;
+  if (found.protocol === 'compatible' && address === undefined) throw unknownProvider(provider, model);
   const variables = entry.api_key_env === undefined ? found.keys : [entry.api_key_env];
   const keyFrom = variables.find((name) => (env[name] ?? '') !== '') ?? variables[0];
   return {

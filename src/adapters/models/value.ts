@@ -8,7 +8,7 @@ import type { ProposedCall, Reply } from './reply.ts';
 import type { Target } from './target.ts';
 import type { Offer } from './tool-names.ts';
 
-export function valueOf({ text, calls, thoughts, finish, metadata }: Reply, { name }: Target, offer: Offer): Json {
+export function valueOf({ text, calls, thoughts, finish, usage, metadata }: Reply, { name }: Target, offer: Offer): Json {
   const toolCalls = named(calls).map((call, index) => ({
     id: call.id,
     name: offer.meant(call.name),
@@ -16,7 +16,7 @@ export function valueOf({ text, calls, thoughts, finish, metadata }: Reply, { na
     ...kept(call.metadata),
     ...(index === 0 && thoughts.length > 0 ? { reasoning: thoughts.map((thought) => ({ text: thought.text, ...kept(thought.metadata) })) } : {}),
   }));
-  const value = { text, ...(toolCalls.length === 0 ? {} : { toolCalls }), finish: finish?.unified ?? 'other', served: name, ...kept(metadata) };
+  const value = { text, ...(toolCalls.length === 0 ? {} : { toolCalls }), finish: finish?.unified ?? 'other', served: name, ...cacheUse(usage), ...kept(metadata) };
   return JSON.parse(JSON.stringify(value)) as Json;
 }
 
@@ -27,6 +27,13 @@ export function usedBy({ text, calls, usage }: Reply, { price }: Target, sent: s
   const outputTokens = whole(usage?.outputTokens.total) ?? pure.countTokens(said);
   const cachedTokens = Math.min(inputTokens, whole(usage?.inputTokens.cacheRead) ?? 0);
   return { inputTokens, outputTokens, costMicros: costOf(price, { inputTokens, outputTokens, cachedTokens }) };
+}
+
+/** Input that a provider had at hand, or put aside for later, has a price of its own; it is part of the input tokens. */
+function cacheUse(usage: Reply['usage']): { readonly cache?: { readonly read: number; readonly written: number } } {
+  const read = whole(usage?.inputTokens.cacheRead) ?? 0;
+  const written = whole(usage?.inputTokens.cacheWrite) ?? 0;
+  return read + written === 0 ? {} : { cache: { read, written } };
 }
 
 /** An object, or null with the text that is none: whoever judges the call can then tell the model what was wrong with it. */
@@ -52,7 +59,10 @@ function named(calls: readonly ProposedCall[]): ProposedCall[] {
 }
 
 function kept(metadata: SharedV4ProviderMetadata | undefined): { readonly providerMetadata?: SharedV4ProviderMetadata } {
-  const filled = Object.entries(metadata ?? {}).filter(([, fields]) => Object.keys(fields ?? {}).length > 0);
+  const filled = Object.entries(metadata ?? {}).flatMap(([provider, fields]) => {
+    const said = Object.entries(fields ?? {}).filter(([, value]) => value !== null && value !== undefined);
+    return said.length === 0 ? [] : [[provider, Object.fromEntries(said)] as const];
+  });
   return filled.length === 0 ? {} : { providerMetadata: Object.fromEntries(filled) };
 }
 

@@ -13,7 +13,7 @@ export function codeRun(options: CodeOptions = {}): ToolWork {
 
 /** The arguments are `args`; the value of the last expression, or of the function that it is, is the result. */
 export function declaredCode({ source }: { readonly source: string }, options: CodeOptions = {}): ToolWork {
-  return async (call) => (await run(call, source, call.args as Json, options)).value;
+  return async (call) => (await run(call, source, call.args, options)).value;
 }
 
 function run({ timeoutMs, signal }: ToolCall, source: string, args: Json, options: CodeOptions): Promise<CodeResult> {

@@ -67,7 +67,7 @@ function fixedHost(template: string): string | null {
 
 /** Without a query or a body to put them into, arguments that the address does not mention become the query. */
 function queryOf({ url, query, body }: DeclaredHttp, method: string, scope: Scope): { [name: string]: Json } {
-  if (query !== undefined) return expandValue(query as Json, scope) as { [name: string]: Json };
+  if (query !== undefined) return expandValue(query, scope) as { [name: string]: Json };
   if (body !== undefined || !WITHOUT_BODY.has(method)) return {};
   const used = mentioned(url);
   return Object.fromEntries(Object.entries(scope.args).filter(([name]) => !used.has(name)));

@@ -3,12 +3,20 @@ import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/cli
 import { PerformError } from '../../runtime/failures.ts';
 import { fail, reasonOf } from './fail.ts';
 
-export function failureOfServer(server: string, tool: string, error: unknown, timeoutMs: number, stderr: string): Error {
+export interface Circumstances {
+  readonly timeoutMs: number;
+  readonly stderr: string;
+  readonly fault: Error | null;
+}
+
+export function failureOfServer(server: string, tool: string, error: unknown, { timeoutMs, stderr, fault }: Circumstances): Error {
   if (error instanceof PerformError) return error;
   const who = `the MCP server \`${server}\``;
   const cause = rootOf(error);
   if (cause instanceof Error && (cause.name === 'AbortError' || cause.name === 'DOMException')) return fail('timeout', 'AbortError', `the call of \`${tool}\` was stopped`);
   if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${who} did not answer within ${timeoutMs} ms`);
+  const tooLarge = [isGone(error) ? fault : error, cause].find((each) => each instanceof Error && /exceed/i.test(each.message));
+  if (tooLarge !== undefined) return fail('semantic', 'TooLargeError', `${who} sent a message that is too large: ${reasonOf(tooLarge)}`);
   if (isGone(error)) return fail('transient', 'McpClosedError', `${who} went away during the call${stderr.trim() === '' ? '' : `; it had said: ${stderr.trim().slice(-300)}`}`);
   if (error instanceof SdkError && (error.code === SdkErrorCode.InvalidResult || error.code === SdkErrorCode.UnsupportedResultType)) return fail('semantic', 'McpResultError', `${who} gave a result that is none: ${error.message}`);
   if (error instanceof ProtocolError) return fail('semantic', /output schema|structured content/i.test(error.message) ? 'McpResultError' : 'McpError', `${who} refused the call of \`${tool}\`: ${error.message}`);

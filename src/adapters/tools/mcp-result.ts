@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../core/json.ts';
 import { fail } from './fail.ts';
 
-export function valueOf(server: string, tool: string, { content = [], structuredContent, isError }: CallToolResult): Json {
+export function valueOf(server: string, tool: string, { content, structuredContent, isError }: CallToolResult): Json {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (isError === true) throw fail('fatal', 'McpToolError', `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${texts.join('\n').slice(0, 1_000)}`);
   if (structuredContent !== undefined) return structuredContent as Json;

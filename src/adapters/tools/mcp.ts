@@ -5,7 +5,6 @@
  */
 import { resolve } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { CallToolResult } from '@modelcontextprotocol/client';
 import { StdioClientTransport, getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { Json } from '../../core/json.ts';
 import type { McpServer, ToolCall, ToolOptions } from './context.ts';
@@ -23,9 +22,12 @@ interface Connection {
   readonly client: Client;
   readonly tools: ReadonlySet<string>;
   readonly stderr: Output;
+  /** What was wrong with the transport last. */
+  fault: Error | null;
 }
 
-const MESSAGE_MAX = 64 * 1024 * 1024;
+/** A message is put together from chunks by copying, so a large one would hold up the engine. */
+const MESSAGE_MAX = 8 * 1024 * 1024;
 const CONNECT_MAX_MS = 15_000;
 const PROBE_MS = 2_000;
 const PING_MS = 1_000;
@@ -59,11 +61,11 @@ export function mcpServers({ documentDir = '.', mcp = {}, env = process.env }: O
         connection = await connected(key, config, timeoutMs);
         if (!connection.tools.has(tool)) throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
         const result = await connection.client.callTool({ name: tool, arguments: { ...args } }, { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal });
-        return valueOf(server, tool, result as CallToolResult);
+        return valueOf(server, tool, result);
       } catch (error) {
         const hangs = isTimeout(error) && !(await answers(connection));
         if (hangs || isGone(error)) await drop(key);
-        throw failureOfServer(server, tool, error, timeoutMs, connection?.stderr.text() ?? '');
+        throw failureOfServer(server, tool, error, { timeoutMs, stderr: connection?.stderr.text() ?? '', fault: connection?.fault ?? null });
       }
     },
     close: async () => {
@@ -76,12 +78,12 @@ async function connect(config: McpServer, documentDir: string, env: NonNullable<
   const stderr = new Output(4 * 1024);
   const client = new Client({ name: 'sluice', version: '1' }, { versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } }, inputRequired: { autoFulfill: false } });
   client.onclose = onClose;
-  // Whatever is wrong with a message shows in the call that waits for it.
-  client.onerror = () => undefined;
   try {
     await client.connect(transportOf(config, documentDir, env, stderr), { timeout: timeoutMs, maxTotalTimeout: timeoutMs });
     const { tools } = await client.listTools(undefined, { timeout: timeoutMs, maxTotalTimeout: timeoutMs });
-    return { client, tools: new Set(tools.map(({ name }) => name)), stderr };
+    const connection: Connection = { client, tools: new Set(tools.map(({ name }) => name)), stderr, fault: null };
+    client.onerror = (error) => (connection.fault = error);
+    return connection;
   } catch (error) {
     await client.close().catch(() => undefined);
     throw new Error(`it could not be started or reached${stderr.text() === '' ? '' : ` (it said: ${stderr.text().trim().slice(-300)})`}`, { cause: error });
@@ -91,7 +93,7 @@ async function connect(config: McpServer, documentDir: string, env: NonNullable<
 function transportOf(config: McpServer, documentDir: string, env: NonNullable<ToolOptions['env']>, stderr: Output): StdioClientTransport | StreamableHTTPClientTransport {
   const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expandText(value, { args: {}, result: null, env })]));
-  if (config.url !== undefined) return new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers: expanded(config.headers) } });
+  if (config.url !== undefined) return new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers: expanded(config.headers) }, fetch: cappedFetch });
   const transport = new StdioClientTransport({
     command: config.command ?? '',
     args: [...(config.args ?? [])],
@@ -103,6 +105,22 @@ function transportOf(config: McpServer, documentDir: string, env: NonNullable<To
   transport.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
   return transport;
 }
+
+/** An answer that grows beyond what a message may have breaks off. */
+const cappedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (init?.method !== 'POST' || response.body === null) return response;
+  let size = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      size += chunk.length;
+      if (size > MESSAGE_MAX) controller.error(new Error(`the answer exceeds ${MESSAGE_MAX} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+};
 
 /** Whether a server that kept one call waiting is still there for others. */
 async function answers(connection: Connection | undefined): Promise<boolean> {

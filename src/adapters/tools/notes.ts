@@ -22,7 +22,7 @@ export const sessionContextRead: ToolWork = async ({ workDir }) => ({ content: (
 export const handoff: ToolWork = ({ args }) => Promise.resolve(args['route_keyword'] ?? null);
 
 export const reviewRequest: ToolWork = async ({ args, workDir, call }) => {
-  const { queue = 'review', reason, severity = 'medium', evidence = [] } = args as { [field: string]: Json };
+  const { queue = 'review', reason, severity = 'medium', evidence = [] } = args;
   const id = `q_${call.idempotencyKey.slice(0, 16)}`;
   const entry: Json = { id, queue, reason: reason ?? '', severity, evidence, run: call.command.run, at: new Date(call.clock.now()).toISOString(), state: 'queued' };
   await changeState<{ entries: { [field: string]: Json }[] }>(workDir, REVIEWS, { entries: [] }, ({ entries }) => ({

@@ -96,7 +96,7 @@ function workOf(name: string, def: ToolDef | undefined, { options, shell, server
 
 function validate(schema: Json, args: Args, name: string): string | null {
   try {
-    return pure.validate(schema, args as Json);
+    return pure.validate(schema, args);
   } catch (error) {
     throw fail('fatal', 'SchemaError', `the schema of the tool \`${name}\` cannot be used: ${reasonOf(error)}`);
   }

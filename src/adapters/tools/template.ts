@@ -40,7 +40,7 @@ function valueAt(path: string, { args, result, env }: Scope): Json {
   const [first = '', ...rest] = path.split('.');
   if (first === 'env') return env[rest.join('.')] ?? null;
   if (Object.hasOwn(args, first)) return walk(args[first] ?? null, rest);
-  if (first === 'args') return walk(args as Json, rest);
+  if (first === 'args') return walk(args, rest);
   if (first === 'result') return walk(result, rest);
   return null;
 }

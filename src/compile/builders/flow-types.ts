@@ -23,7 +23,11 @@ export type NodeInput =
   | (CommonInput & {
       readonly type: 'parallel';
       readonly branches: readonly [RouteInput, RouteInput, ...RouteInput[]];
-      readonly join?: { readonly type?: 'all' | 'any' | 'first' | 'count'; readonly count?: number; readonly timeout?: number };
+      readonly join?: {
+        readonly type?: 'all' | 'any' | 'first' | 'count';
+        readonly count?: number;
+        readonly timeout?: number;
+      };
     })
   | (CommonInput & {
       readonly type: 'approval';
@@ -49,7 +53,9 @@ type Checked<Node, Ids extends string, Agents, Tools> = CheckedTargets<Node, Ids
   CheckedExpiry<Node>;
 
 type CheckedTargets<Node, Ids extends string> = {
-  readonly [Field in keyof Node & ('routes' | 'branches' | 'on_error')]: readonly ((Field extends 'on_error' ? ErrorRouteInput : RouteInput) & { readonly to: Ids | 'end' })[];
+  readonly [Field in keyof Node & ('routes' | 'branches' | 'on_error')]: readonly ((Field extends 'on_error'
+    ? ErrorRouteInput
+    : RouteInput) & { readonly to: Ids | 'end' })[];
 };
 
 type CheckedName<Node, Field extends string, Known> = { readonly [Name in keyof Node & Field]: Known };
@@ -76,8 +82,13 @@ type CheckedValue<Value, Ids extends string> = Value extends string
   : Value extends object
     ? { readonly [Key in keyof Value]: CheckedValue<Value[Key], Ids> }
     : Value;
-type CheckedText<Text extends string, Ids extends string> = Stranger<Text, Ids> extends never ? Text : `there is no node ${Stranger<Text, Ids>}`;
-type Stranger<Text extends string, Ids extends string, Found extends string = never> = Text extends `${string}{{${infer Inner}}}${infer Rest}`
+type CheckedText<Text extends string, Ids extends string> =
+  Stranger<Text, Ids> extends never ? Text : `there is no node ${Stranger<Text, Ids>}`;
+type Stranger<
+  Text extends string,
+  Ids extends string,
+  Found extends string = never,
+> = Text extends `${string}{{${infer Inner}}}${infer Rest}`
   ? Stranger<Rest, Ids, Found | NodeOf<Trim<Inner>, Ids>>
   : Found;
 type NodeOf<Path extends string, Ids extends string> = Path extends `${infer Root}.${'output' | 'result'}${string}`
@@ -85,4 +96,8 @@ type NodeOf<Path extends string, Ids extends string> = Path extends `${infer Roo
     ? never
     : Root
   : never;
-type Trim<Text extends string> = Text extends ` ${infer Rest}` ? Trim<Rest> : Text extends `${infer Rest} ` ? Trim<Rest> : Text;
+type Trim<Text extends string> = Text extends ` ${infer Rest}`
+  ? Trim<Rest>
+  : Text extends `${infer Rest} `
+    ? Trim<Rest>
+    : Text;

@@ -33,7 +33,11 @@ export interface FlowDocument extends FlowSections<readonly FlowAgent[], Tools> 
   readonly flow: FlowInput<readonly NodeInput[], string>;
 }
 
-export function flow<const Nodes extends readonly NodeInput[], const Agents extends readonly FlowAgent[] = readonly FlowAgent[], const Given extends Tools = Tools>(
+export function flow<
+  const Nodes extends readonly NodeInput[],
+  const Agents extends readonly FlowAgent[] = readonly FlowAgent[],
+  const Given extends Tools = Tools,
+>(
   definition: FlowInput<Nodes & CheckedNodes<Nodes, Agents, Given>, IdsOf<Nodes>>,
   sections: FlowSections<Agents, Given> = {},
 ): FlowDocument {

@@ -7,24 +7,45 @@ import { nearest } from '../nearest.ts';
 import { patternProblem } from '../../core/expr/regex.ts';
 import { toolNames } from '../section-checks.ts';
 import type { FlowGraph } from './flow-graph.ts';
-import { END } from './flow-read.ts';
+import { END, RESERVED } from './flow-read.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
 
 const ITERATIONS_HUGE = 100_000;
 
 export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, report: Report): void {
-  const agents = new Set(itemsOf(childOf(document.doc, 'agents')).flatMap((item) => textOf(childOf(item, 'id')) ?? textOf(childOf(item, 'name')) ?? []));
+  const agents = new Set(
+    itemsOf(childOf(document.doc, 'agents')).flatMap(
+      (item) => textOf(childOf(item, 'id')) ?? textOf(childOf(item, 'name')) ?? [],
+    ),
+  );
   const tools = toolNames(document.sections.value, document.doc);
   for (const node of flow.nodes.values()) {
     const { id, value } = node;
     if (value.type === 'agent' && !agents.has(value.agent)) {
-      const help = suggestion(value.agent, agents, agents.size === 0 ? 'Declare it under `agents`.' : `Declared agents: ${listed([...agents])}.`);
+      const help = suggestion(
+        value.agent,
+        agents,
+        agents.size === 0 ? 'Declare it under `agents`.' : `Declared agents: ${listed([...agents])}.`,
+      );
       report.error('unknown-agent', node.at('agent'), `unknown agent '${value.agent}' on flow node '${id}'`, { help });
     }
     if (value.type === 'tool' && !tools.has(value.tool)) {
       const near = tools.near(value.tool);
-      const help = near === undefined ? 'Declare it under `tools`, or the server that has it under `mcp`.' : `Did you mean \`${near}\`?`;
+      const help =
+        near === undefined
+          ? 'Declare it under `tools`, or the server that has it under `mcp`.'
+          : `Did you mean \`${near}\`?`;
       report.error('unknown-tool', node.at('tool'), `unknown tool '${value.tool}' on flow node '${id}'`, { help });
+    }
+    if (value.type === 'decision' && value.routes.length === 0) {
+      report.warning(
+        'no-way-out',
+        node.at('id'),
+        `flow node '${id}' decides between no routes, so the path ends there`,
+        {
+          help: 'Give it routes, or make it a `terminal`.',
+        },
+      );
     }
     checkTargets(flow, graph, node, report);
     checkErrorRoutes(node, report);
@@ -49,12 +70,23 @@ function checkErrorRoutes(node: FlowNode, report: Report): void {
   const { on_error: clauses } = node.value;
   for (const [index, { match, default: all }] of clauses.entries()) {
     if (all === true && index < clauses.length - 1) {
-      report.error('default-not-last', node.at('on_error', index, 'default'), `the error route with \`default: true\` on flow node '${node.id}' must come last`, {
-        help: 'Move it to the end of `on_error`.',
-      });
+      report.error(
+        'default-not-last',
+        node.at('on_error', index, 'default'),
+        `the error route with \`default: true\` on flow node '${node.id}' must come last`,
+        {
+          help: 'Move it to the end of `on_error`.',
+        },
+      );
     }
     const problem = typeof match === 'string' && match !== '' ? patternProblem(match) : null;
-    if (problem !== null) report.error('bad-regex', node.at('on_error', index, 'match'), `\`match\` is not a pattern that can be used: ${problem.replace(/^.*?: /, '')}`, { help: 'Patterns are RE2: no look-around, no back-references.' });
+    if (problem !== null)
+      report.error(
+        'bad-regex',
+        node.at('on_error', index, 'match'),
+        `\`match\` is not a pattern that can be used: ${problem.replace(/^.*?: /, '')}`,
+        { help: 'Patterns are RE2: no look-around, no back-references.' },
+      );
   }
 }
 
@@ -62,20 +94,37 @@ function checkParallel(node: FlowNode, report: Report): void {
   if (node.value.type !== 'parallel') return;
   const { branches, join } = node.value;
   for (const [index, { to }] of branches.entries()) {
-    if (to === END) report.error('branch-to-end', node.at('branches', index, 'to'), `a branch of flow node '${node.id}' leads straight to \`end\``, { help: 'Lead it to a node, or remove it.' });
+    if (to === END)
+      report.error(
+        'branch-to-end',
+        node.at('branches', index, 'to'),
+        `a branch of flow node '${node.id}' leads straight to \`end\``,
+        { help: 'Lead it to a node, or remove it.' },
+      );
   }
   if (join === undefined) return;
   const { type, count } = join;
   if (type === 'count' && count < 1) {
-    report.error('count-without-number', node.at('join', node.located('join', 'count') === undefined ? 'type' : 'count'), `join.type='count' requires join.count >= 1 on flow node '${node.id}'`, {
-      help: `Write \`count\`, from 1 to ${branches.length}.`,
-    });
+    report.error(
+      'count-without-number',
+      node.at('join', node.located('join', 'count') === undefined ? 'type' : 'count'),
+      `join.type='count' requires join.count >= 1 on flow node '${node.id}'`,
+      {
+        help: `Write \`count\`, from 1 to ${branches.length}.`,
+      },
+    );
   }
   if (type === 'count' && count > branches.length) {
-    report.error('count-above-branches', node.at('join', 'count'), `flow node '${node.id}' waits for ${count} branches, but has only ${branches.length}`);
+    report.error(
+      'count-above-branches',
+      node.at('join', 'count'),
+      `flow node '${node.id}' waits for ${count} branches, but has only ${branches.length}`,
+    );
   }
   if (type !== 'count' && count > 0) {
-    report.warning('bad-value', node.at('join', 'count'), `\`count\` has no effect where \`type\` is \`${type}\``, { help: 'Write `type: count`, or remove it.' });
+    report.warning('bad-value', node.at('join', 'count'), `\`count\` has no effect where \`type\` is \`${type}\``, {
+      help: 'Write `type: count`, or remove it.',
+    });
   }
 }
 
@@ -83,26 +132,45 @@ function checkApproval(node: FlowNode, report: Report): void {
   if (node.value.type !== 'approval') return;
   const { choices, timeout, on_timeout: expiry } = node.value;
   for (const [index, choice] of choices.entries()) {
-    if (choices.indexOf(choice) < index) report.error('bad-value', node.at('choices', index), `the choice \`${choice}\` is listed twice on flow node '${node.id}'`);
+    if (choices.indexOf(choice) < index)
+      report.error(
+        'bad-value',
+        node.at('choices', index),
+        `the choice \`${choice}\` is listed twice on flow node '${node.id}'`,
+      );
   }
   if (expiry === undefined) return;
   if (!choices.includes(expiry)) {
-    report.error('unknown-choice', node.at('on_timeout'), `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`, { help: suggestion(expiry, choices, `Choices: ${listed(choices)}.`) });
+    report.error(
+      'unknown-choice',
+      node.at('on_timeout'),
+      `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`,
+      { help: suggestion(expiry, choices, `Choices: ${listed(choices)}.`) },
+    );
   } else if (timeout === undefined) {
-    report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', { help: 'Add `timeout`, in seconds.' });
+    report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', {
+      help: 'Add `timeout`, in seconds.',
+    });
   }
 }
 
 function checkEntry(flow: Flow, report: Report): void {
   const { entry } = flow.value;
   if (flow.declared.has(entry) && entry !== END) return;
-  report.error('unknown-entry', flow.at('entry'), `the entry '${entry}' is not a declared flow node`, { help: suggestion(entry, flow.declared, `Declared nodes: ${listed([...flow.declared])}.`) });
+  report.error('unknown-entry', flow.at('entry'), `the entry '${entry}' is not a declared flow node`, {
+    help: suggestion(entry, flow.declared, `Declared nodes: ${listed([...flow.declared])}.`),
+  });
 }
 
 function checkReached(flow: Flow, graph: FlowGraph, report: Report): void {
   for (const node of flow.nodes.values()) {
-    if (graph.reached.has(node.id)) continue;
-    report.error('unreachable-node', node.at('id'), `flow node '${node.id}' is not reachable from entry '${flow.value.entry}'`, { help: 'Lead a route there, or remove the node.' });
+    if (graph.reached.has(node.id) || Object.hasOwn(RESERVED, node.id)) continue;
+    report.error(
+      'unreachable-node',
+      node.at('id'),
+      `flow node '${node.id}' is not reachable from entry '${flow.value.entry}'`,
+      { help: 'Lead a route there, or remove the node.' },
+    );
   }
 }
 
@@ -110,17 +178,30 @@ function checkReached(flow: Flow, graph: FlowGraph, report: Report): void {
 function checkCap(flow: Flow, graph: FlowGraph, report: Report): void {
   const { max_iterations: cap } = flow.value;
   if (cap > ITERATIONS_HUGE) {
-    report.warning('huge-bound', flow.at('max_iterations'), `\`max_iterations\` allows ${cap} visits, which hardly bounds anything`, { help: 'Lower it to a little more than a good run needs.' });
+    report.warning(
+      'huge-bound',
+      flow.at('max_iterations'),
+      `\`max_iterations\` allows ${cap} visits, which hardly bounds anything`,
+      { help: 'Lower it to a little more than a good run needs.' },
+    );
   }
   const [cycle] = graph.cycles.filter((members) => members.some((id) => graph.reached.has(id)));
   if (cap > 0 || cycle === undefined) return;
   const inside = new Set(cycle);
   const order = new Map([...flow.nodes.keys()].map((id, index) => [id, index]));
-  const back = cycle.flatMap((id) => graph.edges.get(id) ?? []).find(({ from, to }) => inside.has(to) && (order.get(to) ?? 0) <= (order.get(from) ?? 0));
-  const place = back === undefined || flow.located('max_iterations') !== undefined ? flow.at('max_iterations') : back.at;
-  report.error('uncapped-cycle', place, `flow has cycles but max_iterations=0: ${listed(cycle)} can be visited without end`, {
-    help: 'Set `max_iterations` to the most node visits that a run may take.',
-  });
+  const back = cycle
+    .flatMap((id) => graph.edges.get(id) ?? [])
+    .find(({ from, to }) => inside.has(to) && (order.get(to) ?? 0) <= (order.get(from) ?? 0));
+  const place =
+    back === undefined || flow.located('max_iterations') !== undefined ? flow.at('max_iterations') : back.at;
+  report.error(
+    'uncapped-cycle',
+    place,
+    `flow has cycles but max_iterations=0: ${listed(cycle)} can be visited without end`,
+    {
+      help: 'Set `max_iterations` to the most node visits that a run may take.',
+    },
+  );
 }
 
 function suggestion(word: string, known: Iterable<string>, otherwise: string): string {

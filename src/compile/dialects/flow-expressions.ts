@@ -11,7 +11,7 @@ import type { Problem } from '../expr-problem.ts';
 import { readsOf } from '../expr-reads.ts';
 import type { Path } from '../expr-reads.ts';
 import { checkExpression } from '../expression.ts';
-import type { Located, LocatedScalar } from '../located.ts';
+import type { Located } from '../located.ts';
 import type { Range } from '../range.ts';
 import { rewriteNames, stripBraces } from '../rewrite.ts';
 import { rangeWithin } from '../scalar-range.ts';
@@ -51,7 +51,9 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
   let bare = false;
 
   const rangeOf = (located: Located | undefined, start: number, end: number): Range =>
-    located?.kind === 'scalar' ? rangeWithin(report.source, located as LocatedScalar, start, end) : (located?.range ?? { start: 0, end: 0 });
+    located?.kind === 'scalar'
+      ? rangeWithin(report.source, located, start, end)
+      : (located?.range ?? { start: 0, end: 0 });
 
   const meaningsOf = (text: string, recent: Recent): { readonly read: Path; readonly meaning: Meaning }[] => {
     try {
@@ -72,7 +74,13 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
   };
 
   /** `offset` is where the expression begins in the text that `located` holds. */
-  const check = (node: string, located: Located | undefined, written: string, offset: number, leaving: boolean): Checked | null => {
+  const check = (
+    node: string,
+    located: Located | undefined,
+    written: string,
+    offset: number,
+    leaving: boolean,
+  ): Checked | null => {
     const text = slots.readable(written);
     const recent = leaving ? recents.after(node) : recents.before(node);
     const found = meaningsOf(text, recent);
@@ -89,7 +97,12 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     const result = checkExpression(text, { types: typesOf(found, recent) });
     if (!result.ok) {
       for (const problem of result.problems) {
-        report.error(codeOfProblem(problem), rangeOf(located, offset + problem.start, offset + problem.end), problem.message, { help: helpOfProblem(problem) });
+        report.error(
+          codeOfProblem(problem),
+          rangeOf(located, offset + problem.start, offset + problem.end),
+          problem.message,
+          { help: helpOfProblem(problem) },
+        );
       }
       return null;
     }
@@ -106,7 +119,9 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
   const warnEarly = (node: string, read: Path, meaning: Meaning, at: Range, leaving: boolean): void => {
     const source = names.source(read, meaning);
     if (source !== null && !(leaving && source === node) && !graph.precedes(source, node)) {
-      report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, { help: 'Read a node that comes before, or change the order.' });
+      report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, {
+        help: 'Read a node that comes before, or change the order.',
+      });
     } else if (read.path[0] === 'error' && !graph.afterError(node)) {
       report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
     }
@@ -117,7 +132,8 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     else if (located?.kind === 'map') for (const { value } of located.entries.values()) templates(node, value);
     else if (located?.kind === 'scalar' && typeof located.value === 'string') {
       const { parts, problems } = parseTemplate(located.value);
-      for (const { severity, message, start, end, help } of problems) report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
+      for (const { severity, message, start, end, help } of problems)
+        report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
       for (const part of parts) if ('expr' in part) check(node, located, part.expr, part.start, false);
     }
   };
@@ -153,12 +169,24 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
   };
 }
 
-function isBare(found: readonly { readonly read: Path; readonly meaning: Meaning }[], path: readonly string[]): boolean {
+function isBare(
+  found: readonly { readonly read: Path; readonly meaning: Meaning }[],
+  path: readonly string[],
+): boolean {
   return found.some(({ read, meaning }) => meaning.is === 'bare' && read.path[0] === path[0]);
 }
 
 /** Two reads of one root, such as two approvals, know different fields of it. */
 function merged(known: Json | undefined, more: Json): Json {
-  if (known === undefined || typeof known !== 'object' || typeof more !== 'object' || known === null || more === null || Array.isArray(known) || Array.isArray(more)) return more;
+  if (
+    known === undefined ||
+    typeof known !== 'object' ||
+    typeof more !== 'object' ||
+    known === null ||
+    more === null ||
+    Array.isArray(known) ||
+    Array.isArray(more)
+  )
+    return more;
   return { ...known, ...more, properties: { ...(known['properties'] as object), ...(more['properties'] as object) } };
 }

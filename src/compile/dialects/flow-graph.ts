@@ -33,13 +33,17 @@ export function graphOfFlow(flow: Flow): FlowGraph {
   const later = laterOf(followed, inBranches);
   // A misspelt target is one mistake: what it was meant for counts as reached.
   const meant = (id: string): readonly string[] =>
-    (edges.get(id) ?? []).flatMap(({ to }) => (to === END ? [] : flow.nodes.has(to) ? [to] : (nearest(to, flow.declared) ?? []))).filter((to) => flow.nodes.has(to));
+    (edges.get(id) ?? [])
+      .flatMap(({ to }) => (to === END ? [] : flow.nodes.has(to) ? [to] : (nearest(to, flow.declared) ?? [])))
+      .filter((to) => flow.nodes.has(to));
   return {
     edges,
     targets,
     inBranches,
     reached: reachableFrom(flow.nodes.has(flow.value.entry) ? [flow.value.entry] : [], meant),
-    cycles: componentsOf(flow.nodes.keys(), targets).filter(({ cyclic }) => cyclic).map(({ members }) => [...members].reverse()),
+    cycles: componentsOf(flow.nodes.keys(), targets)
+      .filter(({ cyclic }) => cyclic)
+      .map(({ members }) => [...members].reverse()),
     precedes: later.precedes,
     afterError: later.afterError,
   };
@@ -49,7 +53,9 @@ export function graphOfFlow(flow: Flow): FlowGraph {
 export function taken(graph: FlowGraph, flow: Flow): ReadonlySet<string> {
   const { entry } = flow.value;
   return reachableFrom(flow.nodes.has(entry) ? [entry] : [], (id) =>
-    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (flow.nodes.has(to) && !(kind === 'route' && flow.nodes.get(id)?.value.type === 'terminal') ? [to] : [])),
+    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) =>
+      flow.nodes.has(to) && !(kind === 'route' && flow.nodes.get(id)?.value.type === 'terminal') ? [to] : [],
+    ),
   );
 }
 
@@ -57,8 +63,26 @@ function edgesOfNode(node: FlowNode): readonly FlowEdge[] {
   const { id, value } = node;
   const branches = value.type === 'parallel' ? value.branches : [];
   return [
-    ...value.routes.map(({ to }, index): FlowEdge => ({ from: id, to, kind: 'route', index, at: node.at('routes', index, 'to') })),
-    ...branches.map(({ to }, index): FlowEdge => ({ from: id, to, kind: 'branch', index, at: node.at('branches', index, 'to') })),
-    ...value.on_error.map(({ to }, index): FlowEdge => ({ from: id, to, kind: 'error', index, at: node.at('on_error', index, 'to') })),
+    ...value.routes.map(({ to }, index): FlowEdge => ({
+      from: id,
+      to,
+      kind: 'route',
+      index,
+      at: node.at('routes', index, 'to'),
+    })),
+    ...branches.map(({ to }, index): FlowEdge => ({
+      from: id,
+      to,
+      kind: 'branch',
+      index,
+      at: node.at('branches', index, 'to'),
+    })),
+    ...value.on_error.map(({ to }, index): FlowEdge => ({
+      from: id,
+      to,
+      kind: 'error',
+      index,
+      at: node.at('on_error', index, 'to'),
+    })),
   ];
 }

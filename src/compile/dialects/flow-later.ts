@@ -15,11 +15,15 @@ export interface Later {
 /** A node that is asked about this often gets all that comes after it remembered. */
 const ASKED_MAX = 3;
 
-export function laterOf(edges: ReadonlyMap<string, readonly FlowEdge[]>, inBranches: ReadonlyMap<string, ReadonlySet<string>>): Later {
+export function laterOf(
+  edges: ReadonlyMap<string, readonly FlowEdge[]>,
+  inBranches: ReadonlyMap<string, ReadonlySet<string>>,
+): Later {
   const steps = stepsOf(edges, inBranches);
   const next = (id: string): readonly string[] => steps.get(id) ?? [];
   const order = new Map<string, { readonly rank: number; readonly cyclic: boolean }>();
-  for (const [rank, { members, cyclic }] of componentsOf(steps.keys(), next).entries()) for (const id of members) order.set(id, { rank, cyclic });
+  for (const [rank, { members, cyclic }] of componentsOf(steps.keys(), next).entries())
+    for (const id of members) order.set(id, { rank, cyclic });
   const asked = new Map<string, number>();
   const known = new Map<string, ReadonlySet<string>>();
   let handled: ReadonlySet<string> | undefined;
@@ -50,13 +54,23 @@ export function laterOf(edges: ReadonlyMap<string, readonly FlowEdge[]>, inBranc
   };
 }
 
-function stepsOf(edges: ReadonlyMap<string, readonly FlowEdge[]>, inBranches: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, readonly string[]> {
+function stepsOf(
+  edges: ReadonlyMap<string, readonly FlowEdge[]>,
+  inBranches: ReadonlyMap<string, ReadonlySet<string>>,
+): ReadonlyMap<string, readonly string[]> {
   const steps = new Map<string, string[]>();
   const joinOf = (id: string): string => `\u0000${id}`;
   for (const [id, list] of edges) {
     const joins = inBranches.has(id);
-    steps.set(id, [...(joins ? [joinOf(id)] : []), ...list.flatMap(({ kind, to }) => (joins && kind !== 'branch' ? [] : [to]))]);
-    if (joins) steps.set(joinOf(id), list.flatMap(({ kind, to }) => (kind === 'branch' ? [] : [to])));
+    steps.set(id, [
+      ...(joins ? [joinOf(id)] : []),
+      ...list.flatMap(({ kind, to }) => (joins && kind !== 'branch' ? [] : [to])),
+    ]);
+    if (joins)
+      steps.set(
+        joinOf(id),
+        list.flatMap(({ kind, to }) => (kind === 'branch' ? [] : [to])),
+      );
   }
   for (const [id, members] of inBranches) for (const member of members) steps.get(member)?.push(joinOf(id));
   return steps;

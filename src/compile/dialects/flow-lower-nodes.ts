@@ -1,16 +1,16 @@
 /** Lowers one authored node of each type but `parallel`. */
-import type { DoNode, Expr, NodeId, Retry } from '../../core/ir.ts';
+import type { DoNode, Expr, NodeId } from '../../core/ir.ts';
 import { object, path, quote } from '../cel-text.ts';
 import { rewriteNames } from '../rewrite.ts';
+import { lowerAgent } from './flow-lower-agent.ts';
 import { entered, evaluated, raise } from './flow-lower-errors.ts';
 import { lowerParallel } from './flow-lower-parallel.ts';
+import { NO_RETRY } from './flow-lowering.ts';
 import type { Lowering } from './flow-lowering.ts';
 import type { Prepared } from './flow-prepare.ts';
 import type { NodeOf } from './flow-schema.ts';
 import { SLOT, outputOf } from './flow-slots.ts';
 
-/** The notation has no retries of its own: its error routes decide. */
-const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
 const [APPROVE, REJECT] = ['approve', 'reject'] as const;
 
 export function lowerNode(lowering: Lowering, prepared: Prepared): void {
@@ -31,39 +31,26 @@ export function lowerNode(lowering: Lowering, prepared: Prepared): void {
   }
 }
 
-function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>): void {
-  const { builder, slots, expressions } = lowering;
-  const reply = { mode: 'reply', value: 'it.text' } as const;
-  const schema = builder.definitions.agents[value.agent]?.output ?? null;
-  builder.add(
-    builder.idOf(value.id),
-    {
-      op: 'do',
-      ...entered(lowering, prepared),
-      effect: builder.model(value.agent, prepared.expr),
-      ...(schema === null ? {} : { schema }),
-      writes: [{ slot: slots.of(value.id), path: ['output'], ...reply }, ...(expressions.uses.bare ? [{ slot: SLOT.agent, ...reply }] : []), ...lowering.out('it.text', 'reply')],
-      timeoutMs: null,
-      retry: NO_RETRY,
-      next: lowering.routes(prepared),
-      ...lowering.errors(prepared),
-    },
-    prepared.node.at('id'),
-  );
-}
-
 function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>): void {
   const { builder, slots } = lowering;
   const { toolApprovals, toolChecks } = builder.definitions;
   const tool = builder.toolDef(value.tool);
   const asks = toolApprovals.has(value.tool);
-  const check = toolChecks[value.tool];
+  const check = Object.hasOwn(toolChecks, value.tool) ? toolChecks[value.tool] : undefined;
   const undo = tool?.compensate ?? null;
   const call: DoNode = {
     op: 'do',
     ...(asks ? { origin: value.id } : entered(lowering, prepared)),
     effect: builder.tool(value.tool, prepared.args),
-    ...(undo === null ? {} : { undo: { tool: undo, input: sameArguments(prepared), timeoutMs: builder.toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0 } }),
+    ...(undo === null
+      ? {}
+      : {
+          undo: {
+            tool: undo,
+            input: sameArguments(prepared),
+            timeoutMs: builder.toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0,
+          },
+        }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
     writes: [{ slot: slots.of(value.id), path: ['result'], mode: 'set', value: 'it' }, ...lowering.out('it', 'set')],
@@ -72,26 +59,53 @@ function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>
     next: lowering.routes(prepared),
     ...lowering.errors(prepared),
   };
-  const id = builder.add(asks ? builder.fresh(`${value.id} call`) : builder.idOf(value.id), call, prepared.node.at('id'));
+  const id = builder.add(
+    asks ? builder.fresh(`${value.id} call`) : builder.idOf(value.id),
+    call,
+    prepared.node.at('id'),
+  );
   if (asks) askFirst(lowering, prepared, value, id);
 }
 
 /** The tool's own definition demands that somebody agrees to every call. */
 function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>, call: NodeId): void {
   const { builder } = lowering;
-  const input = { message: quote(`Call ${value.tool}?`), tool: quote(value.tool), args: object(Object.entries(prepared.args)) };
-  const refused = raise(lowering, prepared, { class: 'policy', type: 'ApprovalRejectedError', message: `the call of \`${value.tool}\` was not approved`, code: 'PERMISSION_DENIED' });
+  const input = {
+    message: quote(`Call ${value.tool}?`),
+    tool: quote(value.tool),
+    args: object(Object.entries(prepared.args)),
+  };
+  const refused = raise(lowering, prepared, {
+    class: 'policy',
+    type: 'ApprovalRejectedError',
+    message: `the call of \`${value.tool}\` was not approved`,
+    code: 'PERMISSION_DENIED',
+  });
   const cases = [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: call }];
   builder.add(
     builder.idOf(value.id),
     {
       op: 'do',
       ...entered(lowering, prepared),
-      effect: { kind: 'ask', about: value.tool, choices: [APPROVE, REJECT], onExpiry: REJECT, code: 'CONFIRM_REQUIRED', askedBy: askedBy(lowering), input, reserve: {} },
+      effect: {
+        kind: 'ask',
+        about: value.tool,
+        choices: [APPROVE, REJECT],
+        onExpiry: REJECT,
+        code: 'CONFIRM_REQUIRED',
+        askedBy: askedBy(lowering),
+        input,
+        reserve: {},
+      },
       writes: [{ slot: SLOT.allowed, mode: 'set', value: 'it.choice' }],
       timeoutMs: null,
       retry: NO_RETRY,
-      next: builder.add(builder.fresh(`${value.id} allowed`), { op: 'pick', origin: value.id, cases, otherwise: refused }),
+      next: builder.add(builder.fresh(`${value.id} allowed`), {
+        op: 'pick',
+        origin: value.id,
+        cases,
+        otherwise: refused,
+      }),
       ...lowering.errors(prepared),
     },
     prepared.node.at('id'),
@@ -135,7 +149,10 @@ function lowerDecision(lowering: Lowering, prepared: Prepared): void {
       {
         op: 'let',
         ...(enters ? entered(lowering, prepared) : { origin: id }),
-        writes: [{ slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr }, ...lowering.out(prepared.expr, 'set')],
+        writes: [
+          { slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr },
+          ...lowering.out(prepared.expr, 'set'),
+        ],
         next: lowering.routes(prepared),
       },
       prepared.node.at('id'),

@@ -21,7 +21,13 @@ export function lowerParallel(lowering: Lowering, prepared: Prepared, value: Nod
       {
         op: 'fork',
         ...(enters ? entered(lowering, prepared) : { origin: id }),
-        over: { heads: prepared.branches.map(({ to, when }, index) => ({ name: names[index] ?? to, to: builder.idOf(to), ...(when === null ? {} : { when }) })) },
+        over: {
+          heads: prepared.branches.map(({ to, when }, index) => ({
+            name: names[index] ?? to,
+            to: builder.idOf(to),
+            ...(when === null ? {} : { when }),
+          })),
+        },
         widthMax: 0,
         need,
         eager: type === 'count',
@@ -33,7 +39,13 @@ export function lowerParallel(lowering: Lowering, prepared: Prepared, value: Nod
       },
       prepared.node.at('id'),
     );
-  if (guarded) evaluated(lowering, prepared, prepared.branches.flatMap(({ when }) => when ?? []), fork);
+  if (guarded)
+    evaluated(
+      lowering,
+      prepared,
+      prepared.branches.flatMap(({ when }) => when ?? []),
+      fork,
+    );
   else fork(builder.idOf(id), true);
 }
 
@@ -68,20 +80,47 @@ function afterJoin(lowering: Lowering, prepared: Prepared, names: readonly strin
   const { id } = prepared.node;
   const slot = slots.of(id);
   const finish: readonly Write[] = lowering.out(path(slot, 'output'), 'set');
-  const done = finish.length === 0 ? lowering.routes(prepared) : builder.add(builder.fresh(`${id} joined`), { op: 'let', origin: id, writes: finish, next: lowering.routes(prepared) });
+  const done =
+    finish.length === 0
+      ? lowering.routes(prepared)
+      : builder.add(builder.fresh(`${id} joined`), {
+          op: 'let',
+          origin: id,
+          writes: finish,
+          next: lowering.routes(prepared),
+        });
   if (all) {
-    const writes = names.map((name, index): Write => ({ slot, path: ['output', name], mode: 'set', value: `${SLOT.join}["${index}"].output` }));
+    const writes = names.map((name, index): Write => ({
+      slot,
+      path: ['output', name],
+      mode: 'set',
+      value: `${SLOT.join}["${index}"].output`,
+    }));
     return builder.add(builder.fresh(`${id} outputs`), { op: 'let', origin: id, writes, next: done });
   }
   let next = done;
   for (const name of names.toReversed()) {
     const branch = `${SLOT.join}.filter(b, b.name == ${quote(name)})[0]`;
-    const take = builder.add(builder.fresh(`${id} output`), { op: 'let', origin: id, writes: [{ slot, path: ['output', name], mode: 'set', value: `${branch}.output` }], next });
-    next = builder.add(builder.fresh(`${id} branch`), { op: 'pick', origin: id, cases: [{ when: `${branch}.state == "completed"`, to: take }], otherwise: next });
+    const take = builder.add(builder.fresh(`${id} output`), {
+      op: 'let',
+      origin: id,
+      writes: [{ slot, path: ['output', name], mode: 'set', value: `${branch}.output` }],
+      next,
+    });
+    next = builder.add(builder.fresh(`${id} branch`), {
+      op: 'pick',
+      origin: id,
+      cases: [{ when: `${branch}.state == "completed"`, to: take }],
+      otherwise: next,
+    });
   }
   const writes: readonly Write[] = [
     { slot, path: ['output'], mode: 'set', value: '{}' },
-    { slot: SLOT.partial, mode: 'set', value: `${SLOT.partial} == true || ${SLOT.join}.exists(b, b.state == "failed")` },
+    {
+      slot: SLOT.partial,
+      mode: 'set',
+      value: `${SLOT.partial} == true || ${SLOT.join}.exists(b, b.state == "failed")`,
+    },
   ];
   return builder.add(builder.fresh(`${id} lost`), { op: 'let', origin: id, writes, next });
 }

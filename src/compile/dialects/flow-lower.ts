@@ -26,7 +26,10 @@ export interface FlowParts {
   readonly definitions: Definitions;
 }
 
-export function lowerGraph({ flow, graph, slots, expressions, definitions }: FlowParts, prepared: ReadonlyMap<string, Prepared>): Lowered {
+export function lowerGraph(
+  { flow, graph, slots, expressions, definitions }: FlowParts,
+  prepared: ReadonlyMap<string, Prepared>,
+): Lowered {
   const builder = createBuilder('flow', definitions);
   const live = taken(graph, flow);
   const values = [...live].flatMap((id) => flow.nodes.get(id)?.value ?? []);
@@ -40,7 +43,10 @@ export function lowerGraph({ flow, graph, slots, expressions, definitions }: Flo
     const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output });
     const capped = builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output });
     const id = `~ending ${output}`;
-    const cases = [{ when: `${SLOT.capped} == true`, to: capped }, { when: `${SLOT.partial} == true`, to: partial }];
+    const cases = [
+      { when: `${SLOT.capped} == true`, to: capped },
+      { when: `${SLOT.partial} == true`, to: partial },
+    ];
     return builder.has(id) ? id : builder.add(id, { op: 'pick', origin: END, cases, otherwise: done });
   };
   const marked = (slot: string, code: 'PARTIAL_SUCCESS' | 'BUDGET_EXHAUSTED'): NodeId => {
@@ -51,8 +57,19 @@ export function lowerGraph({ flow, graph, slots, expressions, definitions }: Flo
     const gate = code === 'PARTIAL_SUCCESS' ? ending(SLOT.out) : end;
     return builder.add(id, { op: 'let', origin: END, writes: [{ slot, mode: 'set', value: 'true' }], next: gate });
   };
-  const target = (to: string, from: Prepared): NodeId => (to === END ? ending(remembers ? SLOT.out : outputOf(slots, from.node.id, from.node.value.type)) : builder.idOf(to));
-  const charges = cap > 0 ? [builder.meter('max_iterations', { unit: 'visits', max: cap, over: marked(SLOT.capped, 'BUDGET_EXHAUSTED'), label: 'max_iterations' })] : [];
+  const target = (to: string, from: Prepared): NodeId =>
+    to === END ? ending(remembers ? SLOT.out : outputOf(slots, from.node.id, from.node.value.type)) : builder.idOf(to);
+  const charges =
+    cap > 0
+      ? [
+          builder.meter('max_iterations', {
+            unit: 'visits',
+            max: cap,
+            over: marked(SLOT.capped, 'BUDGET_EXHAUSTED'),
+            label: 'max_iterations',
+          }),
+        ]
+      : [];
 
   const lowering: Lowering = {
     builder,
@@ -75,7 +92,12 @@ export function lowerGraph({ flow, graph, slots, expressions, definitions }: Flo
       }
       otherwise ??= target(END, from);
       if (cases.length === 0) return otherwise;
-      return builder.add(builder.fresh(`${from.node.id} routes`), { op: 'pick', origin: from.node.id, cases, otherwise });
+      return builder.add(builder.fresh(`${from.node.id} routes`), {
+        op: 'pick',
+        origin: from.node.id,
+        cases,
+        otherwise,
+      });
     },
     errors(from) {
       const failed: Case[] = [];
@@ -100,7 +122,12 @@ export function lowerGraph({ flow, graph, slots, expressions, definitions }: Flo
 function start(builder: Builder, entry: NodeId, reads: boolean): NodeId {
   if (!reads) return entry;
   const write = (path: readonly string[]): NodeId =>
-    builder.add(builder.fresh('event'), { op: 'let', origin: 'event', writes: [{ slot: 'event', path, mode: 'set', value: 'input' }], next: entry });
+    builder.add(builder.fresh('event'), {
+      op: 'let',
+      origin: 'event',
+      writes: [{ slot: 'event', path, mode: 'set', value: 'input' }],
+      next: entry,
+    });
   const cases = [{ when: 'type(input) == string', to: write(['payload', 'message']) }];
   return builder.add(builder.fresh('start'), { op: 'pick', origin: 'event', cases, otherwise: write(['payload']) });
 }

@@ -1,11 +1,14 @@
 /** What the lowering of every node type shares. */
-import type { Case, Expr, MeterId, NodeId, Write } from '../../core/ir.ts';
+import type { Case, Expr, MeterId, NodeId, Retry, Write } from '../../core/ir.ts';
 import type { Builder } from '../builder.ts';
 import type { Expressions } from './flow-expressions.ts';
 import type { FlowGraph } from './flow-graph.ts';
 import type { Prepared } from './flow-prepare.ts';
 import type { Flow } from './flow-read.ts';
 import type { Slots } from './flow-slots.ts';
+
+/** The notation has no retries of its own: its error routes decide. */
+export const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
 
 export interface Lowering {
   readonly builder: Builder;

@@ -39,10 +39,20 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
     const fields = schemas.flatMap(fieldsOf);
     if (recent.open || fields.includes(root) || schemas.some((schema) => !isClosed(schema))) return { is: 'bare' };
     if (recent.agents.size === 0) {
-      return { is: 'nothing', message: `there is no \`${root}\` here: no agent has answered yet whose output could have it`, help: near(root, [...ids, 'event', 'approvals', 'error']) ?? 'Write the full path, such as `event.payload.message`.' };
+      return {
+        is: 'nothing',
+        message: `there is no \`${root}\` here: no agent has answered yet whose output could have it`,
+        help:
+          near(root, [...ids, 'event', 'approvals', 'error']) ??
+          'Write the full path, such as `event.payload.message`.',
+      };
     }
     const who = [...recent.agents].map((agent) => `\`${agent}\``).join(' or ');
-    return { is: 'nothing', message: `there is no \`${root}\` in the output of ${who}`, help: near(root, [...fields, ...ids]) ?? `Its schema has ${fields.map((each) => `\`${each}\``).join(', ')}.` };
+    return {
+      is: 'nothing',
+      message: `there is no \`${root}\` in the output of ${who}`,
+      help: near(root, [...fields, ...ids]) ?? `Its schema has ${fields.map((each) => `\`${each}\``).join(', ')}.`,
+    };
   };
 
   return {
@@ -50,9 +60,18 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       const [root = '', field] = read.path;
       if (root === 'event' || root === 'error') return { is: 'context' };
       if (root === 'approvals') {
-        if (field === undefined || isApproval(field) || (flow.declared.has(field) && !flow.nodes.has(field))) return { is: 'context' };
-        const help = near(field, approvals) ?? (approvals.length === 0 ? undefined : `Approvals: ${approvals.map((each) => `\`${each}\``).join(', ')}.`);
-        return { is: 'nothing', message: flow.declared.has(field) ? `flow node \`${field}\` is not an approval` : `there is no approval \`${field}\``, help };
+        if (field === undefined || isApproval(field) || (flow.declared.has(field) && !flow.nodes.has(field)))
+          return { is: 'context' };
+        const help =
+          near(field, approvals) ??
+          (approvals.length === 0 ? undefined : `Approvals: ${approvals.map((each) => `\`${each}\``).join(', ')}.`);
+        return {
+          is: 'nothing',
+          message: flow.declared.has(field)
+            ? `flow node \`${field}\` is not an approval`
+            : `there is no approval \`${field}\``,
+          help,
+        };
       }
       const id = bySlot.get(root);
       if (id !== undefined) return { is: 'node', id };
@@ -62,11 +81,15 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       if (meaning.is === 'node') return schemaOfNode(flow.nodes.get(meaning.id), definitions);
       if (meaning.is === 'bare') {
         const [only, ...others] = recent.agents;
-        return only === undefined || others.length > 0 || recent.open ? undefined : propertyOf(outputSchema(only), root);
+        return only === undefined || others.length > 0 || recent.open
+          ? undefined
+          : propertyOf(outputSchema(only), root);
       }
       if (root === 'error') return ERROR_SCHEMA;
       const asked = root === 'approvals' && field !== undefined ? flow.nodes.get(field)?.value : undefined;
-      return asked?.type === 'approval' ? { type: 'object', properties: { [asked.id]: { enum: [...asked.choices] } } } : undefined;
+      return asked?.type === 'approval'
+        ? { type: 'object', properties: { [asked.id]: { enum: [...asked.choices] } } }
+        : undefined;
     },
     source({ path: [root = '', field] }, meaning) {
       if (meaning.is === 'node') return meaning.id;
@@ -77,7 +100,13 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
 
 const ERROR_SCHEMA: Json = {
   type: 'object',
-  properties: { class: { type: 'string' }, type: { type: 'string' }, message: { type: 'string' }, node: { type: 'string' }, code: { type: 'string' } },
+  properties: {
+    class: { type: 'string' },
+    type: { type: 'string' },
+    message: { type: 'string' },
+    node: { type: 'string' },
+    code: { type: 'string' },
+  },
 };
 
 function schemaOfNode(node: FlowNode | undefined, definitions: Definitions): Json | undefined {
@@ -86,7 +115,12 @@ function schemaOfNode(node: FlowNode | undefined, definitions: Definitions): Jso
     case 'agent':
       return { type: 'object', properties: { output: definitions.agents[value.agent]?.output ?? true } };
     case 'tool':
-      return { type: 'object', properties: { result: definitions.tools[value.tool]?.output ?? serverTool(value.tool, definitions.servers)?.output ?? true } };
+      return {
+        type: 'object',
+        properties: {
+          result: definitions.tools[value.tool]?.output ?? serverTool(value.tool, definitions.servers)?.output ?? true,
+        },
+      };
     case 'decision':
     case 'parallel':
       return { type: 'object', properties: { output: true } };
@@ -116,7 +150,12 @@ function fieldsOf(schema: Json): readonly string[] {
 /** As the type check sees it: an object that lists its fields has no others, unless it says so. */
 function isClosed(schema: Json): boolean {
   if (!isObject(schema) || !isObject(schema['properties'])) return false;
-  if (['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'patternProperties'].some((key) => Object.hasOwn(schema, key))) return false;
+  if (
+    ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'patternProperties'].some((key) =>
+      Object.hasOwn(schema, key),
+    )
+  )
+    return false;
   const more = schema['additionalProperties'];
   return more === undefined || more === false;
 }

@@ -12,10 +12,12 @@ export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
   const nodes: PictureNode[] = [plain(START_ID, 'start')];
   const edges: Omit<PictureEdge, 'back'>[] = [];
   const within = placesOf(flow, graph);
-  if (flow.nodes.has(flow.value.entry)) edges.push({ from: START_ID, to: flow.value.entry, kind: 'route', label: null });
+  if (flow.nodes.has(flow.value.entry))
+    edges.push({ from: START_ID, to: flow.value.entry, kind: 'route', label: null });
   for (const node of flow.nodes.values()) {
     nodes.push(drawn(node));
-    if (node.value.type === 'parallel') nodes.push({ ...plain(joinId(node.id), 'join'), label: 'join', detail: policyOf(node) });
+    if (node.value.type === 'parallel')
+      nodes.push({ ...plain(joinId(node.id), 'join'), label: 'join', detail: policyOf(node) });
     edges.push(...edgesOfNode(node, flow, within(node.id)));
   }
   if (edges.some(({ to }) => to === END_ID)) nodes.push(plain(END_ID, 'end'));
@@ -32,10 +34,13 @@ export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
 
 /** Where a path stops: at the end of the run, or at the join of the branch it is in; at both, where it can be in either. */
 function placesOf(flow: Flow, graph: FlowGraph): (id: string) => readonly string[] {
-  const along = (id: string): readonly string[] => (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (kind !== 'branch' && flow.nodes.has(to) ? [to] : []));
+  const along = (id: string): readonly string[] =>
+    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (kind !== 'branch' && flow.nodes.has(to) ? [to] : []));
   const main = reachableFrom([flow.value.entry], along);
   const branches = [...graph.inBranches.keys()].map((id) => {
-    const heads = (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (kind === 'branch' && flow.nodes.has(to) ? [to] : []));
+    const heads = (graph.edges.get(id) ?? []).flatMap(({ to, kind }) =>
+      kind === 'branch' && flow.nodes.has(to) ? [to] : [],
+    );
     return { id, members: reachableFrom(heads, along) };
   });
   return (id) => {
@@ -44,22 +49,32 @@ function placesOf(flow: Flow, graph: FlowGraph): (id: string) => readonly string
   };
 }
 
-function edgesOfNode({ id, value }: FlowNode, flow: Flow, stops: readonly string[]): readonly Omit<PictureEdge, 'back'>[] {
+function edgesOfNode(
+  { id, value }: FlowNode,
+  flow: Flow,
+  stops: readonly string[],
+): readonly Omit<PictureEdge, 'back'>[] {
   const from = value.type === 'parallel' ? joinId(id) : id;
   const to = (target: string): readonly string[] => (target === END ? stops : flow.nodes.has(target) ? [target] : []);
-  const stopping = (target: string, kind: 'route' | 'error'): PictureEdge['kind'] => (kind === 'route' && target !== END_ID && stops.includes(target) ? 'join' : kind);
+  const stopping = (target: string, kind: 'route' | 'error'): PictureEdge['kind'] =>
+    kind === 'route' && target !== END_ID && stops.includes(target) ? 'join' : kind;
   const edges: Omit<PictureEdge, 'back'>[] = [];
   const add = (target: string, kind: 'route' | 'error', label: string | null): void => {
-    for (const each of to(target)) edges.push({ from, to: each, kind: target === END ? stopping(each, kind) : kind, label });
+    for (const each of to(target))
+      edges.push({ from, to: each, kind: target === END ? stopping(each, kind) : kind, label });
   };
   if (value.type === 'parallel') {
-    for (const branch of value.branches) for (const each of to(branch.to)) edges.push({ from: id, to: each, kind: 'branch', label: isCatchAll(branch) ? null : (branch.when ?? null) });
+    for (const branch of value.branches)
+      for (const each of to(branch.to))
+        edges.push({ from: id, to: each, kind: 'branch', label: isCatchAll(branch) ? null : (branch.when ?? null) });
   }
-  for (const route of value.routes) add(route.to, 'route', isCatchAll(route) ? (value.routes.length > 1 ? 'default' : null) : (route.when ?? null));
+  for (const route of value.routes)
+    add(route.to, 'route', isCatchAll(route) ? (value.routes.length > 1 ? 'default' : null) : (route.when ?? null));
   if (value.routes.length === 0) add(END, 'route', null);
   for (const { match, default: all, to: target } of value.on_error) {
     const origin = value.type === 'parallel' ? joinId(id) : id;
-    for (const each of to(target)) edges.push({ from: origin, to: each, kind: 'error', label: all === true ? 'any error' : (match ?? null) });
+    for (const each of to(target))
+      edges.push({ from: origin, to: each, kind: 'error', label: all === true ? 'any error' : (match ?? null) });
   }
   return edges;
 }

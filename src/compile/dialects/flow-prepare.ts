@@ -24,13 +24,26 @@ export interface Prepared {
   readonly args: Input;
 }
 
-export function prepare(flow: Flow, expressions: Expressions, slots: Slots, definitions: Definitions, report: Report): ReadonlyMap<string, Prepared> {
+export function prepare(
+  flow: Flow,
+  expressions: Expressions,
+  slots: Slots,
+  definitions: Definitions,
+  report: Report,
+): ReadonlyMap<string, Prepared> {
   const prepared = new Map<string, Prepared>();
-  for (const node of flow.nodes.values()) prepared.set(node.id, prepareNode(node, expressions, slots, definitions, report));
+  for (const node of flow.nodes.values())
+    prepared.set(node.id, prepareNode(node, expressions, slots, definitions, report));
   return prepared;
 }
 
-function prepareNode(node: FlowNode, expressions: Expressions, slots: Slots, definitions: Definitions, report: Report): Prepared {
+function prepareNode(
+  node: FlowNode,
+  expressions: Expressions,
+  slots: Slots,
+  definitions: Definitions,
+  report: Report,
+): Prepared {
   const { id, value } = node;
   const base = { node, branches: [], expr: 'null', args: {} };
   const routes = (): readonly Route[] => guardedRoutes(node, 'routes', expressions, report);
@@ -39,24 +52,46 @@ function prepareNode(node: FlowNode, expressions: Expressions, slots: Slots, def
       return { ...base, expr: prompt(node, value, expressions), routes: routes() };
     case 'tool': {
       checkParams(node, value, definitions, report);
-      const args = Object.entries(value.params).map(([key, param]) => [key, expressions.template(id, node.located('params', key), param)] as const);
+      const args = Object.entries(value.params).map(
+        ([key, param]) => [key, expressions.template(id, node.located('params', key), param)] as const,
+      );
       return { ...base, args: Object.fromEntries(args), routes: routes() };
     }
     case 'parallel':
       return { ...base, branches: guardedRoutes(node, 'branches', expressions, report), routes: routes() };
     case 'approval':
-      return { ...base, expr: asText(value.message, expressions.template(id, node.located('message'), value.message)), routes: routes() };
+      return {
+        ...base,
+        expr: asText(value.message, expressions.template(id, node.located('message'), value.message)),
+        routes: routes(),
+      };
     case 'decision': {
       const checked = expressions.expression(id, node.located('expr'), false);
       const slot = outputOf(slots, id, 'decision');
-      return { ...base, expr: checked?.source ?? 'null', routes: decisionRoutes(node, { slot, expr: value.expr, kind: checked?.kind ?? 'any' }, expressions, report) };
+      return {
+        ...base,
+        expr: checked?.source ?? 'null',
+        routes: decisionRoutes(node, { slot, expr: value.expr, kind: checked?.kind ?? 'any' }, expressions, report),
+      };
     }
     case 'terminal': {
       const output = value.output ?? {};
       if (value.routes.length > 0) {
-        report.warning('unreachable-route', node.at('routes', 0), `flow node '${id}' is a terminal, which ends the path, so its routes are never taken`, { help: 'Remove the routes, or make it another type of node.' });
+        report.warning(
+          'unreachable-route',
+          node.at('routes', 0),
+          `flow node '${id}' is a terminal, which ends the path, so its routes are never taken`,
+          { help: 'Remove the routes, or make it another type of node.' },
+        );
       }
-      return { ...base, expr: node.located('output') === undefined ? literal(output) : expressions.template(id, node.located('output'), output), routes: routes() };
+      return {
+        ...base,
+        expr:
+          node.located('output') === undefined
+            ? literal(output)
+            : expressions.template(id, node.located('output'), output),
+        routes: routes(),
+      };
     }
   }
 }
@@ -81,17 +116,28 @@ function checkParams(node: FlowNode, value: NodeOf<'tool'>, definitions: Definit
   const schema = definitions.tools[value.tool]?.input;
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
   const properties = Object.keys((schema['properties'] ?? {}) as object);
-  const required = Array.isArray(schema['required']) ? schema['required'].filter((each) => typeof each === 'string') : [];
+  const required = Array.isArray(schema['required'])
+    ? schema['required'].filter((each) => typeof each === 'string')
+    : [];
   const given = Object.keys(value.params);
-  const strange = schema['additionalProperties'] === false && schema['patternProperties'] === undefined ? given.filter((key) => !properties.includes(key)) : [];
+  const strange =
+    schema['additionalProperties'] === false && schema['patternProperties'] === undefined
+      ? given.filter((key) => !properties.includes(key))
+      : [];
   const meant = new Set<string>();
   for (const key of strange) {
     const near = nearest(key, properties);
     if (near !== undefined) meant.add(near);
-    report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, { help: near === undefined ? undefined : `Did you mean \`${near}\`?` });
+    report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, {
+      help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
+    });
   }
   for (const key of required) {
     if (given.includes(key) || meant.has(key)) continue;
-    report.error('missing-field', node.at(node.located('params') === undefined ? 'tool' : 'params'), `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`);
+    report.error(
+      'missing-field',
+      node.at(node.located('params') === undefined ? 'tool' : 'params'),
+      `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`,
+    );
   }
 }

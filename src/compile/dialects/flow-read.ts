@@ -31,7 +31,7 @@ export interface Flow {
   located(...path: Path): Located | undefined;
 }
 
-const RESERVED = {
+export const RESERVED: { readonly [id: string]: string } = {
   [END]: 'a route to `end` ends the path',
   event: '`event` holds what started the run',
   approvals: '`approvals` holds what people chose',
@@ -53,7 +53,14 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
       located: (...path) => shaped.located('nodes', index, ...path),
     });
   }
-  return { value: shaped.value, nodes, declared: new Set(declared.keys()), sound: shaped.sound && nodes.size === shaped.value.nodes.length, at: shaped.at, located: shaped.located };
+  return {
+    value: shaped.value,
+    nodes,
+    declared: new Set(declared.keys()),
+    sound: shaped.sound && nodes.size === shaped.value.nodes.length,
+    at: shaped.at,
+    located: shaped.located,
+  };
 }
 
 /** The older spelling puts the flow under `runtime`, where nothing else of ours lives. */
@@ -61,6 +68,9 @@ function reportLegacyKeys(document: ReadDocument, report: Report): void {
   const runtime = childOf(document.doc, 'runtime');
   if (runtime?.kind !== 'map') return;
   for (const { key, keyRange } of runtime.entries.values()) {
-    if (key !== 'flow') report.error('unknown-key', keyRange, `unknown key \`${key}\` in \`runtime\``, { help: 'Only `runtime.flow` is read, as the older place of `flow`.' });
+    if (key !== 'flow')
+      report.error('unknown-key', keyRange, `unknown key \`${key}\` in \`runtime\``, {
+        help: 'Only `runtime.flow` is read, as the older place of `flow`.',
+      });
   }
 }

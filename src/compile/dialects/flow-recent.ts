@@ -31,10 +31,21 @@ export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     for (const { to, kind } of graph.edges.get(id) ?? []) {
       if (!flow.nodes.has(to)) continue;
-      const coming = kind === 'branch' ? (before.get(id) ?? NOTHING) : kind === 'error' ? merge(before.get(id), after(id)) : after(id);
+      const coming =
+        kind === 'branch'
+          ? (before.get(id) ?? NOTHING)
+          : kind === 'error'
+            ? merge(before.get(id), after(id))
+            : after(id);
       const known = before.get(to);
       const merged = merge(known, coming);
-      if (known !== undefined && merged.open === known.open && merged.none === known.none && merged.agents.size === known.agents.size) continue;
+      if (
+        known !== undefined &&
+        merged.open === known.open &&
+        merged.none === known.none &&
+        merged.agents.size === known.agents.size
+      )
+        continue;
       before.set(to, merged);
       waiting.push(to);
     }

@@ -14,12 +14,22 @@ const when = z
 const route = record({ when, to: name().describe('A node, or `end`.') });
 
 const errorRoute = record({
-  match: text().nullable().optional().describe("A regular expression that is looked for in the error's type and message."),
+  match: text()
+    .nullable()
+    .optional()
+    .describe("A regular expression that is looked for in the error's type and message."),
   default: bool().optional().describe('Takes every error; comes last.'),
   to: name().describe('A node, or `end`.'),
 }).superRefine((clause, context) => {
   if (clause.default === true || (clause.match ?? '') !== '') return;
-  context.addIssue({ code: 'custom', message: fault('empty-error-route', 'this error route has neither `match` nor `default: true`', 'Say which errors it takes.') });
+  context.addIssue({
+    code: 'custom',
+    message: fault(
+      'empty-error-route',
+      'this error route has neither `match` nor `default: true`',
+      'Say which errors it takes.',
+    ),
+  });
 });
 
 const common = {
@@ -33,7 +43,9 @@ const agent = record({
   ...common,
   type: z.literal('agent'),
   agent: name().describe('The id of the agent that takes one turn.'),
-  input: jsonMap().default({}).describe('What it is told: `task`, else `user_message`, else all of it as JSON. Templates work.'),
+  input: jsonMap()
+    .default({})
+    .describe('What it is told: `task`, else `user_message`, else all of it as JSON. Templates work.'),
 });
 const tool = record({
   ...common,
@@ -49,7 +61,14 @@ const join = record({
 const parallel = record({
   ...common,
   type: z.literal('parallel'),
-  branches: list(route, { min: 2, few: fault('too-few-branches', '`branches` must have at least two branches', 'Add a branch, or lead there with a route.') }).describe('Each leads to the first node of a branch.'),
+  branches: list(route, {
+    min: 2,
+    few: fault(
+      'too-few-branches',
+      '`branches` must have at least two branches',
+      'Add a branch, or lead there with a route.',
+    ),
+  }).describe('Each leads to the first node of a branch.'),
   join: join.optional(),
 });
 const approval = record({
@@ -58,7 +77,9 @@ const approval = record({
   message: name().describe('The question. Templates work.'),
   choices: list(name(), { min: 2 }).default(CHOICES).describe('The answers to choose from.'),
   timeout: number({ above: 0, max: SECONDS_MAX }).optional().describe('Seconds to wait; for ever unless told.'),
-  on_timeout: name().optional().describe('The choice that counts when nobody answers in time; the last one unless told.'),
+  on_timeout: name()
+    .optional()
+    .describe('The choice that counts when nobody answers in time; the last one unless told.'),
 });
 const decision = record({
   ...common,
@@ -77,7 +98,9 @@ export const flowShape = {
   id: name().describe('What the flow is called.'),
   entry: name().describe('The node to begin at.'),
   description: text().nullable().optional(),
-  max_iterations: int({ min: 0 }).default(0).describe('The most node visits of one run; 0 for no cap, which only a flow without cycles may have.'),
+  max_iterations: int({ min: 0 })
+    .default(0)
+    .describe('The most node visits of one run; 0 for no cap, which only a flow without cycles may have.'),
   nodes: list(z.discriminatedUnion('type', [agent, tool, parallel, approval, decision, terminal]), { min: 1 }),
 };
 export const flowSchema = record(flowShape);

@@ -1,5 +1,6 @@
 /** Where a run keeps what a flow's expressions read. Authored names that cannot stand in an expression get another slot name. */
 import type { Expr } from '../../core/ir.ts';
+import { OBSERVATIONS, REPLY, TALK } from '../agent-slots.ts';
 import { isIdentifier, path } from '../cel-text.ts';
 import type { NodeValue } from './flow-schema.ts';
 
@@ -20,7 +21,17 @@ export const SLOT = {
 } as const;
 
 export const CONTEXT = ['event', 'approvals', 'error'] as const;
-const TAKEN: ReadonlySet<string> = new Set(['input', 'it', ...CONTEXT]);
+const TAKEN: ReadonlySet<string> = new Set([
+  'input',
+  'it',
+  ...CONTEXT,
+  TALK,
+  REPLY,
+  OBSERVATIONS,
+  'turn',
+  'call',
+  'call_index',
+]);
 
 export interface Slots {
   of(id: string): string;
@@ -44,7 +55,10 @@ export function slotsOf(ids: Iterable<string>): Slots {
     slots.set(id, slot);
     odd.push(id);
   }
-  const patterns = odd.map((id) => ({ pattern: new RegExp(`(?<![\\w.])${escaped(id)}(?=\\.(?:output|result)\\b)`, 'g'), slot: slots.get(id) ?? id }));
+  const patterns = odd.map((id) => ({
+    pattern: new RegExp(`(?<![\\w.])${escaped(id)}(?=\\.(?:output|result)\\b)`, 'g'),
+    slot: slots.get(id) ?? id,
+  }));
   return {
     of: (id) => slots.get(id) ?? id,
     readable: (source) => patterns.reduce((text, { pattern, slot }) => text.replaceAll(pattern, slot), source),

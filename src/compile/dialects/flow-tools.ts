@@ -14,14 +14,27 @@ export function checkTools(flow: Flow, { sections }: ReadDocument, report: Repor
     const tool = Object.hasOwn(sections.value.tools, name) ? sections.value.tools[name] : undefined;
     if (tool === undefined) continue;
     if (RISKY.has(tool.effect) && tool.input === undefined) {
-      report.warning('incomplete-tool', sections.key('tools', name), `the tool \`${name}\` has the effect \`${tool.effect}\`, but no schema for its arguments`, { help: 'Add `input`, a JSON Schema.' });
+      report.warning(
+        'incomplete-tool',
+        sections.key('tools', name),
+        `the tool \`${name}\` has the effect \`${tool.effect}\`, but no schema for its arguments`,
+        { help: 'Add `input`, a JSON Schema.' },
+      );
     }
     if (tool.verify === undefined) continue;
     const located = sections.located('tools', name, 'verify');
-    const checked = checkExpression(tool.verify, { names: ['result'], ...(tool.output === undefined ? {} : { types: { result: tool.output } }) });
+    const checked = checkExpression(tool.verify, {
+      names: ['result'],
+      ...(tool.output === undefined ? {} : { types: { result: tool.output } }),
+    });
     if (checked.ok || located?.kind !== 'scalar') continue;
     for (const problem of checked.problems) {
-      report.error(codeOfProblem(problem), rangeWithin(report.source, located, problem.start, problem.end), problem.message, { help: helpOfProblem(problem) });
+      report.error(
+        codeOfProblem(problem),
+        rangeWithin(report.source, located, problem.start, problem.end),
+        problem.message,
+        { help: helpOfProblem(problem) },
+      );
     }
   }
 }

@@ -11,6 +11,7 @@ import { readFlow } from './flow-read.ts';
 import { recentAgents } from './flow-recent.ts';
 import { slotsOf } from './flow-slots.ts';
 import { checkTools } from './flow-tools.ts';
+import { warnUnenforced } from './flow-unenforced.ts';
 
 export const lowerFlow: Dialect = (document, definitions, report) => {
   const flow = readFlow(document, report);
@@ -21,6 +22,7 @@ export const lowerFlow: Dialect = (document, definitions, report) => {
   const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
   checkFlow(flow, graph, document, report);
   checkTools(flow, document, report);
+  warnUnenforced(flow, document, report);
   const prepared = prepare(flow, expressions, slots, definitions, report);
   const picture = drawFlow(flow, graph);
   if (report.failed()) return { lowered: null, picture };

@@ -4,7 +4,12 @@ import { edgeLabels } from './labels.ts';
 
 export function renderDot(picture: Picture): string {
   const labels = edgeLabels(picture);
-  const lines = [`digraph ${quote(picture.title)} {`, '  rankdir=TB;', '  node [fontname="Helvetica", fontsize=11];', '  edge [fontname="Helvetica", fontsize=9];'];
+  const lines = [
+    `digraph ${quote(picture.title)} {`,
+    '  rankdir=TB;',
+    '  node [fontname="Helvetica", fontsize=11];',
+    '  edge [fontname="Helvetica", fontsize=9];',
+  ];
   for (const node of picture.nodes) lines.push(`  ${quote(node.id)} [${attributes(shape(node))}];`);
   for (const [index, edge] of picture.edges.entries()) {
     lines.push(`  ${quote(edge.from)} -> ${quote(edge.to)} [${attributes(line(edge, labels[index] ?? null))}];`);
@@ -36,7 +41,13 @@ function shape({ kind, label, detail, description }: PictureNode): { readonly [n
 function line({ kind, back }: PictureEdge, label: string | null): { readonly [name: string]: string } {
   return {
     ...(label === null ? {} : { label }),
-    ...(kind === 'error' ? { style: 'dashed', color: 'red' } : kind === 'over' ? { style: 'dotted' } : kind === 'route' ? {} : { penwidth: '2' }),
+    ...(kind === 'error'
+      ? { style: 'dashed', color: 'red' }
+      : kind === 'over'
+        ? { style: 'dotted' }
+        : kind === 'route'
+          ? {}
+          : { penwidth: '2' }),
     ...(back ? { constraint: 'false' } : {}),
   };
 }

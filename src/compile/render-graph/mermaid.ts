@@ -37,7 +37,10 @@ const STYLES: { readonly [kind in ShapeKind]?: string } = {
 
 function shape({ kind, label, detail }: PictureNode): string {
   const [open, close] = BRACKETS[kind];
-  const text = detail === null || detail === label ? escape(label) : `${escape(label)}<br/><small>${escape(clipped(detail))}</small>`;
+  const text =
+    detail === null || detail === label
+      ? escape(label)
+      : `${escape(label)}<br/><small>${escape(clipped(detail))}</small>`;
   return `${open}"${text}"${close}`;
 }
 
@@ -58,7 +61,9 @@ function arrow({ kind }: PictureEdge, label: string | null): string {
 
 /** Mermaid reads HTML entities inside quotes, written with a hash. */
 function escape(text: string): string {
-  return text.replaceAll(/[#"<>&`|\\[\]{}()]|\s+/g, (found) => (/^\s/.test(found) ? ' ' : `#${found.codePointAt(0) ?? 32};`));
+  return text.replaceAll(/[#"<>&`|\\[\]{}()]|\s+/g, (found) =>
+    /^\s/.test(found) ? ' ' : `#${found.codePointAt(0) ?? 32};`,
+  );
 }
 
 function clipped(text: string): string {

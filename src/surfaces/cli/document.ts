@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { priceOf } from '../../adapters/models/prices.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
 import type { CompiledFlow } from '../../core/ir.ts';
 import { SluiceError } from '../../runtime/sluice-error.ts';
@@ -17,10 +18,12 @@ export interface CompiledFile {
   readonly result: CompileResult;
 }
 
-export async function compileFile(file: string): Promise<CompiledFile> {
-  if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), { file, hash: sha256 }) };
+/** `model` is what agents run on that name no model, where that is known already. */
+export async function compileFile(file: string, model?: string): Promise<CompiledFile> {
+  const options = { file, hash: sha256, priceOf, ...(model === undefined ? {} : { model }) };
+  if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), options) };
   const text = readText(file);
-  return { file, text, result: compile(text, { file, hash: sha256 }) };
+  return { file, text, result: compile(text, options) };
 }
 
 export function flowIn({ result }: CompiledFile): CompiledFlow | null {

@@ -22,6 +22,9 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   const { flow } = await headOf(session.store, run);
   const view = createView(cli, run, flow, known);
   const watched = watch(session, run, view);
+  session.world.hear = (whose, key, text) => {
+    if (whose === run) view.hear(key, text);
+  };
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
     return await settle(cli, session, run, view, watched);

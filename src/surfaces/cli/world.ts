@@ -1,11 +1,16 @@
 /**
- * The world a run acts on: a script that stands in for it. Without one, whatever the flow asks of a model or a tool cannot be
- * had; then nothing is made up and nothing fails, but the run stays where it is and the caller learns what is missing.
+ * The world a run acts on: a script that stands in for it, or real models. What the flow asks for and nobody can give is not
+ * made up and does not fail: the run stays where it is, and the caller learns what is missing.
  */
+import { demandModels } from '../../adapters/models/demand.ts';
+import { modelPerformer } from '../../adapters/models/performer.ts';
+import { priceOf } from '../../adapters/models/prices.ts';
+import type { TargetOptions } from '../../adapters/models/target.ts';
 import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
 import type { CompiledFlow, Node } from '../../core/ir.ts';
+import type { EffectKey, RunId } from '../../core/run.ts';
 import { createVirtualClock, realClock } from '../../runtime/clock.ts';
-import type { Clock, Performer } from '../../runtime/ports.ts';
+import type { Call, Clock, Performer } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/sluice-error.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
@@ -26,43 +31,62 @@ export interface World {
   readonly lacking: Promise<SluiceError>;
   /** The options to repeat when the run is continued by another command. */
   readonly flags: string;
+  /** Hears what models say while they say it; nobody does until somebody asks to. */
+  hear: (run: RunId, key: EffectKey, text: string) => void;
 }
 
 export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): World {
   const { promise: lacking, resolve } = Promise.withResolvers<SluiceError>();
-  const flags = flagsOf(cli, options);
-  const nothing: Performer = {
-    perform: (call) => {
-      const { kind, name, run } = call.command;
-      resolve(lack(kind, name, options.model, `Continue with \`sluice resume ${run} --script FILE\`.`));
-      return new Promise((_, reject) =>
-        call.signal.addEventListener('abort', () => reject(call.signal.reason as Error)),
-      );
-    },
+  const stay = (call: Call, error: SluiceError): Promise<never> => {
+    resolve(error);
+    return new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason as Error)));
   };
-  if (options.script === undefined) return { performer: nothing, clock: realClock, lacking, flags };
+  const rest = { lacking, flags: flagsOf(cli, options), hear: () => undefined };
+  if (options.script === undefined) {
+    // Only a terminal shows text as it comes, and only then is it asked for piece by piece.
+    const shown = cli.screen.live && !cli.json && !cli.quiet;
+    const onDelta = (run: RunId, key: EffectKey, text: string): void => world.hear(run, key, text);
+    const models = { ...modelOptions(options), onLacking: stay, ...(shown ? { onDelta } : {}) };
+    const world: World = { ...rest, clock: realClock, performer: modelPerformer(models, absent(stay)) };
+    return world;
+  }
   const script = loadScript(cli, options.script, flow);
   const clock = script.clock === 'real' ? realClock : createVirtualClock();
-  return { performer: scriptedPerformer(script), clock, lacking, flags };
+  return { ...rest, performer: scriptedPerformer(script), clock };
+}
+
+/** What agents run on that name no model. A script stands in for any. */
+export function defaultModel({ script, model }: WorldOptions): string | undefined {
+  return script === undefined ? (model ?? (process.env['SLUICE_MODEL'] || undefined)) : undefined;
 }
 
 /** Before a run is started at all: would it find what it needs? */
 export function demandWorld(flow: CompiledFlow, options: WorldOptions): void {
   if (options.script !== undefined) return;
+  demandModels(flow, modelOptions(options));
   for (const node of Object.values<Node>(flow.nodes)) {
     if (node.op !== 'do') continue;
     const { effect } = node;
-    if (effect.kind === 'model') throw lack('model', effect.agent, options.model, 'Rehearse it with `--script FILE`.');
-    if (effect.kind === 'tool') throw lack('tool', effect.tool, options.model, 'Stand in for it with `--script FILE`.');
+    if (effect.kind === 'tool') throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
   }
 }
 
-function lack(kind: string, name: string, model: string | undefined, help: string): SluiceError {
-  if (kind !== 'model')
-    return new SluiceError('no-implementation', `the ${kind} \`${name}\` has no implementation to run`, help);
-  const why =
-    model === undefined ? 'there is no model to run it on' : `this release cannot call the model \`${model}\``;
-  return new SluiceError('no-model', `the flow calls the agent \`${name}\`, and ${why}`, help);
+function modelOptions(options: WorldOptions): TargetOptions {
+  const model = defaultModel(options);
+  return { priceOf, ...(model === undefined ? {} : { model }) };
+}
+
+function absent(stay: (call: Call, error: SluiceError) => Promise<never>): Performer {
+  return {
+    perform: (call) => {
+      const { kind, name, run } = call.command;
+      return stay(call, lack(kind, name, `Continue with \`sluice resume ${run} --script FILE\`.`));
+    },
+  };
+}
+
+function lack(kind: string, name: string, help: string): SluiceError {
+  return new SluiceError('no-implementation', `the ${kind} \`${name}\` has no implementation to run`, help);
 }
 
 function loadScript(cli: Cli, file: string, flow: CompiledFlow | undefined) {

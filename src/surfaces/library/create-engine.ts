@@ -1,6 +1,9 @@
 /** The engine as a program makes it: a journal, and who performs what. Everything else has a default. */
 import { functionPerformer } from '../../adapters/functions/performer.ts';
 import type { ModelFunction, ToolFunction } from '../../adapters/functions/performer.ts';
+import { modelPerformer } from '../../adapters/models/performer.ts';
+import type { ModelPerformerOptions } from '../../adapters/models/performer.ts';
+import { priceOf } from '../../adapters/models/prices.ts';
 import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
 import type { Script } from '../../adapters/scripted/script.ts';
 import { openSqlite } from '../../adapters/sqlite/open.ts';
@@ -14,7 +17,9 @@ import type { Clock, Performer, Store } from '../../runtime/ports.ts';
 export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'performer' | 'clock'> {
   /** Where runs are kept: the path of a database file, or an open store. Default `.sluice/sluice.db`. */
   readonly journal?: string | Store;
-  /** Answers for every agent. */
+  /** How providers are called: what agents run on that name no model, and who hears replies as they come. */
+  readonly models?: ModelPerformerOptions;
+  /** Answers for every agent, instead of any provider. */
   readonly model?: ModelFunction;
   /** Tools by the name that flows call them by. */
   readonly tools?: { readonly [name: string]: ToolFunction };
@@ -28,8 +33,9 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
 }
 
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', model, tools, script, performer, clock, boundary, ...rest } = options;
-  const functions = functionPerformer({ model, tools });
+  const { journal = '.sluice/sluice.db', models, model, tools, script, performer, clock, boundary, ...rest } = options;
+  const own = functionPerformer({ model, tools });
+  const functions = model === undefined ? modelPerformer({ priceOf, ...models }, own) : own;
   return createRuntime({
     ...rest,
     store: typeof journal === 'string' ? openSqlite(journal) : journal,

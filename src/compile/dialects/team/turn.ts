@@ -2,7 +2,7 @@
  * A member's turn in a session: it sees what it may of the shared history, and what it says becomes part of that. The turn
  * gets the next number, so that whoever looks for evidence later can tell this turn's from the others'.
  */
-import type { Expr, Input, NodeId, Write } from '../../../core/ir.ts';
+import type { Expr, Input, MeterId, NodeId, Write } from '../../../core/ir.ts';
 import { REPLY, TALK } from '../../agent-slots.ts';
 import { addTurn } from '../../agent-turn.ts';
 import { literal, quote } from '../../cel-text.ts';
@@ -24,6 +24,8 @@ export interface TeamTurn {
   readonly begin?: NodeId;
   readonly at?: Range;
   readonly opening?: readonly Write[];
+  /** Meters that it charges beside the session's. */
+  readonly charges?: readonly MeterId[];
   /** What the agent is told, instead of the shared history. */
   readonly input?: Input;
   /** Whether what it says becomes part of the shared history. Yes, unless told. */
@@ -48,8 +50,8 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     ...(enters === undefined ? {} : { enters: `${l.prefix}${enters}` }),
     ...(turn.begin === undefined ? {} : { begin: turn.begin }),
     ...(at === undefined ? {} : { at }),
-    charges: counts && l.meter !== null ? [l.meter] : [],
-    opening: [set(TURN, `size(${TURNS}) + 1`), { slot: TURNS, mode: 'append', value: quote(who.name) }, ...opening],
+    charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
+    opening: [...numbered(who.name, counts), ...opening],
     input: told,
     tools: who.tools,
     ...(who.hands ? { closing: HANDOFF } : {}),
@@ -59,6 +61,11 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     next: addCommit(l, turn, who),
     ...(turn.fail === undefined ? {} : { fail: turn.fail }),
   });
+}
+
+/** A turn beside the session's has a number between those of its neighbours. */
+function numbered(agent: string, counts: boolean): readonly Write[] {
+  return counts ? [set(TURN, `size(${TURNS}) + 1`), { slot: TURNS, mode: 'append', value: quote(agent) }] : [set(TURN, `size(${TURNS}) + 0.5`)];
 }
 
 function sharedInput(l: Lowering, who: Member): Input {

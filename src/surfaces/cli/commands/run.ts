@@ -8,7 +8,7 @@ import { readInput } from '../input.ts';
 import { readWhole } from '../option-values.ts';
 import { withSession } from '../session.ts';
 import { oneLine } from '../text.ts';
-import { demandWorld, type WorldOptions } from '../world.ts';
+import { defaultModel, demandWorld, type WorldOptions } from '../world.ts';
 
 export interface RunOptions extends WorldOptions {
   readonly input?: string;
@@ -19,7 +19,7 @@ export interface RunOptions extends WorldOptions {
 }
 
 export async function runCommand(cli: Cli, file: string, options: RunOptions): Promise<ExitStatus> {
-  const compiled = await compileFile(file);
+  const compiled = await compileFile(file, defaultModel(options));
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
   if (compiled.result.diagnostics.length > 0)

@@ -25,13 +25,16 @@ export function frameOf(
   colors: Colors,
 ): readonly string[] {
   const { flow, run, progress, spending, elapsedMs, last } = scene;
-  const width = Math.max(20, size.columns - 1);
+  const width = Math.max(8, size.columns - 1);
+  const head = titleLine(oneLine(flow.id), run, seconds(elapsedMs), width, colors);
   const usage = spending.line();
   const events = last ? [] : progress.latest.map((event) => eventLine(event, flow, width, colors));
-  const head = titleLine(oneLine(flow.id), run, seconds(elapsedMs), width, colors);
   const foot = [...(usage === '' ? [] : [colors.dim(cut(`  ${usage}`, width))]), ...events];
-  const room = Math.max(1, size.rows - foot.length - 3);
-  return [head, ...stepLines(progress.steps, last ? progress.steps.length : room, scene.tick, width, colors), ...foot];
+  // The last frame may scroll; one that is drawn over must not. The events give way first, then the usage.
+  if (last) return [head, ...stepLines(progress.steps, progress.steps.length, scene.tick, width, colors), ...foot];
+  const room = Math.max(2, size.rows - 1) - 1;
+  const kept = foot.slice(0, Math.max(0, room - Math.min(2, progress.steps.length)));
+  return [head, ...stepLines(progress.steps, room - kept.length, scene.tick, width, colors), ...kept];
 }
 
 function titleLine(flow: string, run: string, time: string, width: number, colors: Colors): string {
@@ -49,11 +52,11 @@ function stepLines(
   width: number,
   colors: Colors,
 ): readonly string[] {
-  const hidden = steps.length > room ? steps.length - room + 1 : 0;
+  const hidden = steps.length > room ? steps.length - Math.max(1, room - 1) : 0;
   const shown = steps.slice(hidden);
   const column = Math.min(28, Math.max(0, ...shown.map(({ name }) => widthOf(oneLine(name)))));
   const lines = shown.map((step) => stepLine(step, column, tick, width, colors));
-  return hidden === 0 ? lines : [colors.dim(`  … ${hidden} earlier`), ...lines];
+  return hidden === 0 || room < 2 ? lines : [colors.dim(`  … ${hidden} earlier`), ...lines];
 }
 
 function stepLine(step: Step, column: number, tick: number, width: number, colors: Colors): string {

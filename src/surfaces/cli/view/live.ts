@@ -59,6 +59,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
       spending.take(event);
       begin();
     },
+    hear: progress.hear,
     pause,
     end: () => {
       ended = true;

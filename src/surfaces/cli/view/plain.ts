@@ -15,6 +15,7 @@ export function createPlainView(flow: CompiledFlow, known: number, screen: Scree
       const notices = progress.take(event);
       if (event.seq > known) for (const notice of notices) screen.note(lineOf(notice));
     },
+    hear: () => undefined,
     pause: () => undefined,
     end: () => void (ended = true),
   };

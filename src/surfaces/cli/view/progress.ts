@@ -3,8 +3,9 @@
  * want to hear of. Folded from the events alone, so that the live view and the plain lines tell the same story.
  */
 import type { CompiledFlow } from '../../../core/ir.ts';
-import type { Event, ThreadId } from '../../../core/run.ts';
+import type { EffectKey, Event, ThreadId } from '../../../core/run.ts';
 import { enteredBy } from '../../../runtime/report.ts';
+import { oneLine } from '../text.ts';
 import { answerText, noticesOf, type Notice } from './notices.ts';
 
 export type StepStatus = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
@@ -23,9 +24,13 @@ export interface Progress {
   readonly steps: readonly Step[];
   readonly latest: readonly Event[];
   take(event: Event): readonly Notice[];
+  /** What the model of a call has just said: the latest of it stands beside its step. */
+  hear(key: EffectKey, text: string): void;
 }
 
 const LATEST_MAX = 4;
+/** As much of what a model says as fits beside a step. */
+const HEARD_MAX = 60;
 const ROOT: ThreadId = '0';
 
 export function createProgress(flow: CompiledFlow): Progress {
@@ -79,6 +84,7 @@ export function createProgress(flow: CompiledFlow): Progress {
       step.status = event.kind === 'ask' ? 'waiting' : 'running';
       step.doing = DOING[event.kind](event.name);
     } else if (event.type === 'effect.settled' || event.type === 'effect.judged') {
+      heard.delete(event.key);
       const step = current.get(effects.get(event.key)?.thread ?? '');
       if (step === undefined) return;
       if (event.type === 'effect.judged' && event.verdict === 'failed') step.status = 'failed';
@@ -89,9 +95,18 @@ export function createProgress(flow: CompiledFlow): Progress {
     }
   };
 
+  const heard = new Map<EffectKey, string>();
+  const hear = (key: EffectKey, text: string): void => {
+    const said = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
+    heard.set(key, said);
+    const step = current.get(effects.get(key)?.thread ?? '');
+    if (step !== undefined && step.status === 'running') step.doing = oneLine(said).trim();
+  };
+
   return {
     steps,
     latest,
+    hear,
     take: (event) => {
       latest.push(event);
       if (latest.length > LATEST_MAX) latest.shift();

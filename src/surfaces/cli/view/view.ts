@@ -5,7 +5,7 @@ import { createLiveView } from './live.ts';
 import { createPlainView } from './plain.ts';
 import type { View } from './view-type.ts';
 
-const SILENT: View = { take: () => undefined, pause: () => undefined, end: () => undefined };
+const SILENT: View = { take: () => undefined, hear: () => undefined, pause: () => undefined, end: () => undefined };
 
 /** Events up to `known` are told as history: the lines leave them out, the live view shows where they led. */
 export function createView(cli: Cli, run: string, flow: CompiledFlow, known: number): View {

@@ -1,0 +1,81 @@
+/** Lowers an agent node: one turn. Without tools that is one model call; with tools it is as many as the turn needs, bounded. */
+import type { Expr, NodeId, Write } from '../../core/ir.ts';
+import { REPLY } from '../agent-slots.ts';
+import { addTurn } from '../agent-turn.ts';
+import { path, quote } from '../cel-text.ts';
+import { entered } from './flow-lower-errors.ts';
+import { NO_RETRY } from './flow-lowering.ts';
+import type { Lowering } from './flow-lowering.ts';
+import type { Prepared } from './flow-prepare.ts';
+import type { NodeOf } from './flow-schema.ts';
+import { SLOT } from './flow-slots.ts';
+
+export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>): void {
+  const { builder } = lowering;
+  const agent = builder.definitions.agents[value.agent];
+  if ((agent?.tools.length ?? 0) > 0) return lowerTurn(lowering, prepared, value, agent?.tools ?? []);
+  const schema = agent?.output ?? null;
+  builder.add(
+    builder.idOf(value.id),
+    {
+      op: 'do',
+      ...entered(lowering, prepared),
+      effect: builder.model(value.agent, prepared.expr),
+      ...(schema === null ? {} : { schema }),
+      writes: outputs(lowering, value.id, 'it.text'),
+      timeoutMs: null,
+      retry: NO_RETRY,
+      next: lowering.routes(prepared),
+      ...lowering.errors(prepared),
+    },
+    prepared.node.at('id'),
+  );
+}
+
+/** How often the turns of one node may ask for tools in a flow that has no cap of its own, and so no cycles. */
+const VISITS_UNCAPPED = 100;
+
+function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>, tools: readonly string[]): void {
+  const { builder, flow } = lowering;
+  const { charges = [] } = entered(lowering, prepared);
+  const at = prepared.node.at('id');
+  const said = builder.add(builder.fresh(`${value.id} said`), {
+    op: 'let',
+    origin: value.id,
+    writes: outputs(lowering, value.id, path(REPLY, 'text')),
+    next: lowering.routes(prepared),
+  });
+  addTurn(builder, {
+    agent: value.agent,
+    hint: value.id,
+    origin: value.id,
+    enters: value.id,
+    at,
+    charges,
+    begin: builder.idOf(value.id),
+    opening: [{ slot: 'turn', mode: 'set', value: quote(value.id) }],
+    input: { prompt: prepared.expr },
+    tools,
+    visitsMax: flow.value.max_iterations > 0 ? flow.value.max_iterations : VISITS_UNCAPPED,
+    retry: NO_RETRY,
+    next: said,
+    fail: failing(lowering, prepared),
+  });
+}
+
+function failing(lowering: Lowering, prepared: Prepared): NodeId {
+  const { builder } = lowering;
+  const { id } = prepared.node;
+  const { failed, fail } = lowering.errors(prepared);
+  if (failed.length === 0) return fail;
+  return builder.add(builder.fresh(`${id} failed`), { op: 'pick', origin: id, cases: failed, otherwise: fail });
+}
+
+function outputs({ slots, expressions, out }: Lowering, id: string, value: Expr): readonly Write[] {
+  const reply = { mode: 'reply', value } as const;
+  return [
+    { slot: slots.of(id), path: ['output'], ...reply },
+    ...(expressions.uses.bare ? [{ slot: SLOT.agent, ...reply }] : []),
+    ...out(value, 'reply'),
+  ];
+}

@@ -1,0 +1,21 @@
+/** A team as something to draw: agents, states or nodes, and what leads from one to another. */
+import { componentsOf } from '../../components.ts';
+import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../picture.ts';
+import { TURNS_DEFAULT } from './lowering.ts';
+import type { Team } from './model.ts';
+import type { Plan } from './plan.ts';
+
+export function drawTeam(team: Team, plan: Plan): Picture {
+  const { nodes, edges } = plan;
+  const cycles = plan.cycles ?? cyclesIn(nodes, edges, `MaxIterations: ${team.termination.cap ?? TURNS_DEFAULT}`);
+  return { title: team.id, notation: 'orchestration', description: team.raw.Description ?? null, nodes, edges, cycles };
+}
+
+function cyclesIn(nodes: readonly PictureNode[], edges: readonly PictureEdge[], bound: string): readonly PictureCycle[] {
+  const targets = new Map<string, string[]>();
+  for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const order = nodes.map(({ id }) => id);
+  return componentsOf(order, (id) => targets.get(id) ?? [])
+    .filter(({ cyclic }) => cyclic)
+    .map(({ members }) => ({ nodes: order.filter((id) => members.includes(id)), bound }));
+}

@@ -1,0 +1,24 @@
+/** `scattergather`: all participants get the same task at the same time, none sees another, and one sums up. */
+import type { NodeId } from '../../../core/ir.ts';
+import { quote } from '../../cel-text.ts';
+import { BRANCHES, addFork } from './fan-out.ts';
+import { addLet } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { RawScatterGather } from './schema-phases.ts';
+import { SAID, tell } from './slots.ts';
+import { addTeamTurn } from './turn.ts';
+
+export interface Phases {
+  readonly hint: string;
+  readonly origin: string;
+  /** Where to go when the last phase is over; its message is in `said`. */
+  readonly next: NodeId;
+}
+
+export function lowerScatterGather(l: Lowering, { Participants, Synthesizer, MaxConcurrency }: RawScatterGather, { hint, origin, next }: Phases): NodeId {
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const heads = Participants.map((agent, index) => ({ name: agent, to: addTeamTurn(l, { agent, hint: `${hint}.${index}`, origin: agent, enters: agent, next: done }) }));
+  const gather = addTeamTurn(l, { agent: Synthesizer, hint: `${hint}.gather`, origin: Synthesizer, enters: Synthesizer, next });
+  const told = addLet(l, `${hint}.gathered`, origin, [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') })], gather);
+  return addFork(l, `${hint}.scatter`, origin, heads, MaxConcurrency, told);
+}

@@ -1,0 +1,127 @@
+import picocolors from 'picocolors';
+import { expect, test } from 'vitest';
+import type { CompiledFlow, Node } from '../../src/core/ir.ts';
+import type { Event, EventBody } from '../../src/core/run.ts';
+import { cut, harmless, oneLine, shellWord, table, widthOf } from '../../src/surfaces/cli/text.ts';
+import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
+import { lineOf } from '../../src/surfaces/cli/view/plain.ts';
+import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
+import { createSpending } from '../../src/surfaces/cli/view/spending.ts';
+
+const retry = { max: 1, baseMs: 0, capMs: 0, on: ['transient'] } as const;
+const model = (name: string, next: string): Node => ({
+  op: 'do',
+  origin: name,
+  enters: name,
+  charges: ['steps'],
+  effect: { kind: 'model', agent: `${name}_bot`, input: {}, reserve: {} },
+  writes: [],
+  timeoutMs: null,
+  retry,
+  next,
+  failed: [],
+  fail: 'over',
+});
+const FLOW: CompiledFlow = {
+  ir: 1,
+  id: 'two',
+  notation: 'flow',
+  entry: 'a',
+  fail: 'over',
+  nodes: {
+    a: model('a', 'b'),
+    b: model('b', 'over'),
+    over: { op: 'end', origin: 'over', state: 'completed', code: 'SUCCESS', output: 'null' },
+  },
+  meters: {
+    steps: { unit: 'visits', max: 9, over: 'over', label: 'max_iterations' },
+    'budget.costMicros': { unit: 'costMicros', max: 500_000, over: 'over', label: 'budgets.cost_usd' },
+  },
+  agents: {},
+  tools: {},
+  models: {},
+  deadlineMs: null,
+  least: {},
+  hash: 'sha256:0',
+};
+const error = {
+  class: 'transient',
+  type: 'TransientError',
+  message: '503\u001B[2J',
+  node: 'a',
+  code: 'UNAVAILABLE_DEP',
+} as const;
+const request = (node: string, key: string): EventBody => ({
+  type: 'effect.requested',
+  thread: '0',
+  key,
+  node,
+  kind: 'model',
+  name: `${node}_bot`,
+  input: 'h',
+  deadline: null,
+  charge: ['steps'],
+});
+const BODIES: readonly EventBody[] = [
+  { type: 'run.started', run: 'r', flow: 'sha256:0', entry: 'a', input: null, seed: 1, origin: {}, deadline: null },
+  request('a', '0#0'),
+  { type: 'effect.settled', key: '0#0', attempt: 1, result: { ok: false, error } },
+  { type: 'effect.judged', key: '0#0', verdict: 'retry', error, notBefore: 2000, deadline: null },
+  {
+    type: 'effect.settled',
+    key: '0#0',
+    attempt: 2,
+    result: { ok: true, value: 'x', used: { inputTokens: 1200, outputTokens: 30, costMicros: 1200 } },
+  },
+  { type: 'effect.judged', key: '0#0', verdict: 'accepted' },
+  { type: 'slots.written', thread: '0', node: 'a', writes: [], to: 'b' },
+  request('b', '0#1'),
+];
+const EVENTS = BODIES.map((body, index): Event => ({ seq: index + 1, at: 1000 + index * 100, ...body }));
+
+test('events become one line per thing a person wants to hear of', () => {
+  const progress = createProgress(FLOW);
+  const lines = EVENTS.flatMap((event) => progress.take(event).map(lineOf));
+  expect(lines).toEqual([
+    'enter    a',
+    'retry    a  TransientError: 503[2J; tries again in 0.7 s',
+    'done     a  0.6 s',
+    'enter    b',
+  ]);
+});
+
+test.each([
+  [80, 24],
+  [30, 8],
+  [20, 4],
+])('a frame fits a terminal of %i columns and %i rows', (columns, rows) => {
+  const progress = createProgress(FLOW);
+  const spending = createSpending(FLOW);
+  for (const event of EVENTS) {
+    progress.take(event);
+    spending.take(event);
+  }
+  const scene = { run: 'r_1234567890', flow: FLOW, progress, spending, elapsedMs: 4200, tick: 3, last: false };
+  const lines = frameOf(scene, { columns, rows }, picocolors.createColors(true));
+  for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
+  expect(lines.length).toBeLessThan(rows);
+  const text = frameOf(scene, { columns: 120, rows: 24 }, picocolors.createColors(false)).join('\n');
+  expect(text).toContain('steps 2 of 9 · model calls 3 · tokens in 1,200 · tokens out 30 · $0.0012 of $0.50');
+  expect(text).toContain('✓ a  agent a_bot');
+});
+
+test('text is cut by columns, not by characters, and loses what could steer a terminal', () => {
+  expect(widthOf('日本')).toBe(4);
+  expect(cut('日本語', 5)).toBe('日本…');
+  expect(cut('abc', 3)).toBe('abc');
+  expect(harmless('a\u001B[31mb\u0007c\r\nd')).toBe('a[31mbc\nd');
+  expect(oneLine('a\n  b')).toBe('a b');
+  expect(shellWord("it's")).toBe(`'it'\\''s'`);
+  expect(shellWord('plain-1.yaml')).toBe('plain-1.yaml');
+  expect(
+    table([
+      ['a', 'bb'],
+      ['ccc', 'd'],
+    ]),
+  ).toBe('a    bb\nccc  d');
+});

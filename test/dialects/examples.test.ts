@@ -1,0 +1,32 @@
+/** Every example runs to a good end with its script, and warns about nothing. */
+import { hash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { openMemory } from '../../src/adapters/memory/open.ts';
+import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
+import type { Script } from '../../src/adapters/scripted/script.ts';
+import { compile } from '../../src/compile/compile.ts';
+import type { CompiledFlow } from '../../src/core/ir.ts';
+import { createVirtualClock } from '../../src/runtime/clock.ts';
+import { createRuntime } from '../../src/runtime/engine.ts';
+
+const root = new URL('../../examples/', import.meta.url);
+const examples = readdirSync(root).filter((name) => /\.(flow|workflow)\.yaml$/.test(name));
+
+test.each(examples)('%s', async (name) => {
+  const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
+  const { flow, diagnostics } = compile(read(name), { file: name, hash: (text) => hash('sha256', text, 'hex') });
+  expect(diagnostics).toEqual([]);
+  const script = parse(read(name.replace(/\.(flow|workflow)\.yaml$/, '.script.yaml'))) as Script;
+  const engine = createRuntime({
+    store: openMemory(),
+    performer: scriptedPerformer(script),
+    clock: createVirtualClock(),
+    pickUp: false,
+  });
+  const run = await engine.start(flow as CompiledFlow, { input: 'a question' });
+  const report = await engine.settled(run);
+  await engine.close();
+  expect(report).toMatchObject({ state: 'completed', code: expect.stringMatching(/^(PARTIAL_)?SUCCESS$/) as string });
+});

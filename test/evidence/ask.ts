@@ -1,0 +1,59 @@
+/** Asks a check as the engine does, over files that are really there and observations as the journal has them. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { evidencePerformer } from '../../src/adapters/evidence/performer.ts';
+import type { EvidenceOptions, Observation } from '../../src/adapters/evidence/evidence.ts';
+import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { Json } from '../../src/core/json.ts';
+import { realClock } from '../../src/runtime/clock.ts';
+
+export interface Case {
+  readonly files?: { readonly [path: string]: Json };
+  readonly observations?: readonly Observation[];
+  readonly turn?: number;
+  readonly agent?: string;
+  readonly config?: { readonly [field: string]: Json };
+  readonly response?: string;
+  readonly failures?: number;
+  readonly options?: Partial<EvidenceOptions>;
+}
+export type Answer = { readonly ok: boolean; readonly reason: string; readonly failure?: string; readonly evidence: string[]; readonly text?: string; readonly found?: boolean; readonly truncated?: boolean };
+
+export async function check(name: string, { files = {}, observations = [], turn = 1, agent = 'Dev', config = {}, response, failures, options = {} }: Case): Promise<Answer> {
+  const workDir = workDirWith(files);
+  const input = { observations: observations as unknown as Json, turn, agent, config, ...(response === undefined ? {} : { response }), ...(failures === undefined ? {} : { failures }) };
+  const settled = await evidencePerformer({ workDir, ...options }).perform({
+    command: { run: 'r_test', key: '0#1', attempt: 1, ordinal: 0, kind: 'check', name, node: 'n', input, notBefore: 0, deadline: null },
+    flow: {} as CompiledFlow,
+    idempotencyKey: 'k',
+    signal: new AbortController().signal,
+    clock: realClock,
+  });
+  if (!settled.ok) throw new Error(settled.error.message);
+  return settled.value as unknown as Answer;
+}
+
+export function workDirWith(files: { readonly [path: string]: Json }): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-evidence-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  return dir;
+}
+
+let made = 0;
+export function observed(tool: string, args: { [field: string]: Json }, rest: Partial<Observation> = {}): Observation {
+  return { id: `o${(made += 1)}`, turn: 1, agent: 'Dev', tool, args, ok: true, result: null, ...rest };
+}
+export const wrote = (path: string, rest: Partial<Observation> = {}): Observation => observed('write_file', { path, content: '' }, { result: { path }, ...rest });
+export const ran = (command: string, exitCode = 0, rest: Partial<Observation> & { stdout?: string } = {}): Observation => {
+  const { stdout = '', ...own } = rest;
+  return observed('shell_run', { command }, { result: { exitCode, stdout, stderr: '', truncated: false }, ...own });
+};
+
+export const BRIEF = '.fuseraft/artifacts/brief.json';
+export const REPORT = '.fuseraft/artifacts/test-report.json';

@@ -1,0 +1,127 @@
+/** Layers, context sources, validators of the user's own, and that words move nothing. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Validator } from '../../src/adapters/evidence/evidence.ts';
+import { PREDICATES, VALIDATORS } from '../../src/core/evidence-names.ts';
+import { BRIEF, check, observed, ran, wrote } from './ask.ts';
+import type { Case } from './ask.ts';
+
+describe('ArchitectureValidator', () => {
+  const manifest = [
+    'Language: typescript',
+    'Layers:',
+    '  - { Name: Domain, Paths: [src/domain], Namespaces: [App.Domain] }',
+    '  - { Name: Api, Paths: ["src/api/**"], Namespaces: [App.Api], MayDependOn: [Domain] }',
+  ].join('\n');
+  const judge = async (files: { [path: string]: string }) => check('validator:ArchitectureValidator', { files: { '.fuseraft/architecture.yaml': manifest, ...files } });
+
+  test.each([
+    ['what may be used', { 'src/api/a.ts': "import { x } from '../domain/x.ts';" }, true],
+    ['its own layer', { 'src/domain/a.ts': "export { y } from './y.ts';" }, true],
+    ['a library', { 'src/domain/a.ts': "import z from 'zod';\nimport 'node:fs';" }, true],
+    ['what may not be used', { 'src/domain/a.ts': "// hi\nimport { x } from '../api/x.ts';" }, false],
+    ['at run time', { 'src/domain/a.ts': "const x = await import('../api/x.ts');" }, false],
+    ['with require', { 'src/domain/a.js': "const x = require('../api/x');" }, false],
+    ['by namespace', { 'src/domain/A.cs': 'using System;\nusing App.Api.Models;' }, false],
+    ['in Python', { 'src/domain/a.py': 'from src.api.x import y' }, false],
+    ['outside of all layers', { 'tools/a.ts': "import { x } from '../src/api/x.ts';" }, true],
+  ])('%s', async (_, files, ok) => {
+    expect(await judge(files)).toMatchObject(ok ? { ok } : { ok, failure: 'InvalidTransition', reason: expect.stringMatching(/src\/domain\/[aA]\.\w+:\d: Domain must not depend on Api/) });
+  });
+
+  test('lists ten crossings, and how many more', async () => {
+    const { reason } = await judge({ 'src/domain/a.ts': "import '../api/x.ts';\n".repeat(13) });
+    expect(reason.split('\n')).toHaveLength(12);
+    expect(reason).toMatch(/and 3 more$/);
+  });
+
+  test('without a manifest there is nothing to hold to; one that cannot be read is no free pass', async () => {
+    expect(await check('validator:ArchitectureValidator', { files: { 'src/domain/a.ts': "import '../api/x.ts';" } })).toMatchObject({ ok: true });
+    expect(await judge({ '.fuseraft/architecture.yaml': '{ Layers: no' })).toMatchObject({ ok: false });
+    expect(await judge({ '.fuseraft/architecture.yaml': 'Layers: 7' })).toMatchObject({ ok: false });
+  });
+});
+
+describe('context', () => {
+  const said = (content: string, turn: number) => observed('session_context_write', { content }, { turn });
+
+  test('session_context is the summary that was left last', async () => {
+    expect(await check('context:session_context', { observations: [said('one', 0), said('two', 1), observed('session_context_write', { content: 'three' }, { ok: false })] })).toMatchObject({ text: 'two', found: true });
+    expect(await check('context:session_context', {})).toMatchObject({ text: '', found: false, reason: 'no summary was left' });
+  });
+
+  test('changes_recent has the latest turns that changed something, three unless said', async () => {
+    const observations = [1, 2, 3, 4].map((turn) => wrote(`f${turn}`, { turn })).concat(ran('npm test', 1, { turn: 4 }), observed('delete_file', { path: 'old' }, { turn: 4 }), observed('read_file', { path: 'f1' }, { turn: 5 }));
+    const three = await check('context:changes_recent', { observations });
+    expect(three.text).toBe('turn 2, Dev:\n  wrote f2\nturn 3, Dev:\n  wrote f3\nturn 4, Dev:\n  wrote f4\n  deleted old\n  ran failed: npm test');
+    expect((await check('context:changes_recent:1', { observations })).text).toMatch(/^turn 4/);
+    expect(await check('context:changes_recent', {})).toMatchObject({ found: false });
+  });
+
+  test('brief_field is a field of the brief', async () => {
+    const files = { [BRIEF]: { goal: 'Add', test_targets: ['a', 'b'], deep: { n: 1 } } };
+    expect((await check('context:brief_field:goal', { files })).text).toBe('Add');
+    expect((await check('context:brief_field:test_targets', { files })).text).toBe('- a\n- b');
+    expect((await check('context:brief_field:deep.n', { files })).text).toBe('1');
+    expect(await check('context:brief_field:absent', { files })).toMatchObject({ found: false });
+    expect(await check('context:brief_field:goal', {})).toMatchObject({ found: false });
+  });
+
+  test('file is a file, within limits', async () => {
+    const files = { 'notes/a:b.md': 'x'.repeat(5_000) };
+    const given = await check('context:file:notes/a:b.md', { files });
+    expect(given).toMatchObject({ found: true, truncated: true });
+    expect(given.text).toMatch(/^x{4000}\n\[\.\.\.1000 chars truncated — /);
+    expect((await check('context:file:notes/a:b.md', { files, config: { MaxChars: 10 } })).text).toMatch(/^x{10}\n/);
+    expect(await check('context:file:../../etc/passwd', {})).toMatchObject({ found: false, text: '' });
+    expect(await check('context:other', {})).toMatchObject({ found: false });
+  });
+});
+
+describe('a validator of the user’s own', () => {
+  const observations = [wrote('a'), wrote('b', { turn: 0 })];
+
+  test('is a function with the same reach', async () => {
+    const mine: Validator = async ({ thisTurn, commands, readText, config, agent }) => ({ ok: thisTurn.length === 1 && commands('session').length === 0 && (await readText('a')) === 'A' && config['x'] === 1 && agent === 'Dev', reason: 'no' });
+    expect(await check('validator:Mine', { observations, files: { a: 'A' }, config: { x: 1 }, options: { validators: { Mine: mine } } })).toMatchObject({ ok: true });
+  });
+
+  test('may live in a module beside the document', async () => {
+    const given: Case = { observations, config: { module: './own-validators.ts#threeFiles' }, options: { documentDir: import.meta.dirname } };
+    expect(await check('validator:ThreeFiles', given)).toMatchObject({ ok: false, reason: 'three files are needed, and 2 were written', failure: 'InvalidTransition' });
+    expect(await check('validator:ThreeFiles', { ...given, observations: [...observations, wrote('c')] })).toMatchObject({ ok: true });
+    await expect(check('validator:X', { ...given, config: { module: './own-validators.ts#absent' } })).rejects.toThrow('no such function');
+  });
+
+  test.each([
+    ['the file was not found', 'MissingEvidence'], ['the report is missing', 'MissingEvidence'], ['could not read it', 'MissingEvidence'], ['it looks fabricated', 'ConflictingEvidence'], ['the command was not run; file missing', 'ConflictingEvidence'], ['there is no record of it', 'ConflictingEvidence'], ['not yet', 'InvalidTransition'],
+  ])('"%s" is of the kind %s', async (reason, failure) => {
+    expect(await check('validator:Mine', { options: { validators: { Mine: () => ({ ok: false, reason }) } } })).toMatchObject({ failure });
+  });
+
+  test('that is broken lets nothing through', async () => {
+    const throwing: Validator = () => {
+      throw new Error('oops');
+    };
+    await expect(check('validator:Mine', { options: { validators: { Mine: throwing } } })).rejects.toThrow('the validator `Mine` is broken: oops');
+    await expect(check('validator:Mine', { options: { validators: { Mine: (() => true) as unknown as Validator } } })).rejects.toThrow('gives no verdict');
+  });
+});
+
+describe('words', () => {
+  const run: NonNullable<Case['options']>['run'] = () => Promise.resolve({ exitCode: 1, stdout: '', stderr: '' });
+  const WORDS = ['npm test', 'exit code 0', 'PASS', '{"review":[{"criterion":"a","verdict":"PASS","evidence":"x"}]}', 'I wrote src/a.ts', '[EXIT 0]', 'brief.json exists', '- [x] done', 'APPROVED'];
+
+  test('no reply gets past a gate that wants evidence', async () => {
+    const seed = Date.now() % 1_000_000;
+    const names = [...VALIDATORS.filter((name) => !['BlockOnConsecutiveFail', 'ArchitectureValidator'].includes(name)).map((name) => `validator:${name}`), ...PREDICATES.map((name) => `contract:${name}`)];
+    const reply = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string()), { maxLength: 8 }).map((parts) => parts.join('\n'));
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), reply, async (name, response) => {
+        const config = { Path: 'a', Pattern: 'npm test', RequiredCommandPattern: 'npm test', FullSuiteCommand: 'npm test', Source: 'a.json', Field: 'list' };
+        expect((await check(name, { response, config, options: { run } })).ok).toBe(false);
+      }),
+      { numRuns: 200, seed },
+    );
+  });
+});

@@ -1,0 +1,58 @@
+/**
+ * A store that several processes share, one after the other, each of which may die at a commit: before it is stored, or
+ * after that but before anybody learns of it. The next process begins when the lease of the dead one has run out.
+ */
+import type { Store } from '../../src/runtime/ports.ts';
+
+export interface Death {
+  /** At which commit of this process; 0 for never. */
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+export interface DyingStore {
+  readonly store: Store;
+  readonly died: () => boolean;
+  /** For a test that lets a process go without a death. */
+  readonly kill: () => void;
+}
+
+const LATER = 3_600_000;
+
+export function dyingStore(shared: Store, life: number, death: Death): DyingStore {
+  const { journal, roster } = shared;
+  const ahead = life * LATER;
+  let commits = 0;
+  let dead = false;
+  const alive = (): void => {
+    if (dead) throw new Error('the process is dead');
+  };
+  return {
+    died: () => dead,
+    kill: () => {
+      dead = true;
+    },
+    store: {
+      journal: {
+        load: async (...given) => (alive(), journal.load(...given)),
+        commit: async (...given) => {
+          alive();
+          commits += 1;
+          const strikes = commits === death.at;
+          if (strikes && death.when === 'before') dead = true;
+          alive();
+          const results = await journal.commit(...given);
+          if (strikes) dead = true;
+          alive();
+          return results;
+        },
+      },
+      roster: {
+        ...roster,
+        renew: async (worker, now, until) => (alive(), roster.renew(worker, now + ahead, until + ahead)),
+        claim: async (worker, now, what) => (alive(), roster.claim(worker, now + ahead, what)),
+        resign: async (worker) => (dead ? undefined : roster.resign(worker)),
+      },
+      close: async () => undefined,
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/** Small flows written by hand, and ways to run them without a world: for tests that need to see one thing clearly. */
+import { createHash } from 'node:crypto';
+import { openMemory } from '../../src/adapters/memory/open.ts';
+import type { CompiledFlow, DoNode, EndNode, FlowBody, ForkNode, LetNode, Meter, Node, PickNode, ToolEffect } from '../../src/core/ir.ts';
+import type { Json } from '../../src/core/json.ts';
+import { createProgram } from '../../src/core/program.ts';
+import type { Program } from '../../src/core/program.ts';
+import type { Event, Fact, Refusal, RunState, Settled } from '../../src/core/run.ts';
+import { settle } from '../../src/core/settle.ts';
+import { createVirtualClock } from '../../src/runtime/clock.ts';
+import { createRuntime } from '../../src/runtime/engine.ts';
+import type { Engine, Report } from '../../src/runtime/engine-types.ts';
+import type { Asked, Call, Clock, Store } from '../../src/runtime/ports.ts';
+import type { Answer } from '../../src/core/run.ts';
+import { pure } from '../../src/runtime/pure.ts';
+
+export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
+
+export function flowOf(nodes: { readonly [id: string]: Node }, more: Partial<FlowBody> = {}): CompiledFlow {
+  const body: FlowBody = {
+    ir: 1,
+    id: 'law',
+    notation: 'flow',
+    entry: Object.keys(nodes)[0] as string,
+    fail: 'fail',
+    nodes: { ...nodes, fail: { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' } },
+    meters: {},
+    agents: {},
+    tools: {},
+    models: {},
+    deadlineMs: null,
+    least: {},
+    ...more,
+  };
+  return { ...body, hash: `sha256:${createHash('sha256').update(JSON.stringify(body)).digest('hex')}` };
+}
+
+export function tool(name: string, next: string, more: Partial<DoNode> & { effect?: Partial<ToolEffect> } = {}): DoNode {
+  const { effect, ...rest } = more;
+  return {
+    op: 'do',
+    origin: name,
+    effect: { kind: 'tool', tool: name, input: { x: 'input' }, reserve: { toolCalls: 1 }, ...(effect as Partial<ToolEffect>) },
+    writes: [{ slot: name, mode: 'set', value: 'it' }],
+    timeoutMs: 1000,
+    retry: NO_RETRY,
+    next,
+    failed: [],
+    fail: 'fail',
+    ...rest,
+  };
+}
+
+export function undoable(name: string, next: string, more: Partial<DoNode> = {}): DoNode {
+  return tool(name, next, { undo: { tool: `undo_${name}`, input: { x: 'input.x' }, timeoutMs: 500 }, ...more });
+}
+
+export function ask(about: string, next: string, more: Partial<DoNode> = {}): DoNode {
+  return {
+    op: 'do',
+    origin: about,
+    effect: { kind: 'ask', about, input: { message: '"may I?"', amount: 'input' }, reserve: {}, choices: ['approve', 'reject'], onExpiry: 'reject', code: 'CONFIRM_REQUIRED', askedBy: 'bot' },
+    writes: [{ slot: about, mode: 'set', value: 'it' }],
+    timeoutMs: null,
+    retry: NO_RETRY,
+    next,
+    failed: [],
+    fail: 'fail',
+    ...more,
+  };
+}
+
+export function end(output = 'null', state: EndNode['state'] = 'completed', code: EndNode['code'] = 'SUCCESS'): EndNode {
+  return { op: 'end', origin: 'end', state, code, output };
+}
+
+export function set(slot: string, value: string, next: string): LetNode {
+  return { op: 'let', origin: slot, writes: [{ slot, mode: 'set', value }], next };
+}
+
+export function pick(when: string, to: string, otherwise: string, charges: readonly string[] = []): PickNode {
+  return { op: 'pick', origin: 'pick', cases: [{ when, to }], otherwise, charges };
+}
+
+export function forkOver(over: ForkNode['over'], next: string, more: Partial<ForkNode> = {}): ForkNode {
+  return { op: 'fork', origin: 'fork', over, widthMax: 0, need: 'all', eager: false, timeoutMs: null, into: 'all', gather: [], next, failed: [], fail: 'fail', ...more };
+}
+
+export function meter(unit: Meter['unit'], max: number | null, over = 'fail'): Meter {
+  return { unit, max, over, label: unit };
+}
+
+/** The core alone: facts in, one after the other, each at an instant of its own. */
+export class Core {
+  readonly program: Program;
+  readonly events: Event[] = [];
+  state: RunState | null = null;
+
+  constructor(flow: CompiledFlow, input: Json = 1) {
+    this.program = createProgram(flow, pure);
+    this.tell({ type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin: {} }, 0);
+  }
+
+  tell(fact: Fact, at: number): Refusal | null {
+    const turn = settle(this.program, this.state, [fact], at);
+    this.state = turn.state;
+    this.events.push(...turn.events);
+    return turn.refusals.get(0) ?? null;
+  }
+
+  answer(key: string, result: Json | Settled, at = 1, attempt = 1): Refusal | null {
+    const isSettled = result !== null && typeof result === 'object' && 'ok' in result;
+    return this.tell({ type: 'settle', key, attempt, result: isSettled ? (result as Settled) : { ok: true, value: result } }, at);
+  }
+
+  fail(key: string, kind: 'transient' | 'fatal' | 'timeout', at = 1, attempt = 1): Refusal | null {
+    return this.answer(key, { ok: false, error: { class: kind, type: 'TestError', message: kind } }, at, attempt);
+  }
+
+  /** What the world owes now, as `key name`. */
+  get owed(): string[] {
+    return [...(this.state?.pending.values() ?? [])].filter(({ observed }) => observed === null).map(({ key, name }) => `${key} ${name}`);
+  }
+
+  types(): string[] {
+    return this.events.map(({ type }) => type);
+  }
+}
+
+export type Tools = { readonly [name: string]: (call: Call) => Json | Settled | Promise<Json | Settled> };
+
+export interface World {
+  readonly tools?: Tools;
+  readonly answer?: (asked: Asked) => Answer | null;
+  readonly clock?: Clock;
+  readonly store?: Store;
+  readonly snapshotEvery?: number;
+}
+
+/** The whole engine over a store in memory. Whoever opens it closes it. */
+export function openEngine({ tools = {}, answer, clock = createVirtualClock(0), store = openMemory(), snapshotEvery }: World = {}): { engine: Engine; store: Store } {
+  const engine = createRuntime({
+    store,
+    clock,
+    pickUp: false,
+    ...(snapshotEvery === undefined ? {} : { snapshotEvery }),
+    performer: {
+      perform: async (call) => {
+        const said = (await tools[call.command.name]?.(call)) ?? null;
+        return said !== null && typeof said === 'object' && 'ok' in said ? (said as Settled) : { ok: true, value: said as Json };
+      },
+      ...(answer === undefined ? {} : { answer }),
+    },
+  });
+  return { engine, store };
+}
+
+export async function runToEnd(flow: CompiledFlow, world: World = {}, input: Json = 1): Promise<{ report: Report; store: Store; close: () => Promise<void> }> {
+  const { engine, store } = openEngine(world);
+  await engine.start(flow, { run: 'r', input, seed: 1 });
+  return { report: await engine.settled('r'), store, close: () => engine.close() };
+}

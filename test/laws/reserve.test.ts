@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Dimension } from '../../src/core/ir.ts';
+import { Core, NO_RETRY, end, flowOf, forkOver, meter, tool } from './flow.ts';
+
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const UNITS = ['toolCalls', 'sideEffects', 'outputTokens', 'costMicros'] as const;
+const amounts = fc.record({ toolCalls: fc.nat(3), sideEffects: fc.nat(3), outputTokens: fc.nat(9), costMicros: fc.nat(9) });
+
+describe('reservations', () => {
+  test(`L4: whatever branches ask for and use, no dimension is overdrawn, seed ${seed}`, () => {
+    console.log(`reserve: seed ${seed}`);
+    const seen = { tripped: 0, requested: 0 };
+    fc.assert(
+      fc.property(
+        fc.array(amounts, { minLength: 1, maxLength: 6 }),
+        fc.record({ toolCalls: fc.nat(6), sideEffects: fc.nat(6), outputTokens: fc.nat(20), costMicros: fc.nat(20) }),
+        fc.array(fc.nat(5), { minLength: 12, maxLength: 12 }),
+        (branches, caps, order) => {
+          const meters = Object.fromEntries(UNITS.map((unit) => [unit, meter(unit, caps[unit], 'over')]));
+          const nodes = Object.fromEntries(
+            branches.flatMap((reserve, index) => [
+              [`a${index}`, tool(`a${index}`, `b${index}`, { charges: UNITS, effect: { reserve }, failed: [{ when: 'true', to: `b${index}` }] })],
+              [`b${index}`, tool(`b${index}`, 'done', { charges: UNITS, effect: { reserve } })],
+            ]),
+          );
+          const heads = branches.map((_, index) => ({ name: `h${index}`, to: `a${index}` }));
+          const core = new Core(flowOf({ fork: forkOver({ heads }, 'end'), ...nodes, done: end(), over: end('null', 'completed', 'BUDGET_EXHAUSTED'), end: end() }, { meters }));
+          const check = (): void => {
+            const { spent = {}, held = {} } = core.state ?? {};
+            for (const unit of UNITS) expect((spent[unit] ?? 0) + (held[unit] ?? 0)).toBeLessThanOrEqual(caps[unit]);
+          };
+          check();
+          for (const choice of [...order, ...order]) {
+            const pending = [...(core.state?.pending.values() ?? [])];
+            const next = pending[choice % Math.max(1, pending.length)];
+            if (next === undefined) break;
+            const { reserve } = (core.program.flow.nodes[next.node] as ReturnType<typeof tool>).effect;
+            const used = Object.fromEntries(Object.entries(reserve).map(([unit, amount]) => [unit, Math.floor((amount * choice) / 5)]));
+            core.answer(next.key, choice === 0 ? { ok: false, error: { class: 'timeout', type: 'T', message: '' } } : { ok: true, value: 1, used });
+            check();
+          }
+          seen.tripped += core.types().filter((type) => type === 'meter.tripped').length;
+          seen.requested += core.types().filter((type) => type === 'effect.requested').length;
+          expect(core.state?.outcome).not.toBeNull();
+          expect(Object.values(core.state?.held ?? {}).filter((amount) => amount !== 0)).toEqual([]);
+        },
+      ),
+      { seed, numRuns: 150 },
+    );
+    expect(seen.tripped).toBeGreaterThan(0);
+    expect(seen.requested).toBeGreaterThan(0);
+  });
+
+  test('L4: what another branch holds is not there for this one', () => {
+    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
+    const draws = { charges: ['calls'], effect: { reserve: { toolCalls: 2 } } };
+    const nodes = { fork: forkOver({ heads }, 'end'), a: tool('a', 'done', draws), b: tool('b', 'done', draws), done: end(), over: end('null', 'failed', 'BUDGET_EXHAUSTED'), end: end() };
+    const core = new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 3, 'over') } }));
+    expect(core.owed).toEqual(['0:0.0#0 a']);
+    expect(core.events.find(({ type }) => type === 'meter.tripped')).toMatchObject({ meter: 'calls', left: 1, needs: 2, thread: '0:0.1' });
+  });
+
+  test('L4: what was not used goes back; what nobody can know is spent', () => {
+    const measure = (unit: Dimension): Core => {
+      const node = { charges: ['m'], effect: { reserve: { [unit]: 10 } } };
+      return new Core(flowOf({ a: tool('a', 'b', node), b: tool('b', 'end'), end: end() }, { meters: { m: meter(unit, 10) } }));
+    };
+    const measured = measure('outputTokens');
+    measured.answer('0#0', { ok: true, value: 1, used: { outputTokens: 3 } });
+    expect(measured.state).toMatchObject({ spent: { m: 3 }, held: { m: 0 } });
+    const late = measure('outputTokens');
+    late.fail('0#0', 'timeout');
+    expect(late.state).toMatchObject({ spent: { m: 10 }, held: { m: 0 } });
+    const counted = measure('sideEffects');
+    counted.fail('0#0', 'fatal');
+    expect(counted.state).toMatchObject({ spent: { m: 10 } });
+  });
+
+  test('L4: a retry reserves again, and is not made when that does not fit', () => {
+    const retry = { ...NO_RETRY, max: 5, on: ['transient'] as const };
+    const core = new Core(flowOf({ a: tool('a', 'end', { charges: ['calls'], retry }), end: end() }, { meters: { calls: meter('toolCalls', 2) } }));
+    core.fail('0#0', 'transient');
+    expect(core.owed).toEqual(['0#0 a']);
+    core.fail('0#0', 'transient', 2, 2);
+    expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
+    expect(core.state?.spent['calls']).toBe(2);
+  });
+
+  test('L4: a budget of zero denies what needs it and nothing else', () => {
+    const meters = { none: meter('sideEffects', 0, 'over') };
+    const nodes = { a: tool('a', 'b', { charges: ['none'], effect: { reserve: { toolCalls: 1 } } }), b: tool('b', 'end', { charges: ['none'], effect: { reserve: { sideEffects: 1 } } }), over: end('null', 'failed', 'BUDGET_EXHAUSTED'), end: end() };
+    const core = new Core(flowOf(nodes, { meters }));
+    core.answer('0#0', 1);
+    expect(core.state?.outcome?.code).toBe('BUDGET_EXHAUSTED');
+    expect(core.types().filter((type) => type === 'effect.requested')).toHaveLength(1);
+  });
+
+  test('L4: a run that cannot finish any more stops before it spends', () => {
+    const nodes = { a: tool('a', 'end', { charges: ['calls'] }), over: end('null', 'failed', 'BUDGET_EXHAUSTED'), end: end() };
+    const core = new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 2, 'over') }, least: { a: { toolCalls: 3 } } }));
+    expect(core.types()).toEqual(['run.started', 'meter.tripped', 'run.ended']);
+    expect(core.events[1]).toMatchObject({ why: 'foreseen', needs: 3, left: 2 });
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { Core, NO_RETRY, end, flowOf, forkOver, tool, undoable } from './flow.ts';
+
+const undone = (core: Core): string[] => core.events.flatMap((event) => (event.type === 'undo.requested' ? [event.undoes] : []));
+const RETRY = { ...NO_RETRY, max: 1, on: ['transient', 'timeout'] } as const;
+
+describe('compensations', () => {
+  test('L7: they are on the journal before the effect can have happened, with their arguments', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'end'), end: end() }), 'order 7');
+    expect(core.events[1]).toMatchObject({ type: 'effect.requested', undo: { tool: 'undo_a', args: { x: 'order 7' }, timeoutMs: 500 } });
+  });
+
+  test('L7: last in, first out, each once, with what the effect came to', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'b'), b: undoable('b', 'c'), c: tool('c', 'end'), end: end() }));
+    core.answer('0#0', 'made a');
+    core.answer('0#1', 'made b');
+    core.fail('0#2', 'fatal');
+    expect(core.owed).toEqual(['0#u3 undo_b']);
+    expect(core.answer('0#u3', null)).toBeNull();
+    expect(core.answer('0#u3', null)?.refused).toBe('not-pending');
+    expect(core.owed).toEqual(['0#u4 undo_a']);
+    expect(core.state?.threads.get('0')?.undo).toMatchObject([{ key: '0#0', ran: 'yes', result: 'made a' }]);
+    core.answer('0#u4', null);
+    expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'UNAVAILABLE_DEP' });
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+  });
+
+  test('L7: what failed has changed nothing and is not undone', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'end', { failed: [{ when: 'true', to: 'b' }] }), b: tool('b', 'end'), end: end() }));
+    core.fail('0#0', 'fatal');
+    core.fail('0#1', 'fatal');
+    expect(undone(core)).toEqual([]);
+    expect(core.state?.outcome?.state).toBe('failed');
+  });
+
+  test('L7: an attempt that succeeded after one that failed is undone', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'b', { retry: RETRY }), b: tool('b', 'end'), end: end() }));
+    core.fail('0#0', 'transient');
+    core.answer('0#0', 'made', 2, 2);
+    core.fail('0#1', 'fatal', 3);
+    expect(undone(core)).toEqual(['0#0']);
+  });
+
+  test('L7: an attempt that may have happened is undone, whatever a later one came to', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'end', { retry: RETRY }), end: end() }));
+    core.fail('0#0', 'timeout');
+    core.fail('0#0', 'fatal', 2, 2);
+    expect(undone(core)).toEqual(['0#0']);
+  });
+
+  test('L7: a rejected observation was an effect all the same', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'end', { accept: 'false' }), end: end() }));
+    core.answer('0#0', 'made');
+    expect(undone(core)).toEqual(['0#0']);
+  });
+
+  test('L7: a run that completed keeps what it did', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'end'), end: end() }));
+    core.answer('0#0', 1);
+    expect(core.state?.outcome?.state).toBe('completed');
+    expect(undone(core)).toEqual([]);
+  });
+
+  test('L7: cancellation undoes what ran and what may be running', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'b'), b: undoable('b', 'end'), end: end() }));
+    core.answer('0#0', 1);
+    core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
+    core.answer('0#u2', null, 3);
+    core.answer('0#u3', null, 4);
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+    expect(core.state?.outcome?.code).toBe('USER_CANCEL');
+  });
+
+  test('L7: what is known by the time of a cancellation is not forgotten', async () => {
+    const { settle } = await import('../../src/core/settle.ts');
+    const flow = flowOf({ fork: forkOver({ heads: [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }] }, 'end'), a: undoable('a', 'done'), b: undoable('b', 'done'), done: end(), end: end() });
+    const core = new Core(flow);
+    const failure = { class: 'fatal', type: 'E', message: '' } as const;
+    const { events } = settle(
+      core.program,
+      core.state,
+      [
+        { type: 'settle', key: '0:0.0#0', attempt: 1, result: { ok: true, value: 'made' } },
+        { type: 'settle', key: '0:0.1#0', attempt: 1, result: { ok: false, error: failure } },
+        { type: 'cancel', by: 'ann', why: '' },
+      ],
+      2,
+    );
+    expect(events.flatMap((event) => (event.type === 'undo.requested' ? [event.undoes] : []))).toEqual(['0:0.0#0']);
+    expect(core.state?.threads.get('0')?.undo).toMatchObject([{ ran: 'yes', result: 'made' }]);
+  });
+
+  test('L7: branches that ran together are undone in the reverse of the order in which they began', () => {
+    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
+    const core = new Core(flowOf({ fork: forkOver({ heads }, 'c'), a: undoable('a', 'done'), b: undoable('b', 'done'), done: end(), c: tool('c', 'end'), end: end() }));
+    core.answer('0:0.1#0', 'b first');
+    core.answer('0:0.0#0', 'then a', 2);
+    core.fail('0#1', 'fatal', 3);
+    core.answer('0#u2', null, 4);
+    expect(undone(core)).toEqual(['0:0.1#0', '0:0.0#0']);
+  });
+
+  test('L7: a branch that failed or was dropped undoes its own work, and the run waits for that', () => {
+    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
+    const core = new Core(flowOf({ fork: forkOver({ heads }, 'end', { need: 1 }), a: tool('a', 'done'), b: undoable('b', 'c'), c: tool('c', 'done'), done: end(), end: end() }));
+    core.answer('0:0.1#0', 'made b');
+    core.answer('0:0.0#0', 1, 2);
+    expect(core.state?.outcome).toBeNull();
+    expect(core.owed).toEqual(['0:0.1#u0 undo_b']);
+    core.answer('0:0.1#u0', null, 3);
+    expect(core.state?.outcome).toMatchObject({ state: 'completed', code: 'SUCCESS' });
+  });
+
+  test('L7: one that fails is recorded, the rest still run, and somebody has to look', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'b'), b: undoable('b', 'c'), c: tool('c', 'end'), end: end() }));
+    core.answer('0#0', 1);
+    core.answer('0#1', 1);
+    core.fail('0#2', 'fatal');
+    core.fail('0#u3', 'fatal');
+    core.answer('0#u4', null);
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+    expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'REVIEW_REQUIRED' });
+  });
+});

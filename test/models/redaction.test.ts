@@ -1,0 +1,33 @@
+/** Keys stay out of everything that is recorded, shown or passed on, even where a server sends them back. */
+import { expect, test } from 'vitest';
+import { redactText } from '../../src/adapters/models/redact.ts';
+import { call, KEYS } from './call.ts';
+import { PROTOCOLS } from './protocols.ts';
+import { serve, sse, text } from './serve.ts';
+
+const KEY_OF = { openai: KEYS.OPENAI_API_KEY, anthropic: KEYS.ANTHROPIC_API_KEY, google: KEYS.GEMINI_API_KEY };
+
+test.each(PROTOCOLS)('$provider: neither failures nor replies nor deltas hold the key', async (protocol) => {
+  const key = KEY_OF[protocol.provider];
+  await using served = await serve();
+  const models = { m: { provider: protocol.provider, model: 'm', base_url: served.url } };
+  const heard: string[] = [];
+  const told: unknown[] = [];
+  for (const answer of [text(401, protocol.error('invalid_api_key', `Incorrect API key provided: ${key}`)), text(500, `<html>${key}</html>`), text(200, `{"${key}`), text(200, protocol.body({ text: `You are ${key}.`, call: { id: key, name: 'x', args: `{"k":"${key}"}` } }))]) {
+    served.answer = answer;
+    told.push(await call({ models }));
+  }
+  served.answer = sse(protocol.stream({ text: `${key}` }).replaceAll(/"(s|A)"/g, `"${key}"`));
+  told.push(await call({ models }, { onDelta: (_, __, delta) => heard.push(delta) }));
+  expect(told).toHaveLength(5);
+  expect(told[0]).toMatchObject({ ok: false, error: { type: 'AuthenticationError' } });
+  expect(told[3]).toMatchObject({ ok: true, value: { text: 'You are [redacted].' } });
+  expect(JSON.stringify(told)).not.toContain(key);
+  expect(heard.some((delta) => delta.includes(key))).toBe(false);
+  expect(JSON.stringify(served.asked.map(({ body }) => body))).not.toContain(key);
+});
+
+test('what looks like a key is taken out of sentences, and ordinary words are not', () => {
+  expect(redactText('Incorrect API key provided: sk-proj-abc***********wxyz.', undefined)).toBe('Incorrect API key provided: [redacted].');
+  expect(redactText('ask the skilled pk team about sk-1', 'short')).toBe('ask the skilled pk team about sk-1');
+});
