@@ -27,8 +27,9 @@ export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, repor
 function usesPricedModel(body: FlowBody): boolean {
   return Object.values(body.nodes).some((node) => {
     if (node.op !== 'do' || node.effect.kind !== 'model') return false;
-    const alias = body.agents[node.effect.agent]?.model ?? '';
-    const model = Object.hasOwn(body.models, alias) ? body.models[alias] : null;
+    // A model that the document does not name is not the document's to bound.
+    const alias = body.agents[node.effect.agent]?.model ?? null;
+    const model = alias !== null && Object.hasOwn(body.models, alias) ? body.models[alias] : null;
     return typeof model === 'object' && model !== null && 'price' in model;
   });
 }

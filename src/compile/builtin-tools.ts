@@ -19,6 +19,17 @@ export const PLUGINS: { readonly [plugin: string]: readonly BuiltinToolName[] } 
 
 export function builtinTool(name: string): ToolDef | undefined {
   if (!isBuiltinTool(name)) return undefined;
-  const { description, input, output, effect, timeoutMs, idempotent } = BUILTIN_TOOLS[name];
-  return { description, input, output, effect, implementation: { builtin: name }, timeoutMs, permission: name, idempotent, compensate: null };
+  const { description, input, effect, timeoutMs, idempotent } = BUILTIN_TOOLS[name];
+  // What they give is known; a script that stands in for one may say less.
+  return {
+    description,
+    input,
+    output: true,
+    effect,
+    implementation: { builtin: name },
+    timeoutMs,
+    permission: name,
+    idempotent,
+    compensate: null,
+  };
 }

@@ -14,14 +14,21 @@ export function checkPrices({ body, places }: Lowered, { sections }: ReadDocumen
     if (limit === undefined || node.op !== 'do' || node.effect.kind !== 'model') continue;
     const { agent, fallback = [] } = node.effect;
     for (const alias of [body.agents[agent]?.model ?? DEFAULT_MODEL, ...fallback]) {
-      const model = body.models[alias] as { readonly provider: string; readonly model: string; readonly price?: unknown } | undefined;
+      const model = body.models[alias] as
+        | { readonly provider: string; readonly model: string; readonly price?: unknown }
+        | undefined;
       // A model that nobody named yet is named, and priced, when a run is started on it.
       if (model === undefined || model.price !== undefined || told.has(alias)) continue;
       told.add(alias);
       const declared = sections.value.models?.[alias] !== undefined;
       const at: Range = declared ? sections.at('models', alias) : (places.get(id) ?? START);
       const called = declared ? alias : `${model.provider}/${model.model}`;
-      report.error('missing-price', at, `\`${limit}\` limits money, but the price of model \`${called}\` is not known`, { help: help(declared ? alias : null, model) });
+      report.error(
+        'missing-price',
+        at,
+        `\`${limit}\` limits money, but the price of model \`${called}\` is not known`,
+        { help: help(declared ? alias : null, model) },
+      );
     }
   }
 }
@@ -31,7 +38,10 @@ function moneyLimit({ meters }: FlowBody, { charges = [] }: Node): string | unde
   return id === undefined ? undefined : meters[id]?.label;
 }
 
-function help(alias: string | null, { provider, model }: { readonly provider: string; readonly model: string }): string {
+function help(
+  alias: string | null,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): string {
   const price = 'price: { input: 0.5, output: 1.5 }';
   const where = 'in US dollars per million tokens; zero is a price too.';
   if (alias !== null) return `Add \`${price}\` to \`models.${alias}\`, ${where}`;

@@ -40,14 +40,26 @@ const record = (properties: { [name: string]: Json }, required: string[] = Objec
   additionalProperties: false,
 });
 /** A result: what is listed is there, and there may be more. */
-const result = (properties: { [name: string]: Json }): Json => ({ type: 'object', properties, required: Object.keys(properties) });
+const result = (properties: { [name: string]: Json }): Json => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
 
 const PATH = text('A path relative to the work directory.');
 const STRING: Json = { type: 'string' };
 const WHOLE: Json = { type: 'integer', minimum: 0 };
 const FLAG: Json = { type: 'boolean' };
 const HEADERS: Json = { type: 'object', additionalProperties: STRING };
-const CHANGE: Json = result({ path: STRING, bytes: WHOLE, sha256: STRING, created: FLAG, added: WHOLE, removed: WHOLE, diff: STRING });
+const CHANGE: Json = result({
+  path: STRING,
+  bytes: WHOLE,
+  sha256: STRING,
+  created: FLAG,
+  added: WHOLE,
+  removed: WHOLE,
+  diff: STRING,
+});
 const RESPONSE: Json = result({ status: WHOLE, url: STRING, headers: HEADERS, body: true, truncated: FLAG });
 
 const SECOND = 1_000;
@@ -71,7 +83,11 @@ export const BUILTIN_TOOLS = {
   patch_file: {
     ...FILE,
     description: 'Replaces one passage of a text file. The passage must occur exactly once.',
-    input: record({ path: PATH, find: { type: 'string', minLength: 1, description: 'The passage as it is in the file.' }, replace: text('What takes its place.') }),
+    input: record({
+      path: PATH,
+      find: { type: 'string', minLength: 1, description: 'The passage as it is in the file.' },
+      replace: text('What takes its place.'),
+    }),
     output: CHANGE,
     effect: 'write',
   },
@@ -86,7 +102,11 @@ export const BUILTIN_TOOLS = {
     ...FILE,
     description: 'Lists a folder of the work directory.',
     input: record({ path: PATH }, []),
-    output: result({ path: STRING, entries: { type: 'array', items: result({ name: STRING, type: STRING }) }, truncated: FLAG }),
+    output: result({
+      path: STRING,
+      entries: { type: 'array', items: result({ name: STRING, type: STRING }) },
+      truncated: FLAG,
+    }),
     effect: 'read',
   },
   shell_run: {
@@ -100,7 +120,9 @@ export const BUILTIN_TOOLS = {
   },
   handoff: {
     description: 'Ends the turn and says where the work goes next.',
-    input: record({ route_keyword: { type: 'string', minLength: 1, description: 'One of the keywords that you were given.' } }),
+    input: record({
+      route_keyword: { type: 'string', minLength: 1, description: 'One of the keywords that you were given.' },
+    }),
     output: STRING,
     effect: 'read',
     timeoutMs: SECOND,
@@ -124,7 +146,17 @@ export const BUILTIN_TOOLS = {
   changes: {
     ...FILE,
     description: 'Lists what tools have changed so far: files written and deleted, commands run, commits made.',
-    input: record({ limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many of the latest entries; 10 unless said.' } }, []),
+    input: record(
+      {
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100,
+          description: 'How many of the latest entries; 10 unless said.',
+        },
+      },
+      [],
+    ),
     output: result({ entries: { type: 'array' } }),
     effect: 'read',
   },
@@ -139,7 +171,15 @@ export const BUILTIN_TOOLS = {
   },
   'http.request': {
     description: 'Sends a request to an allowed host.',
-    input: record({ method: { enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] }, url: text('An http or https address.'), headers: HEADERS, body: true }, ['method', 'url']),
+    input: record(
+      {
+        method: { enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] },
+        url: text('An http or https address.'),
+        headers: HEADERS,
+        body: true,
+      },
+      ['method', 'url'],
+    ),
     output: RESPONSE,
     effect: 'communication',
     timeoutMs: 30 * SECOND,
@@ -147,7 +187,8 @@ export const BUILTIN_TOOLS = {
     category: 'live_api',
   },
   code_run: {
-    description: 'Runs JavaScript that can reach neither files nor network; the value of its last expression is the result.',
+    description:
+      'Runs JavaScript that can reach neither files nor network; the value of its last expression is the result.',
     input: record({ code: text('The source text.'), input: true }, ['code']),
     output: result({ value: true, logs: { type: 'array', items: STRING } }),
     effect: 'read',

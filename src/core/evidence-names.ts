@@ -23,7 +23,14 @@ export const VALIDATOR_ALIASES: { readonly [alias: string]: ValidatorName } = {
 };
 
 /** What a contract may require. */
-export const PREDICATES = ['FilesWritten', 'CommandSucceeded', 'FileExists', 'TestReport', 'ChecklistComplete', 'RelatedTestsPass'] as const;
+export const PREDICATES = [
+  'FilesWritten',
+  'CommandSucceeded',
+  'FileExists',
+  'TestReport',
+  'ChecklistComplete',
+  'RelatedTestsPass',
+] as const;
 export type PredicateName = (typeof PREDICATES)[number];
 
 /** Where text for an agent's context may come from; the last three take an argument after a colon. */

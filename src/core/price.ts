@@ -28,7 +28,11 @@ export function costOf(price: Price | undefined, { inputTokens, outputTokens, ca
 }
 
 /** The price that the flow holds for an agent, or for the model that stands in for the agent's own. */
-export function priceIn(flow: Pick<CompiledFlow, 'agents' | 'models'>, agent: string, model?: string): Price | undefined {
+export function priceIn(
+  flow: Pick<CompiledFlow, 'agents' | 'models'>,
+  agent: string,
+  model?: string,
+): Price | undefined {
   const alias = model ?? flow.agents[agent]?.model ?? DEFAULT_MODEL;
   return (flow.models[alias] as { readonly price?: Price } | undefined)?.price;
 }

@@ -31,7 +31,7 @@ export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
 
 /** Copies what it changes, once: of a thousand writes into one object, the first makes the copy that the others fill. */
 export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json): Slots {
-  const own = new Set<object>();
+  const own = writes.length > 1 ? new Set<object>() : null;
   let next = slots;
   for (const write of writes) {
     const value = resolve(write.from, slots, it);
@@ -62,14 +62,14 @@ function append(list: Json, value: Json): Json {
   return longer;
 }
 
-function setPath(target: Json | Slots, path: readonly string[], depth: number, value: Json, own: Set<object>): Json {
+function setPath(target: Json | Slots, path: readonly string[], depth: number, value: Json, own: Set<object> | null): Json {
   if (depth === path.length) return value;
   const step = path[depth] as string;
   const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
   const child = Object.hasOwn(base, step) ? (base as { [key: string]: Json })[step] : undefined;
   const stored = setPath(child ?? null, path, depth + 1, value, own);
-  const next: { [key: string]: Json } = own.has(base) ? (base as { [key: string]: Json }) : { ...base };
-  own.add(next);
+  const next: { [key: string]: Json } = own?.has(base) === true ? (base as { [key: string]: Json }) : { ...base };
+  own?.add(next);
   // Assigning to this one name would change the object's prototype instead of giving it a property.
   if (step === '__proto__') Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
   else next[step] = stored;

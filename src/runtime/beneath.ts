@@ -31,7 +31,8 @@ const BY_DESCRIPTOR = existsSync('/proc/self/fd');
 export function segmentsOf(path: string): string[] {
   const inside = path === MOUNT || path.startsWith(`${MOUNT}/`) ? path.slice(MOUNT.length + 1) : path;
   if (inside.includes('\0')) throw refused(path, 'has a NUL character');
-  if (/^([/\\]|[A-Za-z]:[/\\])/.test(inside)) throw refused(path, 'is absolute; paths are relative to the work directory');
+  if (/^([/\\]|[A-Za-z]:[/\\])/.test(inside))
+    throw refused(path, 'is absolute; paths are relative to the work directory');
   const segments = inside.split('/').filter((name) => name !== '' && name !== '.');
   if (segments.includes('..')) throw refused(path, 'leads out of the work directory');
   return segments;
@@ -40,7 +41,9 @@ export function segmentsOf(path: string): string[] {
 /** Null when there is no such file. At most `max` bytes are read. */
 export async function readBeneath(root: string, path: string, max: number): Promise<FileRead | null> {
   return inFolder(root, path, { make: false }, async (folder, name) => {
-    const handle = await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => unlessMissing(error, path));
+    const handle = await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) =>
+      unlessMissing(error, path),
+    );
     if (handle === null) return null;
     try {
       const { size, mode } = await statFile(handle, path);
@@ -62,9 +65,14 @@ export async function readBeneath(root: string, path: string, max: number): Prom
 export async function writeBeneath(root: string, path: string, data: Buffer): Promise<void> {
   await inFolder(root, path, { make: true }, async (folder, name) => {
     const before = await lstat(folder.at(name)).catch((error: unknown) => unlessMissing(error, path));
-    if (before !== null && !before.isFile()) throw refused(path, before.isSymbolicLink() ? 'is a symbolic link' : 'is not a file');
+    if (before !== null && !before.isFile())
+      throw refused(path, before.isSymbolicLink() ? 'is a symbolic link' : 'is not a file');
     const part = `.${name.slice(0, 100)}.${randomBytes(6).toString('hex')}`;
-    const handle = await open(folder.at(part), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, before === null ? 0o644 : before.mode & 0o777);
+    const handle = await open(
+      folder.at(part),
+      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+      before === null ? 0o644 : before.mode & 0o777,
+    );
     try {
       await handle.writeFile(data);
     } finally {
@@ -94,7 +102,10 @@ export async function listBeneath(root: string, path: string): Promise<Entry[] |
   try {
     const entries = await readdir(folder.at('.'), { withFileTypes: true });
     return entries
-      .map((entry): Entry => ({ name: entry.name, type: entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other' }))
+      .map((entry): Entry => ({
+        name: entry.name,
+        type: entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other',
+      }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   } finally {
     await folder.close();
@@ -106,7 +117,12 @@ interface Folder {
   close(): Promise<void>;
 }
 
-async function inFolder<T>(root: string, path: string, { make }: { readonly make: boolean }, work: (folder: Folder, name: string) => Promise<T>): Promise<T | null> {
+async function inFolder<T>(
+  root: string,
+  path: string,
+  { make }: { readonly make: boolean },
+  work: (folder: Folder, name: string) => Promise<T>,
+): Promise<T | null> {
   const segments = segmentsOf(path);
   const name = segments.pop();
   if (name === undefined) throw refused(path, 'names no file');
@@ -133,7 +149,10 @@ async function enter(root: string, segments: readonly string[], path: string, ma
       await folder.close();
       folder = inner;
     } catch (error) {
-      const isLink = await lstat(next).then((stat) => stat.isSymbolicLink(), () => false);
+      const isLink = await lstat(next).then(
+        (stat) => stat.isSymbolicLink(),
+        () => false,
+      );
       await folder.close();
       if (isLink) throw refused(path, `goes through \`${name}\`, a symbolic link`);
       if (codeOf(error) === 'ENOTDIR') throw refused(path, `goes through \`${name}\`, which is not a directory`);
@@ -144,7 +163,10 @@ async function enter(root: string, segments: readonly string[], path: string, ma
 }
 
 function folderOf(handle: FileHandle, path: string): Folder {
-  return { at: (name) => (BY_DESCRIPTOR ? `/proc/self/fd/${handle.fd}/${name}` : join(path, name)), close: () => handle.close() };
+  return {
+    at: (name) => (BY_DESCRIPTOR ? `/proc/self/fd/${handle.fd}/${name}` : join(path, name)),
+    close: () => handle.close(),
+  };
 }
 
 async function statFile(handle: FileHandle, path: string): Promise<{ size: number; mode: number }> {
@@ -159,7 +181,11 @@ function unlessMissing(error: unknown, path: string): null {
   if (code === 'ELOOP') throw refused(path, 'is a symbolic link');
   if (code === 'ENAMETOOLONG') throw refused(path, 'is too long');
   if (code === 'ENXIO') throw refused(path, 'is not a regular file');
-  throw new PerformError({ class: 'fatal', type: 'FileError', message: `\`${path}\` cannot be used: ${code || String(error)}` });
+  throw new PerformError({
+    class: 'fatal',
+    type: 'FileError',
+    message: `\`${path}\` cannot be used: ${code || String(error)}`,
+  });
 }
 
 function unlessThere(error: unknown): void {

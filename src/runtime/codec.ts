@@ -36,9 +36,20 @@ export function damagedFact(body: string, events: readonly Event[], pack: PackVa
 }
 
 export function decodeEvents(body: string, after: number, at: number, unpack: UnpackValue): Event[] {
-  const stored = (JSON.parse(body) as Json[]).filter((each) => typeof each !== 'number');
-  return stored.map((each, index) => ({ seq: after + 1 + index, at, ...decodeEvent(each, at, unpack) }) as Event);
+  const stored = JSON.parse(body) as Json[];
+  const events: Event[] = [];
+  for (const each of stored) {
+    if (typeof each === 'number') continue;
+    // Decoded for this call alone, so that it can become the event itself.
+    const event = decodeEvent(each, at, unpack) as Mutable<Event>;
+    event.seq = after + 1 + events.length;
+    event.at = at;
+    events.push(event);
+  }
+  return events;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export function encodeEvent(event: Event, pack: PackValue): string {
   switch (event.type) {

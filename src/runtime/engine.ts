@@ -238,8 +238,8 @@ export function createRuntime(options: EngineOptions): Engine {
 }
 
 /** Nothing is on its way to it, and nothing but a person can move it. */
-function isQuiet({ state, inbox, cancelWake }: Held): boolean {
-  if (state === null || inbox.length > 0) return false;
+function isQuiet({ state, inbox, storing, cancelWake }: Held): boolean {
+  if (state === null || storing || inbox.length > 0) return false;
   return state.outcome !== null || (statusOf(state) === 'suspended' && cancelWake === null);
 }
 

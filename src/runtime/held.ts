@@ -30,6 +30,8 @@ export interface Held {
   head: string;
   inbox: Told[];
   dirty: boolean;
+  /** Whether a turn of it is being stored: until then nobody has been asked or told anything. */
+  storing: boolean;
   entry: RunEntryChange | null;
   cancelWake: (() => void) | null;
   /** Since the last snapshot: how much a reader would have to fold. */
@@ -49,6 +51,7 @@ export function hold(run: RunId, program: Program): Held {
     head: genesis(run, graphText(program.flow).print),
     inbox: [],
     dirty: false,
+    storing: false,
     entry: null,
     cancelWake: null,
     eventsSince: 0,

@@ -131,15 +131,29 @@ export class Worker {
       held.dirty = false;
       const turned = this.#settle(held, now);
       if (turned === null) continue;
+      held.storing = true;
       turns.push(turned);
       if (turned.append !== null) appends.push(turned.append);
     }
     if (appends.length > 0) {
-      const results = await this.#options.journal.commit(this.id, appends);
+      const results = await this.#commit(appends, turns);
       let index = 0;
       for (const turned of turns) if (turned.append !== null) turned.stale = results[index++] === 'stale';
     }
-    for (const turned of turns) this.#committed(turned);
+    for (const turned of turns) {
+      turned.held.storing = false;
+      this.#committed(turned);
+    }
+  }
+
+  /** Whoever told a run something learns that it could not be stored. */
+  async #commit(appends: readonly Append[], turns: readonly Turned[]): Promise<readonly ('committed' | 'stale')[]> {
+    try {
+      return await this.#options.journal.commit(this.id, appends);
+    } catch (error) {
+      for (const { told } of turns) for (const each of told) each.failed?.(error as Error);
+      throw error;
+    }
   }
 
   /** Advances the fold in memory. Nothing of it is acted upon before it is stored. */

@@ -136,6 +136,12 @@ const letPlan: fc.Arbitrary<Stmt> = fc.record({
     { minLength: 1, maxLength: 3 },
   ),
 });
+const accept: fc.Arbitrary<string | null> = fc.option(
+  fc.constantFrom('true', 'it.v == 1', 'it.v < 2', 'it.v + a > 0'),
+  {
+    freq: 3,
+  },
+);
 const callPlan: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('call' as const),
   kind: fc.constantFrom('model', 'model', 'tool', 'tool', 'tool', 'check', 'ask'),
@@ -144,7 +150,7 @@ const callPlan: fc.Arbitrary<Stmt> = fc.record({
   into: slot,
   mode: fc.constantFrom('set', 'append', 'reply'),
   value: observed,
-  accept: fc.option(fc.constantFrom<string[]>('true', 'it.v == 1', 'it.v < 2', 'it.v + a > 0'), { freq: 3 }),
+  accept,
   schema: fc.constantFrom(false, false, false, true),
   retries: fc.nat(2),
   retryOn: classes,

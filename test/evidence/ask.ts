@@ -17,15 +17,57 @@ export interface Case {
   readonly config?: { readonly [field: string]: Json };
   readonly response?: string;
   readonly failures?: number;
+  /** Further fields of the check's input. */
+  readonly input?: { readonly [field: string]: Json };
   readonly options?: Partial<EvidenceOptions>;
 }
-export type Answer = { readonly ok: boolean; readonly reason: string; readonly failure?: string; readonly evidence: string[]; readonly text?: string; readonly found?: boolean; readonly truncated?: boolean };
+export type Answer = {
+  readonly ok: boolean;
+  readonly reason: string;
+  readonly failure?: string;
+  readonly evidence: string[];
+  readonly text?: string;
+  readonly found?: boolean;
+  readonly truncated?: boolean;
+};
 
-export async function check(name: string, { files = {}, observations = [], turn = 1, agent = 'Dev', config = {}, response, failures, options = {} }: Case): Promise<Answer> {
+export async function check(
+  name: string,
+  {
+    files = {},
+    observations = [],
+    turn = 1,
+    agent = 'Dev',
+    config = {},
+    response,
+    failures,
+    input: more = {},
+    options = {},
+  }: Case,
+): Promise<Answer> {
   const workDir = workDirWith(files);
-  const input = { observations: observations as unknown as Json, turn, agent, config, ...(response === undefined ? {} : { response }), ...(failures === undefined ? {} : { failures }) };
+  const input = {
+    ...more,
+    observations: observations as unknown as Json,
+    turn,
+    agent,
+    config,
+    ...(response === undefined ? {} : { message: response }),
+    ...(failures === undefined ? {} : { failures }),
+  };
   const settled = await evidencePerformer({ workDir, ...options }).perform({
-    command: { run: 'r_test', key: '0#1', attempt: 1, ordinal: 0, kind: 'check', name, node: 'n', input, notBefore: 0, deadline: null },
+    command: {
+      run: 'r_test',
+      key: '0#1',
+      attempt: 1,
+      ordinal: 0,
+      kind: 'check',
+      name,
+      node: 'n',
+      input,
+      notBefore: 0,
+      deadline: null,
+    },
     flow: {} as CompiledFlow,
     idempotencyKey: 'k',
     signal: new AbortController().signal,
@@ -49,8 +91,13 @@ let made = 0;
 export function observed(tool: string, args: { [field: string]: Json }, rest: Partial<Observation> = {}): Observation {
   return { id: `o${(made += 1)}`, turn: 1, agent: 'Dev', tool, args, ok: true, result: null, ...rest };
 }
-export const wrote = (path: string, rest: Partial<Observation> = {}): Observation => observed('write_file', { path, content: '' }, { result: { path }, ...rest });
-export const ran = (command: string, exitCode = 0, rest: Partial<Observation> & { stdout?: string } = {}): Observation => {
+export const wrote = (path: string, rest: Partial<Observation> = {}): Observation =>
+  observed('write_file', { path, content: '' }, { result: { path }, ...rest });
+export const ran = (
+  command: string,
+  exitCode = 0,
+  rest: Partial<Observation> & { stdout?: string } = {},
+): Observation => {
   const { stdout = '', ...own } = rest;
   return observed('shell_run', { command }, { result: { exitCode, stdout, stderr: '', truncated: false }, ...own });
 };

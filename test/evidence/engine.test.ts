@@ -13,22 +13,70 @@ import { createRuntime } from '../../src/runtime/engine.ts';
 import type { Performer } from '../../src/runtime/ports.ts';
 import { workDirWith } from './ask.ts';
 
-const act = (effect: DoNode['effect'], writes: DoNode['writes'], next: string, timeoutMs = 5_000): DoNode => ({ op: 'do', origin: next, effect, writes, timeoutMs, retry: { max: 0, baseMs: 0, capMs: 0, on: [] }, next, failed: [], fail: 'failed' });
+const act = (effect: DoNode['effect'], writes: DoNode['writes'], next: string, timeoutMs = 5_000): DoNode => ({
+  op: 'do',
+  origin: next,
+  effect,
+  writes,
+  timeoutMs,
+  retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+  next,
+  failed: [],
+  fail: 'failed',
+});
 const command = (line: string): string => `{'command': '${line}'}`;
-const record = (tool: string, args: string): DoNode['writes'] => [{ slot: 'observations', mode: 'append', value: { id: "'o1'", turn: '1', agent: "'Dev'", tool: `'${tool}'`, args, ok: 'true', result: 'it' } }];
-const gate = (slot: string, next: string): DoNode => act({ kind: 'check', check: 'validator:RequireShellPass', input: { observations: 'observations', turn: '1', agent: "'Dev'", config: '{}' }, reserve: {} }, [{ slot, mode: 'set', value: 'it' }], next);
+const record = (tool: string, args: string): DoNode['writes'] => [
+  {
+    slot: 'observations',
+    mode: 'append',
+    value: { id: "'o1'", turn: '1', agent: "'Dev'", tool: `'${tool}'`, args, ok: 'true', result: 'it' },
+  },
+];
+const gate = (slot: string, next: string): DoNode =>
+  act(
+    {
+      kind: 'check',
+      check: 'validator:RequireShellPass',
+      input: { observations: 'observations', turn: '1', agent: "'Dev'", config: '{}' },
+      reserve: {},
+    },
+    [{ slot, mode: 'set', value: 'it' }],
+    next,
+  );
 
 const nodes: { [id: string]: Node } = {
   start: { op: 'let', origin: 'start', writes: [{ slot: 'observations', mode: 'set', value: '[]' }], next: 'before' },
   before: gate('first', 'failing'),
-  failing: act({ kind: 'tool', tool: 'shell_run', input: { args: command('sleep 0.3; touch made; exit 3') }, reserve: {} }, record('shell_run', command('x')), 'between'),
+  failing: act(
+    { kind: 'tool', tool: 'shell_run', input: { args: command('sleep 0.3; touch made; exit 3') }, reserve: {} },
+    record('shell_run', command('x')),
+    'between',
+  ),
   between: gate('second', 'passing'),
-  passing: act({ kind: 'tool', tool: 'shell_run', input: { args: command('test -e made') }, reserve: {} }, record('shell_run', command('test -e made')), 'after'),
+  passing: act(
+    { kind: 'tool', tool: 'shell_run', input: { args: command('test -e made') }, reserve: {} },
+    record('shell_run', command('test -e made')),
+    'after',
+  ),
   after: gate('third', 'done'),
   done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: '[first, second, third]' },
   failed: { op: 'end', origin: 'failed', state: 'failed', code: 'error', output: 'null' },
 };
-const flow: CompiledFlow = { ir: 1, id: 'gated', notation: 'flow', entry: 'start', fail: 'failed', nodes, meters: {}, agents: {}, tools: { shell_run: builtinTool('shell_run') as never }, models: {}, deadlineMs: null, least: {}, hash: 'sha256:gated' };
+const flow: CompiledFlow = {
+  ir: 1,
+  id: 'gated',
+  notation: 'flow',
+  entry: 'start',
+  fail: 'failed',
+  nodes,
+  meters: {},
+  agents: {},
+  tools: { shell_run: builtinTool('shell_run') as never },
+  models: {},
+  deadlineMs: null,
+  least: {},
+  hash: 'sha256:gated',
+};
 
 test('a gate holds by what really ran, and a real command under a virtual clock has its time', async () => {
   const workDir = workDirWith({});

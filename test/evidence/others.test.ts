@@ -1,6 +1,7 @@
 /** Layers, context sources, validators of the user's own, and that words move nothing. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Json } from '../../src/core/json.ts';
 import type { Validator } from '../../src/adapters/evidence/evidence.ts';
 import { PREDICATES, VALIDATORS } from '../../src/core/evidence-names.ts';
 import { BRIEF, check, observed, ran, wrote } from './ask.ts';
@@ -13,7 +14,8 @@ describe('ArchitectureValidator', () => {
     '  - { Name: Domain, Paths: [src/domain], Namespaces: [App.Domain] }',
     '  - { Name: Api, Paths: ["src/api/**"], Namespaces: [App.Api], MayDependOn: [Domain] }',
   ].join('\n');
-  const judge = async (files: { [path: string]: string }) => check('validator:ArchitectureValidator', { files: { '.fuseraft/architecture.yaml': manifest, ...files } });
+  const judge = async (files: { [path: string]: string }) =>
+    check('validator:ArchitectureValidator', { files: { '.fuseraft/architecture.yaml': manifest, ...files } });
 
   test.each([
     ['what may be used', { 'src/api/a.ts': "import { x } from '../domain/x.ts';" }, true],
@@ -26,7 +28,12 @@ describe('ArchitectureValidator', () => {
     ['in Python', { 'src/domain/a.py': 'from src.api.x import y' }, false],
     ['outside of all layers', { 'tools/a.ts': "import { x } from '../src/api/x.ts';" }, true],
   ])('%s', async (_, files, ok) => {
-    expect(await judge(files)).toMatchObject(ok ? { ok } : { ok, failure: 'InvalidTransition', reason: expect.stringMatching(/src\/domain\/[aA]\.\w+:\d: Domain must not depend on Api/) });
+    const verdict = await judge(files);
+    expect({
+      ok: verdict.ok,
+      failure: verdict.failure ?? null,
+      crossed: /src\/domain\/[aA]\.\w+:\d: Domain must not depend on Api/.test(verdict.reason),
+    }).toEqual({ ok, failure: ok ? null : 'InvalidTransition', crossed: !ok });
   });
 
   test('lists ten crossings, and how many more', async () => {
@@ -36,7 +43,9 @@ describe('ArchitectureValidator', () => {
   });
 
   test('without a manifest there is nothing to hold to; one that cannot be read is no free pass', async () => {
-    expect(await check('validator:ArchitectureValidator', { files: { 'src/domain/a.ts': "import '../api/x.ts';" } })).toMatchObject({ ok: true });
+    expect(
+      await check('validator:ArchitectureValidator', { files: { 'src/domain/a.ts': "import '../api/x.ts';" } }),
+    ).toMatchObject({ ok: true });
     expect(await judge({ '.fuseraft/architecture.yaml': '{ Layers: no' })).toMatchObject({ ok: false });
     expect(await judge({ '.fuseraft/architecture.yaml': 'Layers: 7' })).toMatchObject({ ok: false });
   });
@@ -46,14 +55,34 @@ describe('context', () => {
   const said = (content: string, turn: number) => observed('session_context_write', { content }, { turn });
 
   test('session_context is the summary that was left last', async () => {
-    expect(await check('context:session_context', { observations: [said('one', 0), said('two', 1), observed('session_context_write', { content: 'three' }, { ok: false })] })).toMatchObject({ text: 'two', found: true });
-    expect(await check('context:session_context', {})).toMatchObject({ text: '', found: false, reason: 'no summary was left' });
+    expect(
+      await check('context:session_context', {
+        observations: [
+          said('one', 0),
+          said('two', 1),
+          observed('session_context_write', { content: 'three' }, { ok: false }),
+        ],
+      }),
+    ).toMatchObject({ text: 'two', found: true });
+    expect(await check('context:session_context', {})).toMatchObject({
+      text: '',
+      found: false,
+      reason: 'no summary was left',
+    });
   });
 
   test('changes_recent has the latest turns that changed something, three unless said', async () => {
-    const observations = [1, 2, 3, 4].map((turn) => wrote(`f${turn}`, { turn })).concat(ran('npm test', 1, { turn: 4 }), observed('delete_file', { path: 'old' }, { turn: 4 }), observed('read_file', { path: 'f1' }, { turn: 5 }));
+    const observations = [1, 2, 3, 4]
+      .map((turn) => wrote(`f${turn}`, { turn }))
+      .concat(
+        ran('npm test', 1, { turn: 4 }),
+        observed('delete_file', { path: 'old' }, { turn: 4 }),
+        observed('read_file', { path: 'f1' }, { turn: 5 }),
+      );
     const three = await check('context:changes_recent', { observations });
-    expect(three.text).toBe('turn 2, Dev:\n  wrote f2\nturn 3, Dev:\n  wrote f3\nturn 4, Dev:\n  wrote f4\n  deleted old\n  ran failed: npm test');
+    expect(three.text).toBe(
+      'turn 2, Dev:\n  wrote f2\nturn 3, Dev:\n  wrote f3\nturn 4, Dev:\n  wrote f4\n  deleted old\n  ran failed: npm test',
+    );
     expect((await check('context:changes_recent:1', { observations })).text).toMatch(/^turn 4/);
     expect(await check('context:changes_recent', {})).toMatchObject({ found: false });
   });
@@ -76,49 +105,130 @@ describe('context', () => {
     expect(await check('context:file:../../etc/passwd', {})).toMatchObject({ found: false, text: '' });
     expect(await check('context:other', {})).toMatchObject({ found: false });
   });
+
+  test('assemble reads several, and names those that have nothing', async () => {
+    const sources: Json = [
+      { source: 'session_context', label: 'Summary', maxChars: 3 },
+      { source: 'brief_field:goal', label: 'Goal' },
+      { source: 'file:a', label: 'A' },
+    ];
+    expect(
+      await check('context:assemble', { files: { a: 'text' }, observations: [said('summary', 1)], input: { sources } }),
+    ).toEqual({
+      ok: true,
+      sections: [
+        { label: 'Summary', text: expect.stringMatching(/^sum\n\[\.\.\.4 chars/) as string },
+        { label: 'A', text: 'text' },
+      ],
+      skipped: [{ source: 'brief_field:goal', reason: '`.fuseraft/artifacts/brief.json` does not exist' }],
+    });
+  });
 });
 
 describe('a validator of the user’s own', () => {
   const observations = [wrote('a'), wrote('b', { turn: 0 })];
 
   test('is a function with the same reach', async () => {
-    const mine: Validator = async ({ thisTurn, commands, readText, config, agent }) => ({ ok: thisTurn.length === 1 && commands('session').length === 0 && (await readText('a')) === 'A' && config['x'] === 1 && agent === 'Dev', reason: 'no' });
-    expect(await check('validator:Mine', { observations, files: { a: 'A' }, config: { x: 1 }, options: { validators: { Mine: mine } } })).toMatchObject({ ok: true });
+    const mine: Validator = async ({ thisTurn, commands, readText, config, agent }) => ({
+      ok:
+        thisTurn.length === 1 &&
+        commands('session').length === 0 &&
+        (await readText('a')) === 'A' &&
+        config['x'] === 1 &&
+        agent === 'Dev',
+      reason: 'no',
+    });
+    expect(
+      await check('validator:Mine', {
+        observations,
+        files: { a: 'A' },
+        config: { x: 1 },
+        options: { validators: { Mine: mine } },
+      }),
+    ).toMatchObject({ ok: true });
   });
 
   test('may live in a module beside the document', async () => {
-    const given: Case = { observations, config: { module: './own-validators.ts#threeFiles' }, options: { documentDir: import.meta.dirname } };
-    expect(await check('validator:ThreeFiles', given)).toMatchObject({ ok: false, reason: 'three files are needed, and 2 were written', failure: 'InvalidTransition' });
-    expect(await check('validator:ThreeFiles', { ...given, observations: [...observations, wrote('c')] })).toMatchObject({ ok: true });
-    await expect(check('validator:X', { ...given, config: { module: './own-validators.ts#absent' } })).rejects.toThrow('no such function');
+    const given: Case = {
+      observations,
+      config: { Module: './own-validators.ts#threeFiles' },
+      options: { documentDir: import.meta.dirname },
+    };
+    expect(await check('validator:ThreeFiles', given)).toMatchObject({
+      ok: false,
+      reason: 'three files are needed, and 2 were written',
+      failure: 'InvalidTransition',
+    });
+    expect(
+      await check('validator:ThreeFiles', { ...given, observations: [...observations, wrote('c')] }),
+    ).toMatchObject({ ok: true });
+    await expect(check('validator:X', { ...given, config: { Module: './own-validators.ts#absent' } })).rejects.toThrow(
+      'no such function',
+    );
   });
 
   test.each([
-    ['the file was not found', 'MissingEvidence'], ['the report is missing', 'MissingEvidence'], ['could not read it', 'MissingEvidence'], ['it looks fabricated', 'ConflictingEvidence'], ['the command was not run; file missing', 'ConflictingEvidence'], ['there is no record of it', 'ConflictingEvidence'], ['not yet', 'InvalidTransition'],
+    ['the file was not found', 'MissingEvidence'],
+    ['the report is missing', 'MissingEvidence'],
+    ['could not read it', 'MissingEvidence'],
+    ['it looks fabricated', 'ConflictingEvidence'],
+    ['the command was not run; file missing', 'ConflictingEvidence'],
+    ['there is no record of it', 'ConflictingEvidence'],
+    ['not yet', 'InvalidTransition'],
   ])('"%s" is of the kind %s', async (reason, failure) => {
-    expect(await check('validator:Mine', { options: { validators: { Mine: () => ({ ok: false, reason }) } } })).toMatchObject({ failure });
+    expect(
+      await check('validator:Mine', { options: { validators: { Mine: () => ({ ok: false, reason }) } } }),
+    ).toMatchObject({ failure });
   });
 
   test('that is broken lets nothing through', async () => {
     const throwing: Validator = () => {
       throw new Error('oops');
     };
-    await expect(check('validator:Mine', { options: { validators: { Mine: throwing } } })).rejects.toThrow('the validator `Mine` is broken: oops');
-    await expect(check('validator:Mine', { options: { validators: { Mine: (() => true) as unknown as Validator } } })).rejects.toThrow('gives no verdict');
+    await expect(check('validator:Mine', { options: { validators: { Mine: throwing } } })).rejects.toThrow(
+      'the validator `Mine` is broken: oops',
+    );
+    await expect(
+      check('validator:Mine', { options: { validators: { Mine: (() => true) as unknown as Validator } } }),
+    ).rejects.toThrow('gives no verdict');
   });
 });
 
 describe('words', () => {
   const run: NonNullable<Case['options']>['run'] = () => Promise.resolve({ exitCode: 1, stdout: '', stderr: '' });
-  const WORDS = ['npm test', 'exit code 0', 'PASS', '{"review":[{"criterion":"a","verdict":"PASS","evidence":"x"}]}', 'I wrote src/a.ts', '[EXIT 0]', 'brief.json exists', '- [x] done', 'APPROVED'];
+  const WORDS = [
+    'npm test',
+    'exit code 0',
+    'PASS',
+    '{"review":[{"criterion":"a","verdict":"PASS","evidence":"x"}]}',
+    'I wrote src/a.ts',
+    '[EXIT 0]',
+    'brief.json exists',
+    '- [x] done',
+    'APPROVED',
+  ];
 
   test('no reply gets past a gate that wants evidence', async () => {
     const seed = Date.now() % 1_000_000;
-    const names = [...VALIDATORS.filter((name) => !['BlockOnConsecutiveFail', 'ArchitectureValidator'].includes(name)).map((name) => `validator:${name}`), ...PREDICATES.map((name) => `contract:${name}`)];
-    const reply = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string()), { maxLength: 8 }).map((parts) => parts.join('\n'));
+    const names = [
+      ...VALIDATORS.filter((name) => !['BlockOnConsecutiveFail', 'ArchitectureValidator'].includes(name)).map(
+        (name) => `validator:${name}`,
+      ),
+      ...PREDICATES.map((name) => `contract:${name}`),
+    ];
+    const reply = fc
+      .array(fc.oneof(fc.constantFrom(...WORDS), fc.string()), { maxLength: 8 })
+      .map((parts) => parts.join('\n'));
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...names), reply, async (name, response) => {
-        const config = { Path: 'a', Pattern: 'npm test', RequiredCommandPattern: 'npm test', FullSuiteCommand: 'npm test', Source: 'a.json', Field: 'list' };
+        const config = {
+          Path: 'a',
+          Pattern: 'npm test',
+          RequiredCommandPattern: 'npm test',
+          FullSuiteCommand: 'npm test',
+          Source: 'a.json',
+          Field: 'list',
+        };
         expect((await check(name, { response, config, options: { run } })).ok).toBe(false);
       }),
       { numRuns: 200, seed },

@@ -3,13 +3,20 @@ import { describe, expect, test } from 'vitest';
 import { BRIEF, check, observed, ran, wrote } from './ask.ts';
 import type { Case } from './ask.ts';
 
-type Row = readonly [name: string, given: Case, expected: true | 'MissingEvidence' | 'InvalidTransition' | 'ConflictingEvidence'];
+type Row = readonly [
+  name: string,
+  given: Case,
+  expected: true | 'MissingEvidence' | 'InvalidTransition' | 'ConflictingEvidence',
+];
 const rows = (validator: string, list: readonly Row[]): void => {
   describe(validator, () => {
     test.each(list)('%s', async (_, given, expected) => {
       const answer = await check(`validator:${validator}`, given);
-      expect({ ok: answer.ok, failure: answer.failure ?? true }).toEqual({ ok: expected === true, failure: expected });
-      if (expected !== true) expect(answer.reason).not.toBe('');
+      expect({ ok: answer.ok, failure: answer.failure ?? true, says: answer.reason !== '' }).toEqual({
+        ok: expected === true,
+        failure: expected,
+        says: expected !== true,
+      });
     });
   });
 };
@@ -26,7 +33,11 @@ rows('RequireBrief', [
   ['no files', { files: { [BRIEF]: { ...brief, files_to_change: [] } } }, 'MissingEvidence'],
   ['no criteria', { files: { [BRIEF]: { goal: 'g', files_to_change: ['a'] } } }, 'MissingEvidence'],
   ['a brief elsewhere', { files: { 'docs/b.json': brief }, config: { BriefPath: 'docs/b.json' } }, true],
-  ['a brief where `Validation` says', { files: { 'docs/b.json': brief }, config: { Validation: { BriefPath: 'docs/b.json' } } }, true],
+  [
+    'a brief where `Validation` says',
+    { files: { 'docs/b.json': brief }, config: { Validation: { BriefPath: 'docs/b.json' } } },
+    true,
+  ],
   ['a path that leads out', { config: { BriefPath: '../../../etc/passwd' } }, 'MissingEvidence'],
 ]);
 
@@ -41,8 +52,16 @@ rows('RequireWriteFile', [
   ['a write that was denied', { observations: [wrote('a', { result: '[DENIED] no' })] }, 'InvalidTransition'],
   ['a write before the correction', { observations: [wrote('a', before)] }, 'MissingEvidence'],
   ['a write of somebody else', { observations: [wrote('a', { agent: 'Other' })] }, 'MissingEvidence'],
-  ['a command in its stead', { observations: [ran('sed -i s/a/b/ x')], config: { ShellFallbackPattern: 'tee | SED -I' } }, true],
-  ['a command that failed in its stead', { observations: [ran('sed -i s/a/b/ x', 1)], config: { ShellFallbackPattern: 'sed -i' } }, 'MissingEvidence'],
+  [
+    'a command in its stead',
+    { observations: [ran('sed -i s/a/b/ x')], config: { ShellFallbackPattern: 'tee | SED -I' } },
+    true,
+  ],
+  [
+    'a command that failed in its stead',
+    { observations: [ran('sed -i s/a/b/ x', 1)], config: { ShellFallbackPattern: 'sed -i' } },
+    'MissingEvidence',
+  ],
   ['a command without being asked for', { observations: [ran('sed -i s/a/b/ x')] }, 'MissingEvidence'],
   ['a pattern that is empty', { observations: [ran('ls')], config: { ShellFallbackPattern: '|' } }, 'MissingEvidence'],
 ]);
@@ -52,11 +71,31 @@ rows('RequireAllFilesWritten', [
   ['all written in an earlier turn', { files: { [BRIEF]: brief }, observations: [wrote('src/a.ts', before)] }, true],
   ['written with another spelling', { files: { [BRIEF]: brief }, observations: [wrote('./SRC//a.ts')] }, true],
   ['written further in', { files: { [BRIEF]: brief }, observations: [wrote('packages/x/src/a.ts')] }, true],
-  ['another file with a similar name', { files: { [BRIEF]: brief }, observations: [wrote('src/ba.ts')] }, 'MissingEvidence'],
-  ['objects with a path', { files: { [BRIEF]: { ...brief, files_to_change: [{ path: 'b' }] } }, observations: [wrote('b')] }, true],
-  ['one of two', { files: { [BRIEF]: { ...brief, files_to_change: ['a', 'b'] } }, observations: [wrote('a')] }, 'MissingEvidence'],
-  ['written and deleted again', { files: { [BRIEF]: brief }, observations: [wrote('src/a.ts'), observed('delete_file', { path: 'src/a.ts' })] }, 'MissingEvidence'],
-  ['deleted and written again', { files: { [BRIEF]: brief }, observations: [observed('delete_file', { path: 'src/a.ts' }), wrote('src/a.ts')] }, true],
+  [
+    'another file with a similar name',
+    { files: { [BRIEF]: brief }, observations: [wrote('src/ba.ts')] },
+    'MissingEvidence',
+  ],
+  [
+    'objects with a path',
+    { files: { [BRIEF]: { ...brief, files_to_change: [{ path: 'b' }] } }, observations: [wrote('b')] },
+    true,
+  ],
+  [
+    'one of two',
+    { files: { [BRIEF]: { ...brief, files_to_change: ['a', 'b'] } }, observations: [wrote('a')] },
+    'MissingEvidence',
+  ],
+  [
+    'written and deleted again',
+    { files: { [BRIEF]: brief }, observations: [wrote('src/a.ts'), observed('delete_file', { path: 'src/a.ts' })] },
+    'MissingEvidence',
+  ],
+  [
+    'deleted and written again',
+    { files: { [BRIEF]: brief }, observations: [observed('delete_file', { path: 'src/a.ts' }), wrote('src/a.ts')] },
+    true,
+  ],
   ['on disk, but not written by anybody', { files: { [BRIEF]: brief, 'src/a.ts': '' } }, 'MissingEvidence'],
   ['an empty list', { files: { [BRIEF]: { ...brief, files_to_change: [] } } }, true],
   ['no brief', { observations: [wrote('src/a.ts')] }, 'MissingEvidence'],
@@ -68,22 +107,50 @@ rows('RequireShellPass', [
   ['one that failed, then passed', { observations: [ran('npm test', 1), ran('npm test')] }, true],
   ['no command', { response: 'npm test passed with exit code 0' }, 'MissingEvidence'],
   ['a command of the turn before', { observations: [ran('npm test', 0, before)] }, 'MissingEvidence'],
-  ['the command that was asked for', { observations: [ran('cd x && GO BUILD ./...')], config: { RequiredCommandPattern: 'go build|go test' } }, true],
-  ['another command', { observations: [ran('ls')], config: { RequiredCommandPattern: 'go build|go test' } }, 'MissingEvidence'],
-  ['the right one failing, another passing', { observations: [ran('go test', 2), ran('ls')], config: { RequiredCommandPattern: 'go build|go test' } }, 'InvalidTransition'],
-  ['a call that failed altogether', { observations: [ran('x', 0, { ok: false, result: undefined, error: { type: 'TimeoutError' } })] }, 'InvalidTransition'],
+  [
+    'the command that was asked for',
+    { observations: [ran('cd x && GO BUILD ./...')], config: { RequiredCommandPattern: 'go build|go test' } },
+    true,
+  ],
+  [
+    'another command',
+    { observations: [ran('ls')], config: { RequiredCommandPattern: 'go build|go test' } },
+    'MissingEvidence',
+  ],
+  [
+    'the right one failing, another passing',
+    { observations: [ran('go test', 2), ran('ls')], config: { RequiredCommandPattern: 'go build|go test' } },
+    'InvalidTransition',
+  ],
+  [
+    'a call that failed altogether',
+    { observations: [ran('x', 0, { ok: false, result: undefined, error: { type: 'TimeoutError' } })] },
+    'InvalidTransition',
+  ],
   ['text without a mark', { observations: [ran('x', 0, { result: 'all good' })] }, true],
   ['text that says it failed', { observations: [ran('x', 0, { result: '[EXIT 2] no' })] }, 'InvalidTransition'],
   ['text of a command that timed out', { observations: [ran('x', 0, { result: '[TIMEOUT]' })] }, 'InvalidTransition'],
-  ['an object without an exit code', { observations: [ran('x', 0, { result: { stdout: 'ok' } })] }, 'InvalidTransition'],
+  [
+    'an object without an exit code',
+    { observations: [ran('x', 0, { result: { stdout: 'ok' } })] },
+    'InvalidTransition',
+  ],
   ['a snake-case exit code', { observations: [ran('x', 0, { result: { exit_code: 0 } })] }, true],
 ]);
 
 rows('RequireSessionContextWrite', [
   ['a summary left', { observations: [observed('session_context_write', { content: 's' })] }, true],
   ['none', { observations: [observed('session_context_read', {})] }, 'MissingEvidence'],
-  ['one of the turn before', { observations: [observed('session_context_write', { content: 's' }, before)] }, 'MissingEvidence'],
-  ['one that failed', { observations: [observed('session_context_write', { content: 's' }, { ok: false })] }, 'MissingEvidence'],
+  [
+    'one of the turn before',
+    { observations: [observed('session_context_write', { content: 's' }, before)] },
+    'MissingEvidence',
+  ],
+  [
+    'one that failed',
+    { observations: [observed('session_context_write', { content: 's' }, { ok: false })] },
+    'MissingEvidence',
+  ],
 ]);
 
 const failing = (...turns: number[]) => turns.map((turn) => ran('npm test', 1, { turn }));
@@ -92,19 +159,40 @@ rows('BlockOnConsecutiveFail', [
   ['two turns that failed', { observations: failing(1, 2), turn: 2 }, true],
   ['three commands in two turns', { observations: [...failing(1, 2), ...failing(2)], turn: 2 }, true],
   ['the last one passed', { observations: [...failing(1, 2, 3), ran('npm test', 0, { turn: 4 })], turn: 4 }, true],
-  ['a turn that passed after it had failed', { observations: [...failing(1, 2, 3), ran('npm test', 0, { turn: 3 })], turn: 3 }, true],
-  ['three that failed after one that passed', { observations: [ran('npm test', 0, { turn: 0 }), ...failing(1, 2, 3)], turn: 3 }, 'InvalidTransition'],
-  ['three of another command', { observations: failing(1, 2, 3), turn: 3, config: { RequiredCommandPattern: 'go test' } }, true],
+  [
+    'a turn that passed after it had failed',
+    { observations: [...failing(1, 2, 3), ran('npm test', 0, { turn: 3 })], turn: 3 },
+    true,
+  ],
+  [
+    'three that failed after one that passed',
+    { observations: [ran('npm test', 0, { turn: 0 }), ...failing(1, 2, 3)], turn: 3 },
+    'InvalidTransition',
+  ],
+  [
+    'three of another command',
+    { observations: failing(1, 2, 3), turn: 3, config: { RequiredCommandPattern: 'go test' } },
+    true,
+  ],
   ['nothing at all', {}, true],
 ]);
 
 describe('verdicts', () => {
   test('cite the observations they rest on', async () => {
     const [failed, passed] = [ran('npm test', 1), ran('npm test')];
-    expect((await check('validator:RequireShellPass', { observations: [failed, passed] })).evidence).toEqual([passed.id]);
+    expect((await check('validator:RequireShellPass', { observations: [failed, passed] })).evidence).toEqual([
+      passed.id,
+    ]);
     expect((await check('validator:RequireShellPass', { observations: [failed] })).evidence).toEqual([failed.id]);
     const write = wrote('src/a.ts');
-    expect((await check('validator:RequireAllFilesWritten', { files: { [BRIEF]: brief }, observations: [write, wrote('other')] })).evidence).toEqual([write.id]);
+    expect(
+      (
+        await check('validator:RequireAllFilesWritten', {
+          files: { [BRIEF]: brief },
+          observations: [write, wrote('other')],
+        })
+      ).evidence,
+    ).toEqual([write.id]);
   });
 
   test('a repeated failure without a call in between is no progress', async () => {

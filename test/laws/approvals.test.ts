@@ -14,7 +14,14 @@ describe('approvals', () => {
       type: 'effect.requested',
       kind: 'ask',
       deadline: 1000,
-      question: { id: ID, about: 'gate', choices: ['approve', 'reject'], onExpiry: 'reject', code: 'CONFIRM_REQUIRED', askedBy: 'bot' },
+      question: {
+        id: ID,
+        about: 'gate',
+        choices: ['approve', 'reject'],
+        onExpiry: 'reject',
+        code: 'CONFIRM_REQUIRED',
+        askedBy: 'bot',
+      },
     });
     expect(asked).toHaveProperty('question.payload');
   });
@@ -22,15 +29,24 @@ describe('approvals', () => {
   test('a declared choice is taken, and nothing else', () => {
     const core = new Core(asking);
     const before = core.events.length;
-    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'maybe', by: 'ann' } }, 1)?.refused).toBe('not-a-choice');
+    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'maybe', by: 'ann' } }, 1)?.refused).toBe(
+      'not-a-choice',
+    );
     expect(core.events.length).toBe(before);
-    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann', text: 'fine', edit: { euros: 4 } } }, 2)).toBeNull();
+    expect(
+      core.tell(
+        { type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann', text: 'fine', edit: { euros: 4 } } },
+        2,
+      ),
+    ).toBeNull();
     expect(core.state?.outcome?.output).toEqual({ choice: 'approve', by: 'ann', text: 'fine', edit: { euros: 4 } });
   });
 
   test('whoever asked may not answer', () => {
     const core = new Core(asking);
-    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'bot' } }, 1)?.refused).toBe('self-approval');
+    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'bot' } }, 1)?.refused).toBe(
+      'self-approval',
+    );
     expect(core.state?.pending.size).toBe(1);
   });
 
@@ -38,15 +54,22 @@ describe('approvals', () => {
     const payloadOf = (core: Core): string => [...(core.state?.pending.values() ?? [])][0]?.question?.payload ?? '';
     const [small, large] = [new Core(asking, { euros: 5 }), new Core(asking, { euros: 5000 })];
     expect(payloadOf(small)).not.toBe(payloadOf(large));
-    expect(large.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann', payload: payloadOf(small) } }, 1)?.refused).toBe('stale-payload');
-    expect(large.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann', payload: payloadOf(large) } }, 2)).toBeNull();
+    expect(
+      large.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann', payload: payloadOf(small) } }, 1)
+        ?.refused,
+    ).toBe('stale-payload');
+    expect(
+      large.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann', payload: payloadOf(large) } }, 2),
+    ).toBeNull();
     expect(large.state?.outcome?.output).toEqual({ choice: 'approve', by: 'ann' });
   });
 
   test('L1: a question is answered once; later answers are refused', () => {
     const core = new Core(flowOf({ a: ask('gate', 'b'), b: tool('b', 'end'), end: end('gate') }));
     expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'reject', by: 'ann' } }, 1)).toBeNull();
-    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'bob' } }, 2)?.refused).toBe('approval-closed');
+    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'bob' } }, 2)?.refused).toBe(
+      'approval-closed',
+    );
     core.answer('0#1', 1, 3);
     expect(core.state?.outcome?.output).toMatchObject({ choice: 'reject', by: 'ann' });
   });
@@ -58,7 +81,9 @@ describe('approvals', () => {
 
   test('an unanswered question counts as what it declares, from its deadline on', () => {
     const core = new Core(timed);
-    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann' } }, 1000)?.refused).toBe('run-ended');
+    expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'ann' } }, 1000)?.refused).toBe(
+      'run-ended',
+    );
     expect(core.state?.outcome?.output).toEqual({ choice: 'reject', by: 'clock', expired: true });
   });
 
@@ -70,7 +95,9 @@ describe('approvals', () => {
 
   test('an id that nothing waits under is refused', () => {
     const core = new Core(asking);
-    expect(core.tell({ type: 'answer', id: 'a_r.0.7', answer: { choice: 'approve', by: 'ann' } }, 1)?.refused).toBe('approval-closed');
+    expect(core.tell({ type: 'answer', id: 'a_r.0.7', answer: { choice: 'approve', by: 'ann' } }, 1)?.refused).toBe(
+      'approval-closed',
+    );
   });
 });
 
@@ -81,14 +108,38 @@ describe('approvals through the engine', () => {
       await engine.start(asking, { run: 'r', input: { euros: 5 } });
       const waiting = await engine.settled('r');
       expect(waiting).toMatchObject({ state: 'suspended', code: 'CONFIRM_REQUIRED', output: null });
-      expect(await engine.approvals()).toMatchObject([{ id: ID, node: 'gate', message: 'may I?', choices: ['approve', 'reject'], payload: { amount: { euros: 5 } }, askedBy: 'bot', expiresAt: null }]);
+      expect(await engine.approvals()).toMatchObject([
+        {
+          id: ID,
+          node: 'gate',
+          message: 'may I?',
+          choices: ['approve', 'reject'],
+          payload: { amount: { euros: 5 } },
+          askedBy: 'bot',
+          expiresAt: null,
+        },
+      ]);
       await expect(engine.answer(ID, { choice: 'perhaps', by: 'ann' })).rejects.toMatchObject({ code: 'not-a-choice' });
-      await expect(engine.answer(ID, { choice: 'approve', by: 'bot' })).rejects.toMatchObject({ code: 'self-approval' });
-      await expect(engine.answer(ID, { choice: 'approve', by: 'ann', payload: 'other' })).rejects.toMatchObject({ code: 'stale-payload' });
-      await expect(engine.answer('a_r.0.9', { choice: 'approve', by: 'ann' })).rejects.toMatchObject({ code: 'approval-closed' });
-      await expect(engine.answer('a_nobody.0.0', { choice: 'approve', by: 'ann' })).rejects.toMatchObject({ code: 'approval-not-found' });
-      expect(await engine.answer(ID, { choice: 'approve', by: 'ann', payload: waiting.waiting[0]?.payloadHash ?? '' })).toBe('r');
-      expect(await engine.settled('r')).toMatchObject({ state: 'completed', approvals: { gate: 'approve' }, waiting: [] });
+      await expect(engine.answer(ID, { choice: 'approve', by: 'bot' })).rejects.toMatchObject({
+        code: 'self-approval',
+      });
+      await expect(engine.answer(ID, { choice: 'approve', by: 'ann', payload: 'other' })).rejects.toMatchObject({
+        code: 'stale-payload',
+      });
+      await expect(engine.answer('a_r.0.9', { choice: 'approve', by: 'ann' })).rejects.toMatchObject({
+        code: 'approval-closed',
+      });
+      await expect(engine.answer('a_nobody.0.0', { choice: 'approve', by: 'ann' })).rejects.toMatchObject({
+        code: 'approval-not-found',
+      });
+      expect(
+        await engine.answer(ID, { choice: 'approve', by: 'ann', payload: waiting.waiting[0]?.payloadHash ?? '' }),
+      ).toBe('r');
+      expect(await engine.settled('r')).toMatchObject({
+        state: 'completed',
+        approvals: { gate: 'approve' },
+        waiting: [],
+      });
       await expect(engine.answer(ID, { choice: 'approve', by: 'ann' })).rejects.toMatchObject({ code: 'run-ended' });
     } finally {
       await engine.close();
@@ -122,7 +173,9 @@ describe('approvals through the engine', () => {
     };
     const { engine } = openEngine({ clock: counted, tools: { b: () => 1, c: slow } });
     try {
-      await engine.start(flowOf({ b: tool('b', 'c'), c: tool('c', 'end', { timeoutMs: 60_000 }), end: end() }), { run: 'r' });
+      await engine.start(flowOf({ b: tool('b', 'c'), c: tool('c', 'end', { timeoutMs: 60_000 }), end: end() }), {
+        run: 'r',
+      });
       expect(await engine.settled('r')).toMatchObject({ state: 'completed' });
       expect(timers).toBeLessThan(10);
     } finally {

@@ -5,7 +5,13 @@ const endsOf = (core: Core): number => core.types().filter((type) => type === 'r
 
 describe('cycles', () => {
   test('L5: a cycle ends when its meter is used up, after exactly that many visits', () => {
-    const nodes = { n: set('n', '0', 'loop'), loop: pick('true', 'more', 'end', ['visits']), more: set('n', 'n + 1', 'loop'), end: end('n'), over: end('n', 'completed', 'BUDGET_EXHAUSTED') };
+    const nodes = {
+      n: set('n', '0', 'loop'),
+      loop: pick('true', 'more', 'end', ['visits']),
+      more: set('n', 'n + 1', 'loop'),
+      end: end('n'),
+      over: end('n', 'completed', 'BUDGET_EXHAUSTED'),
+    };
     const core = new Core(flowOf(nodes, { meters: { visits: meter('visits', 7, 'over') } }));
     expect(core.state?.outcome).toMatchObject({ state: 'completed', code: 'BUDGET_EXHAUSTED', output: 7 });
     expect(core.state?.spent['visits']).toBe(7);
@@ -13,21 +19,49 @@ describe('cycles', () => {
 
   test('L5: a way round that fails before it asks for anything uses up its meter too', () => {
     const again = { charges: ['visits'], effect: { input: { x: '1 + "a"' } }, failed: [{ when: 'true', to: 'a' }] };
-    const core = new Core(flowOf({ a: tool('a', 'end', again), end: end() }, { meters: { visits: meter('visits', 5) } }));
+    const core = new Core(
+      flowOf({ a: tool('a', 'end', again), end: end() }, { meters: { visits: meter('visits', 5) } }),
+    );
     expect(core.state?.outcome?.state).toBe('failed');
     expect(core.types().filter((type) => type === 'expression.failed')).toHaveLength(5);
   });
 
   test('L5: visits are counted over the whole run, branches included', () => {
-    const loop = { a: pick('true', 'a', 'done', ['visits']), done: end(), over: end('null', 'completed', 'BUDGET_EXHAUSTED') };
-    const core = new Core(flowOf({ fork: forkOver({ heads: [{ name: 'l', to: 'a' }, { name: 'r', to: 'a' }] }, 'end'), ...loop, end: end() }, { meters: { visits: meter('visits', 10, 'over') } }));
+    const loop = {
+      a: pick('true', 'a', 'done', ['visits']),
+      done: end(),
+      over: end('null', 'completed', 'BUDGET_EXHAUSTED'),
+    };
+    const core = new Core(
+      flowOf(
+        {
+          fork: forkOver(
+            {
+              heads: [
+                { name: 'l', to: 'a' },
+                { name: 'r', to: 'a' },
+              ],
+            },
+            'end',
+          ),
+          ...loop,
+          end: end(),
+        },
+        { meters: { visits: meter('visits', 10, 'over') } },
+      ),
+    );
     expect(core.state?.outcome?.state).toBe('completed');
     expect(core.state?.spent['visits']).toBe(10);
   });
 
   test('L5: the same call again and again trips the meter that watches it', () => {
     const meters = { same: { ...meter('repeats', 2, 'over'), window: 5 }, visits: meter('visits', 100) };
-    const core = new Core(flowOf({ a: tool('a', 'a', { charges: ['same', 'visits'] }), over: end('null', 'failed', 'REPEATED_FAILURE') }, { meters }));
+    const core = new Core(
+      flowOf(
+        { a: tool('a', 'a', { charges: ['same', 'visits'] }), over: end('null', 'failed', 'REPEATED_FAILURE') },
+        { meters },
+      ),
+    );
     core.answer('0#0', 1);
     core.answer('0#1', 1);
     expect(core.state?.outcome?.code).toBe('REPEATED_FAILURE');
@@ -63,7 +97,21 @@ describe('ways out', () => {
     const flows = [
       flowOf({ a: tool('a', 'end'), end: end() }),
       flowOf({ a: ask('a', 'end'), end: end() }),
-      flowOf({ fork: forkOver({ heads: [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }] }, 'end'), a: tool('a', 'done'), b: ask('b', 'done'), done: end(), end: end() }),
+      flowOf({
+        fork: forkOver(
+          {
+            heads: [
+              { name: 'l', to: 'a' },
+              { name: 'r', to: 'b' },
+            ],
+          },
+          'end',
+        ),
+        a: tool('a', 'done'),
+        b: ask('b', 'done'),
+        done: end(),
+        end: end(),
+      }),
     ];
     for (const flow of flows) {
       const core = new Core(flow);
@@ -103,18 +151,30 @@ describe('ways out', () => {
       flowOf({ a: forkOver({ each: '1', as: 'item', head: 'end' }, 'end'), end: end() }),
       flowOf({ a: forkOver({ heads: [{ name: 'h', to: 'end', when: bad }] }, 'end'), end: end() }),
     ];
-    for (const flow of flows) expect(new Core(flow).state?.outcome).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL', error: { type: 'ExpressionError' } });
+    for (const flow of flows)
+      expect(new Core(flow).state?.outcome).toMatchObject({
+        state: 'failed',
+        code: 'VALIDATION_FAIL',
+        error: { type: 'ExpressionError' },
+      });
     const guarded = new Core(flowOf({ a: pick(bad, 'fail', 'end'), end: end() }));
     expect(guarded.state?.outcome?.code).toBe('SUCCESS');
     expect(guarded.types()).toContain('guard.failed');
   });
 
   test('L6: a join that cannot be met, and one that is late', () => {
-    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
+    const heads = [
+      { name: 'l', to: 'a' },
+      { name: 'r', to: 'b' },
+    ];
     const nodes = { a: tool('a', 'done'), b: tool('b', 'done'), done: end(), end: end() };
     const short = new Core(flowOf({ fork: forkOver({ heads }, 'end', { eager: true }), ...nodes }));
     short.fail('0:0.0#0', 'fatal');
-    expect(short.state?.outcome).toMatchObject({ state: 'failed', code: 'UNAVAILABLE_DEP', error: { type: 'JoinError' } });
+    expect(short.state?.outcome).toMatchObject({
+      state: 'failed',
+      code: 'UNAVAILABLE_DEP',
+      error: { type: 'JoinError' },
+    });
     const late = new Core(flowOf({ fork: forkOver({ heads }, 'end', { timeoutMs: 50 }), ...nodes }));
     late.tell({ type: 'tick' }, 50);
     expect(late.state?.outcome).toMatchObject({ state: 'failed', code: 'TIMEOUT' });

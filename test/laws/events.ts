@@ -5,14 +5,38 @@ import type { Json } from '../../src/core/json.ts';
 import type { Event, EventBody, EventType, Recorded } from '../../src/core/run.ts';
 
 const text = fc.oneof(
-  fc.constantFrom('', 'a', '"', '\\', '\n', '\u2028', '\ud800', '$blob', '$literal', '__proto__', 'ünï 🐱', ',\n["s"', '0#1'),
+  fc.constantFrom(
+    '',
+    'a',
+    '"',
+    '\\',
+    '\n',
+    '\u2028',
+    '\ud800',
+    '$blob',
+    '$literal',
+    '__proto__',
+    'ünï 🐱',
+    ',\n["s"',
+    '0#1',
+  ),
   fc.string({ unit: 'binary', maxLength: 8 }),
 );
 /** As it would come back from a store: without -0 and without what JSON cannot say. */
 const plain = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 export const values: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: plain },
-  fc.constantFrom<Json[]>({ $blob: 'x' }, { $literal: 1 }, { $literal: { $blob: 'x' } }, { a: 1, $blob: 'x' }, { $blob: 'x', a: 1 }, { $literal: 1, $blob: 2 }, [{ $blob: 'x' }], '$blob', { $blob: null }),
+  fc.constantFrom<Json[]>(
+    { $blob: 'x' },
+    { $literal: 1 },
+    { $literal: { $blob: 'x' } },
+    { a: 1, $blob: 'x' },
+    { $blob: 'x', a: 1 },
+    { $literal: 1, $blob: 2 },
+    [{ $blob: 'x' }],
+    '$blob',
+    { $blob: null },
+  ),
   plain.map((value) => ({ $literal: value })),
   plain.map((value) => ({ first: 1, $literal: value })),
   // Big ones are put aside.
@@ -20,52 +44,166 @@ export const values: fc.Arbitrary<Json> = fc.oneof(
   plain.map((value) => ({ big: 'y'.repeat(5000), value })),
 );
 
-const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
 const ref = fc.record({ ref: fc.array(text, { minLength: 1, maxLength: 3 }) });
 const value = fc.record({ value: values });
-const recorded: fc.Arbitrary<Recorded> = fc.oneof(ref, value, fc.dictionary(fc.string({ maxLength: 5 }), fc.oneof(ref, value), { maxKeys: 3 }).map((object) => ({ object })));
+const recorded: fc.Arbitrary<Recorded> = fc.oneof(
+  ref,
+  value,
+  fc.dictionary(fc.string({ maxLength: 5 }), fc.oneof(ref, value), { maxKeys: 3 }).map((object) => ({ object })),
+);
 const charge = optional(fc.array(text, { maxLength: 2 }));
-const error = fc.record({ class: fc.constantFrom(...FAILURE_CLASSES), type: text, message: text, node: text, code: fc.constantFrom(...TERMINAL_CODES) });
+const error = fc.record({
+  class: fc.constantFrom(...FAILURE_CLASSES),
+  type: text,
+  message: text,
+  node: text,
+  code: fc.constantFrom(...TERMINAL_CODES),
+});
 const failure = fc.record({ class: fc.constantFrom(...FAILURE_CLASSES), type: text, message: text });
 const state = fc.constantFrom('completed' as const, 'failed' as const, 'cancelled' as const);
 const code = fc.constantFrom(...TERMINAL_CODES);
 const thread = fc.constantFrom('0', '0:1.2', '0:1.2:0.0');
 const key = fc.tuple(thread, fc.nat(99)).map(([id, n]) => `${id}#${n}`);
 const instant = fc.integer({ min: 0, max: 2 ** 45 });
-const holds = optional(fc.array(fc.record({ meter: text, dimension: fc.constant('toolCalls' as const), amount: fc.nat() }), { minLength: 1, maxLength: 2 }));
-const used = fc.record({ outputTokens: fc.nat(), costMicros: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((n) => n + 0) }, { requiredKeys: [] });
+const holds = optional(
+  fc.array(fc.record({ meter: text, dimension: fc.constant('toolCalls' as const), amount: fc.nat() }), {
+    minLength: 1,
+    maxLength: 2,
+  }),
+);
+const used = fc.record(
+  { outputTokens: fc.nat(), costMicros: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((n) => n + 0) },
+  { requiredKeys: [] },
+);
 const result = fc.oneof(
   fc.record({ ok: fc.constant(true as const), value: values, used: optional(used) }),
   fc.record({ ok: fc.constant(false as const), error: failure, used: optional(used) }),
 );
-const write = fc.record({ slot: text, path: optional(fc.array(text, { maxLength: 2 })), mode: fc.constantFrom('set' as const, 'append' as const, 'reply' as const), from: recorded });
-const question = fc.record({ id: text, about: text, choices: fc.array(text, { maxLength: 3 }), onExpiry: text, code, askedBy: text, payload: text });
+const write = fc.record({
+  slot: text,
+  path: optional(fc.array(text, { maxLength: 2 })),
+  mode: fc.constantFrom('set' as const, 'append' as const, 'reply' as const),
+  from: recorded,
+});
+const question = fc.record({
+  id: text,
+  about: text,
+  choices: fc.array(text, { maxLength: 3 }),
+  onExpiry: text,
+  code,
+  askedBy: text,
+  payload: text,
+});
 const undo = fc.record({ tool: text, args: values, timeoutMs: fc.nat() });
-const gather = fc.array(fc.record({ slot: text, mode: fc.constantFrom('first' as const, 'last' as const, 'any' as const, 'merge' as const) }), { maxLength: 2 });
+const gather = fc.array(
+  fc.record({ slot: text, mode: fc.constantFrom('first' as const, 'last' as const, 'any' as const, 'merge' as const) }),
+  { maxLength: 2 },
+);
 const ending = { node: optional(text), state, code, output: recorded, charge };
 const is = <T extends EventType>(type: T): fc.Arbitrary<T> => fc.constant(type);
 
 const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { type: type }>> } = {
-  'run.started': fc.record({ type: is('run.started'), run: text, flow: text, entry: text, input: values, seed: fc.nat(), origin: fc.record({ by: text, tenant: text, user: text }, { requiredKeys: [] }), deadline: fc.option(instant) }),
-  'slots.written': fc.record({ type: is('slots.written'), thread, node: text, writes: fc.array(write, { maxLength: 3 }), to: text, charge }),
-  'route.picked': fc.record({ type: is('route.picked'), thread, node: text, index: fc.integer({ min: -1, max: 5 }), to: text, charge }),
+  'run.started': fc.record({
+    type: is('run.started'),
+    run: text,
+    flow: text,
+    entry: text,
+    input: values,
+    seed: fc.nat(),
+    origin: fc.record({ by: text, tenant: text, user: text }, { requiredKeys: [] }),
+    deadline: fc.option(instant),
+  }),
+  'slots.written': fc.record({
+    type: is('slots.written'),
+    thread,
+    node: text,
+    writes: fc.array(write, { maxLength: 3 }),
+    to: text,
+    charge,
+  }),
+  'route.picked': fc.record({
+    type: is('route.picked'),
+    thread,
+    node: text,
+    index: fc.integer({ min: -1, max: 5 }),
+    to: text,
+    charge,
+  }),
   'guard.failed': fc.record({ type: is('guard.failed'), thread, node: text, index: fc.nat(5), message: text }),
   'expression.failed': fc.record({ type: is('expression.failed'), thread, node: text, error, to: text, charge }),
   'effect.requested': fc
-    .record({ type: is('effect.requested'), key, node: text, kind: fc.constantFrom('model' as const, 'tool' as const, 'check' as const, 'ask' as const), name: text, input: fc.base64String({ maxLength: 22 }), deadline: fc.option(instant), holds, charge, watched: charge, question: optional(question), undo: optional(undo) })
+    .record({
+      type: is('effect.requested'),
+      key,
+      node: text,
+      kind: fc.constantFrom('model' as const, 'tool' as const, 'check' as const, 'ask' as const),
+      name: text,
+      input: fc.base64String({ maxLength: 22 }),
+      deadline: fc.option(instant),
+      holds,
+      charge,
+      watched: charge,
+      question: optional(question),
+      undo: optional(undo),
+    })
     .map((event) => ({ ...event, thread: event.key.slice(0, event.key.indexOf('#')) })),
   'effect.settled': fc.record({ type: is('effect.settled'), key, attempt: fc.nat(9), result }),
   'effect.judged': fc.oneof(
     fc.record({ type: is('effect.judged'), key, verdict: fc.constant('accepted' as const) }),
-    fc.record({ type: is('effect.judged'), key, verdict: fc.constant('retry' as const), error, model: optional(text), notBefore: instant, deadline: fc.option(instant), holds }),
+    fc.record({
+      type: is('effect.judged'),
+      key,
+      verdict: fc.constant('retry' as const),
+      error,
+      model: optional(text),
+      notBefore: instant,
+      deadline: fc.option(instant),
+      holds,
+    }),
     fc.record({ type: is('effect.judged'), key, verdict: fc.constant('failed' as const), error, to: fc.option(text) }),
   ),
-  'effect.dropped': fc.record({ type: is('effect.dropped'), key, why: fc.constantFrom('join' as const, 'halt' as const) }),
-  'meter.tripped': fc.record({ type: is('meter.tripped'), thread, node: text, meter: text, why: fc.constantFrom('limit' as const, 'foreseen' as const), left: fc.nat(), needs: fc.nat(), to: text }),
-  'thread.forked': fc.record({ type: is('thread.forked'), thread, key, node: text, branches: fc.oneof(fc.record({ heads: fc.array(fc.record({ name: text, to: text }), { maxLength: 3 }) }), fc.record({ each: recorded, count: fc.nat(), as: text, to: text })), started: fc.nat(), deadline: fc.option(instant), into: text, gather, charge }),
+  'effect.dropped': fc.record({
+    type: is('effect.dropped'),
+    key,
+    why: fc.constantFrom('join' as const, 'halt' as const),
+  }),
+  'meter.tripped': fc.record({
+    type: is('meter.tripped'),
+    thread,
+    node: text,
+    meter: text,
+    why: fc.constantFrom('limit' as const, 'foreseen' as const),
+    left: fc.nat(),
+    needs: fc.nat(),
+    to: text,
+  }),
+  'thread.forked': fc.record({
+    type: is('thread.forked'),
+    thread,
+    key,
+    node: text,
+    branches: fc.oneof(
+      fc.record({ heads: fc.array(fc.record({ name: text, to: text }), { maxLength: 3 }) }),
+      fc.record({ each: recorded, count: fc.nat(), as: text, to: text }),
+    ),
+    started: fc.nat(),
+    deadline: fc.option(instant),
+    into: text,
+    gather,
+    charge,
+  }),
   'thread.started': fc.record({ type: is('thread.started'), thread, index: fc.nat() }),
   'thread.ended': fc.record({ type: is('thread.ended'), thread, ...ending }),
-  'fork.joined': fc.record({ type: is('fork.joined'), thread, met: fc.boolean(), why: fc.constantFrom('met' as const, 'short' as const, 'late' as const), error: optional(error), to: text }),
+  'fork.joined': fc.record({
+    type: is('fork.joined'),
+    thread,
+    met: fc.boolean(),
+    why: fc.constantFrom('met' as const, 'short' as const, 'late' as const),
+    error: optional(error),
+    to: text,
+  }),
   'undo.started': fc.record({ type: is('undo.started'), thread, ...ending }),
   'undo.requested': fc.record({ type: is('undo.requested'), thread, key, undoes: key, tool: text, deadline: instant }),
   'run.halted': fc.record({ type: is('run.halted'), state, code, by: text, why: text }),
@@ -75,6 +213,18 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
 export const TYPES = Object.keys(bodies) as EventType[];
 
 /** What one turn stores: events of one instant, numbered from `after`. */
-export const appends: fc.Arbitrary<{ readonly after: number; readonly at: number; readonly events: readonly Event[] }> = fc
-  .record({ after: fc.nat(1000), at: instant, bodies: fc.array(fc.oneof(...TYPES.map((type) => bodies[type] as fc.Arbitrary<EventBody>)), { minLength: 1, maxLength: 5 }) })
-  .map(({ after, at, bodies: drawn }) => ({ after, at, events: drawn.map((body, index) => ({ ...body, seq: after + 1 + index, at })) }));
+export const appends: fc.Arbitrary<{ readonly after: number; readonly at: number; readonly events: readonly Event[] }> =
+  fc
+    .record({
+      after: fc.nat(1000),
+      at: instant,
+      bodies: fc.array(fc.oneof(...TYPES.map((type) => bodies[type] as fc.Arbitrary<EventBody>)), {
+        minLength: 1,
+        maxLength: 5,
+      }),
+    })
+    .map(({ after, at, bodies: drawn }) => ({
+      after,
+      at,
+      events: drawn.map((body, index) => ({ ...body, seq: after + 1 + index, at })),
+    }));

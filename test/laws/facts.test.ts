@@ -42,7 +42,9 @@ describe('facts', () => {
 
   test('L1: a second start, a second cancel and anything after the end are refused', () => {
     const core = new Core(two);
-    expect(core.tell({ type: 'start', run: 'r', flow: two.hash, input: 1, seed: 1, origin: {} }, 1)?.refused).toBe('run-exists');
+    expect(core.tell({ type: 'start', run: 'r', flow: two.hash, input: 1, seed: 1, origin: {} }, 1)?.refused).toBe(
+      'run-exists',
+    );
     expect(core.tell({ type: 'cancel', by: 'ann', why: '' }, 1)).toBeNull();
     expect(core.tell({ type: 'cancel', by: 'ann', why: '' }, 2)?.refused).toBe('run-ended');
     expect(core.answer('0#0', 1)?.refused).toBe('run-ended');
@@ -50,8 +52,22 @@ describe('facts', () => {
   });
 
   test('L1: an answer to a branch that the join dropped is refused', () => {
-    const over = { heads: [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }] };
-    const core = new Core(flowOf({ fork: forkOver(over, 'c', { need: 1 }), a: tool('a', 'done'), b: tool('b', 'done'), done: end(), c: tool('c', 'end'), end: end() }));
+    const over = {
+      heads: [
+        { name: 'l', to: 'a' },
+        { name: 'r', to: 'b' },
+      ],
+    };
+    const core = new Core(
+      flowOf({
+        fork: forkOver(over, 'c', { need: 1 }),
+        a: tool('a', 'done'),
+        b: tool('b', 'done'),
+        done: end(),
+        c: tool('c', 'end'),
+        end: end(),
+      }),
+    );
     expect(core.answer('0:0.0#0', 1)).toBeNull();
     expect(core.owed).toEqual(['0#1 c']);
     expect(core.answer('0:0.1#0', 1)?.refused).toBe('not-pending');

@@ -1,7 +1,18 @@
 /** Small flows written by hand, and ways to run them without a world: for tests that need to see one thing clearly. */
 import { createHash } from 'node:crypto';
 import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { CompiledFlow, DoNode, EndNode, FlowBody, ForkNode, LetNode, Meter, Node, PickNode, ToolEffect } from '../../src/core/ir.ts';
+import type {
+  CompiledFlow,
+  DoNode,
+  EndNode,
+  FlowBody,
+  ForkNode,
+  LetNode,
+  Meter,
+  Node,
+  PickNode,
+  ToolEffect,
+} from '../../src/core/ir.ts';
 import type { Json } from '../../src/core/json.ts';
 import { createProgram } from '../../src/core/program.ts';
 import type { Program } from '../../src/core/program.ts';
@@ -35,12 +46,22 @@ export function flowOf(nodes: { readonly [id: string]: Node }, more: Partial<Flo
   return { ...body, hash: `sha256:${createHash('sha256').update(JSON.stringify(body)).digest('hex')}` };
 }
 
-export function tool(name: string, next: string, more: Partial<DoNode> & { effect?: Partial<ToolEffect> } = {}): DoNode {
+export function tool(
+  name: string,
+  next: string,
+  more: Omit<Partial<DoNode>, 'effect'> & { effect?: Partial<ToolEffect> } = {},
+): DoNode {
   const { effect, ...rest } = more;
   return {
     op: 'do',
     origin: name,
-    effect: { kind: 'tool', tool: name, input: { x: 'input' }, reserve: { toolCalls: 1 }, ...(effect as Partial<ToolEffect>) },
+    effect: {
+      kind: 'tool',
+      tool: name,
+      input: { x: 'input' },
+      reserve: { toolCalls: 1 },
+      ...effect,
+    },
     writes: [{ slot: name, mode: 'set', value: 'it' }],
     timeoutMs: 1000,
     retry: NO_RETRY,
@@ -51,7 +72,7 @@ export function tool(name: string, next: string, more: Partial<DoNode> & { effec
   };
 }
 
-export function undoable(name: string, next: string, more: Partial<DoNode> = {}): DoNode {
+export function undoable(name: string, next: string, more: Omit<Partial<DoNode>, 'effect'> = {}): DoNode {
   return tool(name, next, { undo: { tool: `undo_${name}`, input: { x: 'input.x' }, timeoutMs: 500 }, ...more });
 }
 
@@ -59,7 +80,16 @@ export function ask(about: string, next: string, more: Partial<DoNode> = {}): Do
   return {
     op: 'do',
     origin: about,
-    effect: { kind: 'ask', about, input: { message: '"may I?"', amount: 'input' }, reserve: {}, choices: ['approve', 'reject'], onExpiry: 'reject', code: 'CONFIRM_REQUIRED', askedBy: 'bot' },
+    effect: {
+      kind: 'ask',
+      about,
+      input: { message: '"may I?"', amount: 'input' },
+      reserve: {},
+      choices: ['approve', 'reject'],
+      onExpiry: 'reject',
+      code: 'CONFIRM_REQUIRED',
+      askedBy: 'bot',
+    },
     writes: [{ slot: about, mode: 'set', value: 'it' }],
     timeoutMs: null,
     retry: NO_RETRY,
@@ -70,7 +100,11 @@ export function ask(about: string, next: string, more: Partial<DoNode> = {}): Do
   };
 }
 
-export function end(output = 'null', state: EndNode['state'] = 'completed', code: EndNode['code'] = 'SUCCESS'): EndNode {
+export function end(
+  output = 'null',
+  state: EndNode['state'] = 'completed',
+  code: EndNode['code'] = 'SUCCESS',
+): EndNode {
   return { op: 'end', origin: 'end', state, code, output };
 }
 
@@ -83,7 +117,21 @@ export function pick(when: string, to: string, otherwise: string, charges: reado
 }
 
 export function forkOver(over: ForkNode['over'], next: string, more: Partial<ForkNode> = {}): ForkNode {
-  return { op: 'fork', origin: 'fork', over, widthMax: 0, need: 'all', eager: false, timeoutMs: null, into: 'all', gather: [], next, failed: [], fail: 'fail', ...more };
+  return {
+    op: 'fork',
+    origin: 'fork',
+    over,
+    widthMax: 0,
+    need: 'all',
+    eager: false,
+    timeoutMs: null,
+    into: 'all',
+    gather: [],
+    next,
+    failed: [],
+    fail: 'fail',
+    ...more,
+  };
 }
 
 export function meter(unit: Meter['unit'], max: number | null, over = 'fail'): Meter {
@@ -110,7 +158,10 @@ export class Core {
 
   answer(key: string, result: Json | Settled, at = 1, attempt = 1): Refusal | null {
     const isSettled = result !== null && typeof result === 'object' && 'ok' in result;
-    return this.tell({ type: 'settle', key, attempt, result: isSettled ? (result as Settled) : { ok: true, value: result } }, at);
+    return this.tell(
+      { type: 'settle', key, attempt, result: isSettled ? (result as Settled) : { ok: true, value: result } },
+      at,
+    );
   }
 
   fail(key: string, kind: 'transient' | 'fatal' | 'timeout', at = 1, attempt = 1): Refusal | null {
@@ -119,7 +170,9 @@ export class Core {
 
   /** What the world owes now, as `key name`. */
   get owed(): string[] {
-    return [...(this.state?.pending.values() ?? [])].filter(({ observed }) => observed === null).map(({ key, name }) => `${key} ${name}`);
+    return [...(this.state?.pending.values() ?? [])]
+      .filter(({ observed }) => observed === null)
+      .map(({ key, name }) => `${key} ${name}`);
   }
 
   types(): string[] {
@@ -138,7 +191,13 @@ export interface World {
 }
 
 /** The whole engine over a store in memory. Whoever opens it closes it. */
-export function openEngine({ tools = {}, answer, clock = createVirtualClock(0), store = openMemory(), snapshotEvery }: World = {}): { engine: Engine; store: Store } {
+export function openEngine({
+  tools = {},
+  answer,
+  clock = createVirtualClock(0),
+  store = openMemory(),
+  snapshotEvery,
+}: World = {}): { engine: Engine; store: Store } {
   const engine = createRuntime({
     store,
     clock,
@@ -147,7 +206,9 @@ export function openEngine({ tools = {}, answer, clock = createVirtualClock(0), 
     performer: {
       perform: async (call) => {
         const said = (await tools[call.command.name]?.(call)) ?? null;
-        return said !== null && typeof said === 'object' && 'ok' in said ? (said as Settled) : { ok: true, value: said as Json };
+        return said !== null && typeof said === 'object' && 'ok' in said
+          ? (said as Settled)
+          : { ok: true, value: said };
       },
       ...(answer === undefined ? {} : { answer }),
     },
@@ -155,7 +216,11 @@ export function openEngine({ tools = {}, answer, clock = createVirtualClock(0), 
   return { engine, store };
 }
 
-export async function runToEnd(flow: CompiledFlow, world: World = {}, input: Json = 1): Promise<{ report: Report; store: Store; close: () => Promise<void> }> {
+export async function runToEnd(
+  flow: CompiledFlow,
+  world: World = {},
+  input: Json = 1,
+): Promise<{ report: Report; store: Store; close: () => Promise<void> }> {
   const { engine, store } = openEngine(world);
   await engine.start(flow, { run: 'r', input, seed: 1 });
   return { report: await engine.settled('r'), store, close: () => engine.close() };

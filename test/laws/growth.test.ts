@@ -16,7 +16,10 @@ function conversation(turns: number): CompiledFlow {
 
 async function bytesOf(store: Store): Promise<number> {
   const stored = await store.journal.load('r', { snapshot: false });
-  const texts = [...(stored?.appends ?? []).flatMap(({ body, hash }) => [body, hash]), ...(stored?.blobs ?? []).flatMap(({ body, hash }) => [body, hash])];
+  const texts = [
+    ...(stored?.appends ?? []).flatMap(({ body, hash }) => [body, hash]),
+    ...(stored?.blobs ?? []).flatMap(({ body, hash }) => [body, hash]),
+  ];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
@@ -57,8 +60,17 @@ describe('growth', () => {
 
   test('L9: a big value that is passed on is stored once', async () => {
     const big = 'x'.repeat(100_000);
-    const hops = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`n${i}`, tool('pass', i === 19 ? 'end' : `n${i + 1}`, { effect: { input: { value: i === 0 ? 'input' : 'pass' } } })]));
-    const { report, store, close } = await runToEnd(flowOf({ ...hops, end: end('pass') }), { tools: { pass: ({ command }) => command.input['value'] as string } }, big);
+    const hops = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [
+        `n${i}`,
+        tool('pass', i === 19 ? 'end' : `n${i + 1}`, { effect: { input: { value: i === 0 ? 'input' : 'pass' } } }),
+      ]),
+    );
+    const { report, store, close } = await runToEnd(
+      flowOf({ ...hops, end: end('pass') }),
+      { tools: { pass: ({ command }) => command.input['value'] as string } },
+      big,
+    );
     try {
       expect(report.output).toBe(big);
       expect(await bytesOf(store)).toBeLessThan(1.2 * big.length);
@@ -70,8 +82,30 @@ describe('growth', () => {
   test('L9: a wide fork stores each item and each outcome about once', async () => {
     const items = Array.from({ length: 300 }, (_, i) => `item ${i} `.padEnd(300, '.'));
     const said = JSON.stringify(items).length;
-    const nodes = { fork: { op: 'fork', origin: 'fork', over: { each: 'input', as: 'item', head: 'a' }, widthMax: 0, need: 'all', eager: false, timeoutMs: null, into: 'all', gather: [], next: 'end', failed: [], fail: 'fail' }, a: tool('a', 'done', { effect: { input: { item: 'item' } } }), done: end('a'), end: end('size(all)') } as const;
-    const { report, store, close } = await runToEnd(flowOf(nodes), { tools: { a: ({ command }) => command.input['item'] as string } }, items);
+    const nodes = {
+      fork: {
+        op: 'fork',
+        origin: 'fork',
+        over: { each: 'input', as: 'item', head: 'a' },
+        widthMax: 0,
+        need: 'all',
+        eager: false,
+        timeoutMs: null,
+        into: 'all',
+        gather: [],
+        next: 'end',
+        failed: [],
+        fail: 'fail',
+      },
+      a: tool('a', 'done', { effect: { input: { item: 'item' } } }),
+      done: end('a'),
+      end: end('size(all)'),
+    } as const;
+    const { report, store, close } = await runToEnd(
+      flowOf(nodes),
+      { tools: { a: ({ command }) => command.input['item'] as string } },
+      items,
+    );
     try {
       expect(report.output).toBe(300);
       expect(await bytesOf(store)).toBeLessThan(4 * said);
@@ -82,7 +116,8 @@ describe('growth', () => {
 });
 
 function slope(points: readonly { readonly x: number; readonly y: number }[]): number {
-  const mean = (of: (point: { x: number; y: number }) => number): number => points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const mean = (of: (point: { x: number; y: number }) => number): number =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
   const [x, y] = [mean((point) => point.x), mean((point) => point.y)];
   return mean((point) => (point.x - x) * (point.y - y)) / mean((point) => (point.x - x) ** 2);
 }

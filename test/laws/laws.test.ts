@@ -21,17 +21,24 @@ test('there are twelve laws, in order', () => {
 
 test('every law that is not reserved is cited by the name of a test, and reserved ones by none', () => {
   const cited = new Set(tests.flatMap(({ titles }) => titles.flatMap(lawsIn)));
-  expect(laws.map(({ number }) => ({ number, cited: cited.has(number) }))).toEqual(laws.map(({ number, reserved }) => ({ number, cited: !reserved })));
+  expect(laws.map(({ number }) => ({ number, cited: cited.has(number) }))).toEqual(
+    laws.map(({ number, reserved }) => ({ number, cited: !reserved })),
+  );
 });
 
 test('the tests that a law names exist and cite it', () => {
-  const wrong = laws.flatMap(({ number, places }) => places.filter((place) => !cites(place, number)).map((place) => `L${number}: ${place}`));
+  const wrong = laws.flatMap(({ number, places }) =>
+    places.filter((place) => !cites(place, number)).map((place) => `L${number}: ${place}`),
+  );
   expect(wrong).toEqual([]);
 });
 
 function cites(place: string, law: number): boolean {
   if (statSync(join(root, place), { throwIfNoEntry: false }) === undefined) return false;
-  return tests.some(({ name, titles }) => (name === place || name.startsWith(`${place}/`)) && titles.some((title) => lawsIn(title).includes(law)));
+  return tests.some(
+    ({ name, titles }) =>
+      (name === place || name.startsWith(`${place}/`)) && titles.some((title) => lawsIn(title).includes(law)),
+  );
 }
 
 function titlesIn(source: string): string[] {

@@ -5,7 +5,12 @@ import { Core, NO_RETRY, end, flowOf, forkOver, meter, tool } from './flow.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const UNITS = ['toolCalls', 'sideEffects', 'outputTokens', 'costMicros'] as const;
-const amounts = fc.record({ toolCalls: fc.nat(3), sideEffects: fc.nat(3), outputTokens: fc.nat(9), costMicros: fc.nat(9) });
+const amounts = fc.record({
+  toolCalls: fc.nat(3),
+  sideEffects: fc.nat(3),
+  outputTokens: fc.nat(9),
+  costMicros: fc.nat(9),
+});
 
 describe('reservations', () => {
   test(`L4: whatever branches ask for and use, no dimension is overdrawn, seed ${seed}`, () => {
@@ -20,12 +25,30 @@ describe('reservations', () => {
           const meters = Object.fromEntries(UNITS.map((unit) => [unit, meter(unit, caps[unit], 'over')]));
           const nodes = Object.fromEntries(
             branches.flatMap((reserve, index) => [
-              [`a${index}`, tool(`a${index}`, `b${index}`, { charges: UNITS, effect: { reserve }, failed: [{ when: 'true', to: `b${index}` }] })],
+              [
+                `a${index}`,
+                tool(`a${index}`, `b${index}`, {
+                  charges: UNITS,
+                  effect: { reserve },
+                  failed: [{ when: 'true', to: `b${index}` }],
+                }),
+              ],
               [`b${index}`, tool(`b${index}`, 'done', { charges: UNITS, effect: { reserve } })],
             ]),
           );
           const heads = branches.map((_, index) => ({ name: `h${index}`, to: `a${index}` }));
-          const core = new Core(flowOf({ fork: forkOver({ heads }, 'end'), ...nodes, done: end(), over: end('null', 'completed', 'BUDGET_EXHAUSTED'), end: end() }, { meters }));
+          const core = new Core(
+            flowOf(
+              {
+                fork: forkOver({ heads }, 'end'),
+                ...nodes,
+                done: end(),
+                over: end('null', 'completed', 'BUDGET_EXHAUSTED'),
+                end: end(),
+              },
+              { meters },
+            ),
+          );
           const check = (): void => {
             const { spent = {}, held = {} } = core.state ?? {};
             for (const unit of UNITS) expect((spent[unit] ?? 0) + (held[unit] ?? 0)).toBeLessThanOrEqual(caps[unit]);
@@ -36,8 +59,15 @@ describe('reservations', () => {
             const next = pending[choice % Math.max(1, pending.length)];
             if (next === undefined) break;
             const { reserve } = (core.program.flow.nodes[next.node] as ReturnType<typeof tool>).effect;
-            const used = Object.fromEntries(Object.entries(reserve).map(([unit, amount]) => [unit, Math.floor((amount * choice) / 5)]));
-            core.answer(next.key, choice === 0 ? { ok: false, error: { class: 'timeout', type: 'T', message: '' } } : { ok: true, value: 1, used });
+            const used = Object.fromEntries(
+              Object.entries(reserve).map(([unit, amount]) => [unit, Math.floor((amount * choice) / 5)]),
+            );
+            core.answer(
+              next.key,
+              choice === 0
+                ? { ok: false, error: { class: 'timeout', type: 'T', message: '' } }
+                : { ok: true, value: 1, used },
+            );
             check();
           }
           seen.tripped += core.types().filter((type) => type === 'meter.tripped').length;
@@ -53,18 +83,35 @@ describe('reservations', () => {
   });
 
   test('L4: what another branch holds is not there for this one', () => {
-    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
+    const heads = [
+      { name: 'l', to: 'a' },
+      { name: 'r', to: 'b' },
+    ];
     const draws = { charges: ['calls'], effect: { reserve: { toolCalls: 2 } } };
-    const nodes = { fork: forkOver({ heads }, 'end'), a: tool('a', 'done', draws), b: tool('b', 'done', draws), done: end(), over: end('null', 'failed', 'BUDGET_EXHAUSTED'), end: end() };
+    const nodes = {
+      fork: forkOver({ heads }, 'end'),
+      a: tool('a', 'done', draws),
+      b: tool('b', 'done', draws),
+      done: end(),
+      over: end('null', 'failed', 'BUDGET_EXHAUSTED'),
+      end: end(),
+    };
     const core = new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 3, 'over') } }));
     expect(core.owed).toEqual(['0:0.0#0 a']);
-    expect(core.events.find(({ type }) => type === 'meter.tripped')).toMatchObject({ meter: 'calls', left: 1, needs: 2, thread: '0:0.1' });
+    expect(core.events.find(({ type }) => type === 'meter.tripped')).toMatchObject({
+      meter: 'calls',
+      left: 1,
+      needs: 2,
+      thread: '0:0.1',
+    });
   });
 
   test('L4: what was not used goes back; what nobody can know is spent', () => {
     const measure = (unit: Dimension): Core => {
       const node = { charges: ['m'], effect: { reserve: { [unit]: 10 } } };
-      return new Core(flowOf({ a: tool('a', 'b', node), b: tool('b', 'end'), end: end() }, { meters: { m: meter(unit, 10) } }));
+      return new Core(
+        flowOf({ a: tool('a', 'b', node), b: tool('b', 'end'), end: end() }, { meters: { m: meter(unit, 10) } }),
+      );
     };
     const measured = measure('outputTokens');
     measured.answer('0#0', { ok: true, value: 1, used: { outputTokens: 3 } });
@@ -79,7 +126,12 @@ describe('reservations', () => {
 
   test('L4: a retry reserves again, and is not made when that does not fit', () => {
     const retry = { ...NO_RETRY, max: 5, on: ['transient'] as const };
-    const core = new Core(flowOf({ a: tool('a', 'end', { charges: ['calls'], retry }), end: end() }, { meters: { calls: meter('toolCalls', 2) } }));
+    const core = new Core(
+      flowOf(
+        { a: tool('a', 'end', { charges: ['calls'], retry }), end: end() },
+        { meters: { calls: meter('toolCalls', 2) } },
+      ),
+    );
     core.fail('0#0', 'transient');
     expect(core.owed).toEqual(['0#0 a']);
     core.fail('0#0', 'transient', 2, 2);
@@ -89,7 +141,12 @@ describe('reservations', () => {
 
   test('L4: a budget of zero denies what needs it and nothing else', () => {
     const meters = { none: meter('sideEffects', 0, 'over') };
-    const nodes = { a: tool('a', 'b', { charges: ['none'], effect: { reserve: { toolCalls: 1 } } }), b: tool('b', 'end', { charges: ['none'], effect: { reserve: { sideEffects: 1 } } }), over: end('null', 'failed', 'BUDGET_EXHAUSTED'), end: end() };
+    const nodes = {
+      a: tool('a', 'b', { charges: ['none'], effect: { reserve: { toolCalls: 1 } } }),
+      b: tool('b', 'end', { charges: ['none'], effect: { reserve: { sideEffects: 1 } } }),
+      over: end('null', 'failed', 'BUDGET_EXHAUSTED'),
+      end: end(),
+    };
     const core = new Core(flowOf(nodes, { meters }));
     core.answer('0#0', 1);
     expect(core.state?.outcome?.code).toBe('BUDGET_EXHAUSTED');
@@ -97,8 +154,14 @@ describe('reservations', () => {
   });
 
   test('L4: a run that cannot finish any more stops before it spends', () => {
-    const nodes = { a: tool('a', 'end', { charges: ['calls'] }), over: end('null', 'failed', 'BUDGET_EXHAUSTED'), end: end() };
-    const core = new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 2, 'over') }, least: { a: { toolCalls: 3 } } }));
+    const nodes = {
+      a: tool('a', 'end', { charges: ['calls'] }),
+      over: end('null', 'failed', 'BUDGET_EXHAUSTED'),
+      end: end(),
+    };
+    const core = new Core(
+      flowOf(nodes, { meters: { calls: meter('toolCalls', 2, 'over') }, least: { a: { toolCalls: 3 } } }),
+    );
     expect(core.types()).toEqual(['run.started', 'meter.tripped', 'run.ended']);
     expect(core.events[1]).toMatchObject({ why: 'foreseen', needs: 3, left: 2 });
   });

@@ -4,7 +4,12 @@ import { Core, NO_RETRY, end, flowOf, set, tool } from './flow.ts';
 const slotsOf = (core: Core): object => core.state?.threads.get('0')?.slots ?? {};
 
 test('L3: nothing of an observation that fails its schema is written', () => {
-  const core = new Core(flowOf({ a: tool('a', 'end', { schema: { type: 'string' }, failed: [{ when: 'true', to: 'end' }] }), end: end('a') }));
+  const core = new Core(
+    flowOf({
+      a: tool('a', 'end', { schema: { type: 'string' }, failed: [{ when: 'true', to: 'end' }] }),
+      end: end('a'),
+    }),
+  );
   core.answer('0#0', { secret: 1 });
   expect(core.state?.outcome).toMatchObject({ state: 'completed', output: null });
   expect(JSON.stringify(slotsOf(core))).not.toContain('secret');
@@ -21,7 +26,10 @@ test('L3: nothing of an observation that its guard rejects, or cannot judge, is 
 });
 
 test('L3: all writes of an observation are made, or none', () => {
-  const writes = [{ slot: 'first', mode: 'set', value: 'it.x' }, { slot: 'second', mode: 'set', value: 'it.x + 1' }] as const;
+  const writes = [
+    { slot: 'first', mode: 'set', value: 'it.x' },
+    { slot: 'second', mode: 'set', value: 'it.x + 1' },
+  ] as const;
   const core = new Core(flowOf({ a: tool('a', 'end', { writes }), end: end('null') }));
   core.answer('0#0', { x: 'text' });
   expect(slotsOf(core)).not.toHaveProperty('first');
@@ -31,7 +39,9 @@ test('L3: all writes of an observation are made, or none', () => {
 test('L3: what was observed stays on the journal, accepted or not', () => {
   const core = new Core(flowOf({ a: tool('a', 'end', { accept: 'false' }), end: end() }));
   core.answer('0#0', 'as it was said');
-  expect(core.events.find(({ type }) => type === 'effect.settled')).toMatchObject({ result: { ok: true, value: 'as it was said' } });
+  expect(core.events.find(({ type }) => type === 'effect.settled')).toMatchObject({
+    result: { ok: true, value: 'as it was said' },
+  });
   expect(core.types()).not.toContain('slots.written');
 });
 
@@ -44,7 +54,15 @@ test('L3: a retried effect writes the accepted attempt only', () => {
 });
 
 test('L3: writes of a step see the slots as they were before it', () => {
-  const swap = { op: 'let', origin: 'swap', writes: [{ slot: 'a', mode: 'set', value: 'b' }, { slot: 'b', mode: 'set', value: 'a' }], next: 'end' } as const;
+  const swap = {
+    op: 'let',
+    origin: 'swap',
+    writes: [
+      { slot: 'a', mode: 'set', value: 'b' },
+      { slot: 'b', mode: 'set', value: 'a' },
+    ],
+    next: 'end',
+  } as const;
   const core = new Core(flowOf({ a: set('a', '1', 'b'), b: set('b', '2', 'swap'), swap, end: end('[a, b]') }));
   expect(core.state?.outcome?.output).toEqual([2, 1]);
 });

@@ -12,7 +12,12 @@ const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30))
 const RUNS = 40;
 
 const counting = flowOf(
-  { n: set('n', '0', 'a'), a: tool('a', 'more', { charges: ['visits'], writes: [{ slot: 'n', mode: 'set', value: 'it' }] }), more: pick('n < 400', 'a', 'end'), end: end('n') },
+  {
+    n: set('n', '0', 'a'),
+    a: tool('a', 'more', { charges: ['visits'], writes: [{ slot: 'n', mode: 'set', value: 'it' }] }),
+    more: pick('n < 400', 'a', 'end'),
+    end: end('n'),
+  },
   { meters: { visits: meter('visits', 1000) } },
 );
 
@@ -57,12 +62,25 @@ describe('snapshots', () => {
   test('L9: snapshots are written only where they save more than they cost', async () => {
     const written: number[] = [];
     const store = openMemory();
-    const journal = { ...store.journal, commit: (...given: Parameters<typeof store.journal.commit>) => (written.push(...given[1].map(({ snapshot }) => snapshot?.body.length ?? 0)), store.journal.commit(...given)) };
-    const { engine } = openEngine({ store: { ...store, journal }, tools: { a: ({ command }) => command.ordinal + 1 }, snapshotEvery: 10 });
+    const journal = {
+      ...store.journal,
+      commit: (...given: Parameters<typeof store.journal.commit>) => (
+        written.push(...given[1].map(({ snapshot }) => snapshot?.body.length ?? 0)),
+        store.journal.commit(...given)
+      ),
+    };
+    const { engine } = openEngine({
+      store: { ...store, journal },
+      tools: { a: ({ command }) => command.ordinal + 1 },
+      snapshotEvery: 10,
+    });
     try {
       await engine.start(counting, { run: 'r' });
       await engine.settled('r');
-      const bytes = ((await store.journal.load('r', { snapshot: false })) as StoredRun).appends.reduce((sum, { body }) => sum + body.length, 0);
+      const bytes = ((await store.journal.load('r', { snapshot: false })) as StoredRun).appends.reduce(
+        (sum, { body }) => sum + body.length,
+        0,
+      );
       expect(written.filter((length) => length > 0).length).toBeGreaterThan(1);
       expect(written.reduce((sum, length) => sum + length, 0)).toBeLessThan(bytes);
     } finally {
@@ -71,9 +89,19 @@ describe('snapshots', () => {
   });
 
   test('L8, L12: a branch that came back from a snapshot hands back what it wrote and nothing else', () => {
-    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
+    const heads = [
+      { name: 'l', to: 'a' },
+      { name: 'r', to: 'b' },
+    ];
     const wrote = { writes: [{ slot: 'known', mode: 'set', value: 'it' }] } as const;
-    const nodes = { known: set('known', '{"k": 1}', 'fork'), fork: forkOver({ heads }, 'end', { gather: [{ slot: 'known', mode: 'last' }] }), a: tool('a', 'done', wrote), b: tool('b', 'done'), done: end(), end: end('known') };
+    const nodes = {
+      known: set('known', '{"k": 1}', 'fork'),
+      fork: forkOver({ heads }, 'end', { gather: [{ slot: 'known', mode: 'last' }] }),
+      a: tool('a', 'done', wrote),
+      b: tool('b', 'done'),
+      done: end(),
+      end: end('known'),
+    };
     const core = new Core(flowOf(nodes));
     core.state = thawState(freezeState(core.state as never));
     core.answer('0:0.0#0', { k: 2 });

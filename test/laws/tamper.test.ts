@@ -5,7 +5,15 @@ import { ask, end, flowOf, forkOver, runToEnd, set, tool } from './flow.ts';
 
 const flow = flowOf({
   s: set('s', '"hello"', 'fork'),
-  fork: forkOver({ heads: [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }] }, 'q'),
+  fork: forkOver(
+    {
+      heads: [
+        { name: 'l', to: 'a' },
+        { name: 'r', to: 'b' },
+      ],
+    },
+    'q',
+  ),
   a: tool('a', 'done'),
   b: tool('b', 'done'),
   done: end('b'),
@@ -14,7 +22,10 @@ const flow = flowOf({
 });
 
 async function stored(): Promise<StoredRun> {
-  const { report, store, close } = await runToEnd(flow, { tools: { a: () => 'A', b: () => ({ big: 'x'.repeat(5000) }) }, answer: () => ({ choice: 'approve', by: 'ann' }) });
+  const { report, store, close } = await runToEnd(flow, {
+    tools: { a: () => 'A', b: () => ({ big: 'x'.repeat(5000) }) },
+    answer: () => ({ choice: 'approve', by: 'ann' }),
+  });
   try {
     expect(report.state).toBe('completed');
     return (await store.journal.load('r', { snapshot: false })) as StoredRun;
@@ -30,7 +41,8 @@ function journalOf(run: StoredRun): Journal {
 /** One byte, changed as little as possible and as much as possible. */
 function* flips(text: string, every: number): Generator<string> {
   for (let at = 0; at < text.length; at += every) {
-    for (const mask of [1, 0x80]) yield text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ mask) + text.slice(at + 1);
+    for (const mask of [1, 0x80])
+      yield text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ mask) + text.slice(at + 1);
   }
 }
 
@@ -65,8 +77,18 @@ describe('tampering', () => {
     const run = await stored();
     const last = run.appends.at(-1)!;
     for (const [index, append] of run.appends.entries()) {
-      const changes = [...[...flips(append.hash, 7)].map((hash) => ({ hash })), { at: append.at + 1 }, { after: append.after + 1 }, { count: append.count + 1 }, { count: append.count - 1 }];
-      for (const change of changes) await detects({ ...run, appends: run.appends.with(index, { ...append, ...change }) }, [1, last.after + last.count + 1]);
+      const changes = [
+        ...[...flips(append.hash, 7)].map((hash) => ({ hash })),
+        { at: append.at + 1 },
+        { after: append.after + 1 },
+        { count: append.count + 1 },
+        { count: append.count - 1 },
+      ];
+      for (const change of changes)
+        await detects({ ...run, appends: run.appends.with(index, { ...append, ...change }) }, [
+          1,
+          last.after + last.count + 1,
+        ]);
     }
   });
 
@@ -75,8 +97,10 @@ describe('tampering', () => {
     const [blob] = run.blobs;
     if (blob === undefined) throw new Error('no blob');
     const user = run.appends.find(({ body }) => body.includes(blob.hash))!;
-    for (const body of flips(blob.body, 97)) await detects({ ...run, blobs: [{ ...blob, body }] }, [user.after + 1, user.after + user.count]);
-    for (const hash of flips(blob.hash, 5)) await detects({ ...run, blobs: [{ ...blob, hash }] }, [1, user.after + user.count]);
+    for (const body of flips(blob.body, 97))
+      await detects({ ...run, blobs: [{ ...blob, body }] }, [user.after + 1, user.after + user.count]);
+    for (const hash of flips(blob.hash, 5))
+      await detects({ ...run, blobs: [{ ...blob, hash }] }, [1, user.after + user.count]);
     await detects({ ...run, blobs: [] }, [user.after + 1, user.after + user.count]);
   });
 
@@ -84,7 +108,13 @@ describe('tampering', () => {
     const run = await stored();
     const [a, b, ...rest] = run.appends;
     if (a === undefined || b === undefined) throw new Error('too short');
-    for (const appends of [[b, ...rest], [a, ...rest], [b, a, ...rest], [a, b, b, ...rest]]) await detects({ ...run, appends }, [1, 100]);
+    for (const appends of [
+      [b, ...rest],
+      [a, ...rest],
+      [b, a, ...rest],
+      [a, b, b, ...rest],
+    ])
+      await detects({ ...run, appends }, [1, 100]);
   });
 
   test('L11: a graph that is not the one the run was pinned to is found', async () => {

@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { Core, NO_RETRY, end, flowOf, forkOver, tool, undoable } from './flow.ts';
 
-const undone = (core: Core): string[] => core.events.flatMap((event) => (event.type === 'undo.requested' ? [event.undoes] : []));
+const undone = (core: Core): string[] =>
+  core.events.flatMap((event) => (event.type === 'undo.requested' ? [event.undoes] : []));
 const RETRY = { ...NO_RETRY, max: 1, on: ['transient', 'timeout'] } as const;
 
 describe('compensations', () => {
   test('L7: they are on the journal before the effect can have happened, with their arguments', () => {
     const core = new Core(flowOf({ a: undoable('a', 'end'), end: end() }), 'order 7');
-    expect(core.events[1]).toMatchObject({ type: 'effect.requested', undo: { tool: 'undo_a', args: { x: 'order 7' }, timeoutMs: 500 } });
+    expect(core.events[1]).toMatchObject({
+      type: 'effect.requested',
+      undo: { tool: 'undo_a', args: { x: 'order 7' }, timeoutMs: 500 },
+    });
   });
 
   test('L7: last in, first out, each once, with what the effect came to', () => {
@@ -26,7 +30,9 @@ describe('compensations', () => {
   });
 
   test('L7: what failed has changed nothing and is not undone', () => {
-    const core = new Core(flowOf({ a: undoable('a', 'end', { failed: [{ when: 'true', to: 'b' }] }), b: tool('b', 'end'), end: end() }));
+    const core = new Core(
+      flowOf({ a: undoable('a', 'end', { failed: [{ when: 'true', to: 'b' }] }), b: tool('b', 'end'), end: end() }),
+    );
     core.fail('0#0', 'fatal');
     core.fail('0#1', 'fatal');
     expect(undone(core)).toEqual([]);
@@ -73,7 +79,21 @@ describe('compensations', () => {
 
   test('L7: what is known by the time of a cancellation is not forgotten', async () => {
     const { settle } = await import('../../src/core/settle.ts');
-    const flow = flowOf({ fork: forkOver({ heads: [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }] }, 'end'), a: undoable('a', 'done'), b: undoable('b', 'done'), done: end(), end: end() });
+    const flow = flowOf({
+      fork: forkOver(
+        {
+          heads: [
+            { name: 'l', to: 'a' },
+            { name: 'r', to: 'b' },
+          ],
+        },
+        'end',
+      ),
+      a: undoable('a', 'done'),
+      b: undoable('b', 'done'),
+      done: end(),
+      end: end(),
+    });
     const core = new Core(flow);
     const failure = { class: 'fatal', type: 'E', message: '' } as const;
     const { events } = settle(
@@ -91,8 +111,20 @@ describe('compensations', () => {
   });
 
   test('L7: branches that ran together are undone in the reverse of the order in which they began', () => {
-    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
-    const core = new Core(flowOf({ fork: forkOver({ heads }, 'c'), a: undoable('a', 'done'), b: undoable('b', 'done'), done: end(), c: tool('c', 'end'), end: end() }));
+    const heads = [
+      { name: 'l', to: 'a' },
+      { name: 'r', to: 'b' },
+    ];
+    const core = new Core(
+      flowOf({
+        fork: forkOver({ heads }, 'c'),
+        a: undoable('a', 'done'),
+        b: undoable('b', 'done'),
+        done: end(),
+        c: tool('c', 'end'),
+        end: end(),
+      }),
+    );
     core.answer('0:0.1#0', 'b first');
     core.answer('0:0.0#0', 'then a', 2);
     core.fail('0#1', 'fatal', 3);
@@ -101,8 +133,20 @@ describe('compensations', () => {
   });
 
   test('L7: a branch that failed or was dropped undoes its own work, and the run waits for that', () => {
-    const heads = [{ name: 'l', to: 'a' }, { name: 'r', to: 'b' }];
-    const core = new Core(flowOf({ fork: forkOver({ heads }, 'end', { need: 1 }), a: tool('a', 'done'), b: undoable('b', 'c'), c: tool('c', 'done'), done: end(), end: end() }));
+    const heads = [
+      { name: 'l', to: 'a' },
+      { name: 'r', to: 'b' },
+    ];
+    const core = new Core(
+      flowOf({
+        fork: forkOver({ heads }, 'end', { need: 1 }),
+        a: tool('a', 'done'),
+        b: undoable('b', 'c'),
+        c: tool('c', 'done'),
+        done: end(),
+        end: end(),
+      }),
+    );
     core.answer('0:0.1#0', 'made b');
     core.answer('0:0.0#0', 1, 2);
     expect(core.state?.outcome).toBeNull();

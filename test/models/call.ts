@@ -18,19 +18,51 @@ export interface Given {
   readonly clock?: Clock;
 }
 
-export const KEYS = { OPENAI_API_KEY: 'sk-openai-secret-000001', ANTHROPIC_API_KEY: 'sk-ant-secret-000002', GEMINI_API_KEY: 'AIza-google-secret-000003' };
+export const KEYS = {
+  OPENAI_API_KEY: 'sk-openai-secret-000001',
+  ANTHROPIC_API_KEY: 'sk-ant-secret-000002',
+  GEMINI_API_KEY: 'AIza-google-secret-000003',
+};
 
 export function flowOf({ models, agent = {}, tools = {} }: Given): CompiledFlow {
-  const def: AgentDef = { id: 'writer', name: 'writer', model: 'm', instructions: 'Be brief.', tools: Object.keys(tools), output: null, maxOutputTokens: 100, temperature: null, ...agent };
+  const def: AgentDef = {
+    id: 'writer',
+    name: 'writer',
+    model: 'm',
+    instructions: 'Be brief.',
+    tools: Object.keys(tools),
+    output: null,
+    maxOutputTokens: 100,
+    temperature: null,
+    ...agent,
+  };
   return { agents: { writer: def }, models, tools, nodes: {}, meters: {} } as unknown as CompiledFlow;
 }
 
 /** Never rejects, as the worker never lets a call do. */
 export async function call(given: Given, options: ModelPerformerOptions = {}): Promise<Settled> {
   const { input = { prompt: 'Hello?' }, standIn, signal = new AbortController().signal, clock = realClock } = given;
-  const command = { run: 'r_1', key: '0#0', attempt: 1, ordinal: 0, kind: 'model', name: 'writer', node: 'n', ...(standIn === undefined ? {} : { model: standIn }), input, notBefore: 0, deadline: null } as const;
+  const command = {
+    run: 'r_1',
+    key: '0#0',
+    attempt: 1,
+    ordinal: 0,
+    kind: 'model',
+    name: 'writer',
+    node: 'n',
+    ...(standIn === undefined ? {} : { model: standIn }),
+    input,
+    notBefore: 0,
+    deadline: null,
+  } as const;
   try {
-    return await modelPerformer({ env: KEYS, ...options }).perform({ command, flow: flowOf(given), idempotencyKey: 'k', signal, clock });
+    return await modelPerformer({ env: KEYS, ...options }).perform({
+      command,
+      flow: flowOf(given),
+      idempotencyKey: 'k',
+      signal,
+      clock,
+    });
   } catch (error) {
     return { ok: false, error: failureOf(error) };
   }

@@ -21,9 +21,17 @@ test('runs on the model that it is told, with the price of the day on the journa
   await using served = await serve(text(200, openai.body({ text: 'Good day.' })));
   const cwd = folder({ 'hello.flow.yaml': FLOW });
   const env = { ...NOTHING, OPENAI_API_KEY: KEY, OPENAI_BASE_URL: served.url };
-  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'openai/gpt-4o', '--json'], { cwd, env });
+  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'openai/gpt-4o', '--json'], {
+    cwd,
+    env,
+  });
   const report = JSON.parse(ran.stdout) as { run: string; output: string; usage: { costUsd: number } };
-  expect({ status: ran.status, ...report }).toMatchObject({ status: 0, code: 'SUCCESS', output: 'Good day.', usage: { modelCalls: 1, inputTokens: 12, outputTokens: 5 } });
+  expect({ status: ran.status, ...report }).toMatchObject({
+    status: 0,
+    code: 'SUCCESS',
+    output: 'Good day.',
+    usage: { modelCalls: 1, inputTokens: 12, outputTokens: 5 },
+  });
   expect(report.usage.costUsd).toBeCloseTo((12 * 2.5 + 5 * 10) / 1e6, 9);
   expect(served.asked).toHaveLength(1);
   expect(served.asked[0]?.body).toMatchObject({ model: 'gpt-4o' });
@@ -37,13 +45,19 @@ test('runs on the model that it is told, with the price of the day on the journa
 test('the environment may name the model', async () => {
   await using served = await serve(text(200, openai.body({ text: 'Good day.' })));
   const cwd = folder({ 'hello.flow.yaml': FLOW });
-  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--json'], { cwd, env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: served.url, SLUICE_MODEL: 'openai/gpt-4o' } });
+  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--json'], {
+    cwd,
+    env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: served.url, SLUICE_MODEL: 'openai/gpt-4o' },
+  });
   expect(JSON.parse(ran.stdout)).toMatchObject({ output: 'Good day.' });
 });
 
 test('a missing key is one clear line, and nothing is started', async () => {
   const cwd = folder({ 'hello.flow.yaml': FLOW });
-  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'openai/gpt-4o'], { cwd, env: NOTHING });
+  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'openai/gpt-4o'], {
+    cwd,
+    env: NOTHING,
+  });
   expect(ran.status).toBe(2);
   expect(ran.stdout).toBe('');
   expect(ran.stderr.split('\n')[0]).toContain('the model `openai/gpt-4o` needs a key, and `OPENAI_API_KEY` is not set');
@@ -54,16 +68,32 @@ test('a missing key is one clear line, and nothing is started', async () => {
 test('no model at all, and a model of nobody', async () => {
   const cwd = folder({ 'hello.flow.yaml': FLOW });
   const none = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi'], { cwd, env: NOTHING });
-  expect({ status: none.status, stderr: none.stderr }).toEqual({ status: 2, stderr: expect.stringContaining('no-model') as string });
-  const nobody = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'nobody/x'], { cwd, env: NOTHING });
-  expect({ status: nobody.status, stderr: nobody.stderr }).toEqual({ status: 2, stderr: expect.stringContaining('`nobody`') as string });
+  expect({ status: none.status, stderr: none.stderr }).toEqual({
+    status: 2,
+    stderr: expect.stringContaining('no-model') as string,
+  });
+  const nobody = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'nobody/x'], {
+    cwd,
+    env: NOTHING,
+  });
+  expect({ status: nobody.status, stderr: nobody.stderr }).toEqual({
+    status: 2,
+    stderr: expect.stringContaining('`nobody`') as string,
+  });
 });
 
 test('money is limited and the model has no price: said before anything is spent', async () => {
   await using served = await serve();
   const cwd = folder({ 'hello.flow.yaml': `budgets: { cost_usd: 1 }\n${FLOW}` });
   const env = { ...NOTHING, OPENAI_API_KEY: KEY, OPENAI_BASE_URL: served.url };
-  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'openai/of-our-own', '--json'], { cwd, env });
-  expect({ status: ran.status, ...(JSON.parse(ran.stdout) as object) }).toMatchObject({ status: 1, ok: false, diagnostics: [{ code: 'missing-price', help: expect.stringContaining('price: {') as string }] });
+  const ran = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi', '--model', 'openai/of-our-own', '--json'], {
+    cwd,
+    env,
+  });
+  expect({ status: ran.status, ...(JSON.parse(ran.stdout) as object) }).toMatchObject({
+    status: 1,
+    ok: false,
+    diagnostics: [{ code: 'missing-price', help: expect.stringContaining('price: {') as string }],
+  });
   expect(served.asked).toHaveLength(0);
 });

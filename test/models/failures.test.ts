@@ -10,7 +10,11 @@ import type { Answer } from './serve.ts';
 
 const LISTEN = { onDelta: () => undefined };
 
-async function failing({ provider }: ProtocolMock, answer: Answer, streamed: boolean): Promise<Failure & { readonly tokens: number | undefined }> {
+async function failing(
+  { provider }: ProtocolMock,
+  answer: Answer,
+  streamed: boolean,
+): Promise<Failure & { readonly tokens: number | undefined }> {
   await using served = await serve(answer);
   const settled = await call({ models: { m: { provider, model: 'm', base_url: served.url } } }, streamed ? LISTEN : {});
   expect(served.asked).toHaveLength(1);
@@ -22,31 +26,58 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
   const labels = { openai: 'server_error', anthropic: 'overloaded_error', google: 'UNAVAILABLE' };
 
   test.each([false, true])('429 keeps how long to wait, streamed: %s', async (streamed) => {
-    const body = protocol.error(protocol.provider === 'google' ? 'RESOURCE_EXHAUSTED' : 'rate_limit_error', 'Slow down.');
-    expect(await failing(protocol, text(429, body, { 'retry-after': '7' }), streamed)).toMatchObject({ class: 'rate_limit', type: 'RateLimitError', retryAfterMs: 7000 });
-    expect(await failing(protocol, text(429, body, { 'retry-after-ms': '250' }), streamed)).toMatchObject({ class: 'rate_limit', retryAfterMs: 250 });
+    const body = protocol.error(
+      protocol.provider === 'google' ? 'RESOURCE_EXHAUSTED' : 'rate_limit_error',
+      'Slow down.',
+    );
+    expect(await failing(protocol, text(429, body, { 'retry-after': '7' }), streamed)).toMatchObject({
+      class: 'rate_limit',
+      type: 'RateLimitError',
+      retryAfterMs: 7000,
+    });
+    expect(await failing(protocol, text(429, body, { 'retry-after-ms': '250' }), streamed)).toMatchObject({
+      class: 'rate_limit',
+      retryAfterMs: 250,
+    });
     expect(await failing(protocol, text(429, 'no JSON', {}), streamed)).not.toHaveProperty('retryAfterMs');
   });
 
   test.each([500, 502, 503, 529])('%d is transient', async (status) => {
     for (const streamed of [false, true])
-      expect(await failing(protocol, text(status, protocol.error(labels[protocol.provider], 'Oops.')), streamed)).toMatchObject({ class: 'transient', type: 'TransientError', message: expect.stringContaining(`${status}`) as string });
+      expect(
+        await failing(protocol, text(status, protocol.error(labels[protocol.provider], 'Oops.')), streamed),
+      ).toMatchObject({
+        class: 'transient',
+        type: 'TransientError',
+        message: expect.stringContaining(`${status}`) as string,
+      });
   });
 
   test('a body that is no JSON, or something else', async () => {
     for (const body of ['{"id": "resp', '', '[]', 'null', '<html>', '{"hello": 1}']) {
-      expect(await failing(protocol, text(200, body), false)).toMatchObject({ class: 'transient', type: 'TransientError' });
+      expect(await failing(protocol, text(200, body), false)).toMatchObject({
+        class: 'transient',
+        type: 'TransientError',
+      });
       expect(await failing(protocol, sse(body), true)).toMatchObject({ class: 'transient', type: 'TransientError' });
     }
-    expect(await failing(protocol, sse(protocol.stream({ text: 'Hello' }).replace('data: {', 'data: {{')), true)).toMatchObject({ class: 'transient' });
+    expect(
+      await failing(protocol, sse(protocol.stream({ text: 'Hello' }).replace('data: {', 'data: {{')), true),
+    ).toMatchObject({ class: 'transient' });
   });
 
   test('a connection that breaks: before, within a body, within a stream', async () => {
     const whole = protocol.stream({ text: 'Hello, this is a long reply' });
     expect(await failing(protocol, (response) => void response.destroy(), false)).toMatchObject({ class: 'transient' });
-    expect(await failing(protocol, dropped('application/json', protocol.body({ text: 'Hello' }).slice(0, 40)), false)).toMatchObject({ class: 'transient' });
+    expect(
+      await failing(protocol, dropped('application/json', protocol.body({ text: 'Hello' }).slice(0, 40)), false),
+    ).toMatchObject({ class: 'transient' });
     // What has come was paid for, although nobody says how much.
-    const broken = await failing(protocol, dropped('text/event-stream', whole.slice(0, Math.floor(whole.length / 2))), true);
+    const broken = await failing(
+      protocol,
+      dropped('text/event-stream', whole.slice(0, Math.floor(whole.length / 2))),
+      true,
+    );
     expect(broken).toMatchObject({ class: 'transient' });
     expect(broken.tokens).toBeGreaterThan(0);
   });
@@ -54,25 +85,51 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
   test('a stream that ends without an end', async () => {
     const whole = protocol.stream({ text: 'Hello' }).split('\n\n');
     const ends = { openai: 1, anthropic: 2, google: 1 }[protocol.provider];
-    expect(await failing(protocol, sse(`${whole.slice(0, -1 - ends).join('\n\n')}\n\n`), true)).toMatchObject({ class: 'transient', type: 'TransientError' });
+    expect(await failing(protocol, sse(`${whole.slice(0, -1 - ends).join('\n\n')}\n\n`), true)).toMatchObject({
+      class: 'transient',
+      type: 'TransientError',
+    });
   });
 
   test('a key that is not accepted names its variable', async () => {
-    const variable = { openai: 'OPENAI_API_KEY', anthropic: 'ANTHROPIC_API_KEY', google: 'GEMINI_API_KEY' }[protocol.provider];
-    const label = { openai: 'invalid_api_key', anthropic: 'authentication_error', google: 'UNAUTHENTICATED' }[protocol.provider];
-    expect(await failing(protocol, text(401, protocol.error(label, 'Bad key.')), false)).toMatchObject({ class: 'fatal', type: 'AuthenticationError', message: expect.stringContaining(variable) as string });
+    const variable = { openai: 'OPENAI_API_KEY', anthropic: 'ANTHROPIC_API_KEY', google: 'GEMINI_API_KEY' }[
+      protocol.provider
+    ];
+    const label = { openai: 'invalid_api_key', anthropic: 'authentication_error', google: 'UNAUTHENTICATED' }[
+      protocol.provider
+    ];
+    expect(await failing(protocol, text(401, protocol.error(label, 'Bad key.')), false)).toMatchObject({
+      class: 'fatal',
+      type: 'AuthenticationError',
+      message: expect.stringContaining(variable) as string,
+    });
   });
 
   test('input that is too long, a model that is not there, a request that is wrong', async () => {
-    const long = { openai: ['context_length_exceeded', 'Too long.'], anthropic: ['invalid_request_error', 'prompt is too long: 200001 tokens > 200000 maximum'], google: ['INVALID_ARGUMENT', 'The input token count (9) exceeds the maximum number of tokens allowed (8).'] }[protocol.provider] as [string, string];
-    expect(await failing(protocol, text(400, protocol.error(...long)), false)).toMatchObject({ class: 'fatal', type: 'ContextLengthError' });
-    expect(await failing(protocol, text(404, protocol.error('not_found_error', 'No such model.')), false)).toMatchObject({ class: 'fatal', type: 'ModelNotFoundError' });
-    expect(await failing(protocol, text(400, protocol.error('invalid_request_error', 'No.')), false)).toMatchObject({ class: 'fatal', type: 'RequestError' });
+    const long = {
+      openai: ['context_length_exceeded', 'Too long.'],
+      anthropic: ['invalid_request_error', 'prompt is too long: 200001 tokens > 200000 maximum'],
+      google: ['INVALID_ARGUMENT', 'The input token count (9) exceeds the maximum number of tokens allowed (8).'],
+    }[protocol.provider] as [string, string];
+    expect(await failing(protocol, text(400, protocol.error(...long)), false)).toMatchObject({
+      class: 'fatal',
+      type: 'ContextLengthError',
+    });
+    expect(
+      await failing(protocol, text(404, protocol.error('not_found_error', 'No such model.')), false),
+    ).toMatchObject({ class: 'fatal', type: 'ModelNotFoundError' });
+    expect(await failing(protocol, text(400, protocol.error('invalid_request_error', 'No.')), false)).toMatchObject({
+      class: 'fatal',
+      type: 'RequestError',
+    });
   });
 
   test('a redirect is not followed', async () => {
     await using elsewhere = await serve();
-    expect(await failing(protocol, text(307, '', { location: `${elsewhere.url}/v1` }), false)).toMatchObject({ class: 'fatal', type: 'RequestError' });
+    expect(await failing(protocol, text(307, '', { location: `${elsewhere.url}/v1` }), false)).toMatchObject({
+      class: 'fatal',
+      type: 'RequestError',
+    });
     expect(elsewhere.asked).toHaveLength(0);
   });
 
@@ -86,7 +143,10 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
         response.write(streamed ? protocol.stream({ text: 'Hello' }).slice(0, 200) : '{');
         setTimeout(() => controller.abort(), 20);
       });
-      const settled = await call({ models: { m: { provider: protocol.provider, model: 'm', base_url: served.url } }, signal: controller.signal }, streamed ? LISTEN : {});
+      const settled = await call(
+        { models: { m: { provider: protocol.provider, model: 'm', base_url: served.url } }, signal: controller.signal },
+        streamed ? LISTEN : {},
+      );
       expect(settled).toMatchObject({ ok: false, error: { class: 'timeout' } });
       await closed.promise;
     }
@@ -98,31 +158,51 @@ describe('within a stream', () => {
     const [, anthropic] = PROTOCOLS as [ProtocolMock, ProtocolMock, ProtocolMock];
     const start = anthropic.stream({ text: 'Hello' }).split('\n\n').slice(0, 3).join('\n\n');
     const broken = `${start}\n\nevent: error\ndata: ${anthropic.error('overloaded_error', 'Overloaded')}\n\n`;
-    expect(await failing(anthropic, sse(broken), true)).toMatchObject({ class: 'transient', type: 'TransientError', message: expect.stringContaining('Overloaded') as string });
+    expect(await failing(anthropic, sse(broken), true)).toMatchObject({
+      class: 'transient',
+      type: 'TransientError',
+      message: expect.stringContaining('Overloaded') as string,
+    });
   });
 
   test('OpenAI fails a response that it had begun', async () => {
     const [openai] = PROTOCOLS as [ProtocolMock];
-    const failed = { type: 'response.failed', response: { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'Sorry.' }, usage: null } };
+    const failed = {
+      type: 'response.failed',
+      response: { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'Sorry.' }, usage: null },
+    };
     const start = openai.stream({ text: 'Hello' }).split('\n\n').slice(0, 3).join('\n\n');
-    expect(await failing(openai, sse(`${start}\n\ndata: ${JSON.stringify(failed)}\n\n`), true)).toMatchObject({ class: 'transient' });
+    expect(await failing(openai, sse(`${start}\n\ndata: ${JSON.stringify(failed)}\n\n`), true)).toMatchObject({
+      class: 'transient',
+    });
   });
 });
 
 test('quota that is used up is not a matter of waiting', async () => {
   const [openai] = PROTOCOLS as [ProtocolMock];
-  expect(await failing(openai, text(429, openai.error('insufficient_quota', 'You exceeded your quota.')), false)).toMatchObject({ class: 'fatal', type: 'QuotaError' });
+  expect(
+    await failing(openai, text(429, openai.error('insufficient_quota', 'You exceeded your quota.')), false),
+  ).toMatchObject({ class: 'fatal', type: 'QuotaError' });
 });
 
 test('Google says in the body how long to wait', async () => {
   const google = PROTOCOLS[2] as ProtocolMock;
-  const body = JSON.stringify({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Quota.', details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' }] } });
+  const body = JSON.stringify({
+    error: {
+      code: 429,
+      status: 'RESOURCE_EXHAUSTED',
+      message: 'Quota.',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' }],
+    },
+  });
   expect(await failing(google, text(429, body), false)).toMatchObject({ class: 'rate_limit', retryAfterMs: 34_500 });
 });
 
 test('a prompt that Google blocks is refused', async () => {
   const google = PROTOCOLS[2] as ProtocolMock;
-  expect(await failing(google, text(200, JSON.stringify({ promptFeedback: { blockReason: 'SAFETY' } })), false)).toMatchObject({ class: 'refused' });
+  expect(
+    await failing(google, text(200, JSON.stringify({ promptFeedback: { blockReason: 'SAFETY' } })), false),
+  ).toMatchObject({ class: 'refused' });
 });
 
 test('a body without end is cut off', async () => {
@@ -136,7 +216,11 @@ test('a body without end is cut off', async () => {
     };
     more();
   };
-  expect(await failing(openai, flood, false)).toMatchObject({ class: 'fatal', type: 'ResponseTooLargeError', message: expect.stringContaining(`${RESPONSE_BYTES_MAX}`) as string });
+  expect(await failing(openai, flood, false)).toMatchObject({
+    class: 'fatal',
+    type: 'ResponseTooLargeError',
+    message: expect.stringContaining(`${RESPONSE_BYTES_MAX}`) as string,
+  });
 });
 
 test('nobody listens at the address', async () => {

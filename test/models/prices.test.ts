@@ -13,7 +13,11 @@ describe('the table', () => {
   });
 
   test('long input has the dearest price of those that follow', () => {
-    expect(priceOf('google', 'gemini-2.5-pro')).toMatchObject({ input: 1.25, output: 10, long: { above: 200_000, input: 2.5, output: 15 } });
+    expect(priceOf('google', 'gemini-2.5-pro')).toMatchObject({
+      input: 1.25,
+      output: 10,
+      long: { above: 200_000, input: 2.5, output: 15 },
+    });
   });
 
   test('a price that changes with the hour counts at its highest', () => {

@@ -29,24 +29,46 @@ interface Row {
   readonly api?: string;
   readonly sse?: string;
   readonly json?: string;
-  readonly expected?: { readonly sdk_error?: string; readonly text: string; readonly tool_calls: readonly { id: string; name: string; args: unknown }[]; readonly stop: string; readonly usage: Said['usage'] } | null;
+  readonly expected?: {
+    readonly sdk_error?: string;
+    readonly text: string;
+    readonly tool_calls: readonly { id: string; name: string; args: unknown }[];
+    readonly stop: string;
+    readonly usage: Said['usage'];
+  } | null;
 }
 
 function recorded({ id, api = 'other', sse, json = '', expected }: Row): Recorded {
   if (sse === undefined) return fromBody(id, json);
-  const provider = api === 'anthropic.messages' ? 'anthropic' : api === 'openai.responses' || /"type":"(response|session)\./.test(sse) ? 'openai' : 'openai-compatible';
-  const hasResult = expected !== null && expected !== undefined && expected.sdk_error === undefined && expected.stop !== 'refusal';
+  const provider =
+    api === 'anthropic.messages'
+      ? 'anthropic'
+      : api === 'openai.responses' || /"type":"(response|session)\./.test(sse)
+        ? 'openai'
+        : 'openai-compatible';
+  const hasResult =
+    expected !== null && expected !== undefined && expected.sdk_error === undefined && expected.stop !== 'refusal';
   return { id, provider, stream: true, status: 200, body: sse, said: hasResult ? reference(expected, sse) : null };
 }
 
 function reference({ text, tool_calls, usage }: NonNullable<Row['expected']>, sse: string): Said {
-  const calls = tool_calls.map(({ id, name, args }) => ({ id, name, args: typeof args === 'string' ? (JSON.parse(args) as unknown) : args }));
+  const calls = tool_calls.map(({ id, name, args }) => ({
+    id,
+    name,
+    args: typeof args === 'string' ? (JSON.parse(args) as unknown) : args,
+  }));
   // The reference printed parts that it did not know as objects; and it leaves out the rounds that a provider bills.
-  return { text: text.includes('[object Object]') ? TEXT_OF_PARTS(sse) : text, calls, usage: sse.includes('"iterations":[{') ? null : usage };
+  return {
+    text: text.includes('[object Object]') ? TEXT_OF_PARTS(sse) : text,
+    calls,
+    usage: sse.includes('"iterations":[{') ? null : usage,
+  };
 }
 
 function TEXT_OF_PARTS(sse: string): string {
-  return [...sse.matchAll(/"content":\[\{"type":"text","text":("[^"]*")/g)].map(([, text]) => JSON.parse(text as string) as string).join('');
+  return [...sse.matchAll(/"content":\[\{"type":"text","text":("[^"]*")/g)]
+    .map(([, text]) => JSON.parse(text as string) as string)
+    .join('');
 }
 
 interface Body {
@@ -55,38 +77,73 @@ interface Body {
   readonly object?: string;
   readonly stop_reason?: string;
   readonly content?: readonly { type: string; text?: string; id?: string; name?: string; input?: unknown }[];
-  readonly output?: readonly { type: string; content?: readonly { type: string; text?: string }[]; call_id?: string; name?: string; arguments?: string }[];
-  readonly choices?: readonly { message?: { content?: unknown; tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[] } }[];
+  readonly output?: readonly {
+    type: string;
+    content?: readonly { type: string; text?: string }[];
+    call_id?: string;
+    name?: string;
+    arguments?: string;
+  }[];
+  readonly choices?: readonly {
+    message?: {
+      content?: unknown;
+      tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[];
+    };
+  }[];
   readonly usage?: { [field: string]: unknown };
 }
 
 function fromBody(id: string, text: string): Recorded {
   const body = JSON.parse(text) as Body;
   const base = { id, stream: false, status: body.error === undefined || body.error === null ? 200 : 400, body: text };
-  if (body.type === 'message') return { ...base, provider: 'anthropic', said: body.stop_reason === 'refusal' ? null : ofAnthropic(body) };
+  if (body.type === 'message')
+    return { ...base, provider: 'anthropic', said: body.stop_reason === 'refusal' ? null : ofAnthropic(body) };
   if (body.object === 'response') return { ...base, provider: 'openai', said: ofOpenAi(body) };
   return { ...base, provider: 'openai-compatible', said: body.object === 'chat.completion' ? ofChat(body) : null };
 }
 
 function ofAnthropic({ content = [], usage = {} }: Body): Said {
-  const calls = content.filter(({ type }) => type === 'tool_use').map(({ id = '', name = '', input }) => ({ id, name, args: input }));
+  const calls = content
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id = '', name = '', input }) => ({ id, name, args: input }));
   const iterated = Array.isArray(usage['iterations']);
-  return { text: joined(content, 'text'), calls, usage: iterated ? null : { in: usage['input_tokens'] as number, out: usage['output_tokens'] as number } };
+  return {
+    text: joined(content, 'text'),
+    calls,
+    usage: iterated ? null : { in: usage['input_tokens'] as number, out: usage['output_tokens'] as number },
+  };
 }
 
 function ofOpenAi({ output = [], usage = {} }: Body): Said {
   const parts = output.filter(({ type }) => type === 'message').flatMap(({ content = [] }) => content);
-  const calls = output.filter(({ type }) => type === 'function_call').map(({ call_id = '', name = '', arguments: args = '' }) => ({ id: call_id, name, args: JSON.parse(args) as unknown }));
-  return { text: joined(parts, 'output_text'), calls, usage: { in: usage['input_tokens'] as number, out: usage['output_tokens'] as number } };
+  const calls = output
+    .filter(({ type }) => type === 'function_call')
+    .map(({ call_id = '', name = '', arguments: args = '' }) => ({
+      id: call_id,
+      name,
+      args: JSON.parse(args) as unknown,
+    }));
+  return {
+    text: joined(parts, 'output_text'),
+    calls,
+    usage: { in: usage['input_tokens'] as number, out: usage['output_tokens'] as number },
+  };
 }
 
 function ofChat({ choices = [], usage = {} }: Body): Said {
   const { content, tool_calls = [] } = choices[0]?.message ?? {};
   const text = Array.isArray(content) ? joined(content as { type: string }[], 'text') : ((content ?? '') as string);
-  const calls = (tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({ id, name, args: JSON.parse(args) as unknown }));
+  const calls = (tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({
+    id,
+    name,
+    args: JSON.parse(args) as unknown,
+  }));
   return { text, calls, usage: { in: usage['prompt_tokens'] as number, out: usage['completion_tokens'] as number } };
 }
 
 function joined(parts: readonly { readonly type: string; readonly text?: string }[], type: string): string {
-  return parts.filter((part) => part.type === type).map(({ text = '' }) => text).join('');
+  return parts
+    .filter((part) => part.type === type)
+    .map(({ text = '' }) => text)
+    .join('');
 }

@@ -13,11 +13,16 @@ test.each(PROTOCOLS)('$provider: neither failures nor replies nor deltas hold th
   const models = { m: { provider: protocol.provider, model: 'm', base_url: served.url } };
   const heard: string[] = [];
   const told: unknown[] = [];
-  for (const answer of [text(401, protocol.error('invalid_api_key', `Incorrect API key provided: ${key}`)), text(500, `<html>${key}</html>`), text(200, `{"${key}`), text(200, protocol.body({ text: `You are ${key}.`, call: { id: key, name: 'x', args: `{"k":"${key}"}` } }))]) {
+  for (const answer of [
+    text(401, protocol.error('invalid_api_key', `Incorrect API key provided: ${key}`)),
+    text(500, `<html>${key}</html>`),
+    text(200, `{"${key}`),
+    text(200, protocol.body({ text: `You are ${key}.`, call: { id: key, name: 'x', args: `{"k":"${key}"}` } })),
+  ]) {
     served.answer = answer;
     told.push(await call({ models }));
   }
-  served.answer = sse(protocol.stream({ text: `${key}` }).replaceAll(/"(s|A)"/g, `"${key}"`));
+  served.answer = sse(protocol.stream({ text: key }).replaceAll(/"(s|A)"/g, `"${key}"`));
   told.push(await call({ models }, { onDelta: (_, __, delta) => heard.push(delta) }));
   expect(told).toHaveLength(5);
   expect(told[0]).toMatchObject({ ok: false, error: { type: 'AuthenticationError' } });
@@ -28,6 +33,8 @@ test.each(PROTOCOLS)('$provider: neither failures nor replies nor deltas hold th
 });
 
 test('what looks like a key is taken out of sentences, and ordinary words are not', () => {
-  expect(redactText('Incorrect API key provided: sk-proj-abc***********wxyz.', undefined)).toBe('Incorrect API key provided: [redacted].');
+  expect(redactText('Incorrect API key provided: sk-proj-abc***********wxyz.', undefined)).toBe(
+    'Incorrect API key provided: [redacted].',
+  );
   expect(redactText('ask the skilled pk team about sk-1', 'short')).toBe('ask the skilled pk team about sk-1');
 });

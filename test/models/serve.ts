@@ -26,7 +26,11 @@ export async function serve(answer: Answer = text(404, '')): Promise<Served> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
-      asked.push({ path: request.url ?? '', headers: request.headers, body: (body === '' ? {} : JSON.parse(body)) as Asked['body'] });
+      asked.push({
+        path: request.url ?? '',
+        headers: request.headers,
+        body: (body === '' ? {} : JSON.parse(body)) as Asked['body'],
+      });
       void served.answer(response, asked.at(-1) as Asked);
     });
   });
@@ -47,7 +51,11 @@ export async function serve(answer: Answer = text(404, '')): Promise<Served> {
   };
 }
 
-export function text(status: number, body: string, headers: { readonly [name: string]: string } = { 'content-type': 'application/json' }): Answer {
+export function text(
+  status: number,
+  body: string,
+  headers: { readonly [name: string]: string } = { 'content-type': 'application/json' },
+): Answer {
   return (response) => void response.writeHead(status, { ...headers }).end(body);
 }
 

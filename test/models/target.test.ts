@@ -7,11 +7,17 @@ import type { Env } from '../../src/adapters/models/target.ts';
 import { flowOf } from './call.ts';
 
 const at = (model: string | null, models: CompiledFlow['models'], env: Env = {}, given?: string) =>
-  targetOf(flowOf({ models, agent: { model } }), 'writer', undefined, { env, ...(given === undefined ? {} : { model: given }) });
+  targetOf(flowOf({ models, agent: { model } }), 'writer', undefined, {
+    env,
+    ...(given === undefined ? {} : { model: given }),
+  });
 
 describe('the model', () => {
   test('by alias, by its own name, by a name that tells the provider, by default', () => {
-    const models = { fast: { provider: 'anthropic', model: 'claude-x' }, '': { provider: 'google', model: 'gemini-x' } };
+    const models = {
+      fast: { provider: 'anthropic', model: 'claude-x' },
+      '': { provider: 'google', model: 'gemini-x' },
+    };
     expect(at('fast', models)).toMatchObject({ name: 'anthropic/claude-x', provider: 'anthropic' });
     expect(at('openrouter/openai/gpt-4o', models)).toMatchObject({ provider: 'openrouter', model: 'openai/gpt-4o' });
     expect(at('gpt-4o', models)).toMatchObject({ name: 'openai/gpt-4o' });
@@ -35,7 +41,10 @@ describe('the address', () => {
     expect(at('anthropic/x', {}, env).baseUrl).toBe('http://proxy:2/v1');
     expect(at('google/x', {}, env).baseUrl).toBeUndefined();
     expect(at('ollama/x', {}).baseUrl).toBe('http://localhost:11434/v1');
-    expect(at('m', { m: { provider: 'in-house', model: 'x', base_url: 'http://gpu:8000' } })).toMatchObject({ baseUrl: 'http://gpu:8000/v1', how: { protocol: 'compatible' } });
+    expect(at('m', { m: { provider: 'in-house', model: 'x', base_url: 'http://gpu:8000' } })).toMatchObject({
+      baseUrl: 'http://gpu:8000/v1',
+      how: { protocol: 'compatible' },
+    });
     expect(at('m', { m: { provider: 'google', model: 'x', base_url: 'http://g/' } }).baseUrl).toBe('http://g/v1beta');
   });
 });
@@ -43,14 +52,24 @@ describe('the address', () => {
 describe('the key', () => {
   const demand = (models: CompiledFlow['models'], env: Env, fallback?: string[]) => {
     const flow = flowOf({ models });
-    const effect = { kind: 'model', agent: 'writer', input: {}, reserve: {}, ...(fallback === undefined ? {} : { fallback }) };
+    const effect = {
+      kind: 'model',
+      agent: 'writer',
+      input: {},
+      reserve: {},
+      ...(fallback === undefined ? {} : { fallback }),
+    };
     return () => demandModels({ ...flow, nodes: { n: { op: 'do', effect } } } as unknown as CompiledFlow, { env });
   };
 
   test('is asked for by the name of its variable before anything runs', () => {
-    expect(demand({ m: { provider: 'openai', model: 'x' } }, {})).toThrow('the model `openai/x` needs a key, and `OPENAI_API_KEY` is not set');
+    expect(demand({ m: { provider: 'openai', model: 'x' } }, {})).toThrow(
+      'the model `openai/x` needs a key, and `OPENAI_API_KEY` is not set',
+    );
     expect(demand({ m: { provider: 'openai', model: 'x' } }, { OPENAI_API_KEY: '' })).toThrow('`OPENAI_API_KEY`');
-    expect(demand({ m: { provider: 'openai', model: 'x', api_key_env: 'TEAM_KEY' } }, { OPENAI_API_KEY: 'k' })).toThrow('`TEAM_KEY`');
+    expect(demand({ m: { provider: 'openai', model: 'x', api_key_env: 'TEAM_KEY' } }, { OPENAI_API_KEY: 'k' })).toThrow(
+      '`TEAM_KEY`',
+    );
     expect(demand({ m: { provider: 'google', model: 'x' } }, { GOOGLE_API_KEY: 'k' })).not.toThrow();
     expect(demand({ m: { provider: 'ollama', model: 'x' } }, {})).not.toThrow();
   });

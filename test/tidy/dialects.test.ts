@@ -18,7 +18,7 @@ const NAMES = new Set(["'flow'", "'steps'", "'graph'", "'loop'", "'team'"]);
 /** Where such a word means something else. */
 const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; readonly because: string } } = {
   'src/core/expr/macros.ts': { words: ['loop', 'mapper'], because: 'the comprehension of the expression language, and its map macro' },
-  'src/core/builtin-tools.ts': { words: ['handoff'], because: 'the name of a tool' },
+  'src/core/builtin-tools.ts': { words: ['handoff', 'keyword'], because: 'the name of a tool and of its argument' },
   'src/core/ir.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },

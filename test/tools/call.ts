@@ -17,10 +17,22 @@ export interface Asking {
   readonly signal?: AbortSignal;
   readonly result?: Json;
 }
-export type Outcome = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly class: string; readonly type: string; readonly message: string };
+export type Outcome =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly class: string; readonly type: string; readonly message: string };
 export type Ask = (name: string, args?: Json, asking?: Asking) => Promise<Outcome>;
 
-const DEF: ToolDef = { description: '', input: true, output: true, effect: 'write', implementation: null, timeoutMs: 20_000, permission: '', idempotent: false, compensate: null };
+const DEF: ToolDef = {
+  description: '',
+  input: true,
+  output: true,
+  effect: 'write',
+  implementation: null,
+  timeoutMs: 20_000,
+  permission: '',
+  idempotent: false,
+  compensate: null,
+};
 let calls = 0;
 
 /** A folder of its own, gone after the test. */
@@ -30,7 +42,11 @@ export function freshDir(): string {
   return dir;
 }
 
-export function tools(options: Partial<ToolOptions> = {}): { readonly dir: string; readonly ask: Ask; readonly performer: Performer } {
+export function tools(options: Partial<ToolOptions> = {}): {
+  readonly dir: string;
+  readonly ask: Ask;
+  readonly performer: Performer;
+} {
   const dir = typeof options.workDir === 'string' ? options.workDir : freshDir();
   const performer = toolPerformer({ workDir: dir, ...options });
   onTestFinished(() => performer.close());
@@ -50,9 +66,24 @@ export function asking(performer: Performer): Ask {
 
 export function callOf(name: string, args: Json, { tool, key, signal, result }: Asking): Call {
   const id = `0#${(calls += 1)}`;
-  const flow = { tools: tool === undefined ? {} : { [name]: { ...DEF, ...tool } }, agents: {}, models: {} } as unknown as CompiledFlow;
+  const flow = {
+    tools: tool === undefined ? {} : { [name]: { ...DEF, ...tool } },
+    agents: {},
+    models: {},
+  } as unknown as CompiledFlow;
   return {
-    command: { run: 'r_test', key: id, attempt: 1, ordinal: 0, kind: 'tool', name, node: 'n', input: result === undefined ? { args } : { args, result }, notBefore: 0, deadline: null },
+    command: {
+      run: 'r_test',
+      key: id,
+      attempt: 1,
+      ordinal: 0,
+      kind: 'tool',
+      name,
+      node: 'n',
+      input: result === undefined ? { args } : { args, result },
+      notBefore: 0,
+      deadline: null,
+    },
     flow,
     idempotencyKey: key ?? id,
     signal: signal ?? new AbortController().signal,

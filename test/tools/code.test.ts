@@ -19,23 +19,48 @@ describe('code', () => {
 
   test('what it prints is kept', async () => {
     const { ask } = tools();
-    expect(await ask('code_run', { code: 'console.log("a", { b: 1 }); console.error(2); 3' })).toEqual({ ok: true, value: { value: 3, logs: ['a {"b":1}', '2'] } });
+    expect(await ask('code_run', { code: 'console.log("a", { b: 1 }); console.error(2); 3' })).toEqual({
+      ok: true,
+      value: { value: 3, logs: ['a {"b":1}', '2'] },
+    });
   });
 
   test('nothing of the machine is there', async () => {
     const { ask } = tools();
     const names = ['process', 'require', 'fetch', 'setTimeout', 'WebAssembly', 'Deno', 'std', 'os'];
-    expect(await ask('code_run', { code: `[${names.map((name) => `typeof ${name}`).join()}]` })).toMatchObject({ value: { value: names.map(() => 'undefined') } });
-    expect(await ask('code_run', { code: 'import("node:fs").then(() => "in")' })).toMatchObject({ ok: false, type: 'CodeError' });
+    expect(await ask('code_run', { code: `[${names.map((name) => `typeof ${name}`).join()}]` })).toMatchObject({
+      value: { value: names.map(() => 'undefined') },
+    });
+    expect(await ask('code_run', { code: 'import("node:fs").then(() => "in")' })).toMatchObject({
+      ok: false,
+      type: 'CodeError',
+    });
   });
 
   test('mistakes are failures with the code’s own words', async () => {
     const { ask } = tools();
-    expect(await ask('code_run', { code: 'throw new TypeError("no")' })).toMatchObject({ ok: false, class: 'semantic', type: 'CodeError', message: 'TypeError: no' });
-    expect(await ask('code_run', { code: 'let =' })).toMatchObject({ ok: false, type: 'CodeError', message: expect.stringContaining('SyntaxError') });
-    expect(await ask('code_run', { code: 'throw 7' })).toMatchObject({ ok: false, type: 'CodeError', message: 'the code threw 7' });
+    expect(await ask('code_run', { code: 'throw new TypeError("no")' })).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'CodeError',
+      message: 'TypeError: no',
+    });
+    expect(await ask('code_run', { code: 'let =' })).toMatchObject({
+      ok: false,
+      type: 'CodeError',
+      message: expect.stringContaining('SyntaxError'),
+    });
+    expect(await ask('code_run', { code: 'throw 7' })).toMatchObject({
+      ok: false,
+      type: 'CodeError',
+      message: 'the code threw 7',
+    });
     expect(await ask('code_run', { code: 'const a = {}; a.a = a; a' })).toMatchObject({ ok: false, type: 'CodeError' });
-    expect(await ask('code_run', { code: 'new Promise(() => {})' })).toMatchObject({ ok: false, type: 'CodeError', message: expect.stringContaining('never comes') });
+    expect(await ask('code_run', { code: 'new Promise(() => {})' })).toMatchObject({
+      ok: false,
+      type: 'CodeError',
+      message: expect.stringContaining('never comes'),
+    });
   });
 
   test.each([
@@ -70,19 +95,53 @@ describe('code', () => {
 
   test('declared code gives its value', async () => {
     const { ask } = tools();
-    expect(await ask('sum', { a: 1, b: 2 }, { tool: { implementation: { code: { language: 'javascript', source: 'args.a + args.b' } } } })).toEqual({ ok: true, value: 3 });
+    expect(
+      await ask(
+        'sum',
+        { a: 1, b: 2 },
+        { tool: { implementation: { code: { language: 'javascript', source: 'args.a + args.b' } } } },
+      ),
+    ).toEqual({ ok: true, value: 3 });
   });
 });
 
 describe('arithmetic', () => {
   test.each([
-    ['1 + 2 * 3', 7], ['(1 + 2) * 3', 9], ['2 ^ 3 ^ 2', 512], ['2 ** 3', 8], ['-2 ^ 2', -4], ['2 ^ -1', 0.5], ['7 % 4', 3], ['10 / 4', 2.5], ['1e3 + .5', 1000.5], ['--1', 1],
-    ['sqrt(16) + abs(-2)', 6], ['max(1, 2, 3) - min(4, 5)', -1], ['round(2.345, 2)', 2.35], ['round(pi, 2)', 3.14], ['log(1000)', 3],
+    ['1 + 2 * 3', 7],
+    ['(1 + 2) * 3', 9],
+    ['2 ^ 3 ^ 2', 512],
+    ['2 ** 3', 8],
+    ['-2 ^ 2', -4],
+    ['2 ^ -1', 0.5],
+    ['7 % 4', 3],
+    ['10 / 4', 2.5],
+    ['1e3 + .5', 1000.5],
+    ['--1', 1],
+    ['sqrt(16) + abs(-2)', 6],
+    ['max(1, 2, 3) - min(4, 5)', -1],
+    ['round(2.345, 2)', 2.35],
+    ['round(pi, 2)', 3.14],
+    ['log(1000)', 3],
   ])('%s', (source, value) => {
     expect(calculate(source)).toBeCloseTo(value, 12);
   });
 
-  test.each(['', '1 +', '(1', '1 2', 'foo(1)', 'constructor', '1/0', 'sqrt(-1)', 'sqrt', '2 ^', `${'('.repeat(300)}1${')'.repeat(300)}`, `1${'^1'.repeat(300)}`, 'process.exit()', 'pi > 3'])('%j cannot be evaluated', async (expression) => {
+  test.each([
+    '',
+    '1 +',
+    '(1',
+    '1 2',
+    'foo(1)',
+    'constructor',
+    '1/0',
+    'sqrt(-1)',
+    'sqrt',
+    '2 ^',
+    `${'('.repeat(300)}1${')'.repeat(300)}`,
+    `1${'^1'.repeat(300)}`,
+    'process.exit()',
+    'pi > 3',
+  ])('%j cannot be evaluated', async (expression) => {
     const { ask } = tools();
     expect(await ask('calculator', { expression })).toMatchObject({ ok: false, class: 'semantic' });
   });

@@ -6,7 +6,9 @@ import type { Json } from '../../src/core/json.ts';
 import { tools } from './call.ts';
 import type { Asking } from './call.ts';
 
-const shell = (command: string, rest: object = {}): Asking => ({ tool: { implementation: { shell: { command, ...rest } } } });
+const shell = (command: string, rest: object = {}): Asking => ({
+  tool: { implementation: { shell: { command, ...rest } } },
+});
 const module = (name: string): Asking => ({ tool: { implementation: { module: `./own-tools.ts#${name}` } } });
 const documentDir = import.meta.dirname;
 
@@ -19,28 +21,55 @@ describe('a declared command', () => {
 
   test('never runs what an argument says', async () => {
     const { ask } = tools();
-    for (const evil of ['$(touch hacked)', '`touch hacked`', '; touch hacked', "' ; touch hacked ; '", '" ; touch hacked ; "', '\ntouch hacked']) {
-      expect(await ask('t', { to: evil }, shell('printf %s "$ARG_to" > said; ls'))).toEqual({ ok: true, value: 'said' });
+    for (const evil of [
+      '$(touch hacked)',
+      '`touch hacked`',
+      '; touch hacked',
+      "' ; touch hacked ; '",
+      '" ; touch hacked ; "',
+      '\ntouch hacked',
+    ]) {
+      expect(await ask('t', { to: evil }, shell('printf %s "$ARG_to" > said; ls'))).toEqual({
+        ok: true,
+        value: 'said',
+      });
     }
   });
 
   test('has its folder, its variables and the call’s key', async () => {
     const { dir, ask } = tools();
     mkdirSync(join(dir, 'sub'));
-    expect(await ask('t', {}, { ...shell('echo "$PWD $MODE $SLUICE_IDEMPOTENCY_KEY"', { cwd: 'sub', env: { MODE: 'fast' } }), key: 'k' })).toEqual({ ok: true, value: '/workspace/sub fast k' });
-    expect(await ask('t', {}, { ...shell('echo "$SLUICE_RESULT"'), result: { id: 1 } })).toEqual({ ok: true, value: { id: 1 } });
+    expect(
+      await ask(
+        't',
+        {},
+        { ...shell('echo "$PWD $MODE $SLUICE_IDEMPOTENCY_KEY"', { cwd: 'sub', env: { MODE: 'fast' } }), key: 'k' },
+      ),
+    ).toEqual({ ok: true, value: '/workspace/sub fast k' });
+    expect(await ask('t', {}, { ...shell('echo "$SLUICE_RESULT"'), result: { id: 1 } })).toEqual({
+      ok: true,
+      value: { id: 1 },
+    });
   });
 
   test('that fails is a failed call', async () => {
     const { ask } = tools();
-    expect(await ask('t', {}, shell('echo broken >&2; exit 4'))).toMatchObject({ ok: false, class: 'fatal', type: 'ExitError', message: 'exit code 4: broken' });
+    expect(await ask('t', {}, shell('echo broken >&2; exit 4'))).toMatchObject({
+      ok: false,
+      class: 'fatal',
+      type: 'ExitError',
+      message: 'exit code 4: broken',
+    });
   });
 });
 
 describe('a function in a module', () => {
   test('gets arguments and context, and gives its value', async () => {
     const { ask } = tools({ documentDir });
-    expect(await ask('t', { a: 1 }, { ...module('send'), key: 'k', result: 'r' })).toEqual({ ok: true, value: { args: { a: 1 }, idempotencyKey: 'k', run: 'r_test', hasDir: true, result: 'r' } });
+    expect(await ask('t', { a: 1 }, { ...module('send'), key: 'k', result: 'r' })).toEqual({
+      ok: true,
+      value: { args: { a: 1 }, idempotencyKey: 'k', run: 'r_test', hasDir: true, result: 'r' },
+    });
     expect(await ask('t', {}, module('nothing'))).toEqual({ ok: true, value: null });
   });
 
@@ -50,7 +79,10 @@ describe('a function in a module', () => {
     expect(await ask('t', {}, module('limited'))).toMatchObject({ ok: false, class: 'rate_limit', type: 'QuotaError' });
     expect(await ask('t', {}, module('absent'))).toMatchObject({ ok: false, class: 'fatal', type: 'ModuleError' });
     expect(await ask('t', {}, module('number'))).toMatchObject({ ok: false, type: 'ModuleError' });
-    expect(await ask('t', {}, { tool: { implementation: { module: './absent.ts#x' } } })).toMatchObject({ ok: false, type: 'ModuleError' });
+    expect(await ask('t', {}, { tool: { implementation: { module: './absent.ts#x' } } })).toMatchObject({
+      ok: false,
+      type: 'ModuleError',
+    });
   });
 
   test('is told when nobody wants its value any more', async () => {
@@ -65,7 +97,8 @@ describe('a function in a module', () => {
 describe('results', () => {
   test('that are no JSON, or too large, are failures', async () => {
     const { ask } = tools({ documentDir });
-    for (const name of ['circular', 'bigint']) expect(await ask('t', {}, module(name))).toMatchObject({ ok: false, class: 'semantic', type: 'ResultError' });
+    for (const name of ['circular', 'bigint'])
+      expect(await ask('t', {}, module(name))).toMatchObject({ ok: false, class: 'semantic', type: 'ResultError' });
     expect(await ask('t', {}, module('big'))).toMatchObject({ ok: false, class: 'semantic', type: 'TooLargeError' });
   });
 });
@@ -73,10 +106,17 @@ describe('results', () => {
 describe('arguments', () => {
   test('are held to the schema that the document gives, cycles and all', async () => {
     const { ask } = tools({ documentDir });
-    const tree: Json = { $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, additionalProperties: false } }, $ref: '#/$defs/node' };
+    const tree: Json = {
+      $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, additionalProperties: false } },
+      $ref: '#/$defs/node',
+    };
     const asking: Asking = { tool: { ...module('send').tool, input: tree } };
     expect(await ask('t', { next: { next: {} } }, asking)).toMatchObject({ ok: true });
-    expect(await ask('t', { next: { nest: {} } }, asking)).toMatchObject({ ok: false, class: 'semantic', type: 'ArgumentError' });
+    expect(await ask('t', { next: { nest: {} } }, asking)).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'ArgumentError',
+    });
     const loop: Json = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
     expect(await ask('t', {}, { tool: { ...module('send').tool, input: loop } })).toMatchObject({ ok: false });
   });

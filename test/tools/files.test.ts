@@ -1,8 +1,21 @@
 /** The file tools: what they give, and that no path leads out of the work directory. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Json } from '../../src/core/json.ts';
 import { segmentsOf } from '../../src/runtime/beneath.ts';
 import { freshDir, tools } from './call.ts';
 
@@ -10,19 +23,32 @@ describe('what they give', () => {
   test('a file is written, read, patched, listed and deleted', async () => {
     const { dir, ask } = tools();
     const written = await ask('write_file', { path: 'src/a.txt', content: 'one\ntwo\n' });
-    expect(written).toMatchObject({ ok: true, value: { path: 'src/a.txt', bytes: 8, created: true, before: null, added: 2, removed: 0 } });
-    expect(await ask('read_file', { path: './src//a.txt' })).toMatchObject({ value: { content: 'one\ntwo\n', truncated: false, lossy: false } });
+    expect(written).toMatchObject({
+      ok: true,
+      value: { path: 'src/a.txt', bytes: 8, created: true, before: null, added: 2, removed: 0 },
+    });
+    expect(await ask('read_file', { path: './src//a.txt' })).toMatchObject({
+      value: { content: 'one\ntwo\n', truncated: false, lossy: false },
+    });
     const patched = await ask('patch_file', { path: 'src/a.txt', find: 'two', replace: 'three' });
-    expect(patched).toMatchObject({ value: { created: false, added: 1, removed: 1, diff: '@@ -2,1 +2,1 @@\n-two\n+three' } });
+    expect(patched).toMatchObject({
+      value: { created: false, added: 1, removed: 1, diff: '@@ -2,1 +2,1 @@\n-two\n+three' },
+    });
     expect(readFileSync(join(dir, 'src/a.txt'), 'utf8')).toBe('one\nthree\n');
-    expect(await ask('list_directory', { path: 'src' })).toMatchObject({ value: { entries: [{ name: 'a.txt', type: 'file' }] } });
-    expect(await ask('delete_file', { path: 'src/a.txt' })).toEqual({ ok: true, value: { path: 'src/a.txt', deleted: true } });
+    expect(await ask('list_directory', { path: 'src' })).toMatchObject({
+      value: { entries: [{ name: 'a.txt', type: 'file' }] },
+    });
+    expect(await ask('delete_file', { path: 'src/a.txt' })).toEqual({
+      ok: true,
+      value: { path: 'src/a.txt', deleted: true },
+    });
     expect(existsSync(join(dir, 'src/a.txt'))).toBe(false);
   });
 
   test('what is not there is a failure with a type', async () => {
     const { ask } = tools();
-    for (const name of ['read_file', 'delete_file']) expect(await ask(name, { path: 'nope' })).toMatchObject({ ok: false, class: 'semantic', type: 'NotFoundError' });
+    for (const name of ['read_file', 'delete_file'])
+      expect(await ask(name, { path: 'nope' })).toMatchObject({ ok: false, class: 'semantic', type: 'NotFoundError' });
     expect(await ask('patch_file', { path: 'nope', find: 'a', replace: 'b' })).toMatchObject({ type: 'NotFoundError' });
     expect(await ask('list_directory', { path: 'nope' })).toMatchObject({ type: 'NotFoundError' });
     expect(await ask('list_directory')).toMatchObject({ ok: true });
@@ -31,30 +57,46 @@ describe('what they give', () => {
   test('a patch must say which passage it means', async () => {
     const { ask } = tools();
     await ask('write_file', { path: 'a', content: 'x x' });
-    expect(await ask('patch_file', { path: 'a', find: 'x', replace: 'y' })).toMatchObject({ type: 'PatchError', message: expect.stringContaining('more than once') });
-    expect(await ask('patch_file', { path: 'a', find: 'z', replace: 'y' })).toMatchObject({ type: 'PatchError', message: expect.stringContaining('does not occur') });
+    expect(await ask('patch_file', { path: 'a', find: 'x', replace: 'y' })).toMatchObject({
+      type: 'PatchError',
+      message: expect.stringContaining('more than once'),
+    });
+    expect(await ask('patch_file', { path: 'a', find: 'z', replace: 'y' })).toMatchObject({
+      type: 'PatchError',
+      message: expect.stringContaining('does not occur'),
+    });
     expect(await ask('patch_file', { path: 'a', find: '', replace: 'y' })).toMatchObject({ type: 'ArgumentError' });
   });
 
   test('arguments that the schema does not allow never reach the tool', async () => {
     const { dir, ask } = tools();
-    for (const args of [{}, { path: 'a' }, { path: 1, content: '' }, { path: 'a', content: '', extra: 1 }]) expect(await ask('write_file', args)).toMatchObject({ ok: false, class: 'semantic', type: 'ArgumentError' });
+    const wrong: Json[] = [{}, { path: 'a' }, { path: 1, content: '' }, { path: 'a', content: '', extra: 1 }];
+    for (const args of wrong)
+      expect(await ask('write_file', args)).toMatchObject({ ok: false, class: 'semantic', type: 'ArgumentError' });
     expect(readdirSync(dir)).toEqual([]);
   });
 
   test('bytes that are no UTF-8 are said to have been replaced, and are not patched', async () => {
     const { dir, ask } = tools();
     writeFileSync(join(dir, 'b.bin'), Buffer.from([0x61, 0xff, 0xfe, 0x62]));
-    expect(await ask('read_file', { path: 'b.bin' })).toMatchObject({ value: { lossy: true, content: 'a\ufffd\ufffdb', bytes: 4 } });
-    expect(await ask('patch_file', { path: 'b.bin', find: 'a', replace: 'c' })).toMatchObject({ type: 'EncodingError' });
+    expect(await ask('read_file', { path: 'b.bin' })).toMatchObject({
+      value: { lossy: true, content: 'a\ufffd\ufffdb', bytes: 4 },
+    });
+    expect(await ask('patch_file', { path: 'b.bin', find: 'a', replace: 'c' })).toMatchObject({
+      type: 'EncodingError',
+    });
   });
 
   test('sizes are capped, at a whole character', async () => {
     const { dir, ask } = tools({ files: { readMax: 10, writeMax: 20 } });
     writeFileSync(join(dir, 'long'), 'é'.repeat(40));
-    expect(await ask('read_file', { path: 'long' })).toMatchObject({ value: { truncated: true, lossy: false, bytes: 80, content: 'ééééé' } });
+    expect(await ask('read_file', { path: 'long' })).toMatchObject({
+      value: { truncated: true, lossy: false, bytes: 80, content: 'ééééé' },
+    });
     writeFileSync(join(dir, 'odd'), `a${'é'.repeat(40)}`);
-    expect(await ask('read_file', { path: 'odd' })).toMatchObject({ value: { truncated: true, lossy: false, content: 'aéééé' } });
+    expect(await ask('read_file', { path: 'odd' })).toMatchObject({
+      value: { truncated: true, lossy: false, content: 'aéééé' },
+    });
     expect(await ask('write_file', { path: 'w', content: 'x'.repeat(21) })).toMatchObject({ type: 'TooLargeError' });
     expect(await ask('patch_file', { path: 'long', find: 'é', replace: '' })).toMatchObject({ type: 'TooLargeError' });
   });
@@ -81,13 +123,27 @@ describe('what they give', () => {
 });
 
 describe('no path leads out', () => {
-  const OUTSIDE = ['../x', 'a/../../x', '/etc/passwd', 'a/../../../etc/passwd', '..', '\\\\server\\x', 'C:\\x', '/workspace/../etc/passwd', 'a\0b'];
+  const OUTSIDE = [
+    '../x',
+    'a/../../x',
+    '/etc/passwd',
+    'a/../../../etc/passwd',
+    '..',
+    '\\\\server\\x',
+    'C:\\x',
+    '/workspace/../etc/passwd',
+    'a\0b',
+  ];
 
   test.each(OUTSIDE)('%j is refused by every tool', async (path) => {
     const { ask } = tools();
-    for (const name of ['read_file', 'delete_file', 'list_directory']) expect(await ask(name, { path })).toMatchObject({ ok: false, class: 'policy', type: 'PathError' });
+    for (const name of ['read_file', 'delete_file', 'list_directory'])
+      expect(await ask(name, { path })).toMatchObject({ ok: false, class: 'policy', type: 'PathError' });
     expect(await ask('write_file', { path, content: 'x' })).toMatchObject({ class: 'policy', type: 'PathError' });
-    expect(await ask('patch_file', { path, find: 'a', replace: 'b' })).toMatchObject({ class: 'policy', type: 'PathError' });
+    expect(await ask('patch_file', { path, find: 'a', replace: 'b' })).toMatchObject({
+      class: 'policy',
+      type: 'PathError',
+    });
   });
 
   test('the folder as the sandbox sees it is the work directory', () => {
@@ -103,9 +159,16 @@ describe('no path leads out', () => {
     symlinkSync(outside, join(dir, 'folder'));
     symlinkSync(join(outside, 'new'), join(dir, 'dangling'));
     for (const path of ['file', 'folder/secret']) {
-      expect(await ask('read_file', { path })).toMatchObject({ class: 'policy', type: 'PathError', message: expect.stringContaining('symbolic link') });
+      expect(await ask('read_file', { path })).toMatchObject({
+        class: 'policy',
+        type: 'PathError',
+        message: expect.stringContaining('symbolic link'),
+      });
       expect(await ask('write_file', { path, content: 'x' })).toMatchObject({ class: 'policy', type: 'PathError' });
-      expect(await ask('patch_file', { path, find: 'secret', replace: 'x' })).toMatchObject({ class: 'policy', type: 'PathError' });
+      expect(await ask('patch_file', { path, find: 'secret', replace: 'x' })).toMatchObject({
+        class: 'policy',
+        type: 'PathError',
+      });
     }
     expect(await ask('write_file', { path: 'dangling', content: 'x' })).toMatchObject({ class: 'policy' });
     expect(await ask('write_file', { path: 'folder/deep/x', content: 'x' })).toMatchObject({ class: 'policy' });
@@ -136,7 +199,11 @@ describe('no path leads out', () => {
     };
     const timer = setInterval(flip, 0);
     try {
-      for (let round = 0; round < 150; round += 1) await Promise.all([ask('write_file', { path: `d/f${round}`, content: 'x' }), ask('write_file', { path: `d/e/f${round}`, content: 'x' })]);
+      for (let round = 0; round < 150; round += 1)
+        await Promise.all([
+          ask('write_file', { path: `d/f${round}`, content: 'x' }),
+          ask('write_file', { path: `d/e/f${round}`, content: 'x' }),
+        ]);
     } finally {
       clearInterval(timer);
     }
@@ -147,13 +214,19 @@ describe('no path leads out', () => {
   test('a pipe that nobody writes to does not hang a reader', async () => {
     const { dir, ask } = tools();
     execFileSync('mkfifo', [join(dir, 'pipe')]);
-    expect(await ask('read_file', { path: 'pipe' })).toMatchObject({ type: 'PathError', message: expect.stringContaining('not a regular file') });
+    expect(await ask('read_file', { path: 'pipe' })).toMatchObject({
+      type: 'PathError',
+      message: expect.stringContaining('not a regular file'),
+    });
     expect(await ask('write_file', { path: 'pipe', content: 'x' })).toMatchObject({ type: 'PathError' });
   });
 
   test('what the tools keep for themselves is not to be edited', async () => {
     const { ask } = tools();
-    for (const path of ['.fuseraft/state/changes.json', '.fuseraft/STATE/x', '.fuseraft/state']) expect(await ask('write_file', { path, content: '{}' })).toMatchObject({ class: 'policy', type: 'PathError' });
-    expect(await ask('write_file', { path: '.fuseraft/artifacts/brief.json', content: '{}' })).toMatchObject({ ok: true });
+    for (const path of ['.fuseraft/state/changes.json', '.fuseraft/STATE/x', '.fuseraft/state'])
+      expect(await ask('write_file', { path, content: '{}' })).toMatchObject({ class: 'policy', type: 'PathError' });
+    expect(await ask('write_file', { path: '.fuseraft/artifacts/brief.json', content: '{}' })).toMatchObject({
+      ok: true,
+    });
   });
 });

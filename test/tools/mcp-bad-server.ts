@@ -7,7 +7,11 @@ const tools = [
   { name: 'ok', inputSchema: object },
   { name: 'dies', inputSchema: object },
   { name: 'hangs', inputSchema: object, annotations: { readOnlyHint: true } },
-  { name: 'lies', inputSchema: object, outputSchema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] } },
+  {
+    name: 'lies',
+    inputSchema: object,
+    outputSchema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
+  },
   { name: 'malformed', inputSchema: object },
   { name: 'huge', inputSchema: object },
   { name: 'noise', inputSchema: object },
@@ -18,7 +22,8 @@ if (mode === 'dies-at-once') {
   process.stderr.write('missing configuration\n');
   process.exit(3);
 }
-if (mode !== 'silent') createInterface({ input: process.stdin }).on('line', (line) => handle(JSON.parse(line) as Message));
+if (mode !== 'silent')
+  createInterface({ input: process.stdin }).on('line', (line) => handle(JSON.parse(line) as Message));
 else setInterval(() => undefined, 60_000);
 
 interface Message {
@@ -29,7 +34,12 @@ interface Message {
 
 function handle({ id, method, params }: Message): void {
   if (id === undefined) return;
-  if (method === 'initialize') return answer(id, { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'bad', version: '1' } });
+  if (method === 'initialize')
+    return answer(id, {
+      protocolVersion: params?.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'bad', version: '1' },
+    });
   if (method === 'ping') return mode === 'stuck' ? undefined : answer(id, {});
   if (method === 'tools/list') return answer(id, { tools });
   if (method === 'tools/call') return call(id, params?.name ?? '');

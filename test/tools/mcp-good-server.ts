@@ -5,13 +5,33 @@ import * as z from 'zod';
 
 export function goodServer(): McpServer {
   const server = new McpServer({ name: 'good', version: '1.0.0' }, { capabilities: { tools: {} } });
-  const schema = { inputSchema: z.object({ a: z.number(), b: z.number() }), outputSchema: z.object({ sum: z.number() }) };
-  server.registerTool('add', schema, ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }], structuredContent: { sum: a + b } }));
-  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({ content: [{ type: 'text', text }] }));
-  server.registerTool('fails', { inputSchema: z.object({}) }, () => ({ isError: true, content: [{ type: 'text', text: 'no such order' }] }));
-  server.registerTool('picture', { inputSchema: z.object({}) }, () => ({ content: [{ type: 'text', text: 'a' }, { type: 'image', mimeType: 'image/png', data: 'AAAA' }] }));
-  server.registerTool('env', { inputSchema: z.object({ name: z.string() }) }, ({ name }) => ({ content: [{ type: 'text', text: process.env[name] ?? 'unset' }] }));
-  server.registerTool('huge', { inputSchema: z.object({}) }, () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] }));
+  const schema = {
+    inputSchema: z.object({ a: z.number(), b: z.number() }),
+    outputSchema: z.object({ sum: z.number() }),
+  };
+  server.registerTool('add', schema, ({ a, b }) => ({
+    content: [{ type: 'text', text: String(a + b) }],
+    structuredContent: { sum: a + b },
+  }));
+  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({
+    content: [{ type: 'text', text }],
+  }));
+  server.registerTool('fails', { inputSchema: z.object({}) }, () => ({
+    isError: true,
+    content: [{ type: 'text', text: 'no such order' }],
+  }));
+  server.registerTool('picture', { inputSchema: z.object({}) }, () => ({
+    content: [
+      { type: 'text', text: 'a' },
+      { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+    ],
+  }));
+  server.registerTool('env', { inputSchema: z.object({ name: z.string() }) }, ({ name }) => ({
+    content: [{ type: 'text', text: process.env[name] ?? 'unset' }],
+  }));
+  server.registerTool('huge', { inputSchema: z.object({}) }, () => ({
+    content: [{ type: 'text', text: 'x'.repeat(50_000_000) }],
+  }));
   return server;
 }
 

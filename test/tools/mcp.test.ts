@@ -10,8 +10,14 @@ import type { Asking } from './call.ts';
 import { goodServer } from './mcp-good-server.ts';
 
 const here = import.meta.dirname;
-const program = (file: string, mode: string, rest: object = {}): Json => ({ command: process.execPath, args: ['--disable-warning=ExperimentalWarning', join(here, file), mode], ...rest });
-const of = (server: Json, tool: string, timeoutMs = 10_000): Asking => ({ tool: { implementation: { mcp: `s/${tool}`, server }, timeoutMs } });
+const program = (file: string, mode: string, rest: object = {}): Json => ({
+  command: process.execPath,
+  args: ['--disable-warning=ExperimentalWarning', join(here, file), mode],
+  ...rest,
+});
+const of = (server: Json, tool: string, timeoutMs = 10_000): Asking => ({
+  tool: { implementation: { mcp: `s/${tool}`, server }, timeoutMs },
+});
 
 describe('a server that works', () => {
   const good = program('mcp-good-server.ts', 'serve');
@@ -20,14 +26,31 @@ describe('a server that works', () => {
     const { ask } = tools();
     expect(await ask('s.add', { a: 1, b: 2 }, of(good, 'add'))).toEqual({ ok: true, value: { sum: 3 } });
     expect(await ask('s.echo', { text: 'hé' }, of(good, 'echo'))).toEqual({ ok: true, value: 'hé' });
-    expect(await ask('s.picture', {}, of(good, 'picture'))).toEqual({ ok: true, value: { content: [{ type: 'text', text: 'a' }, { type: 'image', mimeType: 'image/png', base64Length: 4 }] } });
+    expect(await ask('s.picture', {}, of(good, 'picture'))).toEqual({
+      ok: true,
+      value: {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'image', mimeType: 'image/png', base64Length: 4 },
+        ],
+      },
+    });
   });
 
   test('says what failed', async () => {
     const { ask } = tools();
-    expect(await ask('s.fails', {}, of(good, 'fails'))).toMatchObject({ ok: false, class: 'fatal', type: 'McpToolError', message: expect.stringContaining('no such order') });
+    expect(await ask('s.fails', {}, of(good, 'fails'))).toMatchObject({
+      ok: false,
+      class: 'fatal',
+      type: 'McpToolError',
+      message: expect.stringContaining('no such order'),
+    });
     expect(await ask('s.add', { a: 'x' }, of(good, 'add'))).toMatchObject({ ok: false });
-    expect(await ask('s.nope', {}, of(good, 'nope'))).toMatchObject({ ok: false, class: 'semantic', type: 'UnknownToolError' });
+    expect(await ask('s.nope', {}, of(good, 'nope'))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'UnknownToolError',
+    });
   });
 
   test('gets the environment that it was given, and not ours', async () => {
@@ -42,7 +65,11 @@ describe('a server that works', () => {
   test('may be used for the tools that the document lists, whatever else it has', async () => {
     const { ask } = tools();
     const server = program('mcp-good-server.ts', 'serve', { tools: ['echo'] });
-    expect(await ask('s.add', { a: 1, b: 2 }, of(server, 'add'))).toMatchObject({ ok: false, class: 'policy', type: 'McpToolError' });
+    expect(await ask('s.add', { a: 1, b: 2 }, of(server, 'add'))).toMatchObject({
+      ok: false,
+      class: 'policy',
+      type: 'McpToolError',
+    });
   });
 
   test('is called over HTTP with the headers that it needs', async () => {
@@ -53,9 +80,21 @@ describe('a server that works', () => {
       const body: Buffer[] = [];
       request.on('data', (chunk: Buffer) => body.push(chunk));
       request.on('end', () => {
-        const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, String(value)]]));
-        const asked = new Request(`http://localhost${request.url}`, { method: request.method, headers, ...(body.length === 0 ? {} : { body: Buffer.concat(body) }) });
-        void handler.fetch(asked).then(async (answer) => response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer())));
+        const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+          value === undefined ? [] : [[name, String(value)]],
+        );
+        const asked = new Request(`http://localhost${request.url}`, {
+          method: request.method,
+          headers,
+          ...(body.length === 0 ? {} : { body: Buffer.concat(body) }),
+        });
+        void handler
+          .fetch(asked)
+          .then(async (answer) =>
+            response
+              .writeHead(answer.status, Object.fromEntries(answer.headers))
+              .end(Buffer.from(await answer.arrayBuffer())),
+          );
       });
     }).listen(0, '127.0.0.1');
     onTestFinished(() => {
@@ -64,16 +103,27 @@ describe('a server that works', () => {
     });
     await new Promise((resolve) => http.once('listening', resolve));
     const { ask } = tools({ env: { TOKEN: 't' } });
-    const server: Json = { url: `http://127.0.0.1:${(http.address() as { port: number }).port}/mcp`, headers: { authorization: 'Bearer {{env.TOKEN}}' } };
+    const server: Json = {
+      url: `http://127.0.0.1:${(http.address() as { port: number }).port}/mcp`,
+      headers: { authorization: 'Bearer {{env.TOKEN}}' },
+    };
     expect(await ask('s.add', { a: 2, b: 2 }, of(server, 'add'))).toEqual({ ok: true, value: { sum: 4 } });
-    expect(await ask('s.huge', {}, of(server, 'huge'))).toMatchObject({ ok: false, class: 'semantic', type: 'TooLargeError' });
+    expect(await ask('s.huge', {}, of(server, 'huge'))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'TooLargeError',
+    });
     expect(await ask('s.add', { a: 2, b: 3 }, of(server, 'add'))).toEqual({ ok: true, value: { sum: 5 } });
     expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer t']));
   });
 
   test('that nobody listens for over HTTP is a transient failure', async () => {
     const { ask } = tools();
-    expect(await ask('s.add', {}, of({ url: 'http://127.0.0.1:1/mcp' }, 'add'))).toMatchObject({ ok: false, class: 'transient', type: 'McpStartError' });
+    expect(await ask('s.add', {}, of({ url: 'http://127.0.0.1:1/mcp' }, 'add'))).toMatchObject({
+      ok: false,
+      class: 'transient',
+      type: 'McpStartError',
+    });
   });
 });
 
@@ -84,7 +134,12 @@ describe('a server that does not', () => {
     const { ask } = tools();
     const before = await ask('s.ok', {}, of(bad, 'ok'));
     expect(await ask('s.ok', {}, of(bad, 'ok'))).toEqual(before);
-    expect(await ask('s.dies', {}, of(bad, 'dies'))).toMatchObject({ ok: false, class: 'transient', type: 'McpClosedError', message: expect.stringContaining('out of cheese') });
+    expect(await ask('s.dies', {}, of(bad, 'dies'))).toMatchObject({
+      ok: false,
+      class: 'transient',
+      type: 'McpClosedError',
+      message: expect.stringContaining('out of cheese'),
+    });
     const after = await ask('s.ok', {}, of(bad, 'ok'));
     expect(after).toMatchObject({ ok: true });
     expect(after).not.toEqual(before);
@@ -93,7 +148,11 @@ describe('a server that does not', () => {
   test('hangs in one call: that call ends, the others go on', async () => {
     const { ask } = tools();
     const before = await ask('s.ok', {}, of(bad, 'ok'));
-    expect(await ask('s.hangs', {}, of(bad, 'hangs', 300))).toMatchObject({ ok: false, class: 'timeout', type: 'TimeoutError' });
+    expect(await ask('s.hangs', {}, of(bad, 'hangs', 300))).toMatchObject({
+      ok: false,
+      class: 'timeout',
+      type: 'TimeoutError',
+    });
     expect(await ask('s.ok', {}, of(bad, 'ok'))).toEqual(before);
   });
 
@@ -101,7 +160,11 @@ describe('a server that does not', () => {
     const { ask } = tools();
     const stuck = program('mcp-bad-server.ts', 'stuck');
     const before = await ask('s.ok', {}, of(stuck, 'ok'));
-    expect(await ask('s.hangs', {}, of(stuck, 'hangs', 300))).toMatchObject({ ok: false, class: 'timeout', type: 'TimeoutError' });
+    expect(await ask('s.hangs', {}, of(stuck, 'hangs', 300))).toMatchObject({
+      ok: false,
+      class: 'timeout',
+      type: 'TimeoutError',
+    });
     const after = await ask('s.ok', {}, of(stuck, 'ok'));
     expect(after).toMatchObject({ ok: true });
     expect(after).not.toEqual(before);
@@ -118,22 +181,52 @@ describe('a server that does not', () => {
 
   test('never says a word, or is not there', async () => {
     const { ask } = tools();
-    expect(await ask('s.ok', {}, of(program('mcp-bad-server.ts', 'silent'), 'ok', 500))).toMatchObject({ ok: false, class: 'timeout', type: 'TimeoutError' });
-    expect(await ask('s.ok', {}, of({ command: 'no-such-program' }, 'ok'))).toMatchObject({ ok: false, class: 'transient', type: 'McpStartError' });
-    expect(await ask('s.ok', {}, of(program('mcp-bad-server.ts', 'dies-at-once'), 'ok'))).toMatchObject({ ok: false, class: 'transient', type: 'McpStartError', message: expect.stringContaining('missing configuration') });
+    expect(await ask('s.ok', {}, of(program('mcp-bad-server.ts', 'silent'), 'ok', 500))).toMatchObject({
+      ok: false,
+      class: 'timeout',
+      type: 'TimeoutError',
+    });
+    expect(await ask('s.ok', {}, of({ command: 'no-such-program' }, 'ok'))).toMatchObject({
+      ok: false,
+      class: 'transient',
+      type: 'McpStartError',
+    });
+    expect(await ask('s.ok', {}, of(program('mcp-bad-server.ts', 'dies-at-once'), 'ok'))).toMatchObject({
+      ok: false,
+      class: 'transient',
+      type: 'McpStartError',
+      message: expect.stringContaining('missing configuration'),
+    });
   });
 
   test('lies about what it gives', async () => {
     const { ask } = tools();
-    expect(await ask('s.lies', {}, of(bad, 'lies'))).toMatchObject({ ok: false, class: 'semantic', type: 'McpResultError' });
-    expect(await ask('s.malformed', {}, of(bad, 'malformed'))).toMatchObject({ ok: false, class: 'semantic', type: 'McpResultError' });
-    expect(await ask('s.refuses', {}, of(bad, 'refuses'))).toMatchObject({ ok: false, class: 'semantic', type: 'McpError', message: expect.stringContaining('bad params') });
+    expect(await ask('s.lies', {}, of(bad, 'lies'))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'McpResultError',
+    });
+    expect(await ask('s.malformed', {}, of(bad, 'malformed'))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'McpResultError',
+    });
+    expect(await ask('s.refuses', {}, of(bad, 'refuses'))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'McpError',
+      message: expect.stringContaining('bad params'),
+    });
     expect(await ask('s.noise', {}, of(bad, 'noise'))).toEqual({ ok: true, value: 'after the noise' });
   });
 
   test('gives 50 MB', async () => {
     const { ask } = tools();
-    expect(await ask('s.huge', {}, of(bad, 'huge', 20_000))).toMatchObject({ ok: false, class: 'semantic', type: 'TooLargeError' });
+    expect(await ask('s.huge', {}, of(bad, 'huge', 20_000))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'TooLargeError',
+    });
     expect(await ask('s.ok', {}, of(bad, 'ok'))).toMatchObject({ ok: true });
   });
 });

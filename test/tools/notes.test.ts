@@ -32,14 +32,20 @@ describe('the change log', () => {
       },
     });
     expect(await ask('changes', { limit: 1 })).toMatchObject({ value: { entries: [{ FilesDeleted: ['a'] }] } });
-    expect(JSON.parse(readFileSync(join(dir, '.fuseraft/state/changes.json'), 'utf8'))).toMatchObject({ ActiveSessionId: 'r_test' });
+    expect(JSON.parse(readFileSync(join(dir, '.fuseraft/state/changes.json'), 'utf8'))).toMatchObject({
+      ActiveSessionId: 'r_test',
+    });
   });
 
   test('keeps the changes of calls at the same time', async () => {
     const { ask } = tools();
     await Promise.all(Array.from({ length: 20 }, (_, index) => ask('write_file', { path: `f${index}`, content: 'x' })));
-    const { value } = (await ask('changes', { limit: 100 })) as unknown as { value: { entries: { FilesWritten: string[] }[] } };
-    expect(value.entries.flatMap(({ FilesWritten }) => FilesWritten).toSorted()).toEqual(Array.from({ length: 20 }, (_, index) => `f${index}`).toSorted());
+    const { value } = (await ask('changes', { limit: 100 })) as unknown as {
+      value: { entries: { FilesWritten: string[] }[] };
+    };
+    expect(value.entries.flatMap(({ FilesWritten }) => FilesWritten).toSorted()).toEqual(
+      Array.from({ length: 20 }, (_, index) => `f${index}`).toSorted(),
+    );
   });
 });
 
@@ -50,7 +56,10 @@ describe('notes', () => {
     await ask('session_context_write', { content: 'first' });
     expect(await ask('session_context_write', { content: 'zweité' })).toEqual({ ok: true, value: { bytes: 7 } });
     expect(await ask('session_context_read')).toEqual({ ok: true, value: { content: 'zweité' } });
-    expect(await ask('session_context_write', { content: 'x'.repeat(70_000) })).toMatchObject({ ok: false, type: 'TooLargeError' });
+    expect(await ask('session_context_write', { content: 'x'.repeat(70_000) })).toMatchObject({
+      ok: false,
+      type: 'TooLargeError',
+    });
   });
 
   test('a handoff says the keyword back as it came', async () => {
@@ -61,10 +70,22 @@ describe('notes', () => {
 
   test('a request for review stands in its queue, once', async () => {
     const { dir, ask } = tools();
-    const first = await ask('review_request', { reason: 'odd invoice', severity: 'high', evidence: ['o1'] }, { key: 'k1'.repeat(20) });
+    const first = await ask(
+      'review_request',
+      { reason: 'odd invoice', severity: 'high', evidence: ['o1'] },
+      { key: 'k1'.repeat(20) },
+    );
     expect(first).toMatchObject({ ok: true, value: { queue: 'review', state: 'queued' } });
-    expect(await ask('review_request', { reason: 'odd invoice', severity: 'high', evidence: ['o1'] }, { key: 'k1'.repeat(20) })).toEqual(first);
-    const { entries } = JSON.parse(readFileSync(join(dir, '.fuseraft/state/reviews.json'), 'utf8')) as { entries: Json[] };
+    expect(
+      await ask(
+        'review_request',
+        { reason: 'odd invoice', severity: 'high', evidence: ['o1'] },
+        { key: 'k1'.repeat(20) },
+      ),
+    ).toEqual(first);
+    const { entries } = JSON.parse(readFileSync(join(dir, '.fuseraft/state/reviews.json'), 'utf8')) as {
+      entries: Json[];
+    };
     expect(entries).toMatchObject([{ reason: 'odd invoice', severity: 'high', evidence: ['o1'], run: 'r_test' }]);
   });
 });

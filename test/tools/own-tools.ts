@@ -3,7 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModuleTool } from '../../src/adapters/tools/module-tool.ts';
 import { PerformError } from '../../src/runtime/failures.ts';
 
-export const send: ModuleTool = (args, { idempotencyKey, run, workDir, result }) => ({ args, idempotencyKey, run, hasDir: workDir !== '', result });
+export const send: ModuleTool = (args, { idempotencyKey, run, workDir, result }) => ({
+  args,
+  idempotencyKey,
+  run,
+  hasDir: workDir !== '',
+  result,
+});
 export const nothing: ModuleTool = () => undefined;
 export const throws: ModuleTool = () => {
   throw new Error('out of stock');

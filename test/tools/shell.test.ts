@@ -16,7 +16,12 @@ async function run(ask: Ask, command: string): Promise<Ran> {
 describe('what it gives', () => {
   test('the exit code and both streams', async () => {
     const { ask } = tools();
-    expect(await run(ask, 'echo out; echo err >&2; exit 3')).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', truncated: false });
+    expect(await run(ask, 'echo out; echo err >&2; exit 3')).toEqual({
+      exitCode: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      truncated: false,
+    });
     expect(await run(ask, 'true')).toMatchObject({ exitCode: 0 });
     expect((await run(ask, 'no-such-command')).exitCode).toBe(127);
     expect((await run(ask, 'kill -9 $$')).exitCode).toBe(137);
@@ -30,7 +35,10 @@ describe('what it gives', () => {
   test('files of the work directory stay, and commands find what tools wrote', async () => {
     const { dir, ask } = tools();
     await ask('write_file', { path: 'in.txt', content: 'hello' });
-    expect(await run(ask, 'tr a-z A-Z < in.txt > out.txt && pwd')).toMatchObject({ exitCode: 0, stdout: '/workspace\n' });
+    expect(await run(ask, 'tr a-z A-Z < in.txt > out.txt && pwd')).toMatchObject({
+      exitCode: 0,
+      stdout: '/workspace\n',
+    });
     expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('HELLO');
     expect(await ask('read_file', { path: '/workspace/out.txt' })).toMatchObject({ value: { content: 'HELLO' } });
   });
@@ -42,7 +50,10 @@ describe('what it gives', () => {
 
   test('50 MB of output keep their beginning and end, with a flag', async () => {
     const { ask } = tools();
-    const { exitCode, stdout, truncated } = await run(ask, 'echo first; head -c 50000000 /dev/zero | tr "\\0" x; echo; echo last');
+    const { exitCode, stdout, truncated } = await run(
+      ask,
+      'echo first; head -c 50000000 /dev/zero | tr "\\0" x; echo; echo last',
+    );
     expect({ exitCode, truncated }).toEqual({ exitCode: 0, truncated: true });
     expect(stdout.length).toBeLessThan(70_000);
     expect(stdout).toMatch(/^first\nxxx/);
@@ -82,7 +93,15 @@ describe('the sandbox', () => {
     const outside = freshDir();
     writeFileSync(join(outside, 'secret'), 'secret');
     const { ask } = tools();
-    for (const command of [`cat ${outside}/secret`, 'ls /root', 'ls /home', 'cat /etc/shadow', `cat /proc/${process.pid}/environ`, 'ls /var']) expect((await run(ask, command)).exitCode, command).not.toBe(0);
+    for (const command of [
+      `cat ${outside}/secret`,
+      'ls /root',
+      'ls /home',
+      'cat /etc/shadow',
+      `cat /proc/${process.pid}/environ`,
+      'ls /var',
+    ])
+      expect((await run(ask, command)).exitCode, command).not.toBe(0);
     expect((await run(ask, 'ls /')).stdout).not.toMatch(/root|home|var|srv/);
   });
 
@@ -96,7 +115,14 @@ describe('the sandbox', () => {
 
   test('cannot change the system, nor become more than it is', async () => {
     const { ask } = tools();
-    for (const command of ['touch /usr/x', 'echo x > /etc/passwd', 'mount -t tmpfs none /workspace', 'mknod d b 8 0', 'chroot /']) expect((await run(ask, command)).exitCode, command).not.toBe(0);
+    for (const command of [
+      'touch /usr/x',
+      'echo x > /etc/passwd',
+      'mount -t tmpfs none /workspace',
+      'mknod d b 8 0',
+      'chroot /',
+    ])
+      expect((await run(ask, command)).exitCode, command).not.toBe(0);
     expect((await run(ask, 'grep CapEff /proc/self/status')).stdout).toMatch(/CapEff:\t0+\n/);
   });
 });
@@ -105,8 +131,15 @@ describe('an end', () => {
   test('time kills the command and everything that it has started', async () => {
     const { dir, ask } = tools({ shell: { timeoutMs: 700 } });
     const mark = `sluice-left-${process.pid}-${Date.now()}`;
-    const outcome = await ask('shell_run', { command: `echo begun; (exec -a ${mark} sleep 60) & setsid bash -c 'exec -a ${mark} sleep 61' & nohup bash -c 'sleep 3; touch survived' & wait` });
-    expect(outcome).toMatchObject({ ok: false, class: 'timeout', type: 'TimeoutError', message: expect.stringContaining('begun') });
+    const outcome = await ask('shell_run', {
+      command: `echo begun; (exec -a ${mark} sleep 60) & setsid bash -c 'exec -a ${mark} sleep 61' & nohup bash -c 'sleep 3; touch survived' & wait`,
+    });
+    expect(outcome).toMatchObject({
+      ok: false,
+      class: 'timeout',
+      type: 'TimeoutError',
+      message: expect.stringContaining('begun'),
+    });
     expect(processes()).not.toContain(mark);
     expect(existsSync(join(dir, 'survived'))).toBe(false);
   });
@@ -120,36 +153,54 @@ describe('an end', () => {
     controller.abort();
     expect(await outcome).toMatchObject({ ok: false, type: 'AbortError' });
     expect(processes()).not.toContain(mark);
-    expect(await ask('shell_run', { command: 'true' }, { signal: controller.signal })).toMatchObject({ ok: false, type: 'AbortError' });
+    expect(await ask('shell_run', { command: 'true' }, { signal: controller.signal })).toMatchObject({
+      ok: false,
+      type: 'AbortError',
+    });
   });
 
   test('what a command leaves behind in the background ends with it', async () => {
     const { ask } = tools();
     const mark = `sluice-daemon-${process.pid}-${Date.now()}`;
-    expect(await run(ask, `setsid bash -c 'exec -a ${mark} sleep 60' > /dev/null 2>&1 & echo started`)).toMatchObject({ exitCode: 0, stdout: 'started\n' });
+    expect(await run(ask, `setsid bash -c 'exec -a ${mark} sleep 60' > /dev/null 2>&1 & echo started`)).toMatchObject({
+      exitCode: 0,
+      stdout: 'started\n',
+    });
     expect(processes()).not.toContain(mark);
   });
 
   test('without bubblewrap the failure says what to install', async () => {
     const { ask } = tools({ shell: { bwrap: 'no-bwrap-here' } });
-    expect(await ask('shell_run', { command: 'true' })).toMatchObject({ ok: false, class: 'fatal', type: 'SandboxError', message: expect.stringContaining('apt-get install bubblewrap') });
+    expect(await ask('shell_run', { command: 'true' })).toMatchObject({
+      ok: false,
+      class: 'fatal',
+      type: 'SandboxError',
+      message: expect.stringContaining('apt-get install bubblewrap'),
+    });
   });
 
   test('a sandbox that cannot be made is no failing command', async () => {
     const { ask } = tools({ shell: { readable: ['/no/such/folder'] } });
-    expect(await ask('shell_run', { command: 'true' })).toMatchObject({ ok: false, class: 'fatal', type: 'SandboxError', message: expect.stringContaining('/no/such/folder') });
+    expect(await ask('shell_run', { command: 'true' })).toMatchObject({
+      ok: false,
+      class: 'fatal',
+      type: 'SandboxError',
+      message: expect.stringContaining('/no/such/folder'),
+    });
   });
 });
 
 /** The command lines of everything that runs on this machine, without the sandboxes' own. */
 function processes(): string {
-  const lines = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-    } catch {
-      return '';
-    }
-  });
+  const lines = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      } catch {
+        return '';
+      }
+    });
   return lines.filter((line) => line !== '' && !line.startsWith('bwrap')).join('\n');
 }
 

@@ -17,11 +17,27 @@ interface Layer {
   readonly namespaces: readonly string[];
   readonly mayUse: ReadonlySet<string>;
 }
-type Declared = { readonly Name?: unknown; readonly Paths?: unknown; readonly Namespaces?: unknown; readonly MayDependOn?: unknown };
+type Declared = {
+  readonly Name?: unknown;
+  readonly Paths?: unknown;
+  readonly Namespaces?: unknown;
+  readonly MayDependOn?: unknown;
+};
 
 const SHOWN_MAX = 10;
 const FILES_MAX = 5_000;
-const SKIPPED = new Set(['node_modules', '.git', '.fuseraft', 'dist', 'build', 'target', 'bin', 'obj', '.venv', '__pycache__']);
+const SKIPPED = new Set([
+  'node_modules',
+  '.git',
+  '.fuseraft',
+  'dist',
+  'build',
+  'target',
+  'bin',
+  'obj',
+  '.venv',
+  '__pycache__',
+]);
 
 export const architectureValidator: Validator = async (evidence) => {
   const path = setting(evidence, 'ArchitecturePath', ARTIFACTS.architecture);
@@ -35,7 +51,8 @@ export const architectureValidator: Validator = async (evidence) => {
     if (layer === undefined) continue;
     for (const { name, line } of importsIn(file, (await evidence.readText(file)) ?? '')) {
       const target = layerOf(name, file, layers);
-      if (target !== undefined && target !== layer && !layer.mayUse.has(target.name) && !layer.mayUse.has('*')) found.push(`${file}:${line}: ${layer.name} must not depend on ${target.name} (\`${name}\`)`);
+      if (target !== undefined && target !== layer && !layer.mayUse.has(target.name) && !layer.mayUse.has('*'))
+        found.push(`${file}:${line}: ${layer.name} must not depend on ${target.name} (\`${name}\`)`);
     }
   }
   if (found.length === 0) return pass();
@@ -49,7 +66,12 @@ function layersIn(text: string): Layer[] | null {
     if (!Array.isArray(Layers)) return null;
     return (Layers as readonly Declared[]).map(({ Name, Paths, Namespaces, MayDependOn }) => {
       const globs = textsIn(Paths).map(glob);
-      return { name: String(Name), owns: (path) => globs.some((matches) => matches(path)), namespaces: textsIn(Namespaces), mayUse: new Set(textsIn(MayDependOn)) };
+      return {
+        name: String(Name),
+        owns: (path) => globs.some((matches) => matches(path)),
+        namespaces: textsIn(Namespaces),
+        mayUse: new Set(textsIn(MayDependOn)),
+      };
     });
   } catch {
     return null;
@@ -62,7 +84,9 @@ function layerOf(name: string, file: string, layers: readonly Layer[]): Layer | 
     const path = posix.join(posix.dirname(file), name);
     return layers.find(({ owns }) => owns(path));
   }
-  const bySpace = layers.find(({ namespaces }) => namespaces.some((space) => name === space || name.startsWith(`${space}.`) || name.startsWith(`${space}/`)));
+  const bySpace = layers.find(({ namespaces }) =>
+    namespaces.some((space) => name === space || name.startsWith(`${space}.`) || name.startsWith(`${space}/`)),
+  );
   return bySpace ?? layers.find(({ owns }) => owns(name) || owns(name.replaceAll('.', '/')));
 }
 
@@ -70,7 +94,10 @@ function layerOf(name: string, file: string, layers: readonly Layer[]): Layer | 
 function glob(pattern: string): (path: string) => boolean {
   const clean = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
   if (!clean.includes('*')) return (path) => path === clean || path.startsWith(`${clean}/`);
-  const source = clean.split(/(\*\*\/|\*\*|\*)/).map((part) => (part === '**/' ? '(?:.*/)?' : part === '**' ? '.*' : part === '*' ? '[^/]*' : RE2JS.quote(part))).join('');
+  const source = clean
+    .split(/(\*\*\/|\*\*|\*)/)
+    .map((part) => (part === '**/' ? '(?:.*/)?' : part === '**' ? '.*' : part === '*' ? '[^/]*' : RE2JS.quote(part)))
+    .join('');
   const compiled = RE2JS.compile(`^${source}$`);
   return (path) => compiled.matcher(path).find();
 }

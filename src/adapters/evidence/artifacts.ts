@@ -43,7 +43,8 @@ export function settingList(evidence: Evidence, field: string): readonly string[
 export function fieldAt(fields: Fields, path: string): Json | undefined {
   let at: Json | undefined = fields;
   for (const name of path.split('.')) {
-    if (at === null || at === undefined || typeof at !== 'object' || Array.isArray(at) || !Object.hasOwn(at, name)) return undefined;
+    if (at === null || at === undefined || typeof at !== 'object' || Array.isArray(at) || !Object.hasOwn(at, name))
+      return undefined;
     at = at[name];
   }
   return at;
@@ -53,7 +54,12 @@ export function fieldAt(fields: Fields, path: string): Json | undefined {
 export function pathsIn(list: Json | undefined): string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item) => {
-    const path = typeof item === 'string' ? item : item !== null && typeof item === 'object' && !Array.isArray(item) ? item['path'] : undefined;
+    const path =
+      typeof item === 'string'
+        ? item
+        : item !== null && typeof item === 'object' && !Array.isArray(item)
+          ? item['path']
+          : undefined;
     return typeof path === 'string' && path.trim() !== '' ? [path.trim()] : [];
   });
 }
@@ -78,6 +84,11 @@ export function isFilled(value: Json | undefined): boolean {
 export function resultsIn(report: Fields): Result[] {
   return listIn(report, 'results').map((entry) => {
     const code = entry !== null && typeof entry === 'object' && !Array.isArray(entry) ? entry['exit_code'] : undefined;
-    return { criterion: textIn(entry, 'criterion'), status: textIn(entry, 'status').toUpperCase(), command: textIn(entry, 'command'), exitCode: typeof code === 'number' ? code : null };
+    return {
+      criterion: textIn(entry, 'criterion'),
+      status: textIn(entry, 'status').toUpperCase(),
+      command: textIn(entry, 'command'),
+      exitCode: typeof code === 'number' ? code : null,
+    };
   });
 }

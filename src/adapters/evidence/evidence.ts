@@ -72,5 +72,8 @@ export interface EvidenceOptions {
   /** Validators of the user's own, by name. */
   readonly validators?: { readonly [name: string]: Validator };
   /** Runs a command in the sandbox, for the checks that run tests themselves. */
-  readonly run?: (command: string, request: { readonly workDir: string; readonly timeoutMs: number; readonly signal: AbortSignal }) => Promise<Ran>;
+  readonly run?: (
+    command: string,
+    request: { readonly workDir: string; readonly timeoutMs: number; readonly signal: AbortSignal },
+  ) => Promise<Ran>;
 }

@@ -9,9 +9,11 @@ import { commandsOf, writtenBy } from './records.ts';
 const FILE_MAX = 4 * 1024 * 1024;
 
 export function gather({ command, signal }: Call, options: EvidenceOptions): Evidence {
-  const { observations: all = [], turn = 0, agent = '', config = {}, response = '' } = command.input;
+  const { observations: all = [], turn = 0, agent = '', config = {}, message = '' } = command.input;
   const observations = (Array.isArray(all) ? all : []) as unknown as readonly Observation[];
-  const thisTurn = observations.filter((each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent));
+  const thisTurn = observations.filter(
+    (each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent),
+  );
   const workDir = typeof options.workDir === 'function' ? options.workDir(command.run) : options.workDir;
   const of = (scope: Scope): readonly Observation[] => (scope === 'turn' ? thisTurn : observations);
   return {
@@ -20,12 +22,17 @@ export function gather({ command, signal }: Call, options: EvidenceOptions): Evi
     turn: Number(turn),
     agent: String(agent),
     config: (config ?? {}) as { readonly [field: string]: Json },
-    response: typeof response === 'string' ? response : JSON.stringify(response),
+    response: typeof message === 'string' ? message : JSON.stringify(message),
     commands: (scope) => commandsOf(of(scope)),
     filesWritten: (scope) => writtenBy(of(scope)),
     readText: (path) => readText(workDir, path),
     run: (line, timeoutMs) => {
-      if (options.run === undefined) throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message: `the check \`${command.name}\` runs commands, and nothing is set up to run them` });
+      if (options.run === undefined)
+        throw new PerformError({
+          class: 'fatal',
+          type: 'NotConfiguredError',
+          message: `the check \`${command.name}\` runs commands, and nothing is set up to run them`,
+        });
       return options.run(line, { workDir, timeoutMs, signal });
     },
     files: { list: (path) => listBeneath(workDir, path) },

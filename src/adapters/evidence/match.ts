@@ -13,7 +13,10 @@ export function matchesPattern(command: string, pattern: string): boolean {
  */
 export function coveredBy(pattern: string, passed: readonly CommandRun[]): readonly CommandRun[] | null {
   for (const alternative of alternativesOf(pattern)) {
-    const parts = alternative.split('&&').map((part) => part.trim()).filter((part) => part !== '');
+    const parts = alternative
+      .split('&&')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
     const runs = parts.map((part) => passed.findLast(({ command }) => command.toLowerCase().includes(part)));
     if (parts.length > 0 && runs.every((run) => run !== undefined)) return runs;
   }

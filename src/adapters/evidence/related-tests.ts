@@ -11,9 +11,18 @@ const FILES_MAX = 20;
 export const requireRelatedTestsPass: Validator = async (evidence) => {
   for (const command of commandsOf(evidence)) {
     const ran = await outcome(evidence, command);
-    if (ran.exitCode !== 0) return block('InvalidTransition', `The related tests do not pass: \`${command}\` ended with exit code ${ran.exitCode}.\n${said(ran)}`);
+    if (ran.exitCode !== 0)
+      return block(
+        'InvalidTransition',
+        `The related tests do not pass: \`${command}\` ended with exit code ${ran.exitCode}.\n${said(ran)}`,
+      );
   }
-  return commandsOf(evidence).length > 0 ? pass() : block('InvalidTransition', 'There is no command to run the related tests with. Set `TestSelector.FindRelatedCommand` or `TestSelector.FullSuiteCommand`.');
+  return commandsOf(evidence).length > 0
+    ? pass()
+    : block(
+        'InvalidTransition',
+        'There is no command to run the related tests with. Set `TestSelector.FindRelatedCommand` or `TestSelector.FullSuiteCommand`.',
+      );
 };
 
 /** One command per changed file where it can be had, else the whole suite. */
@@ -22,7 +31,8 @@ function commandsOf(evidence: Evidence): string[] {
   const related = textOf(selector['FindRelatedCommand']);
   const suite = textOf(selector['FullSuiteCommand']);
   const files = evidence.filesWritten('session').filter((path) => !path.startsWith('.fuseraft/'));
-  if (related !== '' && files.length > 0 && files.length <= FILES_MAX) return [...new Set(files.map((path) => related.replaceAll('{file}', quoted(path))))];
+  if (related !== '' && files.length > 0 && files.length <= FILES_MAX)
+    return [...new Set(files.map((path) => related.replaceAll('{file}', quoted(path))))];
   return suite === '' ? [] : [suite];
 }
 
@@ -30,7 +40,8 @@ async function outcome(evidence: Evidence, command: string): Promise<Ran> {
   try {
     return await evidence.run(command, TIMEOUT_MS);
   } catch (error) {
-    if (error instanceof PerformError && error.type === 'TimeoutError') return { exitCode: -1, stdout: '', stderr: error.message };
+    if (error instanceof PerformError && error.type === 'TimeoutError')
+      return { exitCode: -1, stdout: '', stderr: error.message };
     throw error;
   }
 }

@@ -19,13 +19,37 @@ const CHARS_MAX = 4_000;
 const CHANGES = 3;
 
 /** `source` is `session_context`, `changes_recent[:N]`, `brief_field:FIELD` or `file:PATH`. */
-export async function readSource(source: string, evidence: Evidence): Promise<SourceText> {
+export async function readSource(
+  source: string,
+  evidence: Evidence,
+  max: Json = evidence.config['MaxChars'] ?? null,
+): Promise<SourceText> {
   const colon = source.indexOf(':');
   const [name, argument] = colon === -1 ? [source, ''] : [source.slice(0, colon), source.slice(colon + 1).trim()];
-  const max = evidence.config['MaxChars'];
   const found = await resolve(name, argument, evidence);
   if (typeof found !== 'string') return { text: '', found: false, truncated: false, reason: found.why };
   return cut(found, typeof max === 'number' && max > 0 ? max : CHARS_MAX);
+}
+
+export interface Wanted {
+  readonly source: string;
+  readonly label: string;
+  readonly maxChars?: number;
+}
+
+/** Several at once, as sections with a label; those that have nothing are named, with the reason. */
+export async function readSources(
+  wanted: readonly Wanted[],
+  evidence: Evidence,
+): Promise<{ sections: { label: string; text: string }[]; skipped: { source: string; reason: string }[] }> {
+  const sections: { label: string; text: string }[] = [];
+  const skipped: { source: string; reason: string }[] = [];
+  for (const { source, label, maxChars } of wanted) {
+    const { found, text, reason } = await readSource(source, evidence, maxChars ?? null);
+    if (found) sections.push({ label, text });
+    else skipped.push({ source, reason });
+  }
+  return { sections, skipped };
 }
 
 async function resolve(name: string, argument: string, evidence: Evidence): Promise<string | { readonly why: string }> {
@@ -57,11 +81,18 @@ async function resolve(name: string, argument: string, evidence: Evidence): Prom
 /** One entry for each turn that changed something. */
 function changesOf(observations: readonly Observation[]): string[] {
   const turns = new Map<number, Observation[]>();
-  for (const observation of observations) turns.set(observation.turn, [...(turns.get(observation.turn) ?? []), observation]);
+  for (const observation of observations)
+    turns.set(observation.turn, [...(turns.get(observation.turn) ?? []), observation]);
   return [...turns].flatMap(([turn, own]) => {
-    const deleted = own.filter((each) => each.tool === 'delete_file' && succeeded(each)).map(({ args }) => String(args['path']));
+    const deleted = own
+      .filter((each) => each.tool === 'delete_file' && succeeded(each))
+      .map(({ args }) => String(args['path']));
     const ran = commandsOf(own).map(({ command, passed }) => `${passed ? 'ok' : 'failed'}: ${command}`);
-    const lines = [...said('wrote', writtenBy(own)), ...said('deleted', deleted), ...ran.map((line) => `  ran ${line}`)];
+    const lines = [
+      ...said('wrote', writtenBy(own)),
+      ...said('deleted', deleted),
+      ...ran.map((line) => `  ran ${line}`),
+    ];
     return lines.length === 0 ? [] : [[`turn ${turn}, ${own[0]?.agent ?? ''}:`, ...lines].join('\n')];
   });
 }
@@ -73,11 +104,17 @@ function said(verb: string, paths: readonly string[]): string[] {
 function cut(text: string, max: number): SourceText {
   if (text.length <= max) return { text, found: true, truncated: false, reason: '' };
   const end = /[\ud800-\udbff]/.test(text[max - 1] ?? '') ? max - 1 : max;
-  return { text: `${text.slice(0, end)}\n[...${text.length - end} chars truncated — read the source for the rest]`, found: true, truncated: true, reason: '' };
+  return {
+    text: `${text.slice(0, end)}\n[...${text.length - end} chars truncated — read the source for the rest]`,
+    found: true,
+    truncated: true,
+    reason: '',
+  };
 }
 
 function textOf(value: Json): string {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.map((item) => `- ${item}`).join('\n');
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
+    return value.map((item) => `- ${item}`).join('\n');
   return JSON.stringify(value, null, 2);
 }

@@ -4,7 +4,14 @@ import { architectureValidator } from './architecture.ts';
 import type { Validator } from './evidence.ts';
 import { requireRelatedTestsPass } from './related-tests.ts';
 import { requireAcceptanceCriteriaPassed, requireReviewJudgement, testReportValid } from './report-validators.ts';
-import { blockOnConsecutiveFail, requireAllFilesWritten, requireBrief, requireSessionContextWrite, requireShellPass, requireWriteFile } from './turn-validators.ts';
+import {
+  blockOnConsecutiveFail,
+  requireAllFilesWritten,
+  requireBrief,
+  requireSessionContextWrite,
+  requireShellPass,
+  requireWriteFile,
+} from './turn-validators.ts';
 
 export const BUILTIN_VALIDATORS: { readonly [name in ValidatorName]: Validator } = {
   RequireBrief: requireBrief,

@@ -10,8 +10,31 @@ export function block(failure: EvidenceFailure, reason: string, evidence: readon
   return { ok: false, reason, failure, evidence };
 }
 
-const CONFLICTING = ['fake', 'hallucin', 'inconsistent', 'no evidence', 'never ran', 'never actually ran', 'not in change log', 'not recorded', 'command was not run', 'no record', 'fabricated', 'cannot be verified', 'unverifiable'];
-const MISSING = ['not found', 'does not exist', 'no file', 'missing', 'could not read', 'failed to read', 'brief not', 'test report not'];
+const CONFLICTING = [
+  'fake',
+  'hallucin',
+  'inconsistent',
+  'no evidence',
+  'never ran',
+  'never actually ran',
+  'not in change log',
+  'not recorded',
+  'command was not run',
+  'no record',
+  'fabricated',
+  'cannot be verified',
+  'unverifiable',
+];
+const MISSING = [
+  'not found',
+  'does not exist',
+  'no file',
+  'missing',
+  'could not read',
+  'failed to read',
+  'brief not',
+  'test report not',
+];
 
 /** For a validator of the user's own that only says why. */
 export function kindOf(reason: string): EvidenceFailure {

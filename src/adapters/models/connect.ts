@@ -28,7 +28,12 @@ export async function connect(target: Target, inner?: Fetch): Promise<LanguageMo
     }
     case 'compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      const own = { name: provider, baseURL: baseUrl ?? '', includeUsage: true, supportsStructuredOutputs: how.schemas !== false };
+      const own = {
+        name: provider,
+        baseURL: baseUrl ?? '',
+        includeUsage: true,
+        supportsStructuredOutputs: how.schemas !== false,
+      };
       return createOpenAICompatible({ ...settings, ...own, ...(target.key === undefined ? {} : { apiKey }) })(model);
     }
   }

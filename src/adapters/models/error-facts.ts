@@ -18,7 +18,8 @@ export interface ErrorFacts {
   readonly retryable: boolean | undefined;
 }
 
-const NETWORK = /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|EHOST|ENET|UND_ERR|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+const NETWORK =
+  /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|EHOST|ENET|UND_ERR|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody|NoContentGenerated)Error$/;
 
 export function errorFacts(error: unknown): ErrorFacts {
@@ -30,16 +31,28 @@ export function errorFacts(error: unknown): ErrorFacts {
   const status = first(chain, 'statusCode');
   return {
     name: names[0] ?? (error instanceof StreamError ? 'ProviderError' : 'Error'),
-    status: typeof status === 'number' ? status : told.map(({ code }) => code).find((code) => typeof code === 'number' && code >= 400 && code < 600) as number | undefined,
+    status:
+      typeof status === 'number'
+        ? status
+        : (told.map(({ code }) => code).find((code) => typeof code === 'number' && code >= 400 && code < 600) as
+            | number
+            | undefined),
     headers: (first(chain, 'responseHeaders') ?? {}) as ErrorFacts['headers'],
     body,
     // What could not be read follows in full, which helps nobody.
-    message: words('message')[0]?.replace(/\.?:? (Text|Value): .*$/s, '') ?? text(error) ?? text((error as { cause?: unknown } | null)?.cause) ?? 'no reason given',
+    message:
+      words('message')[0]?.replace(/\.?:? (Text|Value): .*$/s, '') ??
+      text(error) ??
+      text((error as { cause?: unknown } | null)?.cause) ??
+      'no reason given',
     labels: [...words('type'), ...words('code'), ...words('status'), ...words('reason')].join(' ').toLowerCase(),
-    disconnected: chain.some(({ code, message }) => NETWORK.test(text(code) ?? '') || /^(terminated|fetch failed|other side closed)$/.test(text(message) ?? '')),
+    disconnected: chain.some(
+      ({ code, message }) =>
+        NETWORK.test(text(code) ?? '') || /^(terminated|fetch failed|other side closed)$/.test(text(message) ?? ''),
+    ),
     aborted: names.some((name) => name === 'AbortError' || name === 'ResponseAborted'),
     malformed: isUnreadable(chain[0]),
-    retryable: chain.map(({ isRetryable }) => isRetryable).find((each) => typeof each === 'boolean') as boolean | undefined,
+    retryable: chain.map(({ isRetryable }) => isRetryable).find((each) => typeof each === 'boolean'),
   };
 }
 
@@ -52,7 +65,8 @@ type Fields = { readonly [field: string]: unknown };
 
 function causes(error: unknown): Fields[] {
   const chain: Fields[] = [];
-  for (let each = error; isFields(each) && chain.length < 8 && !chain.includes(each); each = each['cause']) chain.push(each);
+  for (let each = error; isFields(each) && chain.length < 8 && !chain.includes(each); each = each['cause'])
+    chain.push(each);
   return chain;
 }
 

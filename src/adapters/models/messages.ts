@@ -21,30 +21,59 @@ export function toPrompt(messages: readonly Message[], offer: Offer): LanguageMo
   for (const message of messages) {
     const { role, content } = message;
     if (role === 'assistant') prompt.push(...assistant(message, offer, answered, open));
-    else if (role === 'tool' && message.toolCallId !== undefined && open.delete(message.toolCallId)) addResult(prompt, message, message.toolCallId, offer);
-    else if (role === 'system' && prompt.every((each) => each.role === 'system')) prompt.push({ role: 'system', content });
+    else if (role === 'tool' && message.toolCallId !== undefined && open.delete(message.toolCallId))
+      addResult(prompt, message, message.toolCallId, offer);
+    else if (role === 'system' && prompt.every((each) => each.role === 'system'))
+      prompt.push({ role: 'system', content });
     else if (content !== '') prompt.push({ role: 'user', content: [{ type: 'text', text: content }] });
   }
-  if (prompt.every(({ role }) => role === 'system')) prompt.push({ role: 'user', content: [{ type: 'text', text: '(no input)' }] });
+  if (prompt.every(({ role }) => role === 'system'))
+    prompt.push({ role: 'user', content: [{ type: 'text', text: '(no input)' }] });
   return prompt;
 }
 
-function assistant({ content, toolCalls = [] }: Message, offer: Offer, answered: ReadonlySet<string>, open: Set<string>): LanguageModelV4Message[] {
+function assistant(
+  { content, toolCalls = [] }: Message,
+  offer: Offer,
+  answered: ReadonlySet<string>,
+  open: Set<string>,
+): LanguageModelV4Message[] {
   const parts: Extract<LanguageModelV4Message, { role: 'assistant' }>['content'] = [];
   const calls = (toolCalls as readonly RecordedCall[]).filter(({ id }) => answered.has(id));
   for (const { reasoning = [] } of calls)
-    for (const { text, providerMetadata } of reasoning) parts.push({ type: 'reasoning', text, ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }) });
+    for (const { text, providerMetadata } of reasoning)
+      parts.push({
+        type: 'reasoning',
+        text,
+        ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
+      });
   if (content !== '') parts.push({ type: 'text', text: content });
   for (const { id, name, args, providerMetadata } of calls) {
     open.add(id);
-    parts.push({ type: 'tool-call', toolCallId: id, toolName: offer.sent(name), input: args ?? {}, ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }) });
+    parts.push({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: offer.sent(name),
+      input: args ?? {},
+      ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
+    });
   }
   return parts.length === 0 ? [] : [{ role: 'assistant', content: parts }];
 }
 
 /** Results of one reply's requests belong into one message. */
-function addResult(prompt: LanguageModelV4Prompt, { content, name = '' }: Message, toolCallId: string, offer: Offer): void {
-  const part = { type: 'tool-result', toolCallId, toolName: offer.sent(name), output: { type: 'text', value: content } } as const;
+function addResult(
+  prompt: LanguageModelV4Prompt,
+  { content, name = '' }: Message,
+  toolCallId: string,
+  offer: Offer,
+): void {
+  const part = {
+    type: 'tool-result',
+    toolCallId,
+    toolName: offer.sent(name),
+    output: { type: 'text', value: content },
+  } as const;
   const last = prompt.at(-1);
   if (last?.role === 'tool') last.content.push(part);
   else prompt.push({ role: 'tool', content: [part] });

@@ -43,7 +43,11 @@ export function modelPerformer(options: ModelPerformerOptions = {}, otherwise?: 
         return ask(call, target, options);
       }
       if (otherwise !== undefined) return otherwise.perform(call);
-      throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message: `the ${kind} \`${name}\` has no implementation` });
+      throw new PerformError({
+        class: 'fatal',
+        type: 'NotConfiguredError',
+        message: `the ${kind} \`${name}\` has no implementation`,
+      });
     },
     ...(otherwise?.answer === undefined ? {} : { answer: otherwise.answer }),
   };
@@ -52,7 +56,12 @@ export function modelPerformer(options: ModelPerformerOptions = {}, otherwise?: 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
   const { command, flow } = call;
   const agent = flow.agents[command.name];
-  if (agent === undefined) throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message: `agent \`${command.name}\` is not in the flow` });
+  if (agent === undefined)
+    throw new PerformError({
+      class: 'fatal',
+      type: 'NotConfiguredError',
+      message: `agent \`${command.name}\` is not in the flow`,
+    });
   const request = requestFor(call, agent, target, options.describe);
   const reply = emptyReply();
   try {
@@ -68,13 +77,23 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
     case undefined:
     case 'error':
     case 'interrupted':
-      return { ok: false, error: { class: 'transient', type: 'TransientError', message: `${target.name}: the reply broke off` }, used };
+      return {
+        ok: false,
+        error: { class: 'transient', type: 'TransientError', message: `${target.name}: the reply broke off` },
+        used,
+      };
     default:
       return { ok: true, value: redactValue(valueOf(reply, target, request.offer), target.key), used };
   }
 }
 
-async function received({ command, signal }: Call, target: Target, { options }: Request, reply: Reply, { onDelta, fetch }: ModelPerformerOptions): Promise<void> {
+async function received(
+  { command, signal }: Call,
+  target: Target,
+  { options }: Request,
+  reply: Reply,
+  { onDelta, fetch }: ModelPerformerOptions,
+): Promise<void> {
   const model = await connect(target, fetch);
   signal.throwIfAborted();
   const wire = watchWire(target.how.protocol);
@@ -84,7 +103,11 @@ async function received({ command, signal }: Call, target: Target, { options }: 
     wire.see(result.response?.body);
   } else {
     const { stream } = await model.doStream({ ...options, includeRawChunks: true });
-    await readStream(stream, reply, { raw: wire.see, unreadable: wire.unreadable, text: (text) => onDelta(command.run, command.key, redactValue(text, target.key)) });
+    await readStream(stream, reply, {
+      raw: wire.see,
+      unreadable: wire.unreadable,
+      text: (text) => onDelta(command.run, command.key, redactValue(text, target.key)),
+    });
   }
   wire.settle(reply);
 }

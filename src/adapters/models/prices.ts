@@ -3,25 +3,37 @@
  * on. The table is large, so it is loaded when the first price is asked for.
  */
 import { createRequire } from 'node:module';
+import type * as GenaiPrices from '@pydantic/genai-prices';
 import type { Price } from '../../core/price.ts';
 
 /** US dollars per million tokens; null for a model that the table does not have. */
 export function priceOf(provider: string, model: string): Price | null {
   const { calcPrice } = table();
-  const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId: LISTED_AS[provider] ?? provider });
+  const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model, {
+    providerId: LISTED_AS[provider] ?? provider,
+  });
   if (found === null) return null;
   // Prices that depend on the time of day count at their highest: a bound must hold at any hour.
-  const rows = Array.isArray(found.model.prices) && found.model.prices.some(({ constraint }) => constraint?.type === 'time_of_date') ? found.model.prices.map(({ prices }) => prices) : [found.model_price];
+  const rows =
+    Array.isArray(found.model.prices) &&
+    found.model.prices.some(({ constraint }) => constraint?.type === 'time_of_date')
+      ? found.model.prices.map(({ prices }) => prices)
+      : [found.model_price];
   const input = highest(rows, 'input_mtok');
   const output = highest(rows, 'output_mtok');
   const cached = highest(rows, 'cache_read_mtok');
   if (input === undefined || output === undefined) return null;
-  return { input: input.base, output: output.base, ...(cached === undefined ? {} : { cached_input: cached.base }), ...longOf(input, output) };
+  return {
+    input: input.base,
+    output: output.base,
+    ...(cached === undefined ? {} : { cached_input: cached.base }),
+    ...longOf(input, output),
+  };
 }
 
 const LISTED_AS: { readonly [provider: string]: string } = { 'openai.chat': 'openai', xai: 'x-ai' };
 
-type Table = typeof import('@pydantic/genai-prices', { with: { 'resolution-mode': 'import' } });
+type Table = typeof GenaiPrices;
 let loaded: Table | undefined;
 
 function table(): Table {

@@ -2,7 +2,14 @@
  * What a model said, put together from a body or from a stream. Tool calls are read from the content, whatever the reason
  * for stopping; their arguments stay as the model wrote them until they have been read as JSON.
  */
-import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4GenerateResult, LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from '@ai-sdk/provider';
 
 export interface ProposedCall {
   readonly id: string;
@@ -35,7 +42,11 @@ export function readBody(result: LanguageModelV4GenerateResult, structured: bool
 }
 
 /** Fills `reply` as the stream comes, so that what was received before a failure is known. An error within it is thrown. */
-export async function readStream(stream: ReadableStream<LanguageModelV4StreamPart>, reply: Reply, hear: Hearing): Promise<void> {
+export async function readStream(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  reply: Reply,
+  hear: Hearing,
+): Promise<void> {
   const thoughts = new Map<string, Thought>();
   const summaries = new Set<string>();
   for await (const part of stream) {
@@ -106,7 +117,10 @@ function isSummary(metadata: SharedV4ProviderMetadata | undefined): boolean {
   return Object.values(metadata ?? {}).some((fields) => fields?.['type'] === 'compaction');
 }
 
-function merged(before: SharedV4ProviderMetadata | undefined, more: SharedV4ProviderMetadata | undefined): SharedV4ProviderMetadata | undefined {
+function merged(
+  before: SharedV4ProviderMetadata | undefined,
+  more: SharedV4ProviderMetadata | undefined,
+): SharedV4ProviderMetadata | undefined {
   if (before === undefined || more === undefined) return more ?? before;
   const both: SharedV4ProviderMetadata = { ...before };
   for (const [provider, fields] of Object.entries(more)) both[provider] = { ...both[provider], ...fields };

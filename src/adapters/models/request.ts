@@ -14,13 +14,23 @@ export interface Request {
   readonly offer: Offer;
 }
 
-export function requestFor({ command, flow, signal }: Call, agent: AgentDef, target: Target, describe?: Describe): Request {
+export function requestFor(
+  { command, flow, signal }: Call,
+  agent: AgentDef,
+  target: Target,
+  describe?: Describe,
+): Request {
   const offer = offerTools(flow, agent, describe);
   const responseFormat = formatOf(agent.output);
   const options: LanguageModelV4CallOptions = {
     prompt: toPrompt(promptOf(flow, command), offer),
     abortSignal: signal,
-    providerOptions: { [optionsName(target)]: { ...(responseFormat === undefined ? {} : LENIENT[target.how.protocol]), ...target.options } },
+    providerOptions: {
+      [optionsName(target)]: {
+        ...(responseFormat === undefined ? {} : LENIENT[target.how.protocol]),
+        ...target.options,
+      },
+    },
     ...(agent.maxOutputTokens === null ? {} : { maxOutputTokens: agent.maxOutputTokens }),
     ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
     ...(offer.tools.length === 0 ? {} : { tools: offer.tools, toolChoice: { type: 'auto' } }),
@@ -45,6 +55,7 @@ function optionsName({ how, provider }: Target): string {
 
 /** Providers can be held to an object only; any other schema is still what the reply is judged by. */
 function formatOf(schema: Json): LanguageModelV4CallOptions['responseFormat'] {
-  if (schema === null || typeof schema !== 'object' || Array.isArray(schema) || schema['type'] !== 'object') return undefined;
+  if (schema === null || typeof schema !== 'object' || Array.isArray(schema) || schema['type'] !== 'object')
+    return undefined;
   return { type: 'json', schema: schema as JSONSchema7, name: 'reply' };
 }

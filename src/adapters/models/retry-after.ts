@@ -4,7 +4,11 @@ import type { Instant } from '../../core/run.ts';
 /** Whoever asks for more than an hour is not waited for any longer than that. */
 const WAIT_MAX_MS = 3_600_000;
 
-export function retryAfterMs(headers: { readonly [name: string]: string | undefined }, body: string, now: Instant): number | undefined {
+export function retryAfterMs(
+  headers: { readonly [name: string]: string | undefined },
+  body: string,
+  now: Instant,
+): number | undefined {
   const asked = fromMs(headers['retry-after-ms']) ?? fromSecondsOrDate(headers['retry-after'], now) ?? fromBody(body);
   return asked === undefined ? undefined : Math.min(WAIT_MAX_MS, Math.max(0, Math.ceil(asked)));
 }

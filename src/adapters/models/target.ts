@@ -34,7 +34,12 @@ export interface Target {
 }
 
 /** The alias that a model call goes to: what stands in, what the agent names, or the default. */
-export function targetOf(flow: CompiledFlow, agent: string, standIn: string | undefined, options: TargetOptions): Target {
+export function targetOf(
+  flow: CompiledFlow,
+  agent: string,
+  standIn: string | undefined,
+  options: TargetOptions,
+): Target {
   const named = standIn ?? flow.agents[agent]?.model ?? null;
   const alias = named ?? options.model ?? DEFAULT_MODEL;
   const entry = (flow.models[alias] ?? readModelRef(alias)) as Entry | null;
@@ -64,7 +69,11 @@ export function targetOf(flow: CompiledFlow, agent: string, standIn: string | un
 /** One clear line, before anything is sent. */
 export function demandKey({ key, keyFrom, how, name }: Target): void {
   if (key !== undefined || how.open === true) return;
-  throw new SluiceError('no-credentials', `the model \`${name}\` needs a key, and \`${keyFrom ?? ''}\` is not set`, `Set \`${keyFrom ?? ''}\` in the environment, or rehearse with \`--script FILE\`.`);
+  throw new SluiceError(
+    'no-credentials',
+    `the model \`${name}\` needs a key, and \`${keyFrom ?? ''}\` is not set`,
+    `Set \`${keyFrom ?? ''}\` in the environment, or rehearse with \`--script FILE\`.`,
+  );
 }
 
 interface Entry {
@@ -79,11 +88,23 @@ interface Entry {
 
 function nothingToRunOn(agent: string, alias: string): SluiceError {
   if (alias === DEFAULT_MODEL)
-    return new SluiceError('no-model', `the flow calls the agent \`${agent}\`, and there is no model to run it on`, 'Pass `--model provider/model`, set `SLUICE_MODEL`, or rehearse with `--script FILE`.');
-  return new SluiceError('no-model', `\`${alias}\`, which the agent \`${agent}\` runs on, names no provider`, 'Write `provider/model`, such as `openai/gpt-5-mini`.');
+    return new SluiceError(
+      'no-model',
+      `the flow calls the agent \`${agent}\`, and there is no model to run it on`,
+      'Pass `--model provider/model`, set `SLUICE_MODEL`, or rehearse with `--script FILE`.',
+    );
+  return new SluiceError(
+    'no-model',
+    `\`${alias}\`, which the agent \`${agent}\` runs on, names no provider`,
+    'Write `provider/model`, such as `openai/gpt-5-mini`.',
+  );
 }
 
 function unknownProvider(provider: string, model: string): SluiceError {
   const known = Object.keys(PROVIDERS).join(', ');
-  return new SluiceError('no-model', `it is not known where the provider \`${provider}\` of \`${model}\` is`, `Give the model a \`base_url\` under \`models\`, or use one of: ${known}.`);
+  return new SluiceError(
+    'no-model',
+    `it is not known where the provider \`${provider}\` of \`${model}\` is`,
+    `Give the model a \`base_url\` under \`models\`, or use one of: ${known}.`,
+  );
 }

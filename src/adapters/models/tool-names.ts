@@ -47,6 +47,7 @@ function unused(name: string, taken: ReadonlyMap<string, string>): string {
 
 /** Arguments are always an object; a tool that does not say what it takes, takes anything. */
 function objectSchema(schema: Json): JSONSchema7 {
-  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return { type: 'object', properties: {}, additionalProperties: true };
+  if (schema === null || typeof schema !== 'object' || Array.isArray(schema))
+    return { type: 'object', properties: {}, additionalProperties: true };
   return { type: 'object', properties: {}, ...(schema as JSONSchema7) };
 }

@@ -8,15 +8,28 @@ import type { ProposedCall, Reply } from './reply.ts';
 import type { Target } from './target.ts';
 import type { Offer } from './tool-names.ts';
 
-export function valueOf({ text, calls, thoughts, finish, usage, metadata }: Reply, { name }: Target, offer: Offer): Json {
+export function valueOf(
+  { text, calls, thoughts, finish, usage, metadata }: Reply,
+  { name }: Target,
+  offer: Offer,
+): Json {
   const toolCalls = named(calls).map((call, index) => ({
     id: call.id,
     name: offer.meant(call.name),
     ...argumentsOf(call.input),
     ...kept(call.metadata),
-    ...(index === 0 && thoughts.length > 0 ? { reasoning: thoughts.map((thought) => ({ text: thought.text, ...kept(thought.metadata) })) } : {}),
+    ...(index === 0 && thoughts.length > 0
+      ? { reasoning: thoughts.map((thought) => ({ text: thought.text, ...kept(thought.metadata) })) }
+      : {}),
   }));
-  const value = { text, ...(toolCalls.length === 0 ? {} : { toolCalls }), finish: finish?.unified ?? 'other', served: name, ...cacheUse(usage), ...kept(metadata) };
+  const value = {
+    text,
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+    finish: finish?.unified ?? 'other',
+    served: name,
+    ...cacheUse(usage),
+    ...kept(metadata),
+  };
   return JSON.parse(JSON.stringify(value)) as Json;
 }
 
@@ -58,7 +71,9 @@ function named(calls: readonly ProposedCall[]): ProposedCall[] {
   });
 }
 
-function kept(metadata: SharedV4ProviderMetadata | undefined): { readonly providerMetadata?: SharedV4ProviderMetadata } {
+function kept(metadata: SharedV4ProviderMetadata | undefined): {
+  readonly providerMetadata?: SharedV4ProviderMetadata;
+} {
   const filled = Object.entries(metadata ?? {}).flatMap(([provider, fields]) => {
     const said = Object.entries(fields ?? {}).filter(([, value]) => value !== null && value !== undefined);
     return said.length === 0 ? [] : [[provider, Object.fromEntries(said)] as const];

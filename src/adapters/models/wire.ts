@@ -18,7 +18,9 @@ export interface Wire {
 
 export function watchWire(protocol: Protocol): Wire {
   if (protocol === 'openai') return closingStatement();
-  return protocol === 'anthropic' ? singleMessage() : { see: () => undefined, unreadable: () => false, settle: () => undefined };
+  return protocol === 'anthropic'
+    ? singleMessage()
+    : { see: () => undefined, unreadable: () => false, settle: () => undefined };
 }
 
 interface Item {
@@ -51,7 +53,9 @@ function closingStatement(): Wire {
       if (missed !== undefined && !(closed && output.length > 0)) throw new StreamError(missed);
       if (output.length === 0) return;
       const said = output.flatMap((item) => (item.type === 'message' ? (item.content ?? []) : []));
-      const text = said.flatMap((part) => (part.type === 'output_text' && typeof part.text === 'string' ? [part.text] : [])).join('');
+      const text = said
+        .flatMap((part) => (part.type === 'output_text' && typeof part.text === 'string' ? [part.text] : []))
+        .join('');
       if (text !== '') reply.text = text;
       reply.calls = output.flatMap((item) => (item.type === 'function_call' ? [stated(item, reply.calls)] : []));
     },
@@ -60,7 +64,12 @@ function closingStatement(): Wire {
 
 function stated(item: Item, heard: readonly ProposedCall[]): ProposedCall {
   const id = textOf(item.call_id);
-  return { id, name: textOf(item.name), input: textOf(item.arguments), metadata: heard.find((call) => call.id === id)?.metadata };
+  return {
+    id,
+    name: textOf(item.name),
+    input: textOf(item.arguments),
+    metadata: heard.find((call) => call.id === id)?.metadata,
+  };
 }
 
 function singleMessage(): Wire {
@@ -68,7 +77,11 @@ function singleMessage(): Wire {
   return {
     see: (raw) => {
       if ((raw as { type?: unknown } | null)?.type !== 'message_start') return;
-      if (begun) throw new StreamError({ name: 'AI_InvalidResponseDataError', message: 'a second message began before the first had ended' });
+      if (begun)
+        throw new StreamError({
+          name: 'AI_InvalidResponseDataError',
+          message: 'a second message began before the first had ended',
+        });
       begun = true;
     },
     unreadable: () => false,

@@ -5,8 +5,20 @@ import { fail } from './fail.ts';
 const DEPTH_MAX = 100;
 const CONSTANTS: { readonly [name: string]: number } = { pi: Math.PI, e: Math.E };
 const FUNCTIONS: { readonly [name: string]: (...values: number[]) => number } = {
-  abs: Math.abs, ceil: Math.ceil, floor: Math.floor, sqrt: Math.sqrt, exp: Math.exp, ln: Math.log, log: Math.log10, log2: Math.log2,
-  sin: Math.sin, cos: Math.cos, tan: Math.tan, min: Math.min, max: Math.max, pow: Math.pow,
+  abs: Math.abs,
+  ceil: Math.ceil,
+  floor: Math.floor,
+  sqrt: Math.sqrt,
+  exp: Math.exp,
+  ln: Math.log,
+  log: Math.log10,
+  log2: Math.log2,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  min: Math.min,
+  max: Math.max,
+  pow: Math.pow,
   round: (value, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits,
 };
 

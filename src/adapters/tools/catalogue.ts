@@ -18,7 +18,9 @@ export interface CatalogueEntry extends BuiltinTool {
 
 export function toolCatalogue(options: ToolOptions, shell: ShellRunner): ReadonlyMap<string, CatalogueEntry> {
   const works: { readonly [name in BuiltinToolName]: ToolWork } = {
-    ...(fileTools(options) as { [name in 'read_file' | 'write_file' | 'patch_file' | 'delete_file' | 'list_directory']: ToolWork }),
+    ...(fileTools(options) as {
+      [name in 'read_file' | 'write_file' | 'patch_file' | 'delete_file' | 'list_directory']: ToolWork;
+    }),
     shell_run: shellRun(shell),
     handoff,
     session_context_write: sessionContextWrite,

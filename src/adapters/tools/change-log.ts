@@ -63,7 +63,10 @@ function changeOf(name: string, args: ToolCall['args'], result: Json): Partial<E
     case 'shell_run': {
       const Command = String(args['command']);
       const Succeeded = (result as { exitCode?: number }).exitCode === 0;
-      return { CommandsRun: [{ Command, Succeeded }], GitCommits: Succeeded && /\bgit\b.*\bcommit\b/.test(Command) ? [Command] : [] };
+      return {
+        CommandsRun: [{ Command, Succeeded }],
+        GitCommits: Succeeded && /\bgit\b.*\bcommit\b/.test(Command) ? [Command] : [],
+      };
     }
     default:
       return null;

@@ -17,5 +17,13 @@ export function declaredCode({ source }: { readonly source: string }, options: C
 }
 
 function run({ timeoutMs, signal }: ToolCall, source: string, args: Json, options: CodeOptions): Promise<CodeResult> {
-  return runCode({ source, args, timeoutMs: Math.min(timeoutMs, options.timeoutMs ?? TIMEOUT_MS), memoryMax: options.memoryMax ?? MEMORY_MAX }, signal);
+  return runCode(
+    {
+      source,
+      args,
+      timeoutMs: Math.min(timeoutMs, options.timeoutMs ?? TIMEOUT_MS),
+      memoryMax: options.memoryMax ?? MEMORY_MAX,
+    },
+    signal,
+  );
 }

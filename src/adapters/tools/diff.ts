@@ -16,11 +16,20 @@ export function diffOf(before: string, after: string): Diff {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
   let end = 0;
-  while (end < old.length - start && end < now.length - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+  while (
+    end < old.length - start &&
+    end < now.length - start &&
+    old[old.length - 1 - end] === now[now.length - 1 - end]
+  )
+    end += 1;
   const gone = old.slice(start, old.length - end);
   const come = now.slice(start, now.length - end);
   const head = `@@ -${start + 1},${gone.length} +${start + 1},${come.length} @@`;
-  return { added: come.length, removed: gone.length, diff: [head, ...shown(gone, '-'), ...shown(come, '+')].join('\n') };
+  return {
+    added: come.length,
+    removed: gone.length,
+    diff: [head, ...shown(gone, '-'), ...shown(come, '+')].join('\n'),
+  };
 }
 
 function linesOf(text: string): string[] {
@@ -31,6 +40,8 @@ function linesOf(text: string): string[] {
 }
 
 function shown(lines: readonly string[], sign: string): string[] {
-  const kept = lines.slice(0, SHOWN_MAX).map((line) => `${sign}${line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line}`);
+  const kept = lines
+    .slice(0, SHOWN_MAX)
+    .map((line) => `${sign}${line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line}`);
   return lines.length > SHOWN_MAX ? [...kept, `${sign}… ${lines.length - SHOWN_MAX} more lines`] : kept;
 }

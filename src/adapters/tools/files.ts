@@ -38,7 +38,11 @@ function writeFile(call: ToolCall, max: number): Promise<Json> {
   capped(path, data, max);
   return changeOnce(call, path, async () => {
     const before = await readBeneath(call.workDir, path, max);
-    return { after: sha256(data), result: changed(path, before?.data ?? null, data), apply: () => writeBeneath(call.workDir, path, data) };
+    return {
+      after: sha256(data),
+      result: changed(path, before?.data ?? null, data),
+      apply: () => writeBeneath(call.workDir, path, data),
+    };
   });
 }
 
@@ -53,10 +57,15 @@ function patchFile(call: ToolCall, max: number): Promise<Json> {
     if (lossy) throw fail('semantic', 'EncodingError', `\`${path}\` is not UTF-8 text and cannot be patched`);
     const at = text.indexOf(find);
     if (at === -1) throw fail('semantic', 'PatchError', `\`find\` does not occur in \`${path}\``);
-    if (text.includes(find, at + 1)) throw fail('semantic', 'PatchError', `\`find\` occurs more than once in \`${path}\`; make it longer`);
+    if (text.includes(find, at + 1))
+      throw fail('semantic', 'PatchError', `\`find\` occurs more than once in \`${path}\`; make it longer`);
     const data = Buffer.from(text.slice(0, at) + replace + text.slice(at + find.length));
     capped(path, data, max);
-    return { after: sha256(data), result: changed(path, before.data, data), apply: () => writeBeneath(call.workDir, path, data) };
+    return {
+      after: sha256(data),
+      result: changed(path, before.data, data),
+      apply: () => writeBeneath(call.workDir, path, data),
+    };
   });
 }
 
@@ -75,14 +84,25 @@ async function listDirectory(call: ToolCall): Promise<Json> {
     if (path === '.') return { path, entries: [], truncated: false };
     throw missing(path);
   }
-  return { path, entries: entries.slice(0, LISTED_MAX).map(({ name, type }) => ({ name, type })), truncated: entries.length > LISTED_MAX };
+  return {
+    path,
+    entries: entries.slice(0, LISTED_MAX).map(({ name, type }) => ({ name, type })),
+    truncated: entries.length > LISTED_MAX,
+  };
 }
 
 function changed(path: string, before: Buffer | null, after: Buffer): Json {
   const was = before === null ? { text: '', lossy: false } : decode(before);
   const now = decode(after);
   const diff = diffOf(was.text, now.text);
-  return { path, bytes: after.length, sha256: sha256(after), created: before === null, before: before === null ? null : sha256(before), ...diff };
+  return {
+    path,
+    bytes: after.length,
+    sha256: sha256(after),
+    created: before === null,
+    before: before === null ? null : sha256(before),
+    ...diff,
+  };
 }
 
 async function isThere(workDir: string, path: string): Promise<boolean> {

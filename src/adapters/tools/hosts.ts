@@ -13,8 +13,13 @@ export interface Allowed {
   readonly privateHosts: readonly string[];
 }
 
-export async function addressesOf(url: URL, allowed: Allowed, resolve: HttpOptions['resolve'] = systemResolve): Promise<readonly string[]> {
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw denied(`\`${url.protocol}\` addresses are not called`);
+export async function addressesOf(
+  url: URL,
+  allowed: Allowed,
+  resolve: HttpOptions['resolve'] = systemResolve,
+): Promise<readonly string[]> {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw denied(`\`${url.protocol}\` addresses are not called`);
   if (url.username !== '' || url.password !== '') throw denied('an address with credentials in it is not called');
   const host = hostOf(url);
   if (!allowed.hosts.some((pattern) => matches(host, pattern))) throw denied(`the host \`${host}\` is not allowed`);

@@ -24,10 +24,31 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 export function httpTool({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
   const allowed = { hosts: http.hosts ?? [], privateHosts: http.privateHosts ?? [] };
   return async (call) => {
-    const { url, method = 'GET', headers = {}, body } = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
-    const request = { method: fixed ?? method, url, ...withBody(keyed(fixed ?? method, headers, call), fixed === undefined ? body : undefined) };
-    const { status, url: end, headers: answered, truncated, ...response } = await send(request, allowed, limits(call, http));
-    return { status, url: end, headers: { ...answered }, body: bodyOf({ status, url: end, headers: answered, truncated, ...response }), truncated };
+    const {
+      url,
+      method = 'GET',
+      headers = {},
+      body,
+    } = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
+    const request = {
+      method: fixed ?? method,
+      url,
+      ...withBody(keyed(fixed ?? method, headers, call), fixed === undefined ? body : undefined),
+    };
+    const {
+      status,
+      url: end,
+      headers: answered,
+      truncated,
+      ...response
+    } = await send(request, allowed, limits(call, http));
+    return {
+      status,
+      url: end,
+      headers: { ...answered },
+      body: bodyOf({ status, url: end, headers: answered, truncated, ...response }),
+      truncated,
+    };
   };
 }
 
@@ -38,7 +59,8 @@ export function httpTool({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
 export function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: ToolOptions): ToolWork {
   const method = declared.method ?? 'GET';
   const chosen = fixedHost(declared.url);
-  const isLocal = chosen !== null && (addressIn(chosen) !== null || chosen === 'localhost' || chosen.endsWith('.localhost'));
+  const isLocal =
+    chosen !== null && (addressIn(chosen) !== null || chosen === 'localhost' || chosen.endsWith('.localhost'));
   const allowed = {
     hosts: [...(http.hosts ?? []), ...(chosen === null ? [] : [chosen])],
     privateHosts: [...(http.privateHosts ?? []), ...(isLocal ? [chosen] : [])],
@@ -46,10 +68,22 @@ export function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.
   return async (call) => {
     const scope: Scope = { args: call.args, result: call.result, env };
     const url = withQuery(expandText(declared.url, scope, encodeURIComponent), queryOf(declared, method, scope));
-    const headers = Object.fromEntries(Object.entries(declared.headers ?? {}).map(([name, value]) => [name, expandText(value, scope)]));
-    const body = declared.body === undefined ? (WITHOUT_BODY.has(method) ? undefined : (call.args as Json)) : expandValue(declared.body, scope);
-    const response = await send({ method, url, ...withBody(keyed(method, headers, call), body) }, allowed, limits(call, http));
-    if (response.truncated) throw fail('semantic', 'TooLargeError', `the answer of \`${call.name}\` is larger than what is read of it`);
+    const headers = Object.fromEntries(
+      Object.entries(declared.headers ?? {}).map(([name, value]) => [name, expandText(value, scope)]),
+    );
+    const body =
+      declared.body === undefined
+        ? WITHOUT_BODY.has(method)
+          ? undefined
+          : (call.args as Json)
+        : expandValue(declared.body, scope);
+    const response = await send(
+      { method, url, ...withBody(keyed(method, headers, call), body) },
+      allowed,
+      limits(call, http),
+    );
+    if (response.truncated)
+      throw fail('semantic', 'TooLargeError', `the answer of \`${call.name}\` is larger than what is read of it`);
     return bodyOf(response);
   };
 }
@@ -89,7 +123,12 @@ function withBody(headers: Headers, body: Json | undefined): { headers: Headers;
 
 /** A request that may change something carries the call's key, so that a server can tell a repetition from a second wish. */
 function keyed(method: string, headers: Headers, { call }: ToolCall): Headers {
-  if (method === 'GET' || method === 'HEAD' || Object.keys(headers).some((name) => name.toLowerCase() === 'idempotency-key')) return headers;
+  if (
+    method === 'GET' ||
+    method === 'HEAD' ||
+    Object.keys(headers).some((name) => name.toLowerCase() === 'idempotency-key')
+  )
+    return headers;
   return { ...headers, 'Idempotency-Key': call.idempotencyKey };
 }
 

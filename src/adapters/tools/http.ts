@@ -35,9 +35,21 @@ const REDIRECTS_MAX = 5;
 const TIMEOUT_MS = 30_000;
 /** What may go along to another origin. */
 const HARMLESS = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent', 'content-type']);
-const CLASSES: { readonly [status: number]: FailureClass } = { 401: 'policy', 403: 'policy', 407: 'policy', 408: 'timeout', 425: 'transient', 429: 'rate_limit', 504: 'timeout' };
+const CLASSES: { readonly [status: number]: FailureClass } = {
+  401: 'policy',
+  403: 'policy',
+  407: 'policy',
+  408: 'timeout',
+  425: 'transient',
+  429: 'rate_limit',
+  504: 'timeout',
+};
 
-export async function send(first: HttpRequest, allowed: Allowed, options: HttpOptions & { readonly signal: AbortSignal }): Promise<HttpResponse> {
+export async function send(
+  first: HttpRequest,
+  allowed: Allowed,
+  options: HttpOptions & { readonly signal: AbortSignal },
+): Promise<HttpResponse> {
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const late = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([options.signal, late]);
@@ -50,7 +62,8 @@ export async function send(first: HttpRequest, allowed: Allowed, options: HttpOp
       const to = location(answer);
       if (to === null) return checked(url, answer, await bodyOf(answer, options.responseMax ?? RESPONSE_MAX));
       answer.destroy();
-      if (hops >= (options.redirectsMax ?? REDIRECTS_MAX)) throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
+      if (hops >= (options.redirectsMax ?? REDIRECTS_MAX))
+        throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
       request = redirected(request, url, new URL(to, url), answer.statusCode ?? 0);
     }
   } catch (error) {
@@ -59,7 +72,12 @@ export async function send(first: HttpRequest, allowed: Allowed, options: HttpOp
   }
 }
 
-function exchange(url: URL, { method, headers, body }: HttpRequest, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
+function exchange(
+  url: URL,
+  { method, headers, body }: HttpRequest,
+  addresses: readonly string[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const pinned: LookupFunction = (_host, { all }, done) => {
     const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
     if (all === true) done(null, found);
@@ -70,10 +88,16 @@ function exchange(url: URL, { method, headers, body }: HttpRequest, addresses: r
     lookup: pinned,
     signal,
     agent: false,
-    headers: { 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'sluice', ...headers, ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
+    headers: {
+      'accept-encoding': 'gzip, deflate, br',
+      'user-agent': 'sluice',
+      ...headers,
+      ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    },
   };
   return new Promise((resolve, reject) => {
-    const failed = (error: Error): void => reject(fail('transient', 'ConnectionError', `\`${url.origin}\` cannot be reached: ${codeOf(error)}`));
+    const failed = (error: Error): void =>
+      reject(fail('transient', 'ConnectionError', `\`${url.origin}\` cannot be reached: ${codeOf(error)}`));
     try {
       const sent = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, settings, resolve);
       sent.on('error', failed);
@@ -92,7 +116,8 @@ async function bodyOf(answer: IncomingMessage, max: number): Promise<{ body: str
       const part = chunk.subarray(0, max - size);
       kept.push(part);
       size += part.length;
-      if (part.length < chunk.length) return { body: decode(wholeCharacters(Buffer.concat(kept))).text, truncated: true };
+      if (part.length < chunk.length)
+        return { body: decode(wholeCharacters(Buffer.concat(kept))).text, truncated: true };
     }
   } catch (error) {
     throw fail('transient', 'ConnectionError', `the answer broke off: ${codeOf(error as Error)}`);
@@ -103,7 +128,9 @@ async function bodyOf(answer: IncomingMessage, max: number): Promise<{ body: str
 }
 
 function unpacked(answer: IncomingMessage): Readable {
-  const unpack = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }[answer.headers['content-encoding'] ?? ''];
+  const unpack = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }[
+    answer.headers['content-encoding'] ?? ''
+  ];
   if (unpack === undefined) return answer;
   const stream = unpack();
   answer.on('error', (error) => stream.destroy(error));
@@ -111,13 +138,25 @@ function unpacked(answer: IncomingMessage): Readable {
   return answer.pipe(stream);
 }
 
-function checked(url: URL, answer: IncomingMessage, { body, truncated }: { body: string; truncated: boolean }): HttpResponse {
+function checked(
+  url: URL,
+  answer: IncomingMessage,
+  { body, truncated }: { body: string; truncated: boolean },
+): HttpResponse {
   const status = answer.statusCode ?? 0;
-  const headers = Object.fromEntries(Object.entries(answer.headers).flatMap(([name, value]) => (value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]])));
+  const headers = Object.fromEntries(
+    Object.entries(answer.headers).flatMap(([name, value]) =>
+      value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]],
+    ),
+  );
   if (status >= 200 && status < 300) return { status, url: url.href, headers, body, truncated };
   const wait = headers['retry-after'] === undefined ? '' : ` (retry after ${headers['retry-after']})`;
   const said = body.trim().slice(0, 300);
-  throw fail(CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'), status === 429 ? 'RateLimitError' : 'HttpError', `${url.origin}${url.pathname} answered ${status}${wait}${said === '' ? '' : `: ${said}`}`);
+  throw fail(
+    CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
+    status === 429 ? 'RateLimitError' : 'HttpError',
+    `${url.origin}${url.pathname} answered ${status}${wait}${said === '' ? '' : `: ${said}`}`,
+  );
 }
 
 function location({ statusCode, headers }: IncomingMessage): string | null {
@@ -125,11 +164,20 @@ function location({ statusCode, headers }: IncomingMessage): string | null {
 }
 
 function redirected(request: HttpRequest, from: URL, to: URL, status: number): HttpRequest {
-  if (from.protocol === 'https:' && to.protocol === 'http:') throw fail('policy', 'RedirectError', `\`${from.origin}\` redirects to an address without encryption`);
+  if (from.protocol === 'https:' && to.protocol === 'http:')
+    throw fail('policy', 'RedirectError', `\`${from.origin}\` redirects to an address without encryption`);
   const bare = status === 303 || (status < 303 && request.method === 'POST');
-  const headers = from.origin === to.origin ? request.headers : Object.fromEntries(Object.entries(request.headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
+  const headers =
+    from.origin === to.origin
+      ? request.headers
+      : Object.fromEntries(Object.entries(request.headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
   if (!bare) return { ...request, url: to.href, headers };
-  return { method: request.method === 'HEAD' ? 'HEAD' : 'GET', url: to.href, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type')), body: null };
+  return {
+    method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+    url: to.href,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type')),
+    body: null,
+  };
 }
 
 function parse(url: string): URL {

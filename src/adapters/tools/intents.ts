@@ -30,7 +30,9 @@ export function changeOnce({ workDir, call }: ToolCall, path: string, plan: () =
     if (known !== undefined && known.After === (await hashOf(workDir, path))) return known.Result;
     const { after, result, apply } = await plan();
     const entry: Intent = { Key: key, Path: path, After: after, Result: result };
-    await changeState<Intents>(workDir, FILE, { Entries: [] }, (state) => ({ Entries: [...state.Entries.filter(({ Key }) => Key !== key), entry].slice(-KEPT_MAX) }));
+    await changeState<Intents>(workDir, FILE, { Entries: [] }, (state) => ({
+      Entries: [...state.Entries.filter(({ Key }) => Key !== key), entry].slice(-KEPT_MAX),
+    }));
     await apply();
     return result;
   });

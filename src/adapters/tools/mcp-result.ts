@@ -5,7 +5,12 @@ import { fail } from './fail.ts';
 
 export function valueOf(server: string, tool: string, { content, structuredContent, isError }: CallToolResult): Json {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  if (isError === true) throw fail('fatal', 'McpToolError', `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${texts.join('\n').slice(0, 1_000)}`);
+  if (isError === true)
+    throw fail(
+      'fatal',
+      'McpToolError',
+      `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${texts.join('\n').slice(0, 1_000)}`,
+    );
   if (structuredContent !== undefined) return structuredContent as Json;
   if (texts.length === content.length) return texts.join('\n');
   return { content: content.map(outline) };
@@ -14,6 +19,7 @@ export function valueOf(server: string, tool: string, { content, structuredConte
 /** Pictures and sound are not kept: an agent that works on text has no use for them. */
 function outline(part: CallToolResult['content'][number]): Json {
   if (part.type === 'text') return { type: 'text', text: part.text };
-  if (part.type === 'image' || part.type === 'audio') return { type: part.type, mimeType: part.mimeType, base64Length: part.data.length };
+  if (part.type === 'image' || part.type === 'audio')
+    return { type: part.type, mimeType: part.mimeType, base64Length: part.data.length };
   return { type: part.type, uri: 'uri' in part ? part.uri : part.resource.uri };
 }

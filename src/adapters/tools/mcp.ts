@@ -32,7 +32,11 @@ const CONNECT_MAX_MS = 15_000;
 const PROBE_MS = 2_000;
 const PING_MS = 1_000;
 
-export function mcpServers({ documentDir = '.', mcp = {}, env = process.env }: Omit<ToolOptions, 'workDir'>): McpServers {
+export function mcpServers({
+  documentDir = '.',
+  mcp = {},
+  env = process.env,
+}: Omit<ToolOptions, 'workDir'>): McpServers {
   const connections = new Map<string, Promise<Connection>>();
   const drop = async (key: string): Promise<void> => {
     const connection = connections.get(key);
@@ -43,7 +47,9 @@ export function mcpServers({ documentDir = '.', mcp = {}, env = process.env }: O
   const connected = (key: string, config: McpServer, timeoutMs: number): Promise<Connection> => {
     let connection = connections.get(key);
     if (connection === undefined) {
-      connection = connect(config, documentDir, env, Math.min(timeoutMs, CONNECT_MAX_MS), () => connections.delete(key));
+      connection = connect(config, documentDir, env, Math.min(timeoutMs, CONNECT_MAX_MS), () =>
+        connections.delete(key),
+      );
       connections.set(key, connection);
       connection.catch(() => connections.delete(key));
     }
@@ -53,19 +59,32 @@ export function mcpServers({ documentDir = '.', mcp = {}, env = process.env }: O
   return {
     call: async (server, declared, tool, { args, timeoutMs: callMs, signal }) => {
       const config = { ...declared, ...mcp[server] };
-      if (config.tools !== undefined && !config.tools.includes(tool)) throw fail('policy', 'McpToolError', `the tool \`${tool}\` of the MCP server \`${server}\` is not among those that may be used`);
+      if (config.tools !== undefined && !config.tools.includes(tool))
+        throw fail(
+          'policy',
+          'McpToolError',
+          `the tool \`${tool}\` of the MCP server \`${server}\` is not among those that may be used`,
+        );
       const timeoutMs = Math.min(callMs, (config.timeout ?? Infinity) * 1000);
       const key = JSON.stringify([server, config]);
       let connection: Connection | undefined;
       try {
         connection = await connected(key, config, timeoutMs);
-        if (!connection.tools.has(tool)) throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
-        const result = await connection.client.callTool({ name: tool, arguments: { ...args } }, { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal });
+        if (!connection.tools.has(tool))
+          throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
+        const result = await connection.client.callTool(
+          { name: tool, arguments: { ...args } },
+          { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal },
+        );
         return valueOf(server, tool, result);
       } catch (error) {
         const hangs = isTimeout(error) && !(await answers(connection));
         if (hangs || isGone(error)) await drop(key);
-        throw failureOfServer(server, tool, error, { timeoutMs, stderr: connection?.stderr.text() ?? '', fault: connection?.fault ?? null });
+        throw failureOfServer(server, tool, error, {
+          timeoutMs,
+          stderr: connection?.stderr.text() ?? '',
+          fault: connection?.fault ?? null,
+        });
       }
     },
     close: async () => {
@@ -74,26 +93,55 @@ export function mcpServers({ documentDir = '.', mcp = {}, env = process.env }: O
   };
 }
 
-async function connect(config: McpServer, documentDir: string, env: NonNullable<ToolOptions['env']>, timeoutMs: number, onClose: () => void): Promise<Connection> {
+async function connect(
+  config: McpServer,
+  documentDir: string,
+  env: NonNullable<ToolOptions['env']>,
+  timeoutMs: number,
+  onClose: () => void,
+): Promise<Connection> {
   const stderr = new Output(4 * 1024);
-  const client = new Client({ name: 'sluice', version: '1' }, { versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } }, inputRequired: { autoFulfill: false } });
-  client.onclose = onClose;
+  const client = new Client(
+    { name: 'sluice', version: '1' },
+    {
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } },
+      inputRequired: { autoFulfill: false },
+    },
+  );
+  Object.assign(client, { onclose: onClose });
   try {
-    await client.connect(transportOf(config, documentDir, env, stderr), { timeout: timeoutMs, maxTotalTimeout: timeoutMs });
+    await client.connect(transportOf(config, documentDir, env, stderr), {
+      timeout: timeoutMs,
+      maxTotalTimeout: timeoutMs,
+    });
     const { tools } = await client.listTools(undefined, { timeout: timeoutMs, maxTotalTimeout: timeoutMs });
     const connection: Connection = { client, tools: new Set(tools.map(({ name }) => name)), stderr, fault: null };
-    client.onerror = (error) => (connection.fault = error);
+    Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
     return connection;
   } catch (error) {
     await client.close().catch(() => undefined);
-    throw new Error(`it could not be started or reached${stderr.text() === '' ? '' : ` (it said: ${stderr.text().trim().slice(-300)})`}`, { cause: error });
+    throw new Error(
+      `it could not be started or reached${stderr.text() === '' ? '' : ` (it said: ${stderr.text().trim().slice(-300)})`}`,
+      { cause: error },
+    );
   }
 }
 
-function transportOf(config: McpServer, documentDir: string, env: NonNullable<ToolOptions['env']>, stderr: Output): StdioClientTransport | StreamableHTTPClientTransport {
+function transportOf(
+  config: McpServer,
+  documentDir: string,
+  env: NonNullable<ToolOptions['env']>,
+  stderr: Output,
+): StdioClientTransport | StreamableHTTPClientTransport {
   const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
-    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expandText(value, { args: {}, result: null, env })]));
-  if (config.url !== undefined) return new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers: expanded(config.headers) }, fetch: cappedFetch });
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, expandText(value, { args: {}, result: null, env })]),
+    );
+  if (config.url !== undefined)
+    return new StreamableHTTPClientTransport(new URL(config.url), {
+      requestInit: { headers: expanded(config.headers) },
+      fetch: cappedFetch,
+    });
   const transport = new StdioClientTransport({
     command: config.command ?? '',
     args: [...(config.args ?? [])],
@@ -125,5 +173,8 @@ const cappedFetch: typeof fetch = async (input, init) => {
 /** Whether a server that kept one call waiting is still there for others. */
 async function answers(connection: Connection | undefined): Promise<boolean> {
   if (connection === undefined) return false;
-  return connection.client.ping({ timeout: PING_MS }).then(() => true, () => false);
+  return connection.client.ping({ timeout: PING_MS }).then(
+    () => true,
+    () => false,
+  );
 }

@@ -31,9 +31,11 @@ export function moduleTool(reference: string, documentDir: string): ToolWork {
 }
 
 async function load(file: string, name: string): Promise<ModuleTool> {
-  const module = await (import(pathToFileURL(file).href) as Promise<{ readonly [name: string]: unknown }>).catch((error: unknown) => {
-    throw fail('fatal', 'ModuleError', `\`${file}\` cannot be loaded: ${reasonOf(error)}`);
-  });
+  const module = await (import(pathToFileURL(file).href) as Promise<{ readonly [name: string]: unknown }>).catch(
+    (error: unknown) => {
+      throw fail('fatal', 'ModuleError', `\`${file}\` cannot be loaded: ${reasonOf(error)}`);
+    },
+  );
   const work = Object.hasOwn(module, name) ? module[name] : undefined;
   if (typeof work !== 'function') throw fail('fatal', 'ModuleError', `\`${file}\` exports no function \`${name}\``);
   return work as ModuleTool;

@@ -55,18 +55,28 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
     perform: async (call) => {
       const { command, flow, clock } = call;
       const { name, input, run } = command;
-      if (command.kind !== 'tool') throw fail('fatal', 'NotConfiguredError', `nobody performs the ${command.kind} \`${name}\``);
+      if (command.kind !== 'tool')
+        throw fail('fatal', 'NotConfiguredError', `nobody performs the ${command.kind} \`${name}\``);
       const def = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
       const work = workOf(name, def, means);
       const args = (input['args'] ?? {}) as Args;
       const problem = validate(def?.input ?? means.catalogue.get(name)?.input ?? true, args, name);
-      if (problem !== null) throw fail('semantic', 'ArgumentError', `the arguments of \`${name}\` are not valid: ${problem}`);
+      if (problem !== null)
+        throw fail('semantic', 'ArgumentError', `the arguments of \`${name}\` are not valid: ${problem}`);
       // What runs takes real time, during which a script's clock stands still.
       const done = clock.busy?.();
       try {
         const workDir = await realDir(typeof options.workDir === 'function' ? options.workDir(run) : options.workDir);
         const timeoutMs = def?.timeoutMs ?? means.catalogue.get(name)?.timeoutMs ?? TIMEOUT_MS;
-        const toolCall: ToolCall = { name, args, result: input['result'] ?? null, workDir, timeoutMs, signal: call.signal, call };
+        const toolCall: ToolCall = {
+          name,
+          args,
+          result: input['result'] ?? null,
+          workDir,
+          timeoutMs,
+          signal: call.signal,
+          call,
+        };
         const value = checkedResult(name, await work(toolCall), options.resultMax ?? RESULT_MAX);
         await logChange(toolCall, value);
         return { ok: true, value };
@@ -80,7 +90,15 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
 
 /** What a document says of a tool comes before what is built in under the same name. */
 function workOf(name: string, def: ToolDef | undefined, { options, shell, servers, catalogue }: Means): ToolWork {
-  const { builtin, http, shell: command, code, module, mcp, server = {} } = (def?.implementation ?? {}) as Implementation;
+  const {
+    builtin,
+    http,
+    shell: command,
+    code,
+    module,
+    mcp,
+    server = {},
+  } = (def?.implementation ?? {}) as Implementation;
   if (http !== undefined) return declaredHttp(http, options);
   if (command !== undefined) return declaredShell(command, shell);
   if (code !== undefined) return declaredCode(code, options.code);
@@ -111,7 +129,12 @@ function checkedResult(name: string, value: Json, max: number): Json {
     throw fail('semantic', 'ResultError', `the result of \`${name}\` is not JSON: ${reasonOf(error)}`);
   }
   if (text === undefined) throw fail('semantic', 'ResultError', `the result of \`${name}\` is not JSON`);
-  if (text.length > max) throw fail('semantic', 'TooLargeError', `the result of \`${name}\` has ${text.length} characters, and at most ${max} are kept`);
+  if (text.length > max)
+    throw fail(
+      'semantic',
+      'TooLargeError',
+      `the result of \`${name}\` has ${text.length} characters, and at most ${max} are kept`,
+    );
   return JSON.parse(text) as Json;
 }
 

@@ -3,7 +3,7 @@
  * when its time or memory is up, and never holds up the engine. The thread is this same file, started a second time.
  */
 import { fileURLToPath } from 'node:url';
-import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { Worker, isMainThread, parentPort as engine, workerData } from 'node:worker_threads';
 import { getQuickJS } from 'quickjs-emscripten';
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten';
 import type { Json } from '../../core/json.ts';
@@ -19,7 +19,9 @@ export interface CodeResult {
   readonly value: Json;
   readonly logs: string[];
 }
-type Answer = { readonly ok: true; readonly result: CodeResult } | { readonly ok: false; readonly type: string; readonly message: string };
+type Answer =
+  | { readonly ok: true; readonly result: CodeResult }
+  | { readonly ok: false; readonly type: string; readonly message: string };
 
 const MARK = 'sluice-quickjs';
 /** Loading the interpreter, and a stretch that it cannot interrupt by itself. */
@@ -41,12 +43,20 @@ export async function runCode(request: CodeRequest, signal?: AbortSignal): Promi
   if (signal?.aborted === true) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
   thread.on('message', answer.resolve);
-  thread.on('error', (error) => answer.resolve({ ok: false, type: 'CodeError', message: `the interpreter failed: ${reasonOf(error)}` }));
-  thread.on('exit', () => answer.resolve({ ok: false, type: 'CodeError', message: 'the interpreter ended without a result' }));
+  thread.on('error', (error) =>
+    answer.resolve({ ok: false, type: 'CodeError', message: `the interpreter failed: ${reasonOf(error)}` }),
+  );
+  thread.on('exit', () =>
+    answer.resolve({ ok: false, type: 'CodeError', message: 'the interpreter ended without a result' }),
+  );
   try {
     const said = await answer.promise;
     if (said.ok) return said.result;
-    throw fail(said.type === 'TimeoutError' || said.type === 'AbortError' ? 'timeout' : 'semantic', said.type, said.message);
+    throw fail(
+      said.type === 'TimeoutError' || said.type === 'AbortError' ? 'timeout' : 'semantic',
+      said.type,
+      said.message,
+    );
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
@@ -64,7 +74,8 @@ async function evaluate({ source, args, timeoutMs, memoryMax }: CodeRequest): Pr
   const until = performance.now() + timeoutMs;
   let isLate = false;
   runtime.setInterruptHandler(() => (isLate = performance.now() > until));
-  const failed = (error: QuickJSHandle): Answer => (isLate ? late(timeoutMs) : { ok: false, type: 'CodeError', message: said(context, error) });
+  const failed = (error: QuickJSHandle): Answer =>
+    isLate ? late(timeoutMs) : { ok: false, type: 'CodeError', message: said(context, error) };
 
   const run = context.evalCode(wrapped(source), 'code.js');
   if (run.error !== undefined) return failed(run.error);
@@ -72,7 +83,8 @@ async function evaluate({ source, args, timeoutMs, memoryMax }: CodeRequest): Pr
   if (jobs.error !== undefined) return failed(jobs.error);
   const state = context.getPromiseState(run.value);
   if (isLate) return late(timeoutMs);
-  if (state.type === 'pending') return { ok: false, type: 'CodeError', message: 'the code waits for something that never comes' };
+  if (state.type === 'pending')
+    return { ok: false, type: 'CodeError', message: 'the code waits for something that never comes' };
   if (state.type === 'rejected') return failed(state.error);
   const value = context.dump(state.value) as string;
   return { ok: true, result: { value: JSON.parse(value) as Json, logs } };
@@ -101,7 +113,12 @@ function provide(context: QuickJSContext, args: Json, logs: string[]): void {
   context.setProp(context.global, 'input', made);
   const log = context.newFunction('log', (...values) => {
     if (logs.length >= LOGS_MAX) return;
-    logs.push(values.map((value) => textOf(context.dump(value))).join(' ').slice(0, LOG_LENGTH_MAX));
+    logs.push(
+      values
+        .map((value) => textOf(context.dump(value)))
+        .join(' ')
+        .slice(0, LOG_LENGTH_MAX),
+    );
   });
   const console = context.newObject();
   for (const name of ['log', 'info', 'warn', 'error']) context.setProp(console, name, log);
@@ -125,6 +142,11 @@ function late(timeoutMs: number): Answer {
 
 if (!isMainThread && (workerData as { mark?: string } | null)?.mark === MARK) {
   const { request } = workerData as { request: CodeRequest };
-  const answer = await evaluate(request).catch((error: unknown): Answer => ({ ok: false, type: 'CodeError', message: reasonOf(error) }));
-  parentPort?.postMessage(answer);
+  const answer = await evaluate(request).catch((error: unknown): Answer => ({
+    ok: false,
+    type: 'CodeError',
+    message: reasonOf(error),
+  }));
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  engine?.postMessage(answer);
 }

@@ -14,7 +14,21 @@ export interface Sandbox {
 }
 
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-const SETTINGS = ['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'passwd', 'group', 'nsswitch.conf', 'localtime', 'ssl', 'ca-certificates', 'pki', 'mime.types', 'os-release'];
+const SETTINGS = [
+  'alternatives',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'passwd',
+  'group',
+  'nsswitch.conf',
+  'localtime',
+  'ssl',
+  'ca-certificates',
+  'pki',
+  'mime.types',
+  'os-release',
+];
 /** The Node that runs us is there for commands too, wherever it is installed. */
 const NODE_DIR = '/run/sluice';
 const PATH = `${NODE_DIR}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
@@ -23,7 +37,16 @@ const PATH = `${NODE_DIR}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 export function sandboxArgs({ workDir, cwd = '.', readable, env }: Sandbox): string[] {
   const variables = { PATH, HOME: '/tmp', TMPDIR: '/tmp', LANG: 'C.UTF-8', TERM: 'dumb', ...env };
   return [
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv', '--hostname', 'sluice'],
+    ...[
+      '--unshare-all',
+      '--die-with-parent',
+      '--new-session',
+      '--cap-drop',
+      'ALL',
+      '--clearenv',
+      '--hostname',
+      'sluice',
+    ],
     ...SYSTEM.flatMap(mount),
     ...SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],

@@ -31,15 +31,30 @@ export function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRu
       SLUICE_RUN: call.command.run,
       SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey,
     };
-    const done = await run(command, { workDir, cwd, env: variables, stdin: `${JSON.stringify(args)}\n`, timeoutMs, signal });
-    if (done.exitCode !== 0) throw fail('fatal', 'ExitError', `exit code ${done.exitCode}: ${(done.stderr || done.stdout).trim().slice(-500)}`);
+    const done = await run(command, {
+      workDir,
+      cwd,
+      env: variables,
+      stdin: `${JSON.stringify(args)}\n`,
+      timeoutMs,
+      signal,
+    });
+    if (done.exitCode !== 0)
+      throw fail(
+        'fatal',
+        'ExitError',
+        `exit code ${done.exitCode}: ${(done.stderr || done.stdout).trim().slice(-500)}`,
+      );
     return parsed(done.stdout);
   };
 }
 
 /** `to` becomes ARG_to; what is no plain name or value is only on the input. */
 function argumentVariables(args: Args): { [name: string]: string } {
-  const plain = Object.entries(args).filter(([name, value]) => /^\w+$/.test(name) && value !== null && typeof value !== 'object' && !String(value).includes('\0'));
+  const plain = Object.entries(args).filter(
+    ([name, value]) =>
+      /^\w+$/.test(name) && value !== null && typeof value !== 'object' && !String(value).includes('\0'),
+  );
   return Object.fromEntries(plain.map(([name, value]) => [`ARG_${name}`, String(value)]));
 }
 

@@ -77,10 +77,30 @@ function run(command: string, request: ShellRequest, options: ShellOptions): Pro
     child.on('close', () => {
       end();
       const exit = /"exit-code"\s*:\s*(\d+)/.exec(status)?.[1];
-      if (exit !== undefined && killed === null) resolve({ exitCode: Number(exit), stdout: stdout.text(), stderr: stderr.text(), truncated: stdout.truncated || stderr.truncated });
-      else if (killed === 'time') reject(fail('timeout', 'TimeoutError', `the command did not end within ${timeoutMs} ms and was killed${lastWords(stdout, stderr)}`));
+      if (exit !== undefined && killed === null)
+        resolve({
+          exitCode: Number(exit),
+          stdout: stdout.text(),
+          stderr: stderr.text(),
+          truncated: stdout.truncated || stderr.truncated,
+        });
+      else if (killed === 'time')
+        reject(
+          fail(
+            'timeout',
+            'TimeoutError',
+            `the command did not end within ${timeoutMs} ms and was killed${lastWords(stdout, stderr)}`,
+          ),
+        );
       else if (killed === 'abort') reject(fail('timeout', 'AbortError', 'the command was stopped'));
-      else reject(fail('fatal', 'SandboxError', `the sandbox could not be made: ${stderr.text().trim() || 'bubblewrap ended without a word'}`));
+      else
+        reject(
+          fail(
+            'fatal',
+            'SandboxError',
+            `the sandbox could not be made: ${stderr.text().trim() || 'bubblewrap ended without a word'}`,
+          ),
+        );
     });
   });
 }
@@ -99,6 +119,11 @@ function lastWords(stdout: Output, stderr: Output): string {
 }
 
 function noSandbox(bwrap: string, error: Error): Error {
-  if (!('code' in error) || error.code !== 'ENOENT') return fail('fatal', 'SandboxError', `\`${bwrap}\` cannot be started: ${error.message}`);
-  return fail('fatal', 'SandboxError', `commands run in bubblewrap, and \`${bwrap}\` is not on this machine; install it (Debian, Ubuntu: \`apt-get install bubblewrap\`; Fedora: \`dnf install bubblewrap\`)`);
+  if (!('code' in error) || error.code !== 'ENOENT')
+    return fail('fatal', 'SandboxError', `\`${bwrap}\` cannot be started: ${error.message}`);
+  return fail(
+    'fatal',
+    'SandboxError',
+    `commands run in bubblewrap, and \`${bwrap}\` is not on this machine; install it (Debian, Ubuntu: \`apt-get install bubblewrap\`; Fedora: \`dnf install bubblewrap\`)`,
+  );
 }

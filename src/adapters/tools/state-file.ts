@@ -18,7 +18,12 @@ export async function readState<T extends Json>(workDir: string, name: string, e
   }
 }
 
-export function changeState<T extends Json>(workDir: string, name: string, empty: T, change: (state: T) => T): Promise<T> {
+export function changeState<T extends Json>(
+  workDir: string,
+  name: string,
+  empty: T,
+  change: (state: T) => T,
+): Promise<T> {
   return inTurn(`${workDir}\0${name}`, async () => {
     const next = change(await readState(workDir, name, empty));
     await writeBeneath(workDir, `${ARTIFACTS.state}/${name}`, Buffer.from(`${JSON.stringify(next, null, 1)}\n`));
@@ -30,9 +35,9 @@ export function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
   const before = turns.get(key) ?? Promise.resolve();
   const mine = before.then(work, work);
   turns.set(key, mine);
-  const done = (): void => {
+  const tidy = (): void => {
     if (turns.get(key) === mine) turns.delete(key);
   };
-  mine.then(done, done);
+  mine.then(tidy, tidy);
   return mine;
 }

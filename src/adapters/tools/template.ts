@@ -29,7 +29,9 @@ export function expandValue(template: Json, scope: Scope): Json {
 
 /** The first names of all arguments that a template mentions. */
 export function mentioned(template: string): Set<string> {
-  return new Set([...template.matchAll(PLACE)].map(([, path = '']) => path.replace(/^args\./, '').split('.')[0] as string));
+  return new Set(
+    [...template.matchAll(PLACE)].map(([, path = '']) => path.replace(/^args\./, '').split('.')[0] as string),
+  );
 }
 
 export function textOf(value: Json): string {

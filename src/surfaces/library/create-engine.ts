@@ -39,7 +39,10 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   return createRuntime({
     ...rest,
     store: typeof journal === 'string' ? openSqlite(journal) : journal,
-    performer: withBoundary(performer ?? (script === undefined ? functions : scriptedPerformer(script, functions)), boundary),
+    performer: withBoundary(
+      performer ?? (script === undefined ? functions : scriptedPerformer(script, functions)),
+      boundary,
+    ),
     clock: clock ?? (script === undefined || script.clock === 'real' ? realClock : createVirtualClock()),
   });
 }

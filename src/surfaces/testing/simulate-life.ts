@@ -65,6 +65,7 @@ class Process {
       clock: this.#clock,
       snapshotEvery: given.chance.pick([0, 2, 500]),
       mayAct: () => this.#fate === 'alive',
+      regain: async () => this.#fate === 'alive',
       onTurn: (held, events) => this.#turned(held, events),
       onIdle: (held) => {
         if (held.state?.outcome !== null && this.#fate === 'alive') this.#leave('dead', true);

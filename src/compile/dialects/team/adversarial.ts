@@ -2,7 +2,7 @@
  * `adversarial`: in every stage one agent makes something and another criticises it, seeing that thing and nothing else.
  * What passes, or what was criticised last when the rounds are over, is promoted, and later stages build on it.
  */
-import type { NodeId } from '../../../core/ir.ts';
+import type { NodeId, Write } from '../../../core/ir.ts';
 import { quote } from '../../cel-text.ts';
 import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
@@ -21,7 +21,7 @@ export function lowerAdversarial(l: Lowering, raw: RawAdversarial): NodeId {
   const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ARTIFACT });
   const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: ARTIFACT });
   let next = addPick(l, 'adversarial.end', 'adversarial', [{ when: `${PARTIAL} == true`, to: partial }], whole);
-  for (const [index, stage] of raw.Stages.entries().toArray().toReversed()) next = addStage(l, raw, stage, index, next);
+  for (const [index, stage] of [...raw.Stages.entries()].reverse()) next = addStage(l, raw, stage, index, next);
   return next;
 }
 
@@ -45,10 +45,10 @@ function addStage(l: Lowering, { Rounds, PassKeyword }: RawAdversarial, { Genera
 /** One round fewer than there are critiques: the last artifact is one that somebody has looked at. */
 function addRevision(l: Lowering, hint: string, label: string, generator: string, critic: string, rounds: number, generate: NodeId, over: NodeId): NodeId {
   const meter = l.builder.meter(`revisions:${hint}`, { unit: 'visits', max: rounds - 1, over, label: `Rounds of ${label}` });
-  const notes = [
+  const notes: readonly Write[] = [
     set(NOTES, '[]'),
-    { slot: NOTES, mode: 'append', value: { author: quote(generator), role: quote('assistant'), content: ARTIFACT } } as const,
-    { slot: NOTES, mode: 'append', value: { author: quote(critic), role: quote('user'), content: SAID, label: quote('[Critique] Address every point, and give the whole artifact again.') } } as const,
+    { slot: NOTES, mode: 'append', value: { author: quote(generator), role: quote('assistant'), content: ARTIFACT } },
+    { slot: NOTES, mode: 'append', value: { author: quote(critic), role: quote('user'), content: SAID, label: quote('[Critique] Address every point, and give the whole artifact again.') } },
   ];
   return addLet(l, `${hint}.revise`, label, notes, generate, [meter]);
 }

@@ -6,7 +6,7 @@ import type { Expr, NodeId, Write } from '../../../core/ir.ts';
 import { object, quote } from '../../cel-text.ts';
 import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import { BAD, SAID, set, tell } from './slots.ts';
+import { BAD, NOTE, SAID, set, tell } from './slots.ts';
 
 /** A place where an agent has its turn, and can have it again. */
 export interface Site {
@@ -32,6 +32,8 @@ export interface BadTurn {
   readonly corrections: readonly Correction[];
   /** Measured before the correction is chosen. */
   readonly measures?: readonly Write[];
+  /** Whether the correction goes into the shared history. Yes, unless told. */
+  readonly shared?: boolean;
   /** Written with every correction. */
   readonly writes?: readonly Write[];
   /** Who goes on, where it is not the agent itself. */
@@ -44,7 +46,7 @@ export interface BadTurn {
 export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
   const { hint, origin, limit, again, agent } = site;
   const corrections = bad.corrections.map(({ type, when, text }) => {
-    const writes = [set(BAD, `${BAD} + 1`), tell(text, agent), ...(bad.writes ?? [])];
+    const writes = [set(BAD, `${BAD} + 1`), bad.shared === false ? set(NOTE, text) : tell(text, agent), ...(bad.writes ?? [])];
     return { when, to: addLet(l, `${hint}.correction:${type}`, `correction:${type}`, writes, bad.nextOf?.(type) ?? bad.next ?? again) };
   });
   const last = corrections.at(-1)?.to ?? again;

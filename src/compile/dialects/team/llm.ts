@@ -8,15 +8,14 @@ import { literal, quote } from '../../cel-text.ts';
 import { addBadTurn } from './bad-turn.ts';
 import { addAsk, roster } from './chooser.ts';
 import { BAD_TURNS } from './keyword.ts';
-import { addLet, addPick } from './lowering.ts';
+import { addLet, addPick, exhausted } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import { BAD, HEARD, HISTORY, set } from './slots.ts';
+import { BAD, HEARD, HISTORY, NOTE, TURNS, set } from './slots.ts';
 import { addTermination } from './termination.ts';
 import { addTeamTurn } from './turn.ts';
 
 export const SELECTOR = 'selector';
 const RECENT = 30;
-const HINT = 'wrong';
 
 const DEFAULT_PROMPT = `You decide who of a team works next. The agents:
 {{$agents}}
@@ -32,8 +31,8 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const site = { agent: SELECTOR, hint: SELECTOR, origin: SELECTOR, again: ask, limit: BAD_TURNS };
   const wrong = addBadTurn(l, site, {
     what: 'no name of an agent',
-    corrections: [{ type: 'unknown_agent', text: `text("SELECTION ERROR: ", ${REPLY}.text, ${quote(` is no agent of this team. The agents: ${team.names.join(', ')}.`)})` }],
-    writes: [set(HINT, `text("Your last answer, ", ${REPLY}.text, ${quote(`, is no agent. Answer with one of: ${team.names.join(', ')}.`)})`)],
+    corrections: [{ type: 'unknown_agent', text: `text("SELECTION ERROR: ", ${REPLY}.text, ${quote(` is no agent of this team. Answer with one of: ${team.names.join(', ')}.`)})` }],
+    shared: false,
   });
   const cases = team.names.map((name) => ({ when: `size(${HEARD}) == 1 && ${HEARD}[0] == ${quote(name)}`, to: addSpeaker(l, name, ask) }));
   const judged = addPick(l, `${SELECTOR}.judged`, SELECTOR, cases, wrong);
@@ -42,7 +41,8 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const heard = `cel.bind(t, trim(${plain}), alone(t.endsWith(".") ? t.substring(0, size(t) - 1) : t, ${names}))`;
   const listen = addLet(l, `${SELECTOR}.listen`, SELECTOR, [set(HEARD, heard)], judged);
   const meter = builder.meter('selections', { unit: 'visits', max: l.turnsMax * BAD_TURNS, over: builder.failedEnd('said'), label: 'selections' });
-  const again = `${HINT} == null ? ${filled(prompt ?? DEFAULT_PROMPT, roster(team))} : text(${filled(prompt ?? DEFAULT_PROMPT, roster(team))}, "\\n\\n", ${HINT})`;
+  const asked = filled(prompt ?? DEFAULT_PROMPT, roster(team));
+  const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;
   addAsk(l, { id: ask, agent: SELECTOR, hint: SELECTOR, input: { prompt: again }, charges: [meter], next: listen });
   return ask;
 }
@@ -50,7 +50,7 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
   const begin = l.builder.idOf(agent);
   const site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
-  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, opening: [set(BAD, '0'), set(HINT, 'null')], at: l.at('Agents', l.team.names.indexOf(agent), 'Name'), next: addTermination(l, site, ask) });
+  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, opening: [set(BAD, '0'), set(NOTE, 'null')], at: l.at('Agents', l.team.names.indexOf(agent), 'Name'), next: addTermination(l, site, addPick(l, `${agent}.room`, agent, [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }], ask)) });
 }
 
 /** The placeholders are filled in once; what comes in by them is not looked at again. */

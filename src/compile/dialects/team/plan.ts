@@ -1,5 +1,5 @@
 /** What a strategy makes of a document: how it is lowered, how long it can take, and what there is to draw. */
-import type { NodeId } from '../../../core/ir.ts';
+import type { AgentDef, NodeId, ToolDef } from '../../../core/ir.ts';
 import type { PictureCycle, PictureEdge, PictureNode } from '../../picture.ts';
 import type { Lowering } from './lowering.ts';
 
@@ -8,6 +8,9 @@ export interface Plan {
   lower(l: Lowering): NodeId;
   /** How many turns each place can have where the course is fixed; null where the number of turns is capped. */
   readonly turnsMax: number | null;
+  /** Models that the strategy asks beside the team, and the tools by which they answer. */
+  readonly agents?: readonly AgentDef[];
+  readonly tools?: { readonly [name: string]: ToolDef };
   readonly nodes: readonly PictureNode[];
   readonly edges: readonly PictureEdge[];
   readonly cycles?: readonly PictureCycle[];

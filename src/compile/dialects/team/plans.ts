@@ -4,6 +4,7 @@ import type { Plan } from './plan.ts';
 import { planGraph } from './plan-graph.ts';
 import { planKeyword } from './plan-keyword.ts';
 import { planRoundRobin, planSequential } from './plan-line.ts';
+import { planAdversarial, planLlm, planMagentic } from './plan-models.ts';
 import { planMapReduce, planScatterGather } from './plan-phases.ts';
 import { planStateMachine } from './plan-statemachine.ts';
 import { planStructured } from './plan-structured.ts';
@@ -11,7 +12,7 @@ import type { Strategy } from './schema.ts';
 
 type Planner = (reading: Reading, team: Team) => Plan | null;
 
-const PLANS: { readonly [strategy in Strategy]?: Planner } = {
+const PLANS: { readonly [strategy in Strategy]: Planner } = {
   sequential: planSequential,
   roundrobin: planRoundRobin,
   keyword: planKeyword,
@@ -20,9 +21,12 @@ const PLANS: { readonly [strategy in Strategy]?: Planner } = {
   graph: planGraph,
   scattergather: planScatterGather,
   mapreduce: planMapReduce,
+  llm: planLlm,
+  magentic: planMagentic,
+  adversarial: planAdversarial,
 };
 
 /** Null where so much is missing that there is nothing to plan; the report says what. */
 export function planOf(reading: Reading, team: Team): Plan | null {
-  return PLANS[team.raw.Selection.Type]?.(reading, team) ?? null;
+  return PLANS[team.raw.Selection.Type](reading, team);
 }

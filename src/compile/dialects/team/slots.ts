@@ -23,6 +23,8 @@ export const BROKEN = 'broken';
 export const STATE = 'state';
 export const CONTEXT = 'context';
 export const ANSWER = 'answer';
+/** A correction for somebody who does not see the shared history. */
+export const NOTE = 'note';
 /** Who writes what no agent and no user wrote. */
 export const ENGINE = 'sluice';
 

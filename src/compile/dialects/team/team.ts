@@ -23,7 +23,8 @@ export const lowerTeam: Dialect = (document, definitions, report) => {
 
 function lower(team: Team, reading: Reading, plan: Plan) {
   const { definitions, tools, members } = team;
-  const builder = createBuilder('orchestration', { ...definitions, tools: { ...definitions.tools, ...tools }, agents: Object.fromEntries([...members].map(([name, { def }]) => [name, def])) });
+  const agents = Object.fromEntries([...[...members.values()].map(({ def }) => def), ...(plan.agents ?? [])].map((def) => [def.id, def]));
+  const builder = createBuilder('orchestration', { ...definitions, tools: { ...definitions.tools, ...tools, ...plan.tools }, agents });
   const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;
   const open: Lowering = { builder, team, meter: null, turnsMax, prefix: '', at: (...path) => reading.at(...path) };
   const label = team.termination.cap === null ? `agent turns (${turnsMax} where MaxIterations says nothing)` : 'MaxIterations';

@@ -22,11 +22,11 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   const compiled = await compileFile(file, defaultModel(options));
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
-  if (compiled.result.diagnostics.length > 0)
-    cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
   const input = readInput(options.input, flow.notation);
   const seed = readWhole('--seed', options.seed);
   demandWorld(flow, options);
+  if (compiled.result.diagnostics.length > 0)
+    cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
   return withSession(cli, options, flow, async (session) => {
     const { tenant, user } = options;
     const origin = { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
