@@ -110,7 +110,7 @@ function askFirst(builder: Builder, { hint, origin, at, agent }: AgentTurn, tool
 }
 
 /** A command that ran and said it failed is no success, although the call itself went well. */
-const OK: Expr = 'type(it) == map && it.exitCode != null ? it.exitCode == 0 : true';
+const OK: Expr = 'type(it) == map && it.exitCode != null ? it.exitCode == 0 : type(it) == string ? !re(it, "^\\\\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT)") : true';
 
 /** What the agent is told, and what the run knows from then on. */
 function told(agent: string, content: Expr, outcome: Input): readonly Write[] {

@@ -2,6 +2,7 @@
  * What documents of every notation share: models, agents, tools and bounds. Read strictly, with names resolved among
  * themselves; what a notation refers to is for the notation to check, with `declareIds` and `toolNames`.
  */
+import { BUILTIN_TOOL_NAMES } from './builtin-tools.ts';
 import type { Report } from './diagnostics.ts';
 import { withEntries, type Located } from './located.ts';
 import { checkSections } from './section-checks.ts';
@@ -22,6 +23,6 @@ export function readSections(doc: Located, report: Report, options: SectionOptio
   if (doc.kind !== 'map') return null;
   const sections = readShape(sectionsSchema, withEntries(doc, isSectionName), report);
   if (sections !== null)
-    checkSections(sections, doc, report, { builtinTools: new Set(), unenforced: UNENFORCED, ...options });
+    checkSections(sections, doc, report, { builtinTools: BUILTIN_TOOL_NAMES, unenforced: UNENFORCED, ...options });
   return sections;
 }

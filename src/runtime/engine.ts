@@ -83,14 +83,15 @@ export function createRuntime(options: EngineOptions): Engine {
   /** Brings a run into this process; null when another live one has it. */
   const take = async (run: RunId): Promise<Held | null> => {
     const here = worker.runs.get(run);
-    if (here !== undefined) return here;
+    if (here !== undefined && !waits(here)) return here;
     const claimed = await store.roster.claim(worker.id, Date.now(), { run });
     if (!claimed.includes(run)) return null;
     const stored = await store.journal.load(run);
     if (stored === null) throw unknown(run);
-    const again = worker.runs.get(run);
-    if (again !== undefined) return again;
     const held = restore(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+    const again = worker.runs.get(run);
+    if (again !== undefined && (again.seq >= held.seq || !waits(again))) return again;
+    worker.drop(run);
     if (held.state?.outcome === null) worker.adopt(held);
     return held;
   };
@@ -153,7 +154,7 @@ export function createRuntime(options: EngineOptions): Engine {
       try {
         await tell(held, { type: 'start', run, flow: flow.hash, input, seed, origin: origin satisfies Origin });
       } catch (error) {
-        worker.runs.delete(run);
+        if (worker.runs.get(run) === held) worker.runs.delete(run);
         if (error instanceof SluiceError && error.code === 'lease-lost' && (await store.roster.find(run)) !== null) return same(run, flow, input);
         throw error;
       }
@@ -215,7 +216,7 @@ export function createRuntime(options: EngineOptions): Engine {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
         continue;
       }
-      if (isQuiet(here)) return;
+      if (isQuiet(here, clock.virtual)) return;
       await new Promise<void>((resolve) => settledBy.set(run, [...(settledBy.get(run) ?? []), resolve]));
       if (fault !== null) throw fault;
       if (!worker.runs.has(run)) return;
@@ -237,10 +238,15 @@ export function createRuntime(options: EngineOptions): Engine {
   }
 }
 
-/** Nothing is on its way to it, and nothing but a person can move it. */
-function isQuiet({ state, inbox, storing, cancelWake }: Held): boolean {
+/** Nothing is on its way to it, and it waits for a person. Virtual time lets a bounded wait pass at once; real time takes it. */
+function isQuiet({ state, inbox, storing, cancelWake }: Held, virtual: boolean): boolean {
   if (state === null || storing || inbox.length > 0) return false;
-  return state.outcome !== null || (statusOf(state) === 'suspended' && cancelWake === null);
+  return state.outcome !== null || (statusOf(state) === 'suspended' && (!virtual || cancelWake === null));
+}
+
+/** Nobody owns a run that waits for a person: another process may have taken it further since. */
+function waits({ state }: Held): boolean {
+  return state !== null && statusOf(state) === 'suspended';
 }
 
 function refuse(refusal: Refusal | null): void {

@@ -6,6 +6,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { verify } from '../../src/compile/verify.ts';
 import { digest } from '../../src/core/digest.ts';
 import type { Json } from '../../src/core/json.ts';
 import { pure } from '../../src/runtime/pure.ts';
@@ -49,6 +50,22 @@ test(
     for (const [what, count] of Object.entries(seen)) expect({ what, found: count > 0 }).toEqual({ what, found: true });
   },
 );
+
+test(`L5: random flows are flows that the compiler would let pass, seed ${seed}`, () => {
+  const found = new Set<string>();
+  for (const plan of fc.sample(plans, { seed, numRuns: 200 })) {
+    const error = (code: string, _at: unknown, message: string): void => {
+      if (!isOfTools(code)) found.add(`${code}: ${message}`);
+    };
+    verify({ body: lower(plan), places: new Map() }, { error } as never);
+  }
+  expect([...found]).toEqual([]);
+});
+
+/** Random tools have no definitions: how they are called is not what is tested here. */
+function isOfTools(code: string): boolean {
+  return code === 'unknown-tool' || code === 'incomplete-tool';
+}
 
 async function both(plan: Plan): Promise<{ ran: Ran; meaning: Meaning }> {
   const flow = lower(plan);

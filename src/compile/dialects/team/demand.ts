@@ -19,5 +19,5 @@ export function demandEnding({ report, at }: Reading, team: Team, agent: string,
 }
 
 export function canEnd(team: Team, speakers: Iterable<string>): boolean {
-  return team.termination.cap !== null || [...speakers].some((agent) => rulesFor(team, agent).length > 0);
+  return !team.termination.sound || team.termination.cap !== null || [...speakers].some((agent) => rulesFor(team, agent).length > 0);
 }

@@ -5,6 +5,7 @@
 import type { Case, Expr, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
+import { HANDOFF } from './agents.ts';
 import { addBadTurn, addStuck } from './bad-turn.ts';
 import type { Correction, Site } from './bad-turn.ts';
 import { CONTRACTS } from './compaction.ts';
@@ -36,7 +37,7 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
   if (checks.length === 0) return next;
   const refused = addRefusal(l, gate);
   for (const { name, label, config } of checks.toReversed()) {
-    const input = { observations: OBSERVATIONS, turn: TURN, agent: quote(site.agent), message: SAID, config: literal(config) };
+    const input = { observations: OBSERVATIONS, turn: TURN, agent: quote(site.witness ?? site.agent), message: SAID, failures: count(FAILS, key), config: literal(config) };
     const note = name.startsWith('contract:') ? noteContract(l, site, label) : null;
     const judged = addPick(l, `${site.hint}.judged`, site.origin, [{ when: `${VERDICT}.ok == true`, to: next }], refused);
     next = addCheck(l, `${site.hint}.${key}.${name}`, site.origin, name, input, VERDICT, note === null ? judged : note(judged));
@@ -82,7 +83,7 @@ const FAILURES: readonly FailureType[] = ['NoProgress', 'ConflictingEvidence', '
 
 /** Not the first refusal, and nothing was done since: that is no progress, whatever the check says. */
 function classOf(key: string): Expr {
-  const idle = `!${OBSERVATIONS}.exists(o, o.turn == ${TURN})`;
+  const idle = `!${OBSERVATIONS}.exists(o, o.turn == ${TURN} && o.tool != ${quote(HANDOFF)})`;
   return `${count(FAILS, key)} > 0 && ${idle} ? "NoProgress" : (${VERDICT}.failure == null ? "InvalidTransition" : ${VERDICT}.failure)`;
 }
 

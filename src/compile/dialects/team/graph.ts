@@ -33,7 +33,7 @@ function idOf(l: Lowering, id: string): NodeId {
 }
 
 export function siteOf(l: Lowering, graph: Graph, node: GraphNode, again: NodeId, hint: string): Site {
-  return { agent: node.raw.Agent ?? node.id, hint, origin: `${l.prefix}${node.id}`, again, limit: graph.raw.MaxRetries + 1 };
+  return { agent: node.raw.Agent ?? node.id, hint, origin: `${l.prefix}${node.id}`, again, limit: graph.raw.MaxRetries + 1, ...(node.inner === null ? {} : { witness: '' }) };
 }
 
 function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void {

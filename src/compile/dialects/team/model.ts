@@ -41,7 +41,8 @@ export interface Termination {
   readonly rules: readonly Rule[];
   /** Agent turns; null where the document sets no cap. */
   readonly cap: number | null;
-  readonly path: Path | null;
+  /** Whether it could be read whole; what follows from a faulty one is no further mistake. */
+  readonly sound: boolean;
 }
 export interface Rule {
   readonly pattern: string;

@@ -28,7 +28,7 @@ export function readContracts(raw: { readonly Contract?: string | undefined; rea
   const declared = reading.body.value.Contracts;
   return named.flatMap(([label, at]): Check[] => {
     const contract = declared.find(({ Name }) => Name === label);
-    if (contract !== undefined) return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires as unknown as Json }) }];
+    if (contract !== undefined) return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
     const near = nearest(label, declared.map(({ Name }) => Name));
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
       help: near === undefined ? 'Declare it under `Contracts`.' : `Did you mean \`${near}\`?`,

@@ -7,17 +7,22 @@ import type { RawTermination } from './schema-termination.ts';
 
 export function readTermination(reading: Reading): Termination {
   const raw = reading.body.value.Termination;
-  if (raw === undefined) return { rules: [], cap: null, path: null };
+  if (raw === undefined) return { rules: [], cap: null, sound: reading.body.sound };
   const rules: Rule[] = [];
   const caps: number[] = [];
-  walk(raw, ['Termination'], reading, rules, caps);
-  return { rules, cap: caps.length === 0 ? null : Math.min(...caps), path: ['Termination'] };
+  const whole = walk(raw, ['Termination'], reading, rules, caps);
+  return { rules, cap: caps.length === 0 ? null : Math.min(...caps), sound: whole && reading.body.sound };
 }
 
-function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): void {
+/** False where something is missing. */
+function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): boolean {
   const { report } = reading;
   const type = raw.Type ?? (raw.Strategies !== undefined ? 'composite' : raw.Pattern !== undefined ? 'regex' : 'maxiterations');
-  const lacks = (key: string, help: string): void => report.error('missing-field', reading.at(...path), `a termination of type \`${type}\` needs \`${key}\``, { help });
+  let whole = true;
+  const lacks = (key: string, help: string): void => {
+    whole = false;
+    report.error('missing-field', reading.at(...path), `a termination of type \`${type}\` needs \`${key}\``, { help });
+  };
   if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
   else if (type === 'maxiterations') lacks('MaxIterations', 'Say after how many agent turns the session ends.');
   if (type === 'regex') {
@@ -26,8 +31,9 @@ function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], 
   }
   if (type === 'composite') {
     if (raw.Strategies === undefined || raw.Strategies.length === 0) lacks('Strategies', 'List what may end the session.');
-    for (const [index, each] of (raw.Strategies ?? []).entries()) walk(each, [...path, 'Strategies', index], reading, rules, caps);
+    for (const [index, each] of (raw.Strategies ?? []).entries()) whole = walk(each, [...path, 'Strategies', index], reading, rules, caps) && whole;
   }
+  return whole;
 }
 
 function ruleOf(raw: RawTermination, pattern: string, path: Path, reading: Reading): Rule {

@@ -1,4 +1,5 @@
 /** `sluice run`: compiles, starts and follows. A document that does not compile is told as `check` tells it. */
+import { dirname } from 'node:path';
 import type { Cli } from '../context.ts';
 import { compileFile, flowIn } from '../document.ts';
 import { failedCompile, renderAll } from '../diagnostics.ts';
@@ -27,7 +28,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   demandWorld(flow, options);
   if (compiled.result.diagnostics.length > 0)
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
-  return withSession(cli, options, flow, async (session) => {
+  return withSession(cli, { ...options, documentDir: dirname(file) }, flow, async (session) => {
     const { tenant, user } = options;
     const origin = { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
     const run = await session.engine.start(flow, {

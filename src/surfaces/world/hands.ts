@@ -1,0 +1,42 @@
+/**
+ * The hands of a run: real tools in its work directory, and checks that read the evidence there. What a document declares
+ * without saying how it is done is left to whoever stands in for it.
+ */
+import { join } from 'node:path';
+import { evidencePerformer } from '../../adapters/evidence/performer.ts';
+import { toolPerformer } from '../../adapters/tools/performer.ts';
+import type { ToolOptions } from '../../adapters/tools/context.ts';
+import { shellRunner } from '../../adapters/tools/shell.ts';
+import { isBuiltinTool } from '../../core/builtin-tools.ts';
+import type { CompiledFlow } from '../../core/ir.ts';
+import type { Performer } from '../../runtime/ports.ts';
+
+export interface HandsOptions extends Omit<ToolOptions, 'workDir'> {
+  /** Where every run works. Default: a folder of its own for each under `.sluice/work`. */
+  readonly workDir?: string;
+}
+export interface Hands extends Performer {
+  /** Ends whatever was started, such as MCP servers. */
+  close(): Promise<void>;
+}
+
+export function createHands(options: HandsOptions, absent: Performer): Hands {
+  const { workDir: given, ...rest } = options;
+  const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
+  const tools = toolPerformer({ ...rest, workDir });
+  const checks = evidencePerformer({ workDir, documentDir: options.documentDir ?? '.', run: shellRunner(options.shell) });
+  return {
+    perform: (call) => {
+      const { kind, name } = call.command;
+      if (kind === 'check') return checks.perform(call);
+      return kind === 'tool' && isImplemented(call.flow, name) ? tools.perform(call) : absent.perform(call);
+    },
+    close: () => tools.close(),
+  };
+}
+
+/** Whether a tool can be run as it is declared, without anybody standing in for it. */
+export function isImplemented(flow: CompiledFlow, name: string): boolean {
+  const declared = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
+  return declared === undefined ? isBuiltinTool(name) : declared.implementation !== null || isBuiltinTool(name);
+}
