@@ -19,6 +19,8 @@ export interface Graph {
   components(): readonly Component<NodeId>[];
   /** The finite meters of which every visit of the node uses something. */
   bounding(id: NodeId): readonly (readonly [MeterId, Meter])[];
+  /** Whether a visit is counted even where the node's expressions cannot be evaluated, so that nothing is asked for. */
+  countsVisits(id: NodeId): boolean;
 }
 
 export function graphOf(body: FlowBody): Graph {
@@ -45,6 +47,13 @@ export function graphOf(body: FlowBody): Graph {
     components: () => {
       components ??= componentsOf(ids, (id) => targets.get(id) ?? []);
       return components;
+    },
+    countsVisits: (id) => {
+      const node = body.nodes[id] as Node;
+      return (node.charges ?? []).some((meterId) => {
+        const meter = body.meters[meterId];
+        return meter !== undefined && meter.max !== null && (meter.unit === 'visits' || meter.unit === 'steps');
+      });
     },
     bounding: (id) => {
       const node = body.nodes[id] as Node;

@@ -16,6 +16,8 @@ export interface Salvage {
   kill(paths: readonly Path[]): boolean;
   /** Reads the misspelt key at the path as the one that was meant. */
   rename(path: Path, meant: string): void;
+  /** Puts a value where one is missing or was taken out. False where nothing could hold it. */
+  give(path: Path, value: Json): boolean;
   /** True where what is wrong at the path follows from an earlier kill. */
   follows(path: Path): boolean;
   at(path: Path): Range;
@@ -27,6 +29,7 @@ export function createSalvage(root: Located): Salvage {
   const hurt = new Set<Located>();
   /** For each map with misspelt keys: the entry by the key that was meant. */
   const renamed = new Map<Located, Map<string, Entry>>();
+  const given = new Map<Located, Map<string, Json>>();
 
   const entryAt = (node: LocatedMap, key: string): Entry | undefined =>
     renamed.get(node)?.get(key) ?? node.entries.get(key);
@@ -59,6 +62,7 @@ export function createSalvage(root: Located): Salvage {
     const names = new Map([...(renamed.get(node) ?? [])].map(([meant, entry]) => [entry, meant]));
     for (const [key, entry] of node.entries)
       if (!dead.has(entry.value)) object[names.get(entry) ?? key] = plain(entry.value);
+    for (const [key, value] of given.get(node) ?? []) object[key] = value;
     return object;
   };
 
@@ -78,7 +82,7 @@ export function createSalvage(root: Located): Salvage {
 
   return {
     plain: () => plain(root),
-    whole: () => dead.size === 0 && renamed.size === 0,
+    whole: () => dead.size === 0 && renamed.size === 0 && given.size === 0,
     find,
     kill(paths) {
       // All are found before any dies: a death moves the indexes of what comes after it.
@@ -97,6 +101,12 @@ export function createSalvage(root: Located): Salvage {
       renamed.set(parent, new Map([...(renamed.get(parent) ?? []), [meant, entry]]));
       // The guess may be wrong, so that nothing is held against the value.
       hurt.add(node);
+    },
+    give(path, value) {
+      const { node, missing } = find(path);
+      if (missing !== 1 || node.kind !== 'map') return false;
+      given.set(node, new Map([...(given.get(node) ?? []), [String(path.at(-1)), value]]));
+      return true;
     },
     follows(path) {
       const { node, missing } = find(path);

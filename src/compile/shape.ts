@@ -3,8 +3,9 @@
  * faulty parts are taken out so that the rest can still be read and checked further.
  */
 import type * as z from 'zod';
+import type { Json } from '../core/json.ts';
 import type { Report } from './diagnostics.ts';
-import { faultsOf, noteKnownKeys } from './faults.ts';
+import { faultsOf, noteKnownKeys, type Fault } from './faults.ts';
 import type { Located, Path } from './located.ts';
 import type { Range } from './range.ts';
 import { createSalvage, type Salvage } from './salvage.ts';
@@ -26,6 +27,8 @@ export interface ShapeOptions {
   readonly what?: string;
   /** Further names to suggest for an unknown key of the whole. */
   readonly alsoKnown?: Iterable<string>;
+  /** What takes the place of a required value that is missing or faulty, so that what holds it can be checked further. */
+  readonly standIn?: (path: Path) => Json | undefined;
 }
 
 const ROUNDS_MAX = 16;
@@ -49,10 +52,15 @@ export function readShape<Schema extends z.ZodType>(
       report.error(fault.code, at, fault.message, { help: fault.help });
     }
     for (const fault of faults) if (fault.meant !== undefined) salvage.rename(fault.path, fault.meant);
-    const deadly = faults.filter((fault) => !fault.mended);
+    const deadly = faults.filter((fault) => !fault.mended && !replaced(fault, salvage, options));
     if (!salvage.kill(deadly.map((fault) => fault.path))) return null;
   }
   return null;
+}
+
+function replaced({ code, path }: Fault, salvage: Salvage, { standIn }: ShapeOptions): boolean {
+  const value = code === 'missing-field' ? standIn?.(path) : undefined;
+  return value !== undefined && salvage.give(path, value);
 }
 
 function shapedOf<Value>(value: Value, salvage: Salvage, sound: boolean): Shaped<Value> {

@@ -63,7 +63,10 @@ function checkReached({ body, ids, targets, node }: Graph, say: Say): void {
 function checkCycles(graph: Graph, say: Say): void {
   const free = (id: NodeId): readonly NodeId[] => {
     const edges = graph.edges(id);
-    return (graph.bounding(id).length === 0 ? edges : edges.filter(({ kind }) => kind === 'over')).map(({ to }) => to);
+    if (graph.bounding(id).length === 0) return edges.map(({ to }) => to);
+    // A call that cannot even be put together reserves nothing, and yet takes the way of a failure.
+    const unpaid: readonly string[] = graph.countsVisits(id) ? ['over'] : ['over', 'error', 'fault'];
+    return edges.filter(({ kind }) => unpaid.includes(kind)).map(({ to }) => to);
   };
   for (const { members, cyclic } of componentsOf(graph.ids, free)) {
     if (!cyclic) continue;

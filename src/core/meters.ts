@@ -81,7 +81,8 @@ export function tripOnRepeat(
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
     if (meter.unit !== 'repeats' || meter.max === null) continue;
-    const window = (state.recent[id] ?? []).slice(1 - (meter.window ?? 1));
+    const before = (meter.window ?? 1) - 1;
+    const window = before < 1 ? [] : (state.recent[id] ?? []).slice(-before);
     const seen = window.filter((earlier) => earlier === print).length + 1;
     if (seen > meter.max) return tripped(thread, id, meter, 'limit', meter.max - seen + 1, 1);
   }

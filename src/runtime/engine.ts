@@ -3,6 +3,7 @@
  * to do for them, and lets go of those that ended or wait for somebody.
  */
 import { randomBytes } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import { statusOf } from '../core/outstanding.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Fact, Origin, Refusal, RunId } from '../core/run.ts';
@@ -29,6 +30,8 @@ export function createRuntime(options: EngineOptions): Engine {
   const settledBy = new Map<RunId, (() => void)[]>();
   /** Runs that this process let go of, or could not take up, while its lease had lapsed: they may still be its own. */
   const adrift = new Set<RunId>();
+  /** Runs that cannot go on in this process; taking them up again would only break again. */
+  const broken = new Map<RunId, Error>();
   let fault: Error | null = null;
   let closed = false;
 
@@ -63,6 +66,12 @@ export function createRuntime(options: EngineOptions): Engine {
       wake(run);
     },
     onFault: fail,
+    onBroken: (run, cause) => {
+      const error = new SluiceError('invariant-broken', `run ${run} contradicts itself and was stopped: ${cause.message}`, undefined, cause);
+      broken.set(run, error);
+      options.onFault?.(error);
+      wake(run);
+    },
   });
   const lease = createLease(store.roster, worker.id, leaseMs, () => fail(new SluiceError('lease-lost', 'another process has taken over the work of this one')));
 
@@ -84,6 +93,7 @@ export function createRuntime(options: EngineOptions): Engine {
   const take = async (run: RunId): Promise<Held | null> => {
     const here = worker.runs.get(run);
     if (here !== undefined && !waits(here)) return here;
+    if (broken.has(run)) return null;
     const claimed = await store.roster.claim(worker.id, Date.now(), { run });
     if (!claimed.includes(run)) return null;
     const stored = await store.journal.load(run);
@@ -200,7 +210,8 @@ export function createRuntime(options: EngineOptions): Engine {
       worker.stop(new SluiceError('engine-closed', 'the engine was closed'));
       for (const run of [...settledBy.keys()]) wake(run);
       feed.close();
-      await lease.resign();
+      // A lease that cannot be given back, as on a full disk, runs out by itself.
+      await lease.resign().catch(() => undefined);
       await store.close();
     },
   };
@@ -208,18 +219,19 @@ export function createRuntime(options: EngineOptions): Engine {
   async function wait(run: RunId): Promise<void> {
     for (;;) {
       await alive();
+      if (broken.has(run)) throw broken.get(run) as Error;
       const here = worker.runs.get(run);
-      if (here === undefined) {
+      if (here !== undefined && !waits(here) && isQuiet(here, clock.virtual)) return;
+      if (here === undefined || (waits(here) && isQuiet(here, clock.virtual))) {
         const entry = await store.roster.find(run);
         if (entry === null) throw unknown(run);
         if (entry.status !== 'running' && entry.status !== 'pending') return;
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
         continue;
       }
-      if (isQuiet(here, clock.virtual)) return;
       await new Promise<void>((resolve) => settledBy.set(run, [...(settledBy.get(run) ?? []), resolve]));
       if (fault !== null) throw fault;
-      if (!worker.runs.has(run)) return;
+      if (!worker.runs.has(run) && !broken.has(run) && !adrift.has(run)) return;
     }
   }
 
@@ -230,7 +242,7 @@ export function createRuntime(options: EngineOptions): Engine {
   /** A second start under the same id is the first one, or a mistake. */
   async function same(run: RunId, flow: CompiledFlow, input: unknown): Promise<RunId> {
     const { state } = await readRun(store.journal, run);
-    if (state.flow === flow.hash && JSON.stringify(state.input) === JSON.stringify(input)) {
+    if (state.flow === flow.hash && canonicalize(state.input) === canonicalize(input)) {
       await take(run);
       return run;
     }

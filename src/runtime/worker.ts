@@ -6,12 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { earliest } from '../core/admit.ts';
 import { isOwed, commandOf, outstanding, statusOf } from '../core/outstanding.ts';
 import { settle } from '../core/settle.ts';
-import type { Command, Event, Fact, Refusal, RunId, RunState } from '../core/run.ts';
+import type { Command, Event, Fact, Refusal, RunId, RunState, Settled } from '../core/run.ts';
 import { link } from './chain.ts';
 import { encodeEvents } from './codec.ts';
 import { graphText } from './graph-text.ts';
 import type { Held, Told } from './held.ts';
-import type { Append, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
+import type { Append, Call, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
 import { failureOf } from './failures.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { SluiceError } from './sluice-error.ts';
@@ -26,6 +26,8 @@ export interface WorkerOptions {
   readonly onIdle: (held: Held) => void;
   readonly onLost: (run: RunId) => void;
   readonly onFault: (error: Error) => void;
+  /** One run contradicts itself, and was let go of as it is. */
+  readonly onBroken: (run: RunId, error: Error) => void;
   /** Whether the lease still holds, by this machine's own watch. */
   readonly mayAct: () => boolean;
   /** Asks for the lease again after it has lapsed; false when it is gone. */
@@ -175,8 +177,8 @@ export class Worker {
     } catch (error) {
       // A broken invariant stops this run, loudly, and no other.
       for (const each of told) each.failed?.(error as Error);
-      this.#lose(held);
-      this.#options.onFault(error as Error);
+      this.drop(held.run);
+      this.#options.onBroken(held.run, error as Error);
       return null;
     }
   }
@@ -268,7 +270,7 @@ export class Worker {
       if (!held.calls.has(command.key, command.attempt)) return;
       // This process was held up for longer than its lease. Perhaps nobody has noticed.
       if (!this.#options.mayAct()) return void this.#options.regain().then((regained) => (regained ? go() : this.#lose(held)));
-      performer.perform(call).then(
+      attempt(performer, call).then(
         (result) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result }),
         (error: unknown) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result: { ok: false, error: failureOf(error) } }),
       );
@@ -306,6 +308,11 @@ interface Turned {
   readonly append: Append | null;
   readonly previous: string;
   stale: boolean;
+}
+
+/** A performer that throws before it gives a promise has failed like any other. */
+async function attempt(performer: Performer, call: Call): Promise<Settled> {
+  return performer.perform(call);
 }
 
 function acknowledge(told: readonly Told[], refusals: ReadonlyMap<number, Refusal>): void {

@@ -35,6 +35,8 @@ export interface Verdict {
 const RUNS = 24;
 const LEASE_MS = 200;
 const ROUND_SEEDS = 1_000;
+/** Enough that few runs are left; then other flows have their turn. */
+const KILLS_PER_ROUND = 30;
 
 export async function campaign({ cycles, seed, say = () => undefined }: Campaign): Promise<Verdict> {
   const chance = createChance(seed);
@@ -53,7 +55,7 @@ export async function campaign({ cycles, seed, say = () => undefined }: Campaign
         leaseMs: LEASE_MS,
         snapshotEvery: chance.oneOf([0, 20, 100]),
       });
-      const crashed = await crash(orders('crashed'), cycles - total.kills, chance);
+      const crashed = await crash(orders('crashed'), Math.min(KILLS_PER_ROUND, cycles - total.kills), chance);
       total.kills += crashed.kills;
       total.lost += crashed.lost;
       const left = await finish(orders('crashed'), 'last');

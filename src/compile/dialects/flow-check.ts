@@ -6,13 +6,13 @@ import { childOf, itemsOf, textOf } from '../located.ts';
 import { nearest } from '../nearest.ts';
 import { patternProblem } from '../../core/expr/regex.ts';
 import { toolNames } from '../section-checks.ts';
-import type { FlowGraph } from './flow-graph.ts';
-import { END, RESERVED } from './flow-read.ts';
+import { END, RESERVED, STAND_IN } from './flow-read.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
+import type { Ways } from './flow-ways.ts';
 
 const ITERATIONS_HUGE = 100_000;
 
-export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, report: Report): void {
+export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report: Report): void {
   const agents = new Set(
     itemsOf(childOf(document.doc, 'agents')).flatMap(
       (item) => textOf(childOf(item, 'id')) ?? textOf(childOf(item, 'name')) ?? [],
@@ -21,7 +21,7 @@ export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, 
   const tools = toolNames(document.sections.value, document.doc);
   for (const node of flow.nodes.values()) {
     const { id, value } = node;
-    if (value.type === 'agent' && !agents.has(value.agent)) {
+    if (value.type === 'agent' && value.agent !== STAND_IN && !agents.has(value.agent)) {
       const help = suggestion(
         value.agent,
         agents,
@@ -29,7 +29,7 @@ export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, 
       );
       report.error('unknown-agent', node.at('agent'), `unknown agent '${value.agent}' on flow node '${id}'`, { help });
     }
-    if (value.type === 'tool' && !tools.has(value.tool)) {
+    if (value.type === 'tool' && value.tool !== STAND_IN && !tools.has(value.tool)) {
       const near = tools.near(value.tool);
       const help =
         near === undefined
@@ -37,7 +37,7 @@ export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, 
           : `Did you mean \`${near}\`?`;
       report.error('unknown-tool', node.at('tool'), `unknown tool '${value.tool}' on flow node '${id}'`, { help });
     }
-    if (value.type === 'decision' && value.routes.length === 0) {
+    if (value.type === 'decision' && value.routes.length === 0 && !node.spoilt('routes')) {
       report.warning(
         'no-way-out',
         node.at('id'),
@@ -47,22 +47,25 @@ export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, 
         },
       );
     }
-    checkTargets(flow, graph, node, report);
     checkErrorRoutes(node, report);
     checkParallel(node, report);
     checkApproval(node, report);
   }
+  checkTargets(flow, ways, report);
   checkEntry(flow, report);
-  if (flow.sound && flow.declared.has(flow.value.entry)) checkReached(flow, graph, report);
-  checkCap(flow, graph, report);
+  const reached = ways.reachedFrom(flow.value.entry);
+  if (reached !== null) checkReached(flow, ways, reached, report);
+  checkCap(flow, ways, reached, report);
 }
 
-function checkTargets(flow: Flow, graph: FlowGraph, node: FlowNode, report: Report): void {
-  for (const { to, at } of graph.edges.get(node.id) ?? []) {
-    if (to === END || flow.declared.has(to)) continue;
-    report.error('unknown-target', at, `unknown target '${to}' on flow node '${node.id}'`, {
-      help: suggestion(to, [...flow.declared, END], 'Declare that node, or write `end` to end the path.'),
-    });
+function checkTargets(flow: Flow, { nodes }: Ways, report: Report): void {
+  for (const { id, ways } of nodes.values()) {
+    for (const { to, at } of ways) {
+      if (to === END || flow.declared.has(to)) continue;
+      report.error('unknown-target', at, `unknown target '${to}' on flow node '${id}'`, {
+        help: suggestion(to, [...flow.declared, END], 'Declare that node, or write `end` to end the path.'),
+      });
+    }
   }
 }
 
@@ -104,7 +107,7 @@ function checkParallel(node: FlowNode, report: Report): void {
   }
   if (join === undefined) return;
   const { type, count } = join;
-  if (type === 'count' && count < 1) {
+  if (type === 'count' && count < 1 && !node.spoilt('join', 'count')) {
     report.error(
       'count-without-number',
       node.at('join', node.located('join', 'count') === undefined ? 'type' : 'count'),
@@ -114,14 +117,14 @@ function checkParallel(node: FlowNode, report: Report): void {
       },
     );
   }
-  if (type === 'count' && count > branches.length) {
+  if (type === 'count' && count > branches.length && !node.spoilt('branches')) {
     report.error(
       'count-above-branches',
       node.at('join', 'count'),
       `flow node '${node.id}' waits for ${count} branches, but has only ${branches.length}`,
     );
   }
-  if (type !== 'count' && count > 0) {
+  if (type !== 'count' && count > 0 && !node.spoilt('join', 'type')) {
     report.warning('bad-value', node.at('join', 'count'), `\`count\` has no effect where \`type\` is \`${type}\``, {
       help: 'Write `type: count`, or remove it.',
     });
@@ -139,7 +142,7 @@ function checkApproval(node: FlowNode, report: Report): void {
         `the choice \`${choice}\` is listed twice on flow node '${node.id}'`,
       );
   }
-  if (expiry === undefined) return;
+  if (expiry === undefined || node.spoilt('choices')) return;
   if (!choices.includes(expiry)) {
     report.error(
       'unknown-choice',
@@ -147,7 +150,7 @@ function checkApproval(node: FlowNode, report: Report): void {
       `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`,
       { help: suggestion(expiry, choices, `Choices: ${listed(choices)}.`) },
     );
-  } else if (timeout === undefined) {
+  } else if (timeout === undefined && !node.spoilt('timeout')) {
     report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', {
       help: 'Add `timeout`, in seconds.',
     });
@@ -156,26 +159,23 @@ function checkApproval(node: FlowNode, report: Report): void {
 
 function checkEntry(flow: Flow, report: Report): void {
   const { entry } = flow.value;
-  if (flow.declared.has(entry) && entry !== END) return;
+  if (entry === STAND_IN || (flow.declared.has(entry) && entry !== END)) return;
   report.error('unknown-entry', flow.at('entry'), `the entry '${entry}' is not a declared flow node`, {
     help: suggestion(entry, flow.declared, `Declared nodes: ${listed([...flow.declared])}.`),
   });
 }
 
-function checkReached(flow: Flow, graph: FlowGraph, report: Report): void {
-  for (const node of flow.nodes.values()) {
-    if (graph.reached.has(node.id) || Object.hasOwn(RESERVED, node.id)) continue;
-    report.error(
-      'unreachable-node',
-      node.at('id'),
-      `flow node '${node.id}' is not reachable from entry '${flow.value.entry}'`,
-      { help: 'Lead a route there, or remove the node.' },
-    );
+function checkReached(flow: Flow, { nodes }: Ways, reached: ReadonlySet<string>, report: Report): void {
+  for (const { id, at } of nodes.values()) {
+    if (reached.has(id) || Object.hasOwn(RESERVED, id)) continue;
+    report.error('unreachable-node', at, `flow node '${id}' is not reachable from entry '${flow.value.entry}'`, {
+      help: 'Lead a route there, or remove the node.',
+    });
   }
 }
 
 /** One mistake, however many cycles there are: the cap is one for the whole flow. */
-function checkCap(flow: Flow, graph: FlowGraph, report: Report): void {
+function checkCap(flow: Flow, ways: Ways, reached: ReadonlySet<string> | null, report: Report): void {
   const { max_iterations: cap } = flow.value;
   if (cap > ITERATIONS_HUGE) {
     report.warning(
@@ -185,12 +185,12 @@ function checkCap(flow: Flow, graph: FlowGraph, report: Report): void {
       { help: 'Lower it to a little more than a good run needs.' },
     );
   }
-  const [cycle] = graph.cycles.filter((members) => members.some((id) => graph.reached.has(id)));
-  if (cap > 0 || cycle === undefined) return;
+  const [cycle] = ways.cycles.filter((members) => members.some((id) => reached?.has(id) ?? true));
+  if (cap > 0 || cycle === undefined || flow.spoilt('max_iterations')) return;
   const inside = new Set(cycle);
-  const order = new Map([...flow.nodes.keys()].map((id, index) => [id, index]));
+  const order = new Map([...ways.nodes.keys()].map((id, index) => [id, index]));
   const back = cycle
-    .flatMap((id) => graph.edges.get(id) ?? [])
+    .flatMap((id) => ways.nodes.get(id)?.ways ?? [])
     .find(({ from, to }) => inside.has(to) && (order.get(to) ?? 0) <= (order.get(from) ?? 0));
   const place =
     back === undefined || flow.located('max_iterations') !== undefined ? flow.at('max_iterations') : back.at;

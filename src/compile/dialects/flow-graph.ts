@@ -1,17 +1,13 @@
 /** The authored graph: who leads where, which nodes belong to a branch, and what can have happened before what. */
 import { componentsOf, reachableFrom } from '../components.ts';
-import { nearest } from '../nearest.ts';
 import type { FlowEdge } from './flow-edge.ts';
 import { laterOf } from './flow-later.ts';
-import { END } from './flow-read.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
 
 export interface FlowGraph {
   readonly edges: ReadonlyMap<string, readonly FlowEdge[]>;
   /** Declared targets only, each as often as it is named. */
   targets(id: string): readonly string[];
-  /** From the entry, where a misspelt target counts as what it resembles. */
-  readonly reached: ReadonlySet<string>;
   readonly cycles: readonly (readonly string[])[];
   /** By parallel node: everything that can run in one of its branches. */
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
@@ -31,16 +27,10 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     if (heads.length > 0) inBranches.set(id, reachableFrom(heads, targets));
   }
   const later = laterOf(followed, inBranches);
-  // A misspelt target is one mistake: what it was meant for counts as reached.
-  const meant = (id: string): readonly string[] =>
-    (edges.get(id) ?? [])
-      .flatMap(({ to }) => (to === END ? [] : flow.nodes.has(to) ? [to] : (nearest(to, flow.declared) ?? [])))
-      .filter((to) => flow.nodes.has(to));
   return {
     edges,
     targets,
     inBranches,
-    reached: reachableFrom(flow.nodes.has(flow.value.entry) ? [flow.value.entry] : [], meant),
     cycles: componentsOf(flow.nodes.keys(), targets)
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),

@@ -86,7 +86,8 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
           : propertyOf(outputSchema(only), root);
       }
       if (root === 'error') return ERROR_SCHEMA;
-      const asked = root === 'approvals' && field !== undefined ? flow.nodes.get(field)?.value : undefined;
+      const node = root === 'approvals' && field !== undefined ? flow.nodes.get(field) : undefined;
+      const asked = node?.spoilt('choices') === false ? node.value : undefined;
       return asked?.type === 'approval'
         ? { type: 'object', properties: { [asked.id]: { enum: [...asked.choices] } } }
         : undefined;

@@ -2,7 +2,7 @@
 import type { Picture, PictureEdge, PictureNode } from '../picture.ts';
 import { reachableFrom } from '../components.ts';
 import type { FlowGraph } from './flow-graph.ts';
-import { END } from './flow-read.ts';
+import { END, STAND_IN } from './flow-read.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
 import { isCatchAll } from './flow-routes.ts';
 
@@ -23,7 +23,7 @@ export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
   if (edges.some(({ to }) => to === END_ID)) nodes.push(plain(END_ID, 'end'));
   const bound = flow.value.max_iterations > 0 ? `max_iterations: ${flow.value.max_iterations}` : null;
   return {
-    title: flow.value.id,
+    title: flow.value.id === STAND_IN ? 'flow' : flow.value.id,
     notation: 'flow',
     description: flow.value.description ?? null,
     nodes,
@@ -111,7 +111,9 @@ function marked(edges: readonly Omit<PictureEdge, 'back'>[]): readonly PictureEd
 }
 
 function drawn({ id, value }: FlowNode): PictureNode {
-  return { id, kind: value.type, label: id, detail: detailOf(value), description: value.description ?? null };
+  const detail = detailOf(value);
+  const shown = detail === STAND_IN ? null : detail;
+  return { id, kind: value.type, label: id, detail: shown, description: value.description ?? null };
 }
 
 function detailOf(value: FlowNode['value']): string | null {

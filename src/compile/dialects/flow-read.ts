@@ -5,9 +5,12 @@ import type { ReadDocument } from '../document.ts';
 import { childOf } from '../located.ts';
 import type { Located, Path } from '../located.ts';
 import type { Range } from '../range.ts';
+import type { Json } from '../../core/json.ts';
 import { readShape } from '../shape.ts';
-import { flowSchema } from './flow-schema.ts';
+import type { Shaped } from '../shape.ts';
+import { FIELDS, flowSchema } from './flow-schema.ts';
 import type { FlowValue, NodeValue } from './flow-schema.ts';
+import { entryMeant } from './flow-ways.ts';
 
 export const END = 'end';
 
@@ -17,6 +20,8 @@ export interface FlowNode {
   /** Where a field of the node stands. */
   at(...path: Path): Range;
   located(...path: Path): Located | undefined;
+  /** Whether something was written there that could not be used: what follows from its absence is no further mistake. */
+  spoilt(...path: Path): boolean;
 }
 
 export interface Flow {
@@ -25,11 +30,13 @@ export interface Flow {
   readonly nodes: ReadonlyMap<string, FlowNode>;
   /** Every declared id, also of nodes that are faulty otherwise. */
   readonly declared: ReadonlySet<string>;
-  /** False where something was left out, so that what seems unreached may well be reached. */
-  readonly sound: boolean;
   at(...path: Path): Range;
   located(...path: Path): Located | undefined;
+  spoilt(...path: Path): boolean;
 }
+
+/** What a required field holds that is missing or faulty. That has been reported; nothing else is said of it. */
+export const STAND_IN = '\u0000';
 
 export const RESERVED: { readonly [id: string]: string } = {
   [END]: 'a route to `end` ends the path',
@@ -40,7 +47,7 @@ export const RESERVED: { readonly [id: string]: string } = {
 
 export function readFlow(document: ReadDocument, report: Report): Flow | null {
   reportLegacyKeys(document, report);
-  const shaped = readShape(flowSchema, document.body, report, { what: 'the flow' });
+  const shaped = readShape(flowSchema, document.body, report, { what: 'the flow', standIn });
   const declared = declareIds(childOf(document.body, 'nodes'), report, { what: 'flow node', reserved: RESERVED });
   if (shaped === null) return null;
   const nodes = new Map<string, FlowNode>();
@@ -51,16 +58,32 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
       value,
       at: (...path) => shaped.at('nodes', index, ...path),
       located: (...path) => shaped.located('nodes', index, ...path),
+      spoilt: (...path) => isSpoilt(shaped, ['nodes', index, ...path]),
     });
   }
   return {
     value: shaped.value,
     nodes,
-    declared: new Set(declared.keys()),
-    sound: shaped.sound && nodes.size === shaped.value.nodes.length,
+    declared: new Set([...declared.keys(), ...nodes.keys()]),
     at: shaped.at,
     located: shaped.located,
+    spoilt: (...path) => isSpoilt(shaped, path),
   };
+}
+
+function standIn(path: Path): Json | undefined {
+  const [first, , field] = path;
+  if (path.length === 1) return first === 'id' || first === 'entry' ? STAND_IN : undefined;
+  if (path.length !== 3 || first !== 'nodes') return undefined;
+  if (field === 'branches') return [{ to: STAND_IN }, { to: STAND_IN }];
+  return field === 'agent' || field === 'tool' || field === 'message' || field === 'expr' ? STAND_IN : undefined;
+}
+
+function isSpoilt(shaped: Shaped<FlowValue>, path: Path): boolean {
+  const part = path[2];
+  const known = path.length === 1 ? FIELDS.flow : path.length === 3 ? FIELDS.node : FIELDS[part as 'routes'];
+  const written = entryMeant(shaped.located(...path.slice(0, -1)), String(path.at(-1)), known);
+  return written !== undefined && shaped.located(...path) === undefined;
 }
 
 /** The older spelling puts the flow under `runtime`, where nothing else of ours lives. */

@@ -105,6 +105,17 @@ export const flowShape = {
 };
 export const flowSchema = record(flowShape);
 
+const NODES = [agent, tool, parallel, approval, decision, terminal];
+/** The names that each part of a flow can have values under. */
+export const FIELDS = {
+  flow: Object.keys(flowShape),
+  node: [...new Set(NODES.flatMap(({ shape }) => Object.keys(shape)))],
+  routes: Object.keys(route.shape),
+  branches: Object.keys(route.shape),
+  on_error: Object.keys(errorRoute.shape),
+  join: Object.keys(join.shape),
+} as const;
+
 export type FlowValue = z.output<typeof flowSchema>;
 export type NodeValue = FlowValue['nodes'][number];
 export type NodeOf<Type extends NodeValue['type']> = Extract<NodeValue, { type: Type }>;

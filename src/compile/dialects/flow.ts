@@ -12,6 +12,7 @@ import { recentAgents } from './flow-recent.ts';
 import { slotsOf } from './flow-slots.ts';
 import { checkTools } from './flow-tools.ts';
 import { warnUnenforced } from './flow-unenforced.ts';
+import { readWays } from './flow-ways.ts';
 
 export const lowerFlow: Dialect = (document, definitions, report) => {
   const flow = readFlow(document, report);
@@ -20,7 +21,7 @@ export const lowerFlow: Dialect = (document, definitions, report) => {
   const slots = slotsOf(flow.nodes.keys());
   const names = namesOf(flow, slots, definitions);
   const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
-  checkFlow(flow, graph, document, report);
+  checkFlow(flow, readWays(document.body), document, report);
   checkTools(flow, document, report);
   warnUnenforced(flow, document, report);
   const prepared = prepare(flow, expressions, slots, definitions, report);

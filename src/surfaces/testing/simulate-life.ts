@@ -76,6 +76,7 @@ class Process {
       onFault: (error) => {
         if (this.#fate === 'alive') reject(error);
       },
+      onBroken: (_, error) => reject(error),
     });
   }
 

@@ -64,6 +64,8 @@ export interface Reading {
   readonly report: Report;
   readonly names: ReadonlySet<string>;
   at(...path: Path): Range;
+  /** The keys of a map as they are written: one counts as declared even where the rest of it is faulty. */
+  keys(...path: Path): ReadonlySet<string>;
   /** Reports a name that no agent has. */
   agent(name: string, path: Path): boolean;
 }

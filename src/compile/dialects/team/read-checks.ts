@@ -1,6 +1,7 @@
 /** Validators and contracts by name: an unknown one is told here, since a gate that nobody checks is no gate. */
 import { VALIDATORS, VALIDATOR_ALIASES } from '../../../core/evidence-names.ts';
 import type { Json } from '../../../core/json.ts';
+import { childOf, itemsOf, textOf } from '../../located.ts';
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
 import type { Check, Reading } from './model.ts';
@@ -29,7 +30,9 @@ export function readContracts(raw: { readonly Contract?: string | undefined; rea
   return named.flatMap(([label, at]): Check[] => {
     const contract = declared.find(({ Name }) => Name === label);
     if (contract !== undefined) return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
-    const near = nearest(label, declared.map(({ Name }) => Name));
+    const names = itemsOf(reading.body.located('Contracts')).map((item) => textOf(childOf(item, 'Name')) ?? '');
+    if (names.includes(label)) return [];
+    const near = nearest(label, names);
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
       help: near === undefined ? 'Declare it under `Contracts`.' : `Did you mean \`${near}\`?`,
     });

@@ -66,9 +66,11 @@ function innerOf(node: RawNode, graph: RawGraph, path: Path, place: Path, readin
     return null;
   }
   if (node.Agent !== undefined) report.error('bad-value', reading.body.key(...place, 'Agent'), `node \`${node.Id}\` names both an agent and a sub-graph`, { help: 'Keep one of them.' });
+  const declared = reading.keys(...path, 'SubGraphs');
   const spec = Object.hasOwn(graph.SubGraphs, node.SubGraphId) ? graph.SubGraphs[node.SubGraphId] : undefined;
   if (spec === undefined) {
-    const near = nearest(node.SubGraphId, Object.keys(graph.SubGraphs));
+    if (declared.has(node.SubGraphId)) return null;
+    const near = nearest(node.SubGraphId, declared);
     report.error('unknown-sub-graph', at(...place, 'SubGraphId'), `unknown sub-graph \`${node.SubGraphId}\``, { help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?` });
     return null;
   }

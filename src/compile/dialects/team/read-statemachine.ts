@@ -11,9 +11,10 @@ import type { Machine, Transition } from './statemachine.ts';
 
 export function readMachine(raw: RawStateMachine, path: Path, reading: Reading): Machine {
   const transitions = new Map<string, readonly Transition[]>();
+  const states = reading.keys(...path, 'States');
   const known = (name: string, at: Path, code: 'unknown-target' | 'unknown-entry', what: string): void => {
-    if (Object.hasOwn(raw.States, name)) return;
-    const near = nearest(name, Object.keys(raw.States));
+    if (states.has(name)) return;
+    const near = nearest(name, states);
     reading.report.error(code, reading.at(...at), what, { help: near === undefined ? 'Declare it under `States`.' : `Did you mean \`${near}\`?` });
   };
   known(raw.Initial, [...path, 'Initial'], 'unknown-entry', `the initial state \`${raw.Initial}\` is not in \`States\``);

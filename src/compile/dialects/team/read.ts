@@ -29,6 +29,10 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
     report,
     names,
     at: (...path) => body.at(...path),
+    keys: (...path) => {
+      const map = body.located(...path);
+      return new Set(map?.kind === 'map' ? map.entries.keys() : []);
+    },
     agent: (name, path) => {
       if (names.has(name)) return true;
       const near = nearest(name, names);

@@ -1,0 +1,108 @@
+/** Several engines on one store: who may go on with a run, and with what knowledge of it. */
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { functionPerformer } from '../../src/adapters/functions/performer.ts';
+import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { seal } from '../../src/compile/hash.ts';
+import type { CompiledFlow, Node } from '../../src/core/ir.ts';
+import { createRuntime } from '../../src/runtime/engine.ts';
+import type { Engine } from '../../src/runtime/engine-types.ts';
+import type { Performer } from '../../src/runtime/ports.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-leases-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const LEASE_MS = 100;
+const nobody = functionPerformer({});
+
+test('a lease that lapsed without anybody noticing is taken again, and the run goes on', async () => {
+  const nap = (): null => {
+    // Nothing else happens in this process meanwhile, as when a machine is overloaded.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LEASE_MS * 2);
+    return null;
+  };
+  const engine = engineOn('nap', functionPerformer({ tools: { nap } }));
+  const run = await engine.start(chain('call', 'call', 'call'));
+  expect(await engine.settled(run)).toMatchObject({ state: 'completed', path: ['n0', 'n1', 'n2'] });
+  await engine.close();
+});
+
+test('an answer finds the question that is asked now, although another process gave the one before', async () => {
+  const [first, second] = [engineOn('ask', nobody), engineOn('ask', nobody)];
+  const run = await first.start(chain('ask', 'ask'));
+  await first.settled(run);
+  await answerAll(second, run);
+  await second.settled(run);
+  await answerAll(first, run);
+  expect(await first.settled(run)).toMatchObject({ state: 'completed', approvals: { n0: 'yes', n1: 'yes' } });
+  await first.close();
+  await second.close();
+});
+
+test('a run that waited, was taken further elsewhere and left there is picked up where it is', async () => {
+  const first = engineOn('left', functionPerformer({ tools: { nap: () => null } }));
+  const run = await first.start(chain('ask', 'call'));
+  await first.settled(run);
+  // The tool never comes back, and then the process is gone.
+  const second = engineOn('left', functionPerformer({ tools: { nap: () => new Promise(() => undefined) } }));
+  await answerAll(second, run);
+  expect(await second.get(run)).toMatchObject({ state: 'running' });
+  await second.close();
+  expect(await ended(first, run)).toMatchObject({ state: 'completed', path: ['n0', 'n1'] });
+  await first.close();
+});
+
+test('a second start under the same id is the first, whoever has the run', async () => {
+  const [first, second] = [engineOn('twice', nobody), engineOn('twice', nobody)];
+  const flow = chain('ask');
+  expect(await first.start(flow, { run: 'mine', input: 1 })).toBe('mine');
+  expect(await second.start(flow, { run: 'mine', input: 1 })).toBe('mine');
+  await expect(second.start(flow, { run: 'mine', input: 2 })).rejects.toMatchObject({ code: 'run-exists' });
+  await answerAll(second, 'mine');
+  expect(await ended(first, 'mine')).toMatchObject({ state: 'completed' });
+  await first.close();
+  await second.close();
+});
+
+function engineOn(name: string, performer: Performer): Engine {
+  return createRuntime({ store: openSqlite(join(dir, `${name}.db`)), performer, leaseMs: LEASE_MS });
+}
+
+async function answerAll(engine: Engine, run: string): Promise<void> {
+  for (const { id } of await engine.approvals(run)) await engine.answer(id, { choice: 'yes', by: 'somebody' });
+}
+
+/** `settled` also resolves at a wait that is over by now. */
+async function ended(engine: Engine, run: string): ReturnType<Engine['get']> {
+  for (;;) {
+    const report = await engine.settled(run);
+    if (report.state !== 'suspended') return report;
+  }
+}
+
+function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
+  const nodes: { [id: string]: Node } = {
+    done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: 'null' },
+    fail: { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' },
+  };
+  const ask = { kind: 'ask', about: 'go', input: { message: "'go?'" }, reserve: {}, choices: ['yes', 'no'], onExpiry: 'no', code: 'CONFIRM_REQUIRED', askedBy: 'flow' } as const;
+  const call = { kind: 'tool', tool: 'nap', input: {}, reserve: { toolCalls: 1 } } as const;
+  for (const [index, kind] of kinds.entries())
+    nodes[`n${index}`] = {
+      op: 'do',
+      origin: `n${index}`,
+      enters: `n${index}`,
+      effect: kind === 'ask' ? ask : call,
+      writes: [],
+      timeoutMs: 600_000,
+      retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+      next: index + 1 < kinds.length ? `n${index + 1}` : 'done',
+      failed: [],
+      fail: 'fail',
+    };
+  const parts = { entry: 'n0', fail: 'fail', nodes, meters: {}, agents: {}, tools: {}, models: {}, least: {} };
+  return seal({ ir: 1, id: 'chain', notation: 'test', deadlineMs: null, ...parts }, (text) => hash('sha256', text, 'hex'));
+}
