@@ -73,6 +73,6 @@ function perShape(report: Report, texts: { [id: string]: string }, name: string,
 }
 
 function machine(): string {
-  const { node = '', sqlite = '' } = process.versions;
+  const { node, sqlite = '' } = process.versions;
   return `Node ${node}, SQLite ${sqlite}, ${process.platform} ${process.arch}, ${cpus().length} cores`;
 }

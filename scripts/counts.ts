@@ -28,7 +28,8 @@ export function countTests(report: VitestReport | null, ok: boolean): Counts {
       else if (test.status !== 'failed') skipped += 1;
       if (test.status !== 'passed') complaints.push(`${test.status}: ${name}: ${test.fullName}`);
     }
-    if (status === 'failed' && complaints.length === before) complaints.push(`${status}: ${name}: ${message ?? 'could not be loaded'}`);
+    if (status === 'failed' && complaints.length === before)
+      complaints.push(`${status}: ${name}: ${message ?? 'could not be loaded'}`);
   }
   if (report === null) complaints.push('failed: vitest wrote no report');
   else if (passed === 0) complaints.push('failed: vitest found no tests');

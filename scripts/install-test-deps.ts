@@ -21,9 +21,16 @@ export function installTestDeps(): Ran {
   const packages = missing.map(({ debian }) => debian);
   const apt = isRoot() ? ['apt-get'] : ['sudo', '-n', 'apt-get'];
   const [command = '', ...first] = apt;
-  for (const args of [['update', '-qq'], ['install', '-y', '-qq', '--no-install-recommends', ...packages]]) {
+  for (const args of [
+    ['update', '-qq'],
+    ['install', '-y', '-qq', '--no-install-recommends', ...packages],
+  ]) {
     const done = run(command, [...first, ...args]);
-    if (!done.ok) return { ok: false, output: `the tests need ${packages.join(', ')}, which could not be installed:\n${done.output}` };
+    if (!done.ok)
+      return {
+        ok: false,
+        output: `the tests need ${packages.join(', ')}, which could not be installed:\n${done.output}`,
+      };
   }
   return { ok: true, output: '' };
 }

@@ -10,7 +10,7 @@ import { installTestDeps } from './install-test-deps.ts';
 import { root, run } from './tool.ts';
 import type { Ran } from './tool.ts';
 
-const SIMULATED_SEED = '1';
+const SIMULATED = { seed: '1', runs: '25' };
 
 let passed = 0;
 let failed = 0;
@@ -22,7 +22,9 @@ check('types of tests and scripts', () => run('tsc', ['-b']));
 check('lint', () => run('oxlint', []));
 check('format', () => run('oxfmt', ['--check']));
 tests();
-check(`simulation, seed ${SIMULATED_SEED}`, () => run('node', ['scripts/simulate.ts', SIMULATED_SEED]));
+check(`simulation, ${SIMULATED.runs} seeds from ${SIMULATED.seed}`, () =>
+  run('node', ['scripts/simulate.ts', SIMULATED.seed, SIMULATED.runs]),
+);
 
 for (const line of complaints) say(line);
 say(`${passed} passed, ${failed} failed`);
@@ -45,7 +47,9 @@ function tests(): void {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-test-'));
   const file = join(dir, 'report.json');
   try {
-    const { ok } = run('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`], { show: true });
+    const { ok } = run('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`], {
+      show: true,
+    });
     const counts = countTests(reportIn(file), ok);
     passed += counts.passed;
     failed += counts.failed;

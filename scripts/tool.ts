@@ -18,6 +18,8 @@ export function run(command: string, args: readonly string[], options: { readonl
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
   });
-  const said = [done.stdout, done.stderr, done.error?.message].filter((text) => typeof text === 'string' && text !== '');
+  const said = [done.stdout, done.stderr, done.error?.message].filter(
+    (text) => typeof text === 'string' && text !== '',
+  );
   return { ok: done.status === 0, output: said.join('\n') };
 }

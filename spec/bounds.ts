@@ -16,7 +16,7 @@ export class Bounds {
   noVisitLeft(at: NodeId, node: Node): NodeId | undefined {
     const meters = this.#of(node);
     const full = meters.find(({ unit, left }) => isVisit(unit) && left < 1);
-    const least = this.#flow.least[at] ?? {};
+    const least = node.needs ?? this.#flow.least[at] ?? {};
     return (full ?? meters.find(({ unit, left }) => left < (least[unit as Dimension] ?? 0)))?.over;
   }
 

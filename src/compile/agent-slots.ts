@@ -3,6 +3,7 @@
  * last answer, `observations` (for the whole run, in order) what tools really did:
  * `{ id, turn, agent, tool, args, ok, result | error }`. `turn` is the number of the turn; whoever begins one sets it.
  */
+import type { Json } from '../core/json.ts';
 import type { Input, MeterId, NodeId, Retry, Write } from '../core/ir.ts';
 import type { Range } from './range.ts';
 
@@ -37,6 +38,10 @@ export interface AgentTurn {
   /** How many turns this place can have in a run: what bounds all their rounds together. */
   readonly visitsMax: number;
   readonly retry?: Retry;
+  /** What the reply that ends the turn must look like. */
+  readonly schema?: Json;
+  /** Slot paths that what the author wrote reads; one that leads nowhere is an event. */
+  readonly expects?: readonly (readonly string[])[];
   /** A bound on one model call. */
   readonly timeoutMs?: number | null;
   /** The node that the turn begins with, where its id is needed before. */

@@ -11,7 +11,12 @@ import type { Builder } from './builder.ts';
 import { quote } from './cel-text.ts';
 
 /** A transient failure of a model is tried again twice. */
-export const MODEL_RETRY: Retry = { max: 2, baseMs: 500, capMs: 30_000, on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[] };
+export const MODEL_RETRY: Retry = {
+  max: 2,
+  baseMs: 500,
+  capMs: 30_000,
+  on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[],
+};
 
 /** Adds the turn and returns where it begins. Afterwards `reply` and `talk` are set, and `next` has control. */
 export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
@@ -26,6 +31,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       op: 'let',
       origin,
       ...(enters === undefined ? {} : { enters }),
+      ...(turn.expects === undefined ? {} : { expects: turn.expects }),
       ...(charges === undefined || charges.length === 0 ? {} : { charges }),
       writes: [{ slot: TALK, mode: 'set', value: '[]' }, ...opening],
       next: turn.prepare?.(ask) ?? ask,
@@ -38,9 +44,14 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       op: 'do',
       origin,
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
+      ...(turn.schema === undefined ? {} : { schema: turn.schema }),
       writes: [
         { slot: REPLY, mode: 'set', value: 'it' },
-        { slot: TALK, mode: 'append', value: { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' } },
+        {
+          slot: TALK,
+          mode: 'append',
+          value: { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' },
+        },
       ],
       timeoutMs: turn.timeoutMs ?? null,
       retry: turn.retry ?? MODEL_RETRY,
@@ -50,12 +61,25 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     },
     at,
   );
-  builder.add(look, { op: 'pick', origin, cases: endings(turn).map((when) => ({ when, to: next })), otherwise: addCalls(builder, turn, ask) }, at);
+  builder.add(
+    look,
+    {
+      op: 'pick',
+      origin,
+      cases: endings(turn).map((when) => ({ when, to: next })),
+      otherwise: addCalls(builder, turn, ask),
+    },
+    at,
+  );
   return begin;
 }
 
 /** When the turn is over: nothing was asked for, or it may ask for nothing more. */
 function endings({ roundsMax = ROUNDS_MAX, callsMax = 0 }: AgentTurn): readonly Expr[] {
   const said = (role: string): Expr => `size(${TALK}.filter(m, m.role == ${quote(role)}))`;
-  return [`size(${REPLY}.toolCalls) == 0`, `${said('assistant')} > ${roundsMax}`, ...(callsMax > 0 ? [`${said('tool')} >= ${callsMax}`] : [])];
+  return [
+    `size(${REPLY}.toolCalls) == 0`,
+    `${said('assistant')} > ${roundsMax}`,
+    ...(callsMax > 0 ? [`${said('tool')} >= ${callsMax}`] : []),
+  ];
 }

@@ -5,5 +5,10 @@ import type { Builder } from './builder.ts';
 /** `into` is the slot with the outcomes; a branch that was stopped has no failure of its own. */
 export function addBlame(builder: Builder, hint: string, origin: string, into: string, next: NodeId): NodeId {
   const value = `cel.bind(lost, ${into}.filter(b, b.state != "completed" && b.error != null), size(lost) == 0 ? error : lost[0].error)`;
-  return builder.add(builder.fresh(`${hint}.blame`), { op: 'let', origin, writes: [{ slot: 'error', mode: 'set', value }], next });
+  return builder.add(builder.fresh(`${hint}.blame`), {
+    op: 'let',
+    origin,
+    writes: [{ slot: 'error', mode: 'set', value }],
+    next,
+  });
 }

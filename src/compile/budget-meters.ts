@@ -38,6 +38,6 @@ export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { read
 export function chargesOf(node: Node, budget: { readonly [id: MeterId]: Meter }): Node {
   const charges = [...(node.charges ?? [])];
   if (node.enters !== undefined) charges.push(STEPS);
-  if (node.op === 'do') charges.push(...Object.keys(budget).filter((id) => id !== STEPS));
+  if (node.op === 'do' || node.needs !== undefined) charges.push(...Object.keys(budget).filter((id) => id !== STEPS));
   return charges.length === 0 ? node : { ...node, charges: [...new Set(charges)] };
 }

@@ -32,11 +32,13 @@ export interface Lowered {
   readonly places: ReadonlyMap<NodeId, Range>;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded'> {
+export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded' | 'rates'> {
   readonly id: string;
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless told. */
   readonly fail?: NodeId;
+  /** Looks at every node once all are there, and gives it back with what a notation hangs on nodes that it did not add itself. */
+  readonly dress?: (id: NodeId, node: Node) => Node;
 }
 
 export interface Builder {
@@ -127,7 +129,8 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       input: { args: object(Object.entries(args)) },
       reserve: reserveOfTool(builder.toolDef(name), definitions.toolCosts[name]),
     }),
-    build({ id, entry, fail = builder.failedEnd(), ...kept }) {
+    build({ id, entry, fail = builder.failedEnd(), dress, ...kept }) {
+      if (dress !== undefined) for (const [at, node] of [...nodes]) nodes.set(at, dress(at, node));
       const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
       const budget = budgetMeters(definitions.budgets, exhausted);
       for (const [meter, each] of Object.entries(budget)) meters.set(meter, each);

@@ -14,7 +14,9 @@ type Meters = FlowBody['meters'];
 export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge[] {
   const over = (node.charges ?? []).flatMap((id): Edge[] => {
     const meter = meters[id];
-    return meter === undefined || meter.max === null ? [] : [{ to: meter.over, kind: 'over' }];
+    if (meter === undefined || meter.max === null) return [];
+    const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
+    return [{ to: budget ? (node.denied ?? meter.over) : meter.over, kind: 'over' }];
   });
   return [...ownEdges(node, fail), ...over];
 }

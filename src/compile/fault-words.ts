@@ -74,7 +74,7 @@ const PHRASES: { readonly [expected: string]: string } = {
 function unionPhrase(issue: z.core.$ZodIssueInvalidUnion): string {
   const phrases = issue.errors.map((branch) => {
     const first = branch[0];
-    return first === undefined ? 'of another type' : phrase(first as { message: string; expected?: string });
+    return first === undefined ? 'of another type' : phrase(first);
   });
   return [...new Set(phrases)].join(' or ');
 }

@@ -42,7 +42,10 @@ export function noteKnownKeys(issue: z.core.$ZodRawIssue): string {
 }
 
 export function faultsOf(issues: readonly Issue[], salvage: Salvage, context: FaultContext): readonly Fault[] {
-  const faults = issues.flatMap((issue) => faultsOfIssue(issue, [], salvage, context));
+  const all = issues.flatMap((issue) => faultsOfIssue(issue, [], salvage, context));
+  // What is of the wrong type is not also too short.
+  const mistyped = new Set(all.filter((fault) => fault.code === 'wrong-type').map((fault) => pathKey(fault.path)));
+  const faults = all.filter((fault) => fault.code === 'wrong-type' || !mistyped.has(pathKey(fault.path)));
   const missing = new Set(faults.filter((fault) => fault.code === 'missing-field').map((fault) => pathKey(fault.path)));
   const meant = new Set<string>();
   return faults

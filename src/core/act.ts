@@ -6,7 +6,7 @@ import { codeOfFailure } from './codes.ts';
 import type { FailureClass } from './codes.ts';
 import { digest } from './digest.ts';
 import { expressionError } from './failure.ts';
-import type { AgentDef, Amounts, Case, DoNode, Expr } from './ir.ts';
+import type { AgentDef, Amounts, Case, DoNode } from './ir.ts';
 import type { Json } from './json.ts';
 import { reserve, tripOnRepeat, visitCharges, watchedBy } from './meters.ts';
 import { costOf, priceIn } from './price.ts';
@@ -65,8 +65,10 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
       const writes: WriteRecord[] = [];
       for (const { slot, path, mode, value } of node.writes)
         writes.push({ slot, path, mode, from: program.record(value, thread.slots, it) });
+      const raises = granted(program, thread, node, it);
       return [
         { type: 'effect.judged', key, verdict: 'accepted' },
+        ...(raises.length === 0 ? [] : [{ type: 'meter.raised', key, raises } as const]),
         { type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next },
       ];
     } catch (cause) {
@@ -76,6 +78,14 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const error = recordOf(node, failure as Failure, pending.attempt);
   const retryAfterMs = failure?.retryAfterMs ?? 0;
   return [retry(program, state, thread, node, pending, error, retryAfterMs) ?? failed(program, thread, node, key, error)];
+}
+
+/** What an answer adds to the limits; whatever is no number above zero adds nothing. */
+function granted(program: Program, thread: Thread, node: DoNode, it: Json): { meter: string; by: number }[] {
+  return Object.entries(node.grant ?? {}).flatMap(([meter, source]) => {
+    const by = program.evaluate(source, thread.slots, it);
+    return typeof by === 'number' && Number.isFinite(by) && by > 0 ? [{ meter, by }] : [];
+  });
 }
 
 /** The first declared way out that takes this failure. */
@@ -112,7 +122,7 @@ export function nameOf(node: DoNode): string {
 }
 
 function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
-  if (node.schema !== undefined) {
+  if (node.schema !== undefined && !asksForTools(program, node, value)) {
     const judged = node.effect.kind === 'model' ? reply(readPath(value, ['text'])) : value;
     const problem = program.pure.validate(node.schema, judged);
     if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
@@ -124,6 +134,13 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
     return expressionError(node, cause);
   }
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${node.origin}\` was not accepted` };
+}
+
+/** A reply that asks for tools is not the answer yet, where the agent has any. */
+function asksForTools({ flow }: Program, { effect }: DoNode, value: Json): boolean {
+  if (effect.kind !== 'model' || (flow.agents[effect.agent]?.tools.length ?? 0) === 0) return false;
+  const calls = readPath(value, ['toolCalls']);
+  return Array.isArray(calls) && calls.length > 0;
 }
 
 /** The same again where the node's policy says so, and after that, once each, the models that stand in. */
@@ -196,6 +213,6 @@ function question(state: RunState, node: DoNode, key: EffectKey, payload: string
 function undoArgs(program: Program, node: DoNode, thread: Thread, input: { [field: string]: Json }): Json {
   const args: { [field: string]: Json } = {};
   const slots = { ...thread.slots, input };
-  for (const [field, source] of Object.entries(node.undo?.input ?? {})) args[field] = program.evaluate(source as Expr, slots);
+  for (const [field, source] of Object.entries(node.undo?.input ?? {})) args[field] = program.evaluate(source, slots);
   return args;
 }

@@ -11,6 +11,7 @@ import { tripOnVisit, visitCharges } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { ErrorRecord, EventBody, RunState, Thread, WriteRecord } from './run.ts';
+import { hasPath } from './slots.ts';
 import { finish, unwind } from './undo.ts';
 
 export function decide(program: Program, state: RunState): readonly EventBody[] {
@@ -41,6 +42,13 @@ function act(program: Program, state: RunState, thread: Thread): readonly EventB
   const node = nodeAt(program, thread.at);
   const trip = tripOnVisit(program, state, thread, node);
   if (trip !== null) return [trip];
+  const events = visit(program, state, thread, node);
+  const paths = node.expects?.filter((path) => !hasPath(thread.slots, path)) ?? [];
+  if (paths.length === 0 || events.length === 0) return events;
+  return [{ type: 'value.missing', thread: thread.id, node: thread.at, paths }, ...events];
+}
+
+function visit(program: Program, state: RunState, thread: Thread, node: Node): readonly EventBody[] {
   switch (node.op) {
     case 'let':
       return guarded(program, thread, node, () => [write(program, thread, node)]);

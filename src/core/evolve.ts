@@ -39,7 +39,10 @@ function apply(state: RunState, event: Event): void {
     case 'undo.requested':
       return evolveEffect(state, event);
     case 'meter.tripped':
-      return moveTo(threadOf(state, event.thread), event.to);
+      return tripped(threadOf(state, event.thread), event);
+    case 'meter.raised':
+      for (const { meter, by } of event.raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
+      return;
     case 'thread.forked':
       charge(state, event.charge);
       return forked(state, event);
@@ -66,8 +69,14 @@ function apply(state: RunState, event: Event): void {
     case 'clock.read':
       return wakeForks(state);
     case 'guard.failed':
+    case 'value.missing':
       return;
   }
+}
+
+function tripped(thread: Thread, { meter, node, why, left, needs, to, noted }: Extract<Event, { type: 'meter.tripped' }>): void {
+  if (noted === true) thread.slots = { ...thread.slots, tripped: { meter, node, why, left, needs } };
+  moveTo(thread, to);
 }
 
 function begin(event: Extract<Event, { type: 'run.started' }>): RunState {

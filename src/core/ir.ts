@@ -92,8 +92,14 @@ interface NodeBase {
   readonly origin: string;
   /** Present where arriving here counts as entering the authored node, which is what `path` lists. */
   readonly enters?: string;
+  /** Slot paths that what the author wrote here reads: one that leads nowhere reads as null, and that is an event. */
+  readonly expects?: readonly (readonly string[])[];
   /** Visit and repeat meters that this node charges, and the budget meters its effect draws on. */
   readonly charges?: readonly MeterId[];
+  /** Where it goes when a budget has no room for it, instead of where that budget leads; `tripped` then says which and why. */
+  readonly denied?: NodeId;
+  /** What the way on from here asks of the budgets at once: where it does not fit, the thread does not set out on it. */
+  readonly needs?: Amounts;
 }
 export interface LetNode extends NodeBase {
   readonly op: 'let';
@@ -113,6 +119,8 @@ export interface DoNode extends NodeBase {
   /** The observation must satisfy the schema and the guard before anything of it is written. */
   readonly schema?: Json;
   readonly accept?: Expr;
+  /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
+  readonly grant?: { readonly [meter: MeterId]: Expr };
   readonly writes: readonly Write[];
   readonly timeoutMs: number | null;
   readonly retry: Retry;
@@ -186,6 +194,30 @@ export interface ToolDef {
   readonly permission: string;
   readonly idempotent: boolean;
   readonly compensate: string | null;
+  /** `trusted`: nobody outside wrote what it gives. `neutral`: it only works on its arguments. Otherwise neither. */
+  readonly trust?: 'trusted' | 'neutral';
+  readonly category?: string;
+  readonly rate?: { readonly calls: number; readonly perMs: number };
+}
+
+/** What follows when something is refused: the agent is told, a person is asked, or the run fails. */
+export type Consequence = 'tell' | 'ask' | 'fail';
+/** What an agent may see, decide, call, write and spend. Part of the flow, so that a run is pinned to the one it began with. */
+export interface BoundaryDef {
+  readonly version: string;
+  readonly profile: string | null;
+  /** Patterns of what may be read from; null for all that is granted. */
+  readonly observations: readonly string[] | null;
+  readonly stateWrites: readonly string[] | null;
+  readonly decisions: readonly string[];
+  readonly tools: { readonly allow: readonly string[]; readonly approve: readonly string[]; readonly deny: readonly string[] };
+  /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
+  readonly approveEffects: readonly ToolDef['effect'][];
+  /** What follows where arguments come from a source that nobody vouches for. */
+  readonly untrusted: 'ask' | 'deny' | 'off';
+  readonly escalation: { readonly [trouble: string]: Consequence };
+  readonly failClosed: readonly { readonly what: string; readonly when: Expr; readonly code: TerminalCode }[];
+  readonly approvalTimeoutMs: number | null;
 }
 
 export interface FlowBody {
@@ -204,8 +236,14 @@ export interface FlowBody {
   readonly deadlineMs: number | null;
   /** The least that any path from a node to a terminal still needs, where a budget limits that dimension. */
   readonly least: { readonly [id: NodeId]: Amounts };
+  /** Cedar policies by id. Where there are any, what none of them permits is denied. */
+  readonly policies?: { readonly [id: string]: string };
+  /** The autonomy boundary of every agent that proposes calls, by agent. */
+  readonly boundaries?: { readonly [agent: string]: BoundaryDef };
   /** Whether a report lists what each invocation came to. */
   readonly itemised?: boolean;
+  /** US dollars that a report counts for what has no price of its own, per call or per answered question. */
+  readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
   /** How many ended runs of this notation are kept; all of them where nothing is said. */
   readonly keepEnded?: number;
 }

@@ -2,7 +2,7 @@
  * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
  * an effect is requested and settled to the measured use after it.
  */
-import type { Amounts, Dimension, Meter, MeterId, Node } from './ir.ts';
+import type { Amounts, Meter, MeterId, Node } from './ir.ts';
 import type { EventBody, Hold, RunState, Thread } from './run.ts';
 import type { Program } from './program.ts';
 
@@ -13,8 +13,8 @@ export function tripOnVisit(program: Program, state: RunState, thread: Thread, n
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
     if (meter.max === null || (meter.unit !== 'visits' && meter.unit !== 'steps')) continue;
-    const left = meter.max - (state.spent[id] ?? 0);
-    if (left < 1) return tripped(thread, id, meter, 'limit', left, 1);
+    const left = limitOf(state, id, meter) - (state.spent[id] ?? 0);
+    if (left < 1) return tripped(thread, node, id, meter, 'limit', left, 1);
   }
   return foreseen(program, state, thread, node);
 }
@@ -64,7 +64,7 @@ export function reserve(
     const amount = amounts[meter.unit] ?? 0;
     if (amount === 0) continue;
     const left = remaining(state, id, meter);
-    if (amount > left) return tripped(thread, id, meter, 'limit', left, amount);
+    if (amount > left) return tripped(thread, node, id, meter, 'limit', left, amount);
     holds.push({ meter: id, dimension: meter.unit, amount });
   }
   return { holds };
@@ -84,13 +84,18 @@ export function tripOnRepeat(
     const before = (meter.window ?? 1) - 1;
     const window = before < 1 ? [] : (state.recent[id] ?? []).slice(-before);
     const seen = window.filter((earlier) => earlier === print).length + 1;
-    if (seen > meter.max) return tripped(thread, id, meter, 'limit', meter.max - seen + 1, 1);
+    if (seen > meter.max) return tripped(thread, node, id, meter, 'limit', meter.max - seen + 1, 1);
   }
   return null;
 }
 
 export function remaining(state: RunState, id: MeterId, meter: Meter): number {
-  return meter.max === null ? Infinity : meter.max - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
+  return limitOf(state, id, meter) - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
+}
+
+/** What the flow allows and what people have granted on top of it. */
+export function limitOf(state: RunState, id: MeterId, { max }: Meter): number {
+  return max === null ? Infinity : max + (state.raised?.[id] ?? 0);
 }
 
 export function meterAt(program: Program, id: MeterId): Meter {
@@ -101,18 +106,20 @@ export function meterAt(program: Program, id: MeterId): Meter {
 
 /** Progressive interval estimation: what is left is less than the least that any way to a terminal still needs. */
 function foreseen(program: Program, state: RunState, thread: Thread, node: Node): Tripped | null {
-  const least = program.flow.least[thread.at];
+  const least = node.needs ?? program.flow.least[thread.at];
   if (least === undefined) return null;
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
     if (meter.max === null || meter.unit === 'visits' || meter.unit === 'repeats') continue;
-    const needs = least[meter.unit as Dimension] ?? 0;
+    const needs = least[meter.unit] ?? 0;
     const left = remaining(state, id, meter);
-    if (left < needs) return tripped(thread, id, meter, 'foreseen', left, needs);
+    if (left < needs) return tripped(thread, node, id, meter, 'foreseen', left, needs);
   }
   return null;
 }
 
-function tripped(thread: Thread, id: MeterId, meter: Meter, why: Tripped['why'], left: number, needs: number): Tripped {
-  return { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs, to: meter.over };
+function tripped(thread: Thread, node: Node, id: MeterId, meter: Meter, why: Tripped['why'], left: number, needs: number): Tripped {
+  const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
+  const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
+  return node.denied === undefined || !budget ? { ...event, to: meter.over } : { ...event, to: node.denied, noted: true };
 }

@@ -89,6 +89,7 @@ export type EventBody =
   | { readonly type: 'run.started'; readonly run: RunId; readonly flow: string; readonly entry: NodeId; readonly input: Json; readonly seed: number; readonly origin: Origin; readonly deadline: Instant | null }
   | { readonly type: 'slots.written'; readonly thread: ThreadId; readonly node: NodeId; readonly writes: readonly WriteRecord[]; readonly to: NodeId; readonly charge?: readonly MeterId[] }
   | { readonly type: 'route.picked'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly to: NodeId; readonly charge?: readonly MeterId[] }
+  | { readonly type: 'value.missing'; readonly thread: ThreadId; readonly node: NodeId; readonly paths: readonly (readonly string[])[] }
   | { readonly type: 'guard.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly message: string }
   | { readonly type: 'expression.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly error: ErrorRecord; readonly to: NodeId; readonly charge?: readonly MeterId[] }
   | { readonly type: 'effect.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly kind: EffectKind; readonly name: string; readonly input: string; readonly deadline: Instant | null; readonly holds?: readonly Hold[]; readonly charge?: readonly MeterId[]; readonly watched?: readonly MeterId[]; readonly question?: Question; readonly undo?: Undo }
@@ -97,7 +98,8 @@ export type EventBody =
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'retry'; readonly error: ErrorRecord; readonly model?: string; readonly notBefore: Instant; readonly deadline: Instant | null; readonly holds?: readonly Hold[] }
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'failed'; readonly error: ErrorRecord; readonly to: NodeId | null }
   | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
-  | { readonly type: 'meter.tripped'; readonly thread: ThreadId; readonly node: NodeId; readonly meter: MeterId; readonly why: 'limit' | 'foreseen'; readonly left: number; readonly needs: number; readonly to: NodeId }
+  | { readonly type: 'meter.tripped'; readonly thread: ThreadId; readonly node: NodeId; readonly meter: MeterId; readonly why: 'limit' | 'foreseen'; readonly left: number; readonly needs: number; readonly to: NodeId; readonly noted?: true }
+  | { readonly type: 'meter.raised'; readonly key: EffectKey; readonly raises: readonly { readonly meter: MeterId; readonly by: number }[] }
   | { readonly type: 'thread.forked'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly branches: Branches; readonly started: number; readonly deadline: Instant | null; readonly into: string; readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[]; readonly charge?: readonly MeterId[] }
   | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
   | { readonly type: 'thread.ended'; readonly thread: ThreadId; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] }
@@ -197,6 +199,8 @@ export interface RunState {
   pending: Map<EffectKey, Pending>;
   spent: { [meter: MeterId]: number };
   held: { [meter: MeterId]: number };
+  /** What people have granted beyond the limits of the flow. */
+  raised?: { [meter: MeterId]: number };
   usage: { [dimension in Dimension]?: number };
   calls: { [name: string]: number };
   recent: { [meter: MeterId]: string[] };
@@ -233,6 +237,8 @@ export interface Command {
   /** Of a model call: the alias of the model that stands in for the agent's own. */
   readonly model?: string;
   readonly input: { readonly [field: string]: Json };
+  /** Of a check: who started the run and for whom. */
+  readonly origin?: Origin;
   readonly notBefore: Instant;
   readonly deadline: Instant | null;
 }

@@ -5,7 +5,7 @@ import type { Recorded, Slots, WriteRecord } from './run.ts';
 
 /** A missing step anywhere on the way reads as null. */
 export function readPath(root: Json | Slots, path: readonly string[]): Json {
-  let value: Json = root as Json;
+  let value: Json = root;
   for (const step of path) {
     if (value === null || typeof value !== 'object') return null;
     const next: Json | undefined = Array.isArray(value)
@@ -15,6 +15,15 @@ export function readPath(root: Json | Slots, path: readonly string[]): Json {
     value = next;
   }
   return value;
+}
+
+/** Whether the path leads to something, be it null. */
+export function hasPath(root: Slots, path: readonly string[]): boolean {
+  const last = path.length - 1;
+  const holder = readPath(root, path.slice(0, last));
+  const step = path[last] as string;
+  if (Array.isArray(holder)) return holder[Number(step)] !== undefined;
+  return holder !== null && typeof holder === 'object' && Object.hasOwn(holder, step);
 }
 
 /** What an event recorded by reference or by value; `it` stands for the observation that is being committed. */
@@ -66,9 +75,9 @@ function setPath(target: Json | Slots, path: readonly string[], depth: number, v
   if (depth === path.length) return value;
   const step = path[depth] as string;
   const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
-  const child = Object.hasOwn(base, step) ? (base as { [key: string]: Json })[step] : undefined;
+  const child = Object.hasOwn(base, step) ? (base)[step] : undefined;
   const stored = setPath(child ?? null, path, depth + 1, value, own);
-  const next: { [key: string]: Json } = own?.has(base) === true ? (base as { [key: string]: Json }) : { ...base };
+  const next: { [key: string]: Json } = own?.has(base) === true ? (base) : { ...base };
   own?.add(next);
   // Assigning to this one name would change the object's prototype instead of giving it a property.
   if (step === '__proto__') Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });

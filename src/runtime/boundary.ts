@@ -2,9 +2,10 @@
  * What happens whenever something enters an agent: the agent's own PII pipeline goes over it, and the agent is handed its
  * own memory and no other. A wrapper around whoever performs model calls; everything else passes through untouched.
  */
+import type { CompiledFlow } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
 import type { Command, RunId } from '../core/run.ts';
-import type { Call, Performer } from './ports.ts';
+import type { Call, Clock, Performer } from './ports.ts';
 import { createMemoryStore, MemoryViolation, ScopedMemory } from './scoped-memory.ts';
 
 /** What stands for a value, and the value; kept by whoever made it, never in an event. */
@@ -41,13 +42,13 @@ export function withBoundary(performer: AgentPerformer, options: BoundaryOptions
   const { pipelines = () => NO_PII, memory = ownMemories() } = options;
   return {
     answer: (asked) => performer.answer?.(asked) ?? null,
-    perform: async (call) => {
+    perform: (call) => {
       if (call.command.kind !== 'model') return performer.perform(call);
       const { name: agent, run } = call.command;
       const owned = memory(agent);
       if (owned === null || owned.owner !== agent)
-        throw new MemoryViolation(agent, owned?.owner ?? agent, 'run without');
-      return performer.perform(enter(call, owned, pipelines(agent, run)));
+        return Promise.reject(new MemoryViolation(agent, owned?.owner ?? agent, 'run without'));
+      return performer.perform(new Entered(call, owned, pipelines(agent, run)));
     },
   };
 }
@@ -61,34 +62,55 @@ function protectedCommand(command: Command, protect: (value: Json) => Json): Com
 
 function ownMemories(): (agent: string) => ScopedMemory {
   const store = createMemoryStore();
-  return (agent) => new ScopedMemory(agent, store);
+  const memories = new Map<string, ScopedMemory>();
+  return (agent) => {
+    let memory = memories.get(agent);
+    if (memory === undefined) memories.set(agent, (memory = new ScopedMemory(agent, store)));
+    return memory;
+  };
 }
 
-function enter(call: Call, memory: ScopedMemory, pipeline: PiiPipeline): AgentCall {
-  const known = new Map<string, string>();
-  const protect = (value: Json): Json => {
+/** What it does not need to be asked for is not made: most performers look at the command and nothing else. */
+class Entered implements AgentCall {
+  readonly command: Command;
+  readonly memory: ScopedMemory;
+  readonly #call: Call;
+  readonly #pipeline: PiiPipeline;
+  #known: Map<string, string> | null = null;
+
+  constructor(call: Call, memory: ScopedMemory, pipeline: PiiPipeline) {
+    this.#call = call;
+    this.#pipeline = pipeline;
+    this.memory = memory;
+    // A long history is not walked for nothing.
+    this.command = pipeline === NO_PII ? call.command : protectedCommand(call.command, (value) => this.#protect(value));
+  }
+
+  get flow(): CompiledFlow {
+    return this.#call.flow;
+  }
+  get clock(): Clock {
+    return this.#call.clock;
+  }
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+  get idempotencyKey(): string {
+    return this.#call.idempotencyKey;
+  }
+
+  restore(text: string): string {
+    return this.#pipeline.restore(text, this.#known ?? new Map());
+  }
+
+  #protect(value: Json): Json {
     if (typeof value === 'string') {
-      const { text, tokens } = pipeline.protect(value);
-      for (const [token, original] of tokens) known.set(token, original);
+      const { text, tokens } = this.#pipeline.protect(value);
+      for (const [token, original] of tokens) (this.#known ??= new Map()).set(token, original);
       return text;
     }
     if (value === null || typeof value !== 'object') return value;
-    if (Array.isArray(value)) return value.map(protect);
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, protect(item)]));
-  };
-  return {
-    // A long history is not walked for nothing.
-    command: pipeline === NO_PII ? call.command : protectedCommand(call.command, protect),
-    flow: call.flow,
-    clock: call.clock,
-    memory,
-    restore: (text) => pipeline.restore(text, known),
-    // Both are made on demand by the call itself.
-    get signal() {
-      return call.signal;
-    },
-    get idempotencyKey() {
-      return call.idempotencyKey;
-    },
-  };
+    if (Array.isArray(value)) return value.map((item) => this.#protect(item));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#protect(item)]));
+  }
 }

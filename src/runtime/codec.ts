@@ -126,7 +126,7 @@ function decodeEvent(stored: Json, at: number, unpack: UnpackValue): EventBody {
     case 'o':
       return { ...(b as EventBody), output: decodeRecorded(a, unpack) } as EventBody;
     case 'l':
-      return { ...(b as Forked), branches: { ...(b as Forked).branches, each: decodeRecorded(a, unpack) } } as Forked;
+      return { ...(b as Forked), branches: { ...(b as Forked).branches, each: decodeRecorded(a, unpack) } };
     default:
       throw new Error(`this journal holds an event form \`${String(tag)}\` that this version does not know`);
   }

@@ -55,7 +55,10 @@ export interface Reader {
 const REPLAY_CHARS = 2000;
 
 export function viewHistory(items: readonly Item[], view: View, reader: Reader): Message[] {
-  const [given, rest] = [items.filter(({ turn }) => turn === undefined), items.filter(({ turn }) => turn !== undefined)];
+  const [given, rest] = [
+    items.filter(({ turn }) => turn === undefined),
+    items.filter(({ turn }) => turn !== undefined),
+  ];
   const render = (item: Item): Message[] => messagesOf(item, view, reader);
   if (view.own === true) return ownView(given, rest, view, reader);
   const recap: Message[] = reader.recap === null ? [] : [{ role: 'user', content: textOf(reader.recap) }];
@@ -114,20 +117,30 @@ function messagesOf(item: Item, view: View, reader: Reader): Message[] {
     if (steps.length < 2) return [{ role: 'assistant', content }];
     return steps.map((step) => (step.role === 'tool' ? { ...step, content: replayed(step, view) } : step));
   }
-  const used = steps.flatMap((step) => (step.role === 'tool' ? [`[${item.author ?? ''} used ${step.name ?? 'a tool'}] ${replayed(step, view)}`] : []));
+  const used = steps.flatMap((step) =>
+    step.role === 'tool' ? [`[${item.author ?? ''} used ${step.name ?? 'a tool'}] ${replayed(step, view)}`] : [],
+  );
   return [{ role: 'user', content: [...used, `[${item.author ?? ''}]\n${content}`].join('\n\n') }];
 }
 
 function labelled(item: Item): string {
   const { label = '', outputs, content } = item;
   if (outputs !== undefined)
-    return outputs.map(({ name, output }, index) => `${label.replaceAll('{name}', name).replaceAll('{n}', String(index + 1))}\n${textOf(output)}`).join('\n\n');
+    return outputs
+      .map(
+        ({ name, output }, index) =>
+          `${label.replaceAll('{name}', name).replaceAll('{n}', String(index + 1))}\n${textOf(output)}`,
+      )
+      .join('\n\n');
   return label === '' ? textOf(content) : `${label}\n${textOf(content)}`;
 }
 
 function replayed({ name = '', content }: Message, view: View): string {
   const limit = view.toolCharsBy?.[name] ?? view.toolChars ?? Infinity;
-  return shortened(content, Math.min(limit, view.replayChars === undefined || view.replayChars === 0 ? REPLAY_CHARS : view.replayChars));
+  return shortened(
+    content,
+    Math.min(limit, view.replayChars === undefined || view.replayChars === 0 ? REPLAY_CHARS : view.replayChars),
+  );
 }
 
 function shortened(text: string, limit: number): string {

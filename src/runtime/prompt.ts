@@ -19,7 +19,12 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   const instructions = agent?.instructions ?? '';
   if (instructions !== '') messages.push({ role: 'system', content: instructions });
   const { prompt, messages: said, history, view, context, recap, notes } = command.input;
-  const reader = { id: command.name, name: agent?.name ?? command.name, context: context ?? null, recap: recap ?? null };
+  const reader = {
+    id: command.name,
+    name: agent?.name ?? command.name,
+    context: context ?? null,
+    recap: recap ?? null,
+  };
   messages.push(...viewHistory(itemsOf(history), (view ?? {}) as View, reader));
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));
   if (prompt !== undefined && prompt !== null) messages.push({ role: 'user', content: textOf(prompt) });

@@ -115,7 +115,7 @@ function bodyOf(event: Event): EventBody {
   const { seq: _seq, at: _at, ...body } = event as Event & { prev?: string; hash?: string };
   delete (body as { prev?: string }).prev;
   delete (body as { hash?: string }).hash;
-  return body as EventBody;
+  return body;
 }
 
 function canonical(value: unknown): string {

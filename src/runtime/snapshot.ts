@@ -3,8 +3,18 @@
  * One is written only when what it saves is a good deal more than what it costs, so that they too grow linearly (L9).
  */
 import type { RunState } from '../core/run.ts';
-import type { Held } from './held.ts';
 import type { Snapshot } from './ports.ts';
+
+/** A fold as it goes on, with how much has happened since the last snapshot of it. */
+export interface Folding {
+  readonly state: RunState | null;
+  readonly seq: number;
+  readonly head: string;
+  eventsSince: number;
+  bytesSince: number;
+  /** Not before this many events is it worth looking again. */
+  nextSnapshotAt: number;
+}
 
 export function freezeState(state: RunState): string {
   return JSON.stringify({ ...state, threads: [...state.threads], pending: [...state.pending], queue: [...state.queue] });
@@ -18,7 +28,7 @@ export function thawState(body: string): RunState {
 const WIDE = 32;
 
 /** The snapshot that is worth writing now, if any. */
-export function takeSnapshot(held: Held, every: number): Snapshot | null {
+export function takeSnapshot(held: Folding, every: number): Snapshot | null {
   const { state } = held;
   if (every === 0 || held.eventsSince < Math.max(every, held.nextSnapshotAt) || state === null || state.outcome !== null) return null;
   if (state.threads.size > WIDE) {

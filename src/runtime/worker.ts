@@ -11,7 +11,7 @@ import { link } from './chain.ts';
 import { encodeEvents } from './codec.ts';
 import { graphText } from './graph-text.ts';
 import type { Held, Told } from './held.ts';
-import type { Append, Call, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
+import type { Append, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
 import { failureOf } from './failures.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { SluiceError } from './sluice-error.ts';
@@ -270,18 +270,21 @@ export class Worker {
       if (!held.calls.has(command.key, command.attempt)) return;
       // This process was held up for longer than its lease. Perhaps nobody has noticed.
       if (!this.#options.mayAct()) return void this.#options.regain().then((regained) => (regained ? go() : this.#lose(held)));
-      attempt(performer, call).then(
-        (result) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result }),
-        (error: unknown) => this.#returned(held, command, { type: 'settle', key: command.key, attempt: command.attempt, result: { ok: false, error: failureOf(error) } }),
-      );
+      const failed = (error: unknown): void => this.#returned(held, command, { ok: false, error: failureOf(error) });
+      try {
+        performer.perform(call).then((result) => this.#returned(held, command, result), failed);
+      } catch (error) {
+        // A performer that throws before it gives a promise has failed like any other.
+        failed(error);
+      }
     };
     if (command.notBefore > clock.now()) clock.at(command.notBefore, go);
     else go();
   }
 
-  #returned(held: Held, command: Command, fact: Fact): void {
-    if (!held.calls.end(command.key, command.attempt) || this.#stopped) return;
-    this.tell(held, { fact });
+  #returned(held: Held, { key, attempt }: Command, result: Settled): void {
+    if (!held.calls.end(key, attempt) || this.#stopped) return;
+    this.tell(held, { fact: { type: 'settle', key, attempt, result } });
   }
 
   /** Wakes the run when something of it is due. */
@@ -308,11 +311,6 @@ interface Turned {
   readonly append: Append | null;
   readonly previous: string;
   stale: boolean;
-}
-
-/** A performer that throws before it gives a promise has failed like any other. */
-async function attempt(performer: Performer, call: Call): Promise<Settled> {
-  return performer.perform(call);
 }
 
 function acknowledge(told: readonly Told[], refusals: ReadonlyMap<number, Refusal>): void {

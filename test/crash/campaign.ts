@@ -62,14 +62,25 @@ export async function campaign({ cycles, seed, say = () => undefined }: Campaign
       const alone = await finish({ ...orders('alone'), leaseMs: 10_000 }, 'alone');
       const problems = [...crashed.problems, ...left, ...alone];
       const judged = await judge(join(dir, `${round}-crashed.db`));
-      const [a, b] = await Promise.all([effectsIn(server.space(`${round}-crashed`)), effectsIn(server.space(`${round}-alone`))]);
-      problems.push(...judged.violations, ...a.violations, ...b.violations, ...differences(judged, await judge(join(dir, `${round}-alone.db`))), ...effectDifferences(a, b));
+      const [a, b] = await Promise.all([
+        effectsIn(server.space(`${round}-crashed`)),
+        effectsIn(server.space(`${round}-alone`)),
+      ]);
+      problems.push(
+        ...judged.violations,
+        ...a.violations,
+        ...b.violations,
+        ...differences(judged, await judge(join(dir, `${round}-alone.db`))),
+        ...effectDifferences(a, b),
+      );
       total.violations.push(...problems.map((problem) => `seed ${base}: ${problem}`));
       total.runs += judged.outcomes.size;
       total.events += judged.events;
       total.effects += a.applied.length;
       total.repeats += a.repeats;
-      say(`seed ${base}: ${crashed.kills} kills, ${judged.outcomes.size} runs, ${a.applied.length} effects, ${a.repeats} asked for again, ${problems.length} violations (${total.kills}/${cycles})`);
+      say(
+        `seed ${base}: ${crashed.kills} kills, ${judged.outcomes.size} runs, ${a.applied.length} effects, ${a.repeats} asked for again, ${problems.length} violations (${total.kills}/${cycles})`,
+      );
     }
   } finally {
     await server.stop();
@@ -79,7 +90,11 @@ export async function campaign({ cycles, seed, say = () => undefined }: Campaign
 }
 
 /** Kills and restarts until the runs have ended or there were enough kills. */
-async function crash(orders: WorkerOrders, killsMax: number, chance: ReturnType<typeof createChance>): Promise<{ kills: number; lost: number; problems: string[] }> {
+async function crash(
+  orders: WorkerOrders,
+  killsMax: number,
+  chance: ReturnType<typeof createChance>,
+): Promise<{ kills: number; lost: number; problems: string[] }> {
   const problems: string[] = [];
   let lost = 0;
   for (let kills = 0, life = 0; ; life++) {
@@ -113,9 +128,13 @@ function differences(crashed: Judged, alone: Judged): string[] {
   const found: string[] = [];
   for (const [run, expected] of alone.outcomes) {
     const got = crashed.outcomes.get(run);
-    if (JSON.stringify(got) !== JSON.stringify(expected)) found.push(`run ${run} ended otherwise:\n  crashed ${JSON.stringify(got)}\n  alone   ${JSON.stringify(expected)}`);
+    if (JSON.stringify(got) !== JSON.stringify(expected))
+      found.push(
+        `run ${run} ended otherwise:\n  crashed ${JSON.stringify(got)}\n  alone   ${JSON.stringify(expected)}`,
+      );
   }
-  if (crashed.outcomes.size !== alone.outcomes.size) found.push(`${crashed.outcomes.size} runs instead of ${alone.outcomes.size}`);
+  if (crashed.outcomes.size !== alone.outcomes.size)
+    found.push(`${crashed.outcomes.size} runs instead of ${alone.outcomes.size}`);
   return found;
 }
 
@@ -135,4 +154,3 @@ function effectDifferences(crashed: EffectRecord, alone: EffectRecord): string[]
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
-

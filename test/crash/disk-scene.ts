@@ -69,10 +69,19 @@ process.stdout.write(`${JSON.stringify(story)}\n`);
 /** Starts all runs and waits for them; the code of what stopped it, or nothing. */
 async function run(world: Performer): Promise<string> {
   let fault_ = '';
-  const engine: Engine = createRuntime({ store: openSqlite(db), performer: world, leaseMs: 300, onFault: (error) => (fault_ ||= textOf(error)) });
+  const engine: Engine = createRuntime({
+    store: openSqlite(db),
+    performer: world,
+    leaseMs: 300,
+    onFault: (error) => (fault_ ||= textOf(error)),
+  });
   try {
     const flow = steadyFlow(STEPS);
-    const runs = await Promise.all(Array.from({ length: RUNS }, (_, index) => engine.start(flow, { run: `d_${index}`, input: { acc: `s${index}` }, seed: index })));
+    const runs = await Promise.all(
+      Array.from({ length: RUNS }, (_, index) =>
+        engine.start(flow, { run: `d_${index}`, input: { acc: `s${index}` }, seed: index }),
+      ),
+    );
     for (const each of runs) await engine.settled(each);
   } catch (error) {
     fault_ ||= textOf(error);

@@ -7,22 +7,41 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { DiskStory } from './disk-scene.ts';
 
-test('a full disk stops the engine with a clear error and loses nothing; a read-only one is refused', { timeout: 90_000 }, ({ skip }) => {
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
-  const disk = 'mount -t tmpfs -o size=24m none "$1"';
-  const inside = (script: string): SpawnSyncReturns<string> =>
-    spawnSync('unshare', ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, join(import.meta.dirname, 'disk-scene.ts')], { encoding: 'utf8' });
-  if (inside(disk).status !== 0) skip('a small disk cannot be mounted here; test/journals has a limit on pages in its place');
-  const { stdout, stderr } = inside(`${disk} && exec "$2" "$3" "$1"`);
-  rmSync(dir, { recursive: true, force: true });
-  expect(stdout, stderr).not.toBe('');
-  const { fault, endedBefore, states, asked, effects, violations, opened } = JSON.parse(stdout) as DiskStory;
+test(
+  'a full disk stops the engine with a clear error and loses nothing; a read-only one is refused',
+  { timeout: 90_000 },
+  ({ skip }) => {
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
+    const disk = 'mount -t tmpfs -o size=24m none "$1"';
+    const inside = (script: string): SpawnSyncReturns<string> =>
+      spawnSync(
+        'unshare',
+        [
+          '--map-root-user',
+          '--mount',
+          'sh',
+          '-c',
+          script,
+          'sh',
+          dir,
+          process.execPath,
+          join(import.meta.dirname, 'disk-scene.ts'),
+        ],
+        { encoding: 'utf8' },
+      );
+    if (inside(disk).status !== 0)
+      skip('a small disk cannot be mounted here; test/journals has a limit on pages in its place');
+    const { stdout, stderr } = inside(`${disk} && exec "$2" "$3" "$1"`);
+    rmSync(dir, { recursive: true, force: true });
+    expect(stdout, stderr).not.toBe('');
+    const { fault, endedBefore, states, asked, effects, violations, opened } = JSON.parse(stdout) as DiskStory;
 
-  expect(fault).toBe('disk-full');
-  expect(endedBefore).toBeLessThan(20);
-  expect(states).toEqual(Array.from({ length: 20 }, () => 'completed'));
-  expect(effects).toBe(20 * 30);
-  expect(asked.every((times) => times <= 2)).toBe(true);
-  expect(violations).toEqual([]);
-  expect(opened).toBe('journal-read-only');
-});
+    expect(fault).toBe('disk-full');
+    expect(endedBefore).toBeLessThan(20);
+    expect(states).toEqual(Array.from({ length: 20 }, () => 'completed'));
+    expect(effects).toBe(20 * 30);
+    expect(asked.every((times) => times <= 2)).toBe(true);
+    expect(violations).toEqual([]);
+    expect(opened).toBe('journal-read-only');
+  },
+);

@@ -26,11 +26,13 @@ class Space {
     this.calls += 1;
     const { key, run, node, tool, worker, attempt, args } = call;
     const said = JSON.stringify([run, node, tool, args]);
-    if ((this.#asked.get(key) ?? said) !== said) this.violations.push(`key ${key} of ${run} came with other arguments: ${said}`);
+    if ((this.#asked.get(key) ?? said) !== said)
+      this.violations.push(`key ${key} of ${run} came with other arguments: ${said}`);
     this.#asked.set(key, said);
     // A process may repeat what another one did before it died, but never its own call.
     const heard = `${worker} ${key} ${attempt}`;
-    if (this.#heard.has(heard)) this.violations.push(`${worker} made the same call of ${run} at ${node} twice (attempt ${attempt})`);
+    if (this.#heard.has(heard))
+      this.violations.push(`${worker} made the same call of ${run} at ${node} twice (attempt ${attempt})`);
     this.#heard.add(heard);
     if (args['fatal'] === true) return { error: 'fatal' };
     if (attempt <= Number(args['fails'] ?? 0)) return { error: 'transient' };

@@ -35,7 +35,9 @@ export interface EffectServer {
 }
 
 export async function startEffectServer(): Promise<EffectServer> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'effect-server.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'effect-server.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exit = once(child, 'exit');
   const [port] = (await once(child.stdout, 'data')) as [Buffer];
   return {

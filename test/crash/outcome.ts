@@ -53,10 +53,13 @@ function threadsOf(events: readonly Event[]): { [thread: string]: string[] } {
   const undone: { [thread: string]: string[] } = {};
   for (const event of events) {
     if (!('thread' in event)) continue;
-    if (event.type === 'undo.requested') (undone[event.thread] ??= []).push(`${event.type} ${event.tool} of ${event.undoes}`);
-    else if (event.type !== 'thread.started') (threads[event.thread] ??= []).push(`${event.type} ${'node' in event ? (event.node ?? '') : ''}`);
+    if (event.type === 'undo.requested')
+      (undone[event.thread] ??= []).push(`${event.type} ${event.tool} of ${event.undoes}`);
+    else if (event.type !== 'thread.started')
+      (threads[event.thread] ??= []).push(`${event.type} ${'node' in event ? (event.node ?? '') : ''}`);
   }
   const forked = Object.keys(threads).length > 1;
-  for (const [thread, entries] of Object.entries(undone)) (threads[thread] ??= []).push(...(forked ? entries.toSorted() : entries));
+  for (const [thread, entries] of Object.entries(undone))
+    (threads[thread] ??= []).push(...(forked ? entries.toSorted() : entries));
   return Object.fromEntries(Object.entries(threads).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

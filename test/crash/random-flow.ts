@@ -41,17 +41,42 @@ class Draft {
   }
 
   flow(id: string): CompiledFlow {
-    this.#nodes['done'] = { op: 'end', origin: 'done', enters: 'done', state: 'completed', code: 'SUCCESS', output: '{"acc": acc}' };
-    this.#nodes['fail'] = { op: 'end', origin: 'fail', enters: 'fail', state: 'failed', code: 'error', output: '{"acc": acc}' };
+    this.#nodes['done'] = {
+      op: 'end',
+      origin: 'done',
+      enters: 'done',
+      state: 'completed',
+      code: 'SUCCESS',
+      output: '{"acc": acc}',
+    };
+    this.#nodes['fail'] = {
+      op: 'end',
+      origin: 'fail',
+      enters: 'fail',
+      state: 'failed',
+      code: 'error',
+      output: '{"acc": acc}',
+    };
     this.#nodes['entry'] = {
       op: 'let',
       origin: 'entry',
       writes: [{ slot: 'acc', mode: 'set', value: 'input.acc' }],
       next: this.#chain(3 + this.#chance.below(5), { depth: 0, fail: 'fail', alone: true }, 'done'),
     };
-    const agent = { id: 'a', name: 'a', model: null, instructions: 'say it', tools: [], output: null, maxOutputTokens: null, temperature: null };
+    const agent = {
+      id: 'a',
+      name: 'a',
+      model: null,
+      instructions: 'say it',
+      tools: [],
+      output: null,
+      maxOutputTokens: null,
+      temperature: null,
+    };
     const body = { id, entry: 'entry', fail: 'fail', nodes: this.#nodes, meters: this.#meters, agents: { a: agent } };
-    return seal({ ir: 1, notation: 'test', tools: {}, models: {}, deadlineMs: null, least: {}, ...body }, (text) => hash('sha256', text, 'hex'));
+    return seal({ ir: 1, notation: 'test', tools: {}, models: {}, deadlineMs: null, least: {}, ...body }, (text) =>
+      hash('sha256', text, 'hex'),
+    );
   }
 
   /** Built from its end, so that each part knows where it goes on. */
@@ -87,22 +112,43 @@ class Draft {
       [0.4, { fatal: 'true' }],
       [1, { bytes: `${2000 + chance.below(20_000)}` }],
     ]);
-    const fields = Object.entries({ at: `'${id}'`, acc: 'acc', ...fate, ...more }).map(([field, source]) => `"${field}": ${source}`);
+    const fields = Object.entries({ at: `'${id}'`, acc: 'acc', ...fate, ...more }).map(
+      ([field, source]) => `"${field}": ${source}`,
+    );
     const input = { args: `{${fields.join(', ')}}` };
-    const undo = chance.flip(0.4) ? { undo: { tool: 'revert', input: { at: `'${id}'`, acc: 'acc' }, timeoutMs: LONG_MS } } : {};
+    const undo = chance.flip(0.4)
+      ? { undo: { tool: 'revert', input: { at: `'${id}'`, acc: 'acc' }, timeoutMs: LONG_MS } }
+      : {};
     const writes = [{ slot: 'acc', mode: 'set' as const, value: 'it.acc' }];
-    return this.#do(id, { effect: { kind: 'tool', tool: 'apply', input, reserve: { toolCalls: 1 } }, writes, next, ...undo, ...this.#failing(place, next) });
+    return this.#do(id, {
+      effect: { kind: 'tool', tool: 'apply', input, reserve: { toolCalls: 1 } },
+      writes,
+      next,
+      ...undo,
+      ...this.#failing(place, next),
+    });
   }
 
   #model(place: Place, next: NodeId): NodeId {
     const id = this.#id('say');
     const effect = { kind: 'model' as const, agent: 'a', input: { prompt: 'acc' }, reserve: { modelCalls: 1 } };
-    return this.#do(id, { effect, writes: [{ slot: 'acc', mode: 'set', value: 'it.text' }], next, ...this.#failing(place, next) });
+    return this.#do(id, {
+      effect,
+      writes: [{ slot: 'acc', mode: 'set', value: 'it.text' }],
+      next,
+      ...this.#failing(place, next),
+    });
   }
 
   #ask(place: Place, next: NodeId, about: string): NodeId {
     const id = this.#id('ask');
-    const base = { input: { message: "'go on?'", acc: 'acc' }, reserve: {}, choices: ['yes', 'no'], onExpiry: 'no', code: 'CONFIRM_REQUIRED' as const };
+    const base = {
+      input: { message: "'go on?'", acc: 'acc' },
+      reserve: {},
+      choices: ['yes', 'no'],
+      onExpiry: 'no',
+      code: 'CONFIRM_REQUIRED' as const,
+    };
     const effect = { kind: 'ask' as const, about, askedBy: 'flow', ...base };
     const writes = [{ slot: 'said', mode: 'set' as const, value: 'it.choice' }];
     const timeoutMs = about === EXPIRING ? 20 + this.#chance.below(60) : LONG_MS;
@@ -112,7 +158,13 @@ class Draft {
   #pick(place: Place, next: NodeId): NodeId {
     const id = this.#id('pick');
     const ways = [this.#chain(1, place, next), this.#chain(this.#chance.below(2), place, next)] as const;
-    this.#nodes[id] = { op: 'pick', origin: id, enters: id, cases: [{ when: "acc < '8'", to: ways[0] }], otherwise: ways[1] };
+    this.#nodes[id] = {
+      op: 'pick',
+      origin: id,
+      enters: id,
+      cases: [{ when: "acc < '8'", to: ways[0] }],
+      otherwise: ways[1],
+    };
     return id;
   }
 
@@ -120,14 +172,24 @@ class Draft {
     const id = this.#id('loop');
     const body = this.#chain(1 + this.#chance.below(2), { ...place, depth: place.depth + 1, alone: false }, id);
     this.#meters[id] = { unit: 'visits', max: 1 + this.#chance.below(4), over: next, label: id };
-    this.#nodes[id] = { op: 'let', origin: id, enters: id, charges: [id], writes: [{ slot: 'turns', mode: 'append', value: 'acc' }], next: body };
+    this.#nodes[id] = {
+      op: 'let',
+      origin: id,
+      enters: id,
+      charges: [id],
+      writes: [{ slot: 'turns', mode: 'append', value: 'acc' }],
+      next: body,
+    };
     return id;
   }
 
   #forkOverHeads(place: Place, next: NodeId): NodeId {
     const end = this.#branchEnd('completed');
     const inside = { depth: place.depth + 1, fail: this.#branchEnd('failed'), alone: place.alone };
-    const heads: Head[] = Array.from({ length: 2 + this.#chance.below(3) }, (_, index) => ({ name: `h${index}`, to: this.#chain(1 + this.#chance.below(3), inside, end) }));
+    const heads: Head[] = Array.from({ length: 2 + this.#chance.below(3) }, (_, index) => ({
+      name: `h${index}`,
+      to: this.#chain(1 + this.#chance.below(3), inside, end),
+    }));
     return this.#fork(place, { heads }, heads.length, next);
   }
 
@@ -145,13 +207,33 @@ class Draft {
     const id = this.#id('fork');
     const then = this.#effect(place, next, { joined: 'joined' });
     const widthMax = this.#chance.oneOf([0, 1, 2, count]);
-    this.#nodes[id] = { op: 'fork', origin: id, enters: id, over, widthMax, need: 'all', eager: false, timeoutMs: null, into: 'joined', gather: [], next: then, ...this.#failing(place, then) };
+    this.#nodes[id] = {
+      op: 'fork',
+      origin: id,
+      enters: id,
+      over,
+      widthMax,
+      need: 'all',
+      eager: false,
+      timeoutMs: null,
+      into: 'joined',
+      gather: [],
+      next: then,
+      ...this.#failing(place, then),
+    };
     return id;
   }
 
   #branchEnd(state: 'completed' | 'failed'): NodeId {
     const id = this.#id(state);
-    this.#nodes[id] = { op: 'end', origin: id, enters: id, state, code: state === 'completed' ? 'SUCCESS' : 'error', output: 'acc' };
+    this.#nodes[id] = {
+      op: 'end',
+      origin: id,
+      enters: id,
+      state,
+      code: state === 'completed' ? 'SUCCESS' : 'error',
+      output: 'acc',
+    };
     return id;
   }
 

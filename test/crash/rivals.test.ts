@@ -71,7 +71,14 @@ test('L8: a process that slept through its lease acts no more', { timeout: 120_0
   expect(turnsBack(readFileSync(log, 'utf8'))).toEqual([]);
   const { violations, applied } = await effectsIn(server.space('rivals'));
   expect(violations).toEqual([]);
-  expect(await startWorker({ ...orders('alone'), db: join(dir, 'alone.db'), space: server.space('alone'), leaseMs: 10_000 }).ended()).toBe('done');
+  expect(
+    await startWorker({
+      ...orders('alone'),
+      db: join(dir, 'alone.db'),
+      space: server.space('alone'),
+      leaseMs: 10_000,
+    }).ended(),
+  ).toBe('done');
   const [together, alone] = [await judge(join(dir, 'rivals.db')), await judge(join(dir, 'alone.db'))];
   expect(together.violations).toEqual([]);
   expect([...together.outcomes.values()].toSorted(byRun)).toEqual([...alone.outcomes.values()].toSorted(byRun));
@@ -85,7 +92,10 @@ function turnsBack(lines: string): string[] {
   const found: string[] = [];
   // A run that waits for a person belongs to nobody, and may come back to whom it was with.
   const waits = (run: string): boolean => JSON.stringify(sceneOf(Number(run.slice(2))).flow).includes('"ask"');
-  const acts = lines.trimEnd().split('\n').map((line) => line.split(' '));
+  const acts = lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' '));
   for (const [, run = '', worker = ''] of acts.toSorted(([a], [b]) => Number(a) - Number(b))) {
     if (waits(run)) continue;
     const before = hands.get(run) ?? [];

@@ -23,41 +23,47 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('%s lets go of everything, and nothing is lost or done twice', { timeout: 90_000 }, async (signal) => {
-  const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000_000);
-  process.stdout.write(`${signal}: seed ${seed}\n`);
-  const orders = (name: string, place: string): WorkerOrders => ({
-    name,
-    db: join(dir, `${place}.db`),
-    space: server.space(place),
-    seed,
-    count: 40,
-    leaseMs: 3_600_000,
-    snapshotEvery: 50,
-  });
-  const place = `${signal}-stopped`;
-  let closed = 0;
-  for (let life = 0; life < 5; life++) {
-    const worker = startWorker(orders(`w${life}`, place));
-    await worker.said('ready');
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    worker.process.kill(signal);
-    const said = await worker.ended();
-    expect(['closed', 'done']).toContain(said);
-    expect(worker.process.exitCode).toBe(0);
-    if (said === 'closed') closed += 1;
-  }
-  expect(closed).toBeGreaterThan(0);
-  expect(await startWorker(orders('last', place)).ended()).toBe('done');
-  expect(await startWorker(orders('alone', `${signal}-alone`)).ended()).toBe('done');
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s lets go of everything, and nothing is lost or done twice',
+  { timeout: 90_000 },
+  async (signal) => {
+    const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000_000);
+    process.stdout.write(`${signal}: seed ${seed}\n`);
+    const orders = (name: string, place: string): WorkerOrders => ({
+      name,
+      db: join(dir, `${place}.db`),
+      space: server.space(place),
+      seed,
+      count: 40,
+      leaseMs: 3_600_000,
+      snapshotEvery: 50,
+    });
+    const place = `${signal}-stopped`;
+    let closed = 0;
+    for (let life = 0; life < 5; life++) {
+      const worker = startWorker(orders(`w${life}`, place));
+      await worker.said('ready');
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      worker.process.kill(signal);
+      const said = await worker.ended();
+      expect(['closed', 'done']).toContain(said);
+      expect(worker.process.exitCode).toBe(0);
+      if (said === 'closed') closed += 1;
+    }
+    expect(closed).toBeGreaterThan(0);
+    expect(await startWorker(orders('last', place)).ended()).toBe('done');
+    expect(await startWorker(orders('alone', `${signal}-alone`)).ended()).toBe('done');
 
-  const [stopped, alone] = [await judge(join(dir, `${place}.db`)), await judge(join(dir, `${signal}-alone.db`))];
-  expect(stopped.violations).toEqual([]);
-  expect(byRun(stopped)).toEqual(byRun(alone));
-  const [left, right] = [await effectsIn(server.space(place)), await effectsIn(server.space(`${signal}-alone`))];
-  expect(left.violations).toEqual([]);
-  expect(left.applied.map(([, { what }]) => what).toSorted()).toEqual(right.applied.map(([, { what }]) => what).toSorted());
-});
+    const [stopped, alone] = [await judge(join(dir, `${place}.db`)), await judge(join(dir, `${signal}-alone.db`))];
+    expect(stopped.violations).toEqual([]);
+    expect(byRun(stopped)).toEqual(byRun(alone));
+    const [left, right] = [await effectsIn(server.space(place)), await effectsIn(server.space(`${signal}-alone`))];
+    expect(left.violations).toEqual([]);
+    expect(left.applied.map(([, { what }]) => what).toSorted()).toEqual(
+      right.applied.map(([, { what }]) => what).toSorted(),
+    );
+  },
+);
 
 function byRun({ outcomes }: Awaited<ReturnType<typeof judge>>): unknown[] {
   return [...outcomes.values()].toSorted((a, b) => (a.run < b.run ? -1 : 1));

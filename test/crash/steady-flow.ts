@@ -14,7 +14,12 @@ export function steadyFlow(steps: number): CompiledFlow {
       op: 'do',
       origin: `s${index}`,
       enters: `s${index}`,
-      effect: { kind: 'tool', tool: 'apply', input: { args: `{"at": 's${index}', "acc": acc}` }, reserve: { toolCalls: 1 } },
+      effect: {
+        kind: 'tool',
+        tool: 'apply',
+        input: { args: `{"at": 's${index}', "acc": acc}` },
+        reserve: { toolCalls: 1 },
+      },
       writes: [{ slot: 'acc', mode: 'set', value: 'it.acc' }],
       timeoutMs: 600_000,
       retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
@@ -23,5 +28,7 @@ export function steadyFlow(steps: number): CompiledFlow {
       fail: 'fail',
     };
   const parts = { entry: 'entry', fail: 'fail', nodes, meters: {}, agents: {}, tools: {}, models: {}, least: {} };
-  return seal({ ir: 1, id: 'steady', notation: 'test', deadlineMs: null, ...parts }, (text) => hash('sha256', text, 'hex'));
+  return seal({ ir: 1, id: 'steady', notation: 'test', deadlineMs: null, ...parts }, (text) =>
+    hash('sha256', text, 'hex'),
+  );
 }

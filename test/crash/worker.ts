@@ -28,7 +28,11 @@ const leave = (line: string, status: number): void => {
   // Whatever is still under way belongs to whoever comes next.
   setImmediate(() => process.exit());
 };
-const stopWith = (error: Error): void => leave(error instanceof SluiceError && error.code === 'lease-lost' ? 'lost' : `fault ${error.stack ?? error.message}`, 1);
+const stopWith = (error: Error): void =>
+  leave(
+    error instanceof SluiceError && error.code === 'lease-lost' ? 'lost' : `fault ${error.stack ?? error.message}`,
+    1,
+  );
 
 const effect =
   (tool: string): ToolFunction =>
@@ -38,9 +42,14 @@ const effect =
     try {
       reply = await callEffect(orders.space, { worker: orders.name, run, node, tool, key, attempt, args }, signal);
     } catch (error) {
-      throw new PerformError({ class: 'transient', type: 'ConnectionError', message: (error as Error).name === 'AbortError' ? 'aborted' : 'the line was cut' });
+      throw new PerformError({
+        class: 'transient',
+        type: 'ConnectionError',
+        message: (error as Error).name === 'AbortError' ? 'aborted' : 'the line was cut',
+      });
     }
-    if ('error' in reply) throw new PerformError({ class: reply.error, type: 'ServerError', message: 'the server said no' });
+    if ('error' in reply)
+      throw new PerformError({ class: reply.error, type: 'ServerError', message: 'the server said no' });
     return reply.value;
   };
 const performer = functionPerformer({
@@ -63,7 +72,8 @@ const engine = createRuntime({
   snapshotEvery: orders.snapshotEvery,
   onFault: stopWith,
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void engine.close().then(() => leave('closed', 0)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void engine.close().then(() => leave('closed', 0)));
 
 try {
   const started = Promise.all(scenes.map(({ flow, run, input, seed }) => engine.start(flow, { run, input, seed })));

@@ -52,10 +52,28 @@ interface Expected extends Partial<Report> {
 export async function runTeamCase(folder: URL): Promise<void> {
   const expected = (parse(readFileSync(new URL('expected.yaml', folder), 'utf8')) ?? {}) as Expected;
   const result = compileCase(folder);
-  const { diagnostics, warnings, input = 'Do the task.', files = {}, answers = [], corrections, marks, trips, told = {}, ...report } = expected;
+  const {
+    diagnostics,
+    warnings,
+    input = 'Do the task.',
+    files = {},
+    answers = [],
+    corrections,
+    marks,
+    trips,
+    told = {},
+    ...report
+  } = expected;
   const severity = diagnostics === undefined ? 'warning' : 'error';
-  expect(result.diagnostics.map(({ severity: how, code, line, message }) => ({ severity: how, code, line, message }))).toEqual(
-    (diagnostics ?? warnings ?? []).map((each) => ({ severity: each.severity ?? severity, code: each.code, line: each.line, message: expect.stringContaining(each.contains) as string })),
+  expect(
+    result.diagnostics.map(({ severity: how, code, line, message }) => ({ severity: how, code, line, message })),
+  ).toEqual(
+    (diagnostics ?? warnings ?? []).map((each) => ({
+      severity: each.severity ?? severity,
+      code: each.code,
+      line: each.line,
+      message: expect.stringContaining(each.contains) as string,
+    })),
   );
   if (diagnostics !== undefined) return;
   const flow = result.flow as CompiledFlow;
@@ -64,9 +82,16 @@ export async function runTeamCase(folder: URL): Promise<void> {
   expect(played.report).toMatchObject(report);
   for (const key of ['output', 'path'] as const) if (key in report) expect(played.report[key]).toEqual(report[key]);
   const origins = originsOf(flow, played.events);
-  if (corrections !== undefined) expect(origins.filter((each) => each.startsWith('correction:'))).toEqual(corrections.map((each) => `correction:${each}`));
-  if (marks !== undefined) expect(origins.filter((each) => each.includes(':') && !each.startsWith('correction:'))).toEqual(marks);
-  if (trips !== undefined) expect(played.events.flatMap((event) => (event.type === 'meter.tripped' ? [flow.meters[event.meter]?.label] : []))).toEqual(trips);
+  if (corrections !== undefined)
+    expect(origins.filter((each) => each.startsWith('correction:'))).toEqual(
+      corrections.map((each) => `correction:${each}`),
+    );
+  if (marks !== undefined)
+    expect(origins.filter((each) => each.includes(':') && !each.startsWith('correction:'))).toEqual(marks);
+  if (trips !== undefined)
+    expect(
+      played.events.flatMap((event) => (event.type === 'meter.tripped' ? [flow.meters[event.meter]?.label] : [])),
+    ).toEqual(trips);
   for (const [agent, calls] of Object.entries(told)) expectTold(agent, played.prompts.get(agent) ?? [], calls);
 }
 
@@ -82,7 +107,11 @@ function expectTold(agent: string, prompts: readonly string[], calls: NonNullabl
 
 /** Where the acts of a run come from, for those that have a name of their own. */
 function originsOf(flow: CompiledFlow, events: readonly ChainedEvent[]): string[] {
-  return events.flatMap((event) => (event.type === 'slots.written' && flow.nodes[event.node]?.op === 'let' ? [flow.nodes[event.node]?.origin ?? ''] : []));
+  return events.flatMap((event) =>
+    event.type === 'slots.written' && flow.nodes[event.node]?.op === 'let'
+      ? [flow.nodes[event.node]?.origin ?? '']
+      : [],
+  );
 }
 
 interface Played {
@@ -91,7 +120,13 @@ interface Played {
   readonly prompts: ReadonlyMap<string, readonly string[]>;
 }
 
-async function play(flow: CompiledFlow, script: Script, input: Json, files: NonNullable<Expected['files']>, answers: readonly Answered[]): Promise<Played> {
+async function play(
+  flow: CompiledFlow,
+  script: Script,
+  input: Json,
+  files: NonNullable<Expected['files']>,
+  answers: readonly Answered[],
+): Promise<Played> {
   const workDir = mkdtempSync(join(tmpdir(), 'sluice-team-'));
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(workDir, path)), { recursive: true });
@@ -99,13 +134,21 @@ async function play(flow: CompiledFlow, script: Script, input: Json, files: NonN
   }
   const prompts = new Map<string, string[]>();
   const store = openMemory();
-  const engine = createRuntime({ store: { ...store, close: () => Promise.resolve() }, performer: noting(prompts, world(script, workDir)), clock: createVirtualClock(), pickUp: false });
+  const engine = createRuntime({
+    store: { ...store, close: () => Promise.resolve() },
+    performer: noting(prompts, world(script, workDir)),
+    clock: createVirtualClock(),
+    pickUp: false,
+  });
   try {
     const run = await engine.start(flow, { input, seed: 1 });
     let report = await engine.settled(run);
     for (const { node, ...answer } of answers) {
       const waiting = report.waiting.find((each) => each.node === node);
-      expect(waiting, `nothing waits on ${node}, only on ${report.waiting.map((each) => each.node).join(', ')}`).toBeDefined();
+      expect(
+        waiting,
+        `nothing waits on ${node}, only on ${report.waiting.map((each) => each.node).join(', ')}`,
+      ).toBeDefined();
       await engine.answer(waiting?.id ?? '', { ...answer, by: 'ann' });
       report = await engine.settled(run);
     }
@@ -123,7 +166,9 @@ async function play(flow: CompiledFlow, script: Script, input: Json, files: NonN
 export function world(script: Script, workDir: string): Performer {
   const tools = toolPerformer({ workDir });
   const evidence = evidencePerformer({ workDir });
-  return scriptedPerformer(script, { perform: (call) => (call.command.kind === 'check' ? evidence : tools).perform(call) });
+  return scriptedPerformer(script, {
+    perform: (call) => (call.command.kind === 'check' ? evidence : tools).perform(call),
+  });
 }
 
 function noting(prompts: Map<string, string[]>, performer: Performer): Performer {
@@ -131,7 +176,8 @@ function noting(prompts: Map<string, string[]>, performer: Performer): Performer
     ...performer,
     perform: (call) => {
       const { kind, name } = call.command;
-      if (kind === 'model') prompts.set(name, [...(prompts.get(name) ?? []), promptText(promptOf(call.flow, call.command))]);
+      if (kind === 'model')
+        prompts.set(name, [...(prompts.get(name) ?? []), promptText(promptOf(call.flow, call.command))]);
       return performer.perform(call);
     },
   };

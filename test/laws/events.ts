@@ -131,6 +131,12 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     to: text,
     charge,
   }),
+  'value.missing': fc.record({
+    type: is('value.missing'),
+    thread,
+    node: text,
+    paths: fc.array(fc.array(text, { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
+  }),
   'guard.failed': fc.record({ type: is('guard.failed'), thread, node: text, index: fc.nat(5), message: text }),
   'expression.failed': fc.record({ type: is('expression.failed'), thread, node: text, error, to: text, charge }),
   'effect.requested': fc

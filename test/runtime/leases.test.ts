@@ -88,7 +88,16 @@ function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
     done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: 'null' },
     fail: { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' },
   };
-  const ask = { kind: 'ask', about: 'go', input: { message: "'go?'" }, reserve: {}, choices: ['yes', 'no'], onExpiry: 'no', code: 'CONFIRM_REQUIRED', askedBy: 'flow' } as const;
+  const ask = {
+    kind: 'ask',
+    about: 'go',
+    input: { message: "'go?'" },
+    reserve: {},
+    choices: ['yes', 'no'],
+    onExpiry: 'no',
+    code: 'CONFIRM_REQUIRED',
+    askedBy: 'flow',
+  } as const;
   const call = { kind: 'tool', tool: 'nap', input: {}, reserve: { toolCalls: 1 } } as const;
   for (const [index, kind] of kinds.entries())
     nodes[`n${index}`] = {
@@ -104,5 +113,7 @@ function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
       fail: 'fail',
     };
   const parts = { entry: 'n0', fail: 'fail', nodes, meters: {}, agents: {}, tools: {}, models: {}, least: {} };
-  return seal({ ir: 1, id: 'chain', notation: 'test', deadlineMs: null, ...parts }, (text) => hash('sha256', text, 'hex'));
+  return seal({ ir: 1, id: 'chain', notation: 'test', deadlineMs: null, ...parts }, (text) =>
+    hash('sha256', text, 'hex'),
+  );
 }

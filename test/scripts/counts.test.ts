@@ -8,16 +8,26 @@ const file = (statuses: readonly string[], status = statuses.includes('failed') 
 });
 
 test('passed and failed tests are added up over files', () => {
-  const counts = countTests({ success: false, testResults: [file(['passed', 'passed']), file(['passed', 'failed'])] }, false);
+  const counts = countTests(
+    { success: false, testResults: [file(['passed', 'passed']), file(['passed', 'failed'])] },
+    false,
+  );
   expect(counts).toEqual({ passed: 3, failed: 1, complaints: ['failed: a.test.ts: t1'] });
 });
 
 test('a skipped test is not passed over in silence', () => {
-  expect(countTests({ success: true, testResults: [file(['passed', 'skipped'])] }, true)).toEqual({ passed: 1, failed: 0, complaints: ['skipped: a.test.ts: t1'] });
+  expect(countTests({ success: true, testResults: [file(['passed', 'skipped'])] }, true)).toEqual({
+    passed: 1,
+    failed: 0,
+    complaints: ['skipped: a.test.ts: t1'],
+  });
 });
 
 test('a file that cannot be loaded is a failure', () => {
-  expect(countTests({ success: false, testResults: [file(['passed']), file([], 'failed')] }, false)).toMatchObject({ passed: 1, failed: 1 });
+  expect(countTests({ success: false, testResults: [file(['passed']), file([], 'failed')] }, false)).toMatchObject({
+    passed: 1,
+    failed: 1,
+  });
 });
 
 test('an error outside of any test, no test and no report are failures', () => {

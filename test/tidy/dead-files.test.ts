@@ -6,24 +6,33 @@ import { importEdges, namedInStrings, reachable } from './imports.ts';
 import { codeFiles, filesIn, read, root } from './tree.ts';
 
 const ENTRIES = ['src/index.ts', 'src/testing.ts', 'src/surfaces/cli/main.ts'];
-const scripts = Object.values((JSON.parse(read('package.json')) as { scripts: { [name: string]: string } }).scripts).join(' ');
+const scripts = Object.values(
+  (JSON.parse(read('package.json')) as { scripts: { [name: string]: string } }).scripts,
+).join(' ');
 const all = codeFiles();
 const edges = importEdges(all);
 
 test('each import finds its file', () => {
-  expect(edges.filter(({ to }) => !existsSync(join(root, to))).map(({ from, to, line }) => `${from}:${line}: ${to}`)).toEqual([]);
+  expect(
+    edges.filter(({ to }) => !existsSync(join(root, to))).map(({ from, to, line }) => `${from}:${line}: ${to}`),
+  ).toEqual([]);
 });
 
 test('each file of src is reachable from an entry', () => {
   const alive = reachable(ENTRIES, edges);
-  expect(codeFiles('src').filter(({ path }) => !alive.has(path)).map(({ path }) => path)).toEqual([]);
+  expect(
+    codeFiles('src')
+      .filter(({ path }) => !alive.has(path))
+      .map(({ path }) => path),
+  ).toEqual([]);
 });
 
 test('each other file is a test, a command, or used by one', () => {
   const named = namedInStrings(all);
   const commands = all.filter(({ path }) => scripts.includes(path)).map(({ path }) => path);
   const tests = all.filter(({ path }) => path.endsWith('.test.ts')).map(({ path }) => path);
-  const isStarted = (path: string): boolean => named.has(basename(path)) || (dirname(path) === 'bench/peers' && named.has(basename(path, '.ts')));
+  const isStarted = (path: string): boolean =>
+    named.has(basename(path)) || (dirname(path) === 'bench/peers' && named.has(basename(path, '.ts')));
   const started = all.map(({ path }) => path).filter((path) => isStarted(path) && !path.startsWith('src/'));
   const alive = reachable([...ENTRIES, ...commands, ...tests, ...started], edges);
   expect(all.filter(({ path }) => !path.startsWith('src/') && !alive.has(path)).map(({ path }) => path)).toEqual([]);
@@ -37,11 +46,17 @@ test('each command in package.json that names a file finds it', () => {
 
 test('an adapter imports no other adapter', () => {
   const folder = (path: string): string => path.split('/').slice(0, 3).join('/');
-  const wrong = edges.filter(({ from, to }) => from.startsWith('src/adapters/') && to.startsWith('src/adapters/') && folder(from) !== folder(to));
+  const wrong = edges.filter(
+    ({ from, to }) => from.startsWith('src/adapters/') && to.startsWith('src/adapters/') && folder(from) !== folder(to),
+  );
   expect(wrong).toEqual([]);
 });
 
 test('what the tests and the tools share with the product goes one way', () => {
   expect(edges.filter(({ from, to }) => from.startsWith('src/') && !to.startsWith('src/'))).toEqual([]);
-  expect(filesIn(['src']).filter(({ path }) => !path.endsWith('.ts') && !path.endsWith('tsconfig.json')).map(({ path }) => path)).toEqual([]);
+  expect(
+    filesIn(['src'])
+      .filter(({ path }) => !path.endsWith('.ts') && !path.endsWith('tsconfig.json'))
+      .map(({ path }) => path),
+  ).toEqual([]);
 });

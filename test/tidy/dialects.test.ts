@@ -17,7 +17,10 @@ const NAMES = new Set(["'flow'", "'steps'", "'graph'", "'loop'", "'team'"]);
 
 /** Where such a word means something else. */
 const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; readonly because: string } } = {
-  'src/core/expr/macros.ts': { words: ['loop', 'mapper'], because: 'the comprehension of the expression language, and its map macro' },
+  'src/core/expr/macros.ts': {
+    words: ['loop', 'mapper'],
+    because: 'the comprehension of the expression language, and its map macro',
+  },
   'src/core/builtin-tools.ts': { words: ['handoff', 'keyword'], because: 'the name of a tool and of its argument' },
   'src/core/ir.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
@@ -41,7 +44,10 @@ test('core and runtime do not branch on the notation', () => {
   const found = files.flatMap(({ path, text }) => {
     const tokens = tokensOf(text);
     return tokens.flatMap((token, index) => {
-      const after = tokens.slice(index + 1, index + 4).map((each) => each.text).join('');
+      const after = tokens
+        .slice(index + 1, index + 4)
+        .map((each) => each.text)
+        .join('');
       const before = tokens[index - 2]?.text ?? '';
       const isSwitched = before === 'switch' && tokens[index - 1]?.text === '(';
       return token.text === 'notation' && (/^[!=]==?/.test(after) || isSwitched) ? [`${path}:${token.line}`] : [];
@@ -52,7 +58,11 @@ test('core and runtime do not branch on the notation', () => {
 
 test('every exception is still needed', () => {
   const unused = Object.entries(ALLOWED).flatMap(([path, { words }]) => {
-    const said = new Set(files.filter((file) => file.path === path).flatMap(({ text }) => tokensOf(text).flatMap((token) => wordsOf(token.text, token.kind))));
+    const said = new Set(
+      files
+        .filter((file) => file.path === path)
+        .flatMap(({ text }) => tokensOf(text).flatMap((token) => wordsOf(token.text, token.kind))),
+    );
     return words.filter((word) => !said.has(word)).map((word) => `${path}: ${word}`);
   });
   expect(unused).toEqual([]);
@@ -61,6 +71,9 @@ test('every exception is still needed', () => {
 function wordsOf(text: string, kind: string): string[] {
   if (kind === 'sign') return [];
   if (NAMES.has(text)) return [text];
-  const words = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z]+/);
+  const words = text
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
   return words.filter((word) => WORDS.has(word));
 }

@@ -33,7 +33,9 @@ describe('pages', () => {
 });
 
 describe('the README', () => {
-  const commands = [...read('README.md').matchAll(/```(?:sh|bash|console)?\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n')).map((line) => line.replace(/^\$ /, '').trim());
+  const commands = [...read('README.md').matchAll(/```(?:sh|bash|console)?\n([\s\S]*?)```/g)]
+    .flatMap(([, block = '']) => block.split('\n'))
+    .map((line) => line.replace(/^\$ /, '').trim());
 
   test('gives a command that runs an example, with files that exist', () => {
     const run = commands.find((line) => line.startsWith('npm ci && npx sluice run '));
@@ -61,6 +63,10 @@ function linksIn(page: string): string[] {
 
 function headingsOf(page: string): string[] {
   return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').trim().replace(/ /g, '-'),
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .trim()
+      .replace(/ /g, '-'),
   );
 }

@@ -18,22 +18,32 @@ describe('code files', () => {
   });
 
   test(`have at most ${LINES_MAX} lines`, () => {
-    const long = files.map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length })).filter(({ lines }) => lines > LINES_MAX);
+    const long = files
+      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > LINES_MAX);
     expect(long).toEqual([]);
   });
 
   test('begin with a comment that says what they promise', () => {
-    const mute = files.filter(({ path, text }) => !path.endsWith('.test.ts') && !/^(#!.*\n)?(\/\*|\/\/)/.test(text)).map(({ path }) => path);
+    const mute = files
+      .filter(({ path, text }) => !path.endsWith('.test.ts') && !/^(#!.*\n)?(\/\*|\/\/)/.test(text))
+      .map(({ path }) => path);
     expect(mute).toEqual([]);
   });
 
   test('have kebab-case names', () => {
-    const odd = files.filter(({ path }) => !/^([a-z0-9.-]+\/)*[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(path)).map(({ path }) => path);
+    const odd = files
+      .filter(({ path }) => !/^([a-z0-9.-]+\/)*[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(path))
+      .map(({ path }) => path);
     expect(odd).toEqual([]);
   });
 
   test('import relative files by their full name', () => {
-    const bare = files.flatMap(({ path, text }) => importsOf(text).filter((from) => /^\.\.?(\/|$)/.test(from) && !/\.(ts|js|json)$/.test(from)).map((from) => `${path}: ${from}`));
+    const bare = files.flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((from) => /^\.\.?(\/|$)/.test(from) && !/\.(ts|js|json)$/.test(from))
+        .map((from) => `${path}: ${from}`),
+    );
     expect(bare).toEqual([]);
   });
 
@@ -42,7 +52,9 @@ describe('code files', () => {
     ['a wildcard export', /\bexport\s*\*/],
     ['a cast to any', /\bas\s+any\b|:\s*any\b|<\s*any\s*>/],
   ])('have no %s', (_, pattern) => {
-    const found = files.filter(({ path }) => !DEFAULT_EXPORT.has(path)).flatMap(({ path, text }) => linesWith(pattern, codeOnly(text)).map((line) => `${path}:${line}`));
+    const found = files
+      .filter(({ path }) => !DEFAULT_EXPORT.has(path))
+      .flatMap(({ path, text }) => linesWith(pattern, codeOnly(text)).map((line) => `${path}:${line}`));
     expect(found).toEqual([]);
   });
 
@@ -59,7 +71,11 @@ describe('code files', () => {
   test('skip or single out no test', () => {
     const found = files
       .filter(({ path }) => path.endsWith('.test.ts'))
-      .flatMap(({ path, text }) => linesWith(/\b(test|describe|it)\s*\.\s*(skip|only|todo|skipIf|runIf)\b/, codeOnly(text)).map((line) => `${path}:${line}`));
+      .flatMap(({ path, text }) =>
+        linesWith(/\b(test|describe|it)\s*\.\s*(skip|only|todo|skipIf|runIf)\b/, codeOnly(text)).map(
+          (line) => `${path}:${line}`,
+        ),
+      );
     expect(found).toEqual([]);
   });
 });
@@ -69,12 +85,18 @@ describe('no file of any kind', () => {
   const tracked = pathsIn('.').filter((path) => text.test(path) && path !== 'test/tidy/files.test.ts');
 
   test('names a machine', () => {
-    const found = tracked.flatMap((path) => linesWith(/(^|[\s"'`(=])\/(work|root|home\/\w+|Users\/\w+)\//, read(path)).map((line) => `${path}:${line}`));
+    const found = tracked.flatMap((path) =>
+      linesWith(/(^|[\s"'`(=])\/(work|root|home\/\w+|Users\/\w+)\//, read(path)).map((line) => `${path}:${line}`),
+    );
     expect(found).toEqual([]);
   });
 
   test('names a package registry', () => {
-    const found = tracked.flatMap((path) => linesWith(/https?:\/\/[^\s"']*\bregistry\b|\bregistry\.npmjs|"resolved":/, read(path)).map((line) => `${path}:${line}`));
+    const found = tracked.flatMap((path) =>
+      linesWith(/https?:\/\/[^\s"']*\bregistry\b|\bregistry\.npmjs|"resolved":/, read(path)).map(
+        (line) => `${path}:${line}`,
+      ),
+    );
     expect(found).toEqual([]);
   });
 });

@@ -15,7 +15,8 @@ export function importEdges(files: readonly SourceFile[]): Edge[] {
     const tokens = tokensOf(text);
     return tokens.flatMap((token, index) => {
       const before = tokens[index - 1]?.text;
-      const isImport = before === 'from' || before === 'import' || (before === '(' && tokens[index - 2]?.text === 'import');
+      const isImport =
+        before === 'from' || before === 'import' || (before === '(' && tokens[index - 2]?.text === 'import');
       if (token.kind !== 'string' || !isImport || !/^['"]\.\.?\//.test(token.text)) return [];
       return [{ from: path, to: posix.join(posix.dirname(path), token.text.slice(1, -1)), line: token.line }];
     });
@@ -38,5 +39,7 @@ export function reachable(roots: readonly string[], edges: readonly Edge[]): Set
 /** File names that occur in strings, such as the script of a child process, and strings that are one plain word. */
 export function namedInStrings(files: readonly SourceFile[]): Set<string> {
   const names = files.flatMap(({ text }) => tokensOf(text).filter(({ kind }) => kind === 'string'));
-  return new Set(names.flatMap(({ text }) => [...text.matchAll(/[a-z0-9.-]+\.ts\b|(?<=^')[a-z-]+(?='$)/g)].map(([name]) => name)));
+  return new Set(
+    names.flatMap(({ text }) => [...text.matchAll(/[a-z0-9.-]+\.ts\b|(?<=^')[a-z-]+(?='$)/g)].map(([name]) => name)),
+  );
 }

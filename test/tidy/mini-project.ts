@@ -15,7 +15,8 @@ const PLAIN: { readonly [path: string]: string } = {
   'src/runtime/c.ts': "import { a } from '../core/a.ts';\nexport const c: number = a;\n",
   'src/adapters/one/d.ts': "import { c } from '../../runtime/c.ts';\nexport const d: number = c;\n",
   'src/adapters/two/e.ts': "import { c } from '../../runtime/c.ts';\nexport const e: number = c;\n",
-  'src/surfaces/f.ts': "import { b } from '../compile/b.ts';\nimport { d } from '../adapters/one/d.ts';\nexport const f: number = b + d;\n",
+  'src/surfaces/f.ts':
+    "import { b } from '../compile/b.ts';\nimport { d } from '../adapters/one/d.ts';\nexport const f: number = b + d;\n",
   'src/index.ts': "export { f } from './surfaces/f.ts';\n",
   'src/testing.ts': "export { e } from './adapters/two/e.ts';\n",
 };
@@ -33,7 +34,13 @@ export function lint(files: Files): { ok: boolean; output: string } {
 function within<T>(files: Files, work: (dir: string) => T): T {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-mini-'));
   try {
-    for (const path of ['.oxlintrc.json', 'tsconfig.base.json', 'package.json', 'src/tsconfig.json', ...FOLDERS.map((each) => `src/${each}/tsconfig.json`)])
+    for (const path of [
+      '.oxlintrc.json',
+      'tsconfig.base.json',
+      'package.json',
+      'src/tsconfig.json',
+      ...FOLDERS.map((each) => `src/${each}/tsconfig.json`),
+    ])
       cpSync(join(root, path), join(dir, path));
     symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
     for (const [path, text] of Object.entries({ ...PLAIN, ...files })) {
@@ -47,6 +54,9 @@ function within<T>(files: Files, work: (dir: string) => T): T {
 }
 
 function call(dir: string, tool: string, args: readonly string[]): { ok: boolean; output: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'node_modules', '.bin', tool), ...args], { cwd: dir, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'node_modules', '.bin', tool), ...args], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
   return { ok: status === 0, output: `${stdout}${stderr}` };
 }

@@ -4,7 +4,19 @@ import { codeFiles } from './tree.ts';
 import { tokensOf } from './tokens.ts';
 
 const files = codeFiles('src/core', 'src/compile');
-const BANNED_WORDS = new Set(['console', 'process', 'fetch', 'performance', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'globalThis', 'Intl', 'eval']);
+const BANNED_WORDS = new Set([
+  'console',
+  'process',
+  'fetch',
+  'performance',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'globalThis',
+  'Intl',
+  'eval',
+]);
 const BANNED_MEMBERS = new Set(['Date.now', 'Math.random', 'Date.parse']);
 
 test('core and compile call nothing that depends on the machine', () => {
@@ -18,13 +30,19 @@ test('core and compile call nothing that depends on the machine', () => {
       const isGlobal = before !== '.' && after !== ':' && before !== '#';
       const member = after === '.' ? `${token.text}.${tokens[index + 2]?.text ?? ''}` : '';
       const isClock = token.text === 'Date' && before === 'new' && after === '(' && tokens[index + 2]?.text === ')';
-      return (BANNED_WORDS.has(token.text) && isGlobal) || BANNED_MEMBERS.has(member) || isClock ? [`${path}:${token.line}: ${member || token.text}`] : [];
+      return (BANNED_WORDS.has(token.text) && isGlobal) || BANNED_MEMBERS.has(member) || isClock
+        ? [`${path}:${token.line}: ${member || token.text}`]
+        : [];
     });
   });
   expect(found).toEqual([]);
 });
 
 test('core and compile import no module of Node', () => {
-  const found = files.flatMap(({ path, text }) => tokensOf(text).filter(({ kind, text: said }) => kind === 'string' && /^['"]node:/.test(said)).map(({ line }) => `${path}:${line}`));
+  const found = files.flatMap(({ path, text }) =>
+    tokensOf(text)
+      .filter(({ kind, text: said }) => kind === 'string' && /^['"]node:/.test(said))
+      .map(({ line }) => `${path}:${line}`),
+  );
   expect(found).toEqual([]);
 });

@@ -10,7 +10,34 @@ export interface Token {
 
 const WORD = /[A-Za-z0-9_$#]/;
 /** After these a slash begins a regular expression and not a division. */
-const BEFORE_REGEX = new Set(['', '(', ',', '=', ':', '[', '!', '&', '|', '?', '{', '}', ';', '+', '-', '*', '%', '<', '>', '~', '^', 'return', 'case', 'typeof', 'of', 'in']);
+const BEFORE_REGEX = new Set([
+  '',
+  '(',
+  ',',
+  '=',
+  ':',
+  '[',
+  '!',
+  '&',
+  '|',
+  '?',
+  '{',
+  '}',
+  ';',
+  '+',
+  '-',
+  '*',
+  '%',
+  '<',
+  '>',
+  '~',
+  '^',
+  'return',
+  'case',
+  'typeof',
+  'of',
+  'in',
+]);
 
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
@@ -59,7 +86,8 @@ export function tokensOf(text: string): Token[] {
 /** The code with its comments blanked out, line by line as it was. */
 export function withoutComments(text: string): string {
   const lines: string[] = [];
-  for (const token of tokensOf(text)) lines[token.line - 1] = `${lines[token.line - 1] ?? ''}${token.kind === 'sign' ? '' : ' '}${token.text}`;
+  for (const token of tokensOf(text))
+    lines[token.line - 1] = `${lines[token.line - 1] ?? ''}${token.kind === 'sign' ? '' : ' '}${token.text}`;
   return Array.from(lines, (line) => line ?? '').join('\n');
 }
 

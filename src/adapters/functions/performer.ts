@@ -41,7 +41,7 @@ export function functionPerformer({ model, tools = {} }: Functions): Performer {
         if (model === undefined) throw missing(`agent \`${command.name}\` has no model to run on`);
         const agent = flow.agents[command.name];
         if (agent === undefined) throw missing(`agent \`${command.name}\` is not in the flow`);
-        const said = await model(new Request(call, agent, promptOf(flow, command)));
+        const said = await model(new Request(call, agent));
         return typeof said === 'string' ? { ok: true, value: { text: said } } : { ok: true, value: { text: said.text }, used: usedOf(said) };
       }
       const tool = tools[command.name];
@@ -76,11 +76,15 @@ class Context implements ToolContext {
 
 class Request extends Context implements ModelRequest {
   readonly agent: AgentDef;
-  readonly messages: readonly Message[];
-  constructor(call: Call, agent: AgentDef, messages: readonly Message[]) {
+  readonly #of: Call;
+  #messages: readonly Message[] | null = null;
+  constructor(call: Call, agent: AgentDef) {
     super(call);
     this.agent = agent;
-    this.messages = messages;
+    this.#of = call;
+  }
+  get messages(): readonly Message[] {
+    return (this.#messages ??= promptOf(this.#of.flow, this.#of.command));
   }
 }
 

@@ -3,6 +3,7 @@
  * the characters it is about; what is returned is fit to store, or null where it is not.
  */
 import { parseExpr } from '../../core/expr/parse.ts';
+import { pathOf } from '../../core/expr/path.ts';
 import type { Expr } from '../../core/ir.ts';
 import type { Json } from '../../core/json.ts';
 import type { Report } from '../diagnostics.ts';
@@ -33,6 +34,8 @@ export interface Expressions {
   expression(node: string, located: Located | undefined, leaving: boolean): Checked | null;
   /** A template, or any structure of them, as one expression. */
   template(node: string, located: Located | undefined, value: Json): Expr;
+  /** Where the templates in a structure do no more than look something up. */
+  reads(node: string, value: Json): readonly (readonly string[])[];
   /** Whether a type is known for the expression, and whether the value can be compared with it. */
   matches(node: string, expr: string, wanted: string): Problem | null;
   readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
@@ -127,6 +130,12 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     }
   };
 
+  const rewritten = (node: string, expr: string): Expr => {
+    const text = slots.readable(expr);
+    const found = meaningsOf(text, recents.before(node));
+    return rewriteNames(text, (path) => (isBare(found, path) ? `${SLOT.agent}.${path[0] ?? ''}` : null));
+  };
+
   const templates = (node: string, located: Located | undefined): void => {
     if (located?.kind === 'list') for (const item of located.items) templates(node, item);
     else if (located?.kind === 'map') for (const { value } of located.entries.values()) templates(node, value);
@@ -145,13 +154,15 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     },
     template(node, located, value) {
       templates(node, located);
-      if (report.failed()) return 'null';
-      const recent = recents.before(node);
-      return templateToExpr(value, (expr) => {
-        const text = slots.readable(expr);
-        const found = meaningsOf(text, recent);
-        return rewriteNames(text, (path) => (isBare(found, path) ? `${SLOT.agent}.${path[0] ?? ''}` : null));
-      });
+      return report.failed() ? 'null' : templateToExpr(value, (expr) => rewritten(node, expr));
+    },
+    reads(node, value) {
+      const paths = new Map<string, readonly string[]>();
+      for (const expr of embedded(value)) {
+        const path = pathOf(rewritten(node, expr));
+        if (path !== null) paths.set(JSON.stringify(path), path);
+      }
+      return [...paths.values()];
     },
     matches(node, expr, wanted) {
       const text = slots.readable(stripBraces(expr));
@@ -167,6 +178,12 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       },
     },
   };
+}
+
+function embedded(value: Json): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(embedded);
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(embedded);
+  return typeof value === 'string' ? parseTemplate(value).parts.flatMap((part) => ('expr' in part ? part.expr : [])) : [];
 }
 
 function isBare(

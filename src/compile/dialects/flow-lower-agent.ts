@@ -1,5 +1,5 @@
 /** Lowers an agent node: one turn. Without tools that is one model call; with tools it is as many as the turn needs, bounded. */
-import type { Expr, NodeId, Write } from '../../core/ir.ts';
+import type { AgentDef, Expr, NodeId, Write } from '../../core/ir.ts';
 import { REPLY } from '../agent-slots.ts';
 import { addTurn } from '../agent-turn.ts';
 import { path, quote } from '../cel-text.ts';
@@ -13,7 +13,7 @@ import { SLOT } from './flow-slots.ts';
 export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>): void {
   const { builder } = lowering;
   const agent = builder.definitions.agents[value.agent];
-  if ((agent?.tools.length ?? 0) > 0) return lowerTurn(lowering, prepared, value, agent?.tools ?? []);
+  if (agent !== undefined && agent.tools.length > 0) return lowerTurn(lowering, prepared, value, agent);
   const schema = agent?.output ?? null;
   builder.add(
     builder.idOf(value.id),
@@ -35,9 +35,10 @@ export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf
 /** How often the turns of one node may ask for tools in a flow that has no cap of its own, and so no cycles. */
 const VISITS_UNCAPPED = 100;
 
-function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>, tools: readonly string[]): void {
+function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>, agent: AgentDef): void {
   const { builder, flow } = lowering;
-  const { charges = [] } = entered(lowering, prepared);
+  const { tools, output: schema } = agent;
+  const { charges = [], expects } = entered(lowering, prepared);
   const at = prepared.node.at('id');
   const said = builder.add(builder.fresh(`${value.id} said`), {
     op: 'let',
@@ -56,6 +57,8 @@ function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'
     opening: [{ slot: 'turn', mode: 'set', value: quote(value.id) }],
     input: { prompt: prepared.expr },
     tools,
+    ...(schema === null ? {} : { schema }),
+    ...(expects === undefined ? {} : { expects }),
     visitsMax: flow.value.max_iterations > 0 ? flow.value.max_iterations : VISITS_UNCAPPED,
     retry: NO_RETRY,
     next: said,

@@ -57,6 +57,11 @@ export function raise(
 }
 
 /** What makes a node the one that counts as entered. */
-export function entered({ charges }: Lowering, { node }: Prepared) {
-  return { origin: node.id, enters: node.id, ...(charges.length > 0 ? { charges } : {}) };
+export function entered({ charges }: Lowering, { node, expects }: Prepared) {
+  return {
+    origin: node.id,
+    enters: node.id,
+    ...(expects.length > 0 ? { expects } : {}),
+    ...(charges.length > 0 ? { charges } : {}),
+  };
 }

@@ -22,6 +22,8 @@ export interface Prepared {
   readonly expr: Expr;
   /** A tool's arguments. */
   readonly args: Input;
+  /** Where the templates of the node look something up. */
+  readonly expects: readonly (readonly string[])[];
 }
 
 export function prepare(
@@ -45,7 +47,7 @@ function prepareNode(
   report: Report,
 ): Prepared {
   const { id, value } = node;
-  const base = { node, branches: [], expr: 'null', args: {} };
+  const base = { node, branches: [], expr: 'null', args: {}, expects: expressions.reads(id, written(value)) };
   const routes = (): readonly Route[] => guardedRoutes(node, 'routes', expressions, report);
   switch (value.type) {
     case 'agent':
@@ -96,13 +98,32 @@ function prepareNode(
   }
 }
 
+/** What of the node is expanded when it runs. */
+function written(value: FlowNode['value']): Json {
+  switch (value.type) {
+    case 'agent':
+      return told(value);
+    case 'tool':
+      return value.params;
+    case 'approval':
+      return value.message;
+    case 'terminal':
+      return value.output ?? null;
+    default:
+      return null;
+  }
+}
+
 /** `task`, else `user_message`, else everything as JSON. */
-function prompt(node: FlowNode, { id, input }: NodeOf<'agent'>, expressions: Expressions): Expr {
-  const whole = expressions.template(id, node.located('input'), input);
+function told({ input }: NodeOf<'agent'>): Json {
   const key = ['task', 'user_message'].find((each) => Object.hasOwn(input, each));
-  if (key === undefined) return `text(${whole})`;
-  const told = input[key] as Json;
-  return asText(told, expressions.template(id, undefined, told));
+  return key === undefined ? input : (input[key] as Json);
+}
+
+function prompt(node: FlowNode, value: NodeOf<'agent'>, expressions: Expressions): Expr {
+  const whole = expressions.template(value.id, node.located('input'), value.input);
+  const said = told(value);
+  return said === value.input ? `text(${whole})` : asText(said, expressions.template(value.id, undefined, said));
 }
 
 /** A text with templates in it is text already; a value that is one template keeps its type. */

@@ -19,10 +19,9 @@ export function warnUnenforced(flow: Flow, { sections }: ReadDocument, report: R
       },
     );
   };
-  for (const [index, { id, name, tools: granted }] of (sections.value.agents ?? []).entries()) {
+  for (const [index, { id, name }] of (sections.value.agents ?? []).entries()) {
     if (!agents.has(id ?? name ?? '')) continue;
-    // A reply that asks for tools has no form yet, so the schema holds for agents without tools only.
-    for (const key of ['budget', 'boundary', ...(granted.length > 0 ? ['output'] : [])])
+    for (const key of ['budget', 'boundary'])
       warn(['agents', index, key], `agent \`${id ?? name ?? ''}\``);
   }
   for (const tool of tools) warn(['tools', tool, 'rate_limit'], `tool \`${tool}\``);

@@ -21,7 +21,9 @@ export const PHRASE_FUNCTIONS: FnTable = {
     returns: 'string',
     run: (env, a) => {
       if (a === null) return null;
-      const found = linesOf(env, 'lastLine', a).map((line) => line.trim()).filter((line) => line !== '');
+      const found = linesOf(env, 'lastLine', a)
+        .map((line) => line.trim())
+        .filter((line) => line !== '');
       return found.at(-1) ?? null;
     },
   },

@@ -20,7 +20,8 @@ export const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
 
 export const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...LIST_MACROS, 'text', 're', 'has'];
 
-export const MATCHES_MESSAGE = '`matches` is not available, because it can take exponential time: write `re(text, "pattern")`';
+export const MATCHES_MESSAGE =
+  '`matches` is not available, because it can take exponential time: write `re(text, "pattern")`';
 
 export interface CallShape {
   readonly name: string;

@@ -14,8 +14,8 @@ export function stateViolations(flow: CompiledFlow, state: RunState): string[] {
   const found: string[] = [];
   for (const [id, { max }] of Object.entries(flow.meters)) {
     const taken = (state.spent[id] ?? 0) + (state.held[id] ?? 0);
-    if (max !== null && taken > max)
-      found.push(`L4: ${taken} of meter \`${id}\` are spent or held, and it allows ${max}`);
+    const allowed = max === null ? Infinity : max + (state.raised?.[id] ?? 0);
+    if (taken > allowed) found.push(`L4: ${taken} of meter \`${id}\` are spent or held, and it allows ${allowed}`);
   }
   return found;
 }

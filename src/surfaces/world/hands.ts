@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { evidencePerformer } from '../../adapters/evidence/performer.ts';
+import { isPolicyCheck, policyPerformer } from '../../adapters/policy/performer.ts';
 import { toolPerformer } from '../../adapters/tools/performer.ts';
 import type { ToolOptions } from '../../adapters/tools/context.ts';
 import { shellRunner } from '../../adapters/tools/shell.ts';
@@ -25,9 +26,11 @@ export function createHands(options: HandsOptions, absent: Performer): Hands {
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const tools = toolPerformer({ ...rest, workDir });
   const checks = evidencePerformer({ workDir, documentDir: options.documentDir ?? '.', run: shellRunner(options.shell) });
+  const policy = policyPerformer();
   return {
     perform: (call) => {
       const { kind, name } = call.command;
+      if (isPolicyCheck(call.command)) return policy.perform(call);
       if (kind === 'check') return checks.perform(call);
       return kind === 'tool' && isImplemented(call.flow, name) ? tools.perform(call) : absent.perform(call);
     },

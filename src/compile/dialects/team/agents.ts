@@ -56,7 +56,12 @@ function declareModel(definitions: Definitions, alias: string, model: RawModel):
   });
 }
 
-function memberOf(agent: RawAgent, granted: ReadonlyMap<string, ToolDef>, { body }: Reading, definitions: Definitions): Member {
+function memberOf(
+  agent: RawAgent,
+  granted: ReadonlyMap<string, ToolDef>,
+  { body }: Reading,
+  definitions: Definitions,
+): Member {
   const tools = [...granted.keys()];
   const model = modelName(agent.Model, definitions);
   const settings = typeof agent.Model === 'object' ? agent.Model : undefined;
@@ -70,7 +75,10 @@ function memberOf(agent: RawAgent, granted: ReadonlyMap<string, ToolDef>, { body
     writes: [...granted.values()].some(({ effect }) => effect !== 'read'),
     callsMax: agent.MaxToolCallsPerTurn,
     view: viewOf(agent),
-    sources: agent.Context === undefined ? null : agent.Context.filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf),
+    sources:
+      agent.Context === undefined
+        ? null
+        : agent.Context.filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf),
     def: {
       id: agent.Name,
       name: agent.Name,
@@ -107,7 +115,12 @@ function viewOf({ ContextWindow: window, Context: sources }: RawAgent): Json {
 }
 
 /** A plugin grants its tools; a tool or a server of the document may stand in its place. */
-function toolsOf(agent: RawAgent, index: number, { body, report }: Reading, definitions: Definitions): ReadonlyMap<string, ToolDef> {
+function toolsOf(
+  agent: RawAgent,
+  index: number,
+  { body, report }: Reading,
+  definitions: Definitions,
+): ReadonlyMap<string, ToolDef> {
   const tools = new Map<string, ToolDef>();
   if (agent.FunctionChoice === 'none') return tools;
   for (const [at, plugin] of agent.Plugins.entries()) {
@@ -115,24 +128,44 @@ function toolsOf(agent: RawAgent, index: number, { body, report }: Reading, defi
     const declared = Object.hasOwn(definitions.tools, plugin) ? definitions.tools[plugin] : undefined;
     if (declared !== undefined) tools.set(plugin, declared);
     // What a tool of the engine's own gives is its own affair; a script may give anything in its place.
-    else if (builtin !== undefined) for (const name of builtin) tools.set(name, { ...(builtinTool(name) as ToolDef), output: true });
+    else if (builtin !== undefined)
+      for (const name of builtin) tools.set(name, { ...(builtinTool(name) as ToolDef), output: true });
     else {
       const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools)];
       const near = nearest(plugin, known);
-      report.error('unknown-tool', body.at('Agents', index, 'Plugins', at), `unknown plugin \`${plugin}\` on agent \`${agent.Name}\``, {
-        help: near === undefined ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.` : `Did you mean \`${near}\`?`,
-      });
+      report.error(
+        'unknown-tool',
+        body.at('Agents', index, 'Plugins', at),
+        `unknown plugin \`${plugin}\` on agent \`${agent.Name}\``,
+        {
+          help:
+            near === undefined
+              ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.`
+              : `Did you mean \`${near}\`?`,
+        },
+      );
     }
   }
   if (agent.TrustScore >= TRUST_MIN) return tools;
   return new Map([...tools].filter(([name, { effect }]) => effect === 'read' && !name.startsWith('http')));
 }
 
-const UNENFORCED = ['Capabilities', 'MaxInTurnContextTokens', 'MaxInTurnToolPairs', 'AgentFile', 'RemoteAgent'] as const;
+const UNENFORCED = [
+  'Capabilities',
+  'MaxInTurnContextTokens',
+  'MaxInTurnToolPairs',
+  'AgentFile',
+  'RemoteAgent',
+] as const;
 
 function warnOfUnenforced(agent: RawAgent, index: number, { body, report }: Reading): void {
   for (const key of UNENFORCED) {
     if (agent[key] === undefined) continue;
-    report.warning('not-enforced', body.key('Agents', index, key), `\`${key}\` of agent \`${agent.Name}\` is read but has no effect in this release`, { help: 'Do not rely on it.' });
+    report.warning(
+      'not-enforced',
+      body.key('Agents', index, key),
+      `\`${key}\` of agent \`${agent.Name}\` is read but has no effect in this release`,
+      { help: 'Do not rely on it.' },
+    );
   }
 }

@@ -48,13 +48,38 @@ export interface BadTurn {
 export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
   const { hint, origin, limit, again, agent } = site;
   const corrections = bad.corrections.map(({ type, when, text }) => {
-    const writes = [set(BAD, `${BAD} + 1`), bad.shared === false ? set(NOTE, text) : tell(text, agent), ...(bad.writes ?? [])];
-    return { when, to: addLet(l, `${hint}.correction:${type}`, `correction:${type}`, writes, bad.nextOf?.(type) ?? bad.next ?? again) };
+    const writes = [
+      set(BAD, `${BAD} + 1`),
+      bad.shared === false ? set(NOTE, text) : tell(text, agent),
+      ...(bad.writes ?? []),
+    ];
+    return {
+      when,
+      to: addLet(
+        l,
+        `${hint}.correction:${type}`,
+        `correction:${type}`,
+        writes,
+        bad.nextOf?.(type) ?? bad.next ?? again,
+      ),
+    };
   });
   const last = corrections.at(-1)?.to ?? again;
-  const chosen = addPick(l, `${hint}.choose`, origin, corrections.slice(0, -1).map(({ when = 'true', to }) => ({ when, to })), last);
+  const chosen = addPick(
+    l,
+    `${hint}.choose`,
+    origin,
+    corrections.slice(0, -1).map(({ when = 'true', to }) => ({ when, to })),
+    last,
+  );
   const measured = bad.measures === undefined ? chosen : addLet(l, `${hint}.measure`, origin, bad.measures, chosen);
-  return addPick(l, `${hint}.bad`, origin, [{ when: `${BAD} >= ${limit - 1}`, to: addStuck(l, site, bad.what, bad.reason) }], measured);
+  return addPick(
+    l,
+    `${hint}.bad`,
+    origin,
+    [{ when: `${BAD} >= ${limit - 1}`, to: addStuck(l, site, bad.what, bad.reason) }],
+    measured,
+  );
 }
 
 /** The session cannot go on: it fails, and says who was stuck at what. */
@@ -62,7 +87,10 @@ export function addStuck(l: Lowering, { hint, origin, agent }: Site, what: strin
   const error = object([
     ['class', quote('semantic')],
     ['type', quote('StuckError')],
-    ['message', `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`],
+    [
+      'message',
+      `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`,
+    ],
     ['node', quote(origin)],
     ['code', quote('REPEATED_FAILURE')],
   ]);

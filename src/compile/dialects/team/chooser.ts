@@ -19,21 +19,59 @@ function describe(team: Team, name: string): string {
   return text === '' ? '' : `: ${text}`;
 }
 
-export function chooserDef(team: Team, id: string, model: RawModel, instructions: string, tools: readonly string[] = []): AgentDef {
+export function chooserDef(
+  team: Team,
+  id: string,
+  model: RawModel,
+  instructions: string,
+  tools: readonly string[] = [],
+): AgentDef {
   const { budgets } = team.definitions;
   const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
   const settings = typeof model === 'object' ? model : undefined;
-  return { id, name: id, model: modelName(model, team.definitions), instructions, tools, output: null, maxOutputTokens: settings?.MaxTokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null), temperature: settings?.Temperature ?? null };
+  return {
+    id,
+    name: id,
+    model: modelName(model, team.definitions),
+    instructions,
+    tools,
+    output: null,
+    maxOutputTokens: settings?.MaxTokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+    temperature: settings?.Temperature ?? null,
+  };
 }
 
 /** A name that the strategy itself uses cannot be an agent's too. */
 export function reserve({ report, body }: Reading, team: Team, id: string): void {
   const index = team.names.indexOf(id);
-  if (index >= 0) report.error('reserved-id', body.at('Agents', index, 'Name'), `\`${id}\` cannot be the name of an agent here: the strategy \`${team.raw.Selection.Type}\` has a ${id} of its own`, { help: 'Choose another name.' });
+  if (index >= 0)
+    report.error(
+      'reserved-id',
+      body.at('Agents', index, 'Name'),
+      `\`${id}\` cannot be the name of an agent here: the strategy \`${team.raw.Selection.Type}\` has a ${id} of its own`,
+      { help: 'Choose another name.' },
+    );
 }
 
 /** Asks it; what it answered is in `reply`. */
-export function addAsk({ builder }: Lowering, { id, agent, hint, input, charges, next }: { readonly id?: NodeId; readonly agent: string; readonly hint: string; readonly input: Input; readonly charges?: readonly MeterId[]; readonly next: NodeId }): NodeId {
+export function addAsk(
+  { builder }: Lowering,
+  {
+    id,
+    agent,
+    hint,
+    input,
+    charges,
+    next,
+  }: {
+    readonly id?: NodeId;
+    readonly agent: string;
+    readonly hint: string;
+    readonly input: Input;
+    readonly charges?: readonly MeterId[];
+    readonly next: NodeId;
+  },
+): NodeId {
   return builder.add(id ?? builder.fresh(hint), {
     op: 'do',
     origin: agent,

@@ -16,23 +16,61 @@ const TASK_MIN = 50;
 const CONTEXT_MIN = 2000;
 
 /** Assembles what the sources give into `context.text`, then goes on. A failure leaves the context empty. */
-export function assemble(l: Lowering, sources: Json, hint: string, origin: string, next: NodeId, agent: string): NodeId {
+export function assemble(
+  l: Lowering,
+  sources: Json,
+  hint: string,
+  origin: string,
+  next: NodeId,
+  agent: string,
+): NodeId {
   const heading = '[AGENT CONTEXT — assembled from artifacts]';
-  const done = addLet(l, `${hint}.layout`, origin, [{ slot: CONTEXT, path: ['text'], mode: 'set', value: sections(heading) }], next);
+  const done = addLet(
+    l,
+    `${hint}.layout`,
+    origin,
+    [{ slot: CONTEXT, path: ['text'], mode: 'set', value: sections(heading) }],
+    next,
+  );
   const none = addLet(l, `${hint}.none`, origin, [set(CONTEXT, '{"text": ""}'), set('error', 'null')], next);
   return addCheck(l, hint, origin, CHECK, inputOf(sources, agent), CONTEXT, done, none);
 }
 
 /** Puts what the sources give into the shared history, as a block of its own. */
-export function injectContext(l: Lowering, sources: Json, hint: string, origin: string, receiver: string, next: NodeId): NodeId {
-  const inject = addLet(l, `${hint}.block`, origin, [tell(sections(`[HANDOFF CONTEXT — assembled for ${receiver}]`), receiver)], next);
-  const some = l.builder.add(l.builder.fresh(`${hint}.some`), { op: 'pick', origin, cases: [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }], otherwise: next });
+export function injectContext(
+  l: Lowering,
+  sources: Json,
+  hint: string,
+  origin: string,
+  receiver: string,
+  next: NodeId,
+): NodeId {
+  const inject = addLet(
+    l,
+    `${hint}.block`,
+    origin,
+    [tell(sections(`[HANDOFF CONTEXT — assembled for ${receiver}]`), receiver)],
+    next,
+  );
+  const some = l.builder.add(l.builder.fresh(`${hint}.some`), {
+    op: 'pick',
+    origin,
+    cases: [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }],
+    otherwise: next,
+  });
   const none = addLet(l, `${hint}.none`, origin, [set('error', 'null')], next);
   return addCheck(l, hint, origin, CHECK, inputOf(sources, receiver), CONTEXT, some, none);
 }
 
 /** Reads sources for a message of the engine's own; they are then in `context.sections`. */
-export function readSources(l: Lowering, sources: Json, hint: string, origin: string, agent: string, next: NodeId): NodeId {
+export function readSources(
+  l: Lowering,
+  sources: Json,
+  hint: string,
+  origin: string,
+  agent: string,
+  next: NodeId,
+): NodeId {
   const none = addLet(l, `${hint}.none`, origin, [set(CONTEXT, '{"sections": []}'), set('error', 'null')], next);
   return addCheck(l, hint, origin, CHECK, inputOf(sources, agent), CONTEXT, next, none);
 }

@@ -17,17 +17,63 @@ export interface Silence {
 /** `generic` is said where the evidence gives no better reason; `choice` lists what the agent may say. */
 export function silenceOf(who: Member, generic: Correction, choice: string): Silence {
   if (!who.writes) return { corrections: [generic] };
-  const say = (type: string, when: Expr, ...parts: readonly Expr[]): Correction => ({ type, when, text: `text(${[...parts, quote(` ${choice}`)].join(', ')})` });
+  const say = (type: string, when: Expr, ...parts: readonly Expr[]): Correction => ({
+    type,
+    when,
+    text: `text(${[...parts, quote(` ${choice}`)].join(', ')})`,
+  });
   return {
     measures: [set(IDLE, `${wrote(true)} ? 0 : ${IDLE} + 1`), set(BROKEN, `${failing()} ? ${BROKEN} + 1 : 0`)],
     corrections: [
-      say('build_failure', `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`, quote('BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and mend that.')),
-      say('stagnation_failed_writes', `${IDLE} >= 2 && ${wrote(false)}`, quote('STUCK — ALL WRITES REJECTED ('), IDLE, quote(' turns). None of the changes that you tried took effect: '), errors()),
-      say('stagnation', `${IDLE} >= 2`, quote('STAGNATION ('), IDLE, quote(' read-only turns). Nothing was changed. Write the file or run the command now.')),
-      say('code_block', `${SAID}.contains("\`\`\`") && !${wrote(false)}`, quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.')),
-      say('hallucination', `${claims()} && !${wrote(false)}`, quote('HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.')),
-      say('persistent_build_failure', `${BROKEN} >= 2`, quote('PERSISTENT BUILD FAILURE ('), BROKEN, quote(' turns). The last failing command: '), lastFailing()),
-      say('files_written_no_keyword', wrote(true), quote('Files written this turn (already on disk): '), written(), quote('. Do not write them again.')),
+      say(
+        'build_failure',
+        `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
+        quote(
+          'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and mend that.',
+        ),
+      ),
+      say(
+        'stagnation_failed_writes',
+        `${IDLE} >= 2 && ${wrote(false)}`,
+        quote('STUCK — ALL WRITES REJECTED ('),
+        IDLE,
+        quote(' turns). None of the changes that you tried took effect: '),
+        errors(),
+      ),
+      say(
+        'stagnation',
+        `${IDLE} >= 2`,
+        quote('STAGNATION ('),
+        IDLE,
+        quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
+      ),
+      say(
+        'code_block',
+        `${SAID}.contains("\`\`\`") && !${wrote(false)}`,
+        quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
+      ),
+      say(
+        'hallucination',
+        `${claims()} && !${wrote(false)}`,
+        quote(
+          'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
+        ),
+      ),
+      say(
+        'persistent_build_failure',
+        `${BROKEN} >= 2`,
+        quote('PERSISTENT BUILD FAILURE ('),
+        BROKEN,
+        quote(' turns). The last failing command: '),
+        lastFailing(),
+      ),
+      say(
+        'files_written_no_keyword',
+        wrote(true),
+        quote('Files written this turn (already on disk): '),
+        written(),
+        quote('. Do not write them again.'),
+      ),
       say('failed_write_no_keyword', wrote(false), quote('The change that you tried did not take effect: '), errors()),
       generic,
     ],

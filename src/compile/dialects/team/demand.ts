@@ -5,19 +5,33 @@ import { rulesFor } from './termination.ts';
 
 export function demandTermination({ report, body }: Reading, team: Team, speakers: Iterable<string>): void {
   if (canEnd(team, speakers)) return;
-  report.error('no-termination', body.at('Selection'), `nothing ends a \`${team.raw.Selection.Type}\` session: no agent that speaks can match a termination, and there is no \`MaxIterations\``, {
-    help: 'Add `Termination` with `MaxIterations`.',
-  });
+  report.error(
+    'no-termination',
+    body.at('Selection'),
+    `nothing ends a \`${team.raw.Selection.Type}\` session: no agent that speaks can match a termination, and there is no \`MaxIterations\``,
+    {
+      help: 'Add `Termination` with `MaxIterations`.',
+    },
+  );
 }
 
 /** As above, for one place that is only left by the end of the session. */
 export function demandEnding({ report, at }: Reading, team: Team, agent: string, path: Path, what: string): void {
   if (canEnd(team, [agent])) return;
-  report.error('no-termination', at(...path), `${what} can never end: no \`Termination\` looks at what \`${agent}\` says, and there is no \`MaxIterations\``, {
-    help: 'Add a `Termination` that this agent can match, or `MaxIterations`.',
-  });
+  report.error(
+    'no-termination',
+    at(...path),
+    `${what} can never end: no \`Termination\` looks at what \`${agent}\` says, and there is no \`MaxIterations\``,
+    {
+      help: 'Add a `Termination` that this agent can match, or `MaxIterations`.',
+    },
+  );
 }
 
 export function canEnd(team: Team, speakers: Iterable<string>): boolean {
-  return !team.termination.sound || team.termination.cap !== null || [...speakers].some((agent) => rulesFor(team, agent).length > 0);
+  return (
+    !team.termination.sound ||
+    team.termination.cap !== null ||
+    [...speakers].some((agent) => rulesFor(team, agent).length > 0)
+  );
 }

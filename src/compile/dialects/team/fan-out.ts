@@ -27,17 +27,37 @@ export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: 
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const heads = branches.map(({ name, agent, at }, index) => ({
     name,
-    to: addTeamTurn(l, { agent, hint: `${hint}.${name}.${index}`, origin: name, enters: name, ...(at === undefined ? {} : { at }), next: done }),
+    to: addTeamTurn(l, {
+      agent,
+      hint: `${hint}.${name}.${index}`,
+      origin: name,
+      enters: name,
+      ...(at === undefined ? {} : { at }),
+      next: done,
+    }),
   }));
   const merged = addMerge(l, { hint, origin, branches, merge, next });
   const fork = addFork(l, hint, origin, heads, 0, merged);
   if (l.meter === null) return fork;
   // All of them or none: a branch that is turned away would leave a hole in what is merged.
-  return addPick(l, `${hint}.room`, origin, [{ when: `size(${TURNS}) + ${branches.length} > ${l.turnsMax}`, to: exhausted(l) }], fork);
+  return addPick(
+    l,
+    `${hint}.room`,
+    origin,
+    [{ when: `size(${TURNS}) + ${branches.length} > ${l.turnsMax}`, to: exhausted(l) }],
+    fork,
+  );
 }
 
 /** The first branch that fails stops the others, and the session with them. */
-export function addFork(l: Lowering, hint: string, origin: string, heads: readonly { readonly name: string; readonly to: NodeId }[], widthMax: number, next: NodeId): NodeId {
+export function addFork(
+  l: Lowering,
+  hint: string,
+  origin: string,
+  heads: readonly { readonly name: string; readonly to: NodeId }[],
+  widthMax: number,
+  next: NodeId,
+): NodeId {
   return l.builder.add(l.builder.fresh(`${hint}.fork`), {
     op: 'fork',
     origin,
@@ -47,7 +67,10 @@ export function addFork(l: Lowering, hint: string, origin: string, heads: readon
     eager: true,
     timeoutMs: null,
     into: BRANCHES,
-    gather: [{ slot: OBSERVATIONS, mode: 'concat' }, { slot: TURNS, mode: 'concat' }],
+    gather: [
+      { slot: OBSERVATIONS, mode: 'concat' },
+      { slot: TURNS, mode: 'concat' },
+    ],
     next,
     failed: [],
     fail: addBlame(l.builder, hint, origin, BRANCHES, l.builder.failedEnd(SAID)),

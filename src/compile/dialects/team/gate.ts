@@ -37,10 +37,31 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
   if (checks.length === 0) return next;
   const refused = addRefusal(l, gate);
   for (const { name, label, config } of checks.toReversed()) {
-    const input = { observations: OBSERVATIONS, turn: TURN, agent: quote(site.witness ?? site.agent), message: SAID, failures: count(FAILS, key), config: literal(config) };
+    const input = {
+      observations: OBSERVATIONS,
+      turn: TURN,
+      agent: quote(site.witness ?? site.agent),
+      message: SAID,
+      failures: count(FAILS, key),
+      config: literal(config),
+    };
     const note = name.startsWith('contract:') ? noteContract(l, site, label) : null;
-    const judged = addPick(l, `${site.hint}.judged`, site.origin, [{ when: `${VERDICT}.ok == true`, to: next }], refused);
-    next = addCheck(l, `${site.hint}.${key}.${name}`, site.origin, name, input, VERDICT, note === null ? judged : note(judged));
+    const judged = addPick(
+      l,
+      `${site.hint}.judged`,
+      site.origin,
+      [{ when: `${VERDICT}.ok == true`, to: next }],
+      refused,
+    );
+    next = addCheck(
+      l,
+      `${site.hint}.${key}.${name}`,
+      site.origin,
+      name,
+      input,
+      VERDICT,
+      note === null ? judged : note(judged),
+    );
   }
   return next;
 }
@@ -48,7 +69,13 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
 /** What a contract came to is kept, for whoever has to pick the session up from evidence alone. */
 function noteContract(l: Lowering, site: Site, label: string): ((next: NodeId) => NodeId) | null {
   if (l.team.raw.Compaction?.Mode !== 'lossless') return null;
-  return (next) => l.builder.add(l.builder.fresh(`${site.hint}.note`), { op: 'let', origin: site.origin, writes: [{ slot: CONTRACTS, path: [label], mode: 'set', value: VERDICT }], next });
+  return (next) =>
+    l.builder.add(l.builder.fresh(`${site.hint}.note`), {
+      op: 'let',
+      origin: site.origin,
+      writes: [{ slot: CONTRACTS, path: [label], mode: 'set', value: VERDICT }],
+      next,
+    });
 }
 
 function addRefusal(l: Lowering, gate: Gate): NodeId {
@@ -64,11 +91,15 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     if (policy === undefined) continue;
     const is = `${FAULT} == ${quote(failure)}`;
     if (policy.Action === 'EscalateToHuman') cases.push({ when: is, to: addEscalation(l, gate) });
-    else if (policy.Action === 'ActivateRecovery' && recover !== null) cases.push({ when: `${is} && ${fresh} && ${BAD} < ${limit - 1}`, to: recover });
-    else if (policy.Threshold !== undefined) cases.push({ when: `${is} && ${count(FAILS, key)} >= ${policy.Threshold}`, to: stuck });
+    else if (policy.Action === 'ActivateRecovery' && recover !== null)
+      cases.push({ when: `${is} && ${fresh} && ${BAD} < ${limit - 1}`, to: recover });
+    else if (policy.Threshold !== undefined)
+      cases.push({ when: `${is} && ${count(FAILS, key)} >= ${policy.Threshold}`, to: stuck });
   }
-  if (policies.MaxConsecutiveContractFailures > 0) cases.push({ when: `${count(FAILS, key)} >= ${policies.MaxConsecutiveContractFailures}`, to: stuck });
-  if (recover !== null) cases.push({ when: `${count(FAILS, key)} >= 2 && ${fresh} && ${BAD} < ${limit - 1}`, to: recover });
+  if (policies.MaxConsecutiveContractFailures > 0)
+    cases.push({ when: `${count(FAILS, key)} >= ${policies.MaxConsecutiveContractFailures}`, to: stuck });
+  if (recover !== null)
+    cases.push({ when: `${count(FAILS, key)} >= 2 && ${fresh} && ${BAD} < ${limit - 1}`, to: recover });
   const bad = addBadTurn(l, site, {
     what: `${what} was refused`,
     reason: `text(": ", ${VERDICT}.reason)`,
@@ -76,7 +107,13 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     nextOf: (type) => (type === 'conflicting_evidence' || type === 'no_progress' ? gate.audit : undefined),
   });
   const decide = addPick(l, `${hint}.${key}.policy`, origin, cases, bad);
-  return addLet(l, `${hint}.${key}.refused`, origin, [set(FAULT, classOf(key)), { slot: FAILS, path: [key], mode: 'set', value: `${count(FAILS, key)} + 1` }], decide);
+  return addLet(
+    l,
+    `${hint}.${key}.refused`,
+    origin,
+    [set(FAULT, classOf(key)), { slot: FAILS, path: [key], mode: 'set', value: `${count(FAILS, key)} + 1` }],
+    decide,
+  );
 }
 
 const FAILURES: readonly FailureType[] = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'];
@@ -106,27 +143,72 @@ function corrections({ site, what }: Gate): readonly Correction[] {
 /** One turn for somebody who may remove what is in the way; then the agent that was refused goes on. */
 function addRecovery(l: Lowering, { site, key, what }: Gate, recovery: string): NodeId {
   const { hint, origin, agent, again } = site;
-  const resume = addLet(l, `${hint}.${key}.recovered`, 'recovery:done', [tell(quote(`${recovery} has looked at what blocked ${what}. Go on, and say it again when it is done.`), agent)], again);
+  const resume = addLet(
+    l,
+    `${hint}.${key}.recovered`,
+    'recovery:done',
+    [tell(quote(`${recovery} has looked at what blocked ${what}. Go on, and say it again when it is done.`), agent)],
+    again,
+  );
   const turn = addTeamTurn(l, { agent: recovery, hint: `${hint}.${key}.recovery`, origin, next: resume });
   const diagnosis = `text(${quote(`RECOVERY: ${what} by ${agent} was refused `)}, ${count(FAILS, key)}, ${quote(' times in a row. ')}, ${VERDICT}.reason, " Remove what is in the way.")`;
-  return addLet(l, `${hint}.${key}.recover`, 'recovery:activated', [set(BAD, `${BAD} + 1`), { slot: RECOVERED, path: [key], mode: 'set', value: 'true' }, tell(diagnosis, recovery)], turn);
+  return addLet(
+    l,
+    `${hint}.${key}.recover`,
+    'recovery:activated',
+    [set(BAD, `${BAD} + 1`), { slot: RECOVERED, path: [key], mode: 'set', value: 'true' }, tell(diagnosis, recovery)],
+    turn,
+  );
 }
 
 /** A person decides whether the agent may try again, and may tell it something. */
 function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
   const { hint, origin, agent, again } = site;
-  const retry = addLet(l, `${hint}.${key}.retry`, 'correction:operator', [set(BAD, '0'), tell(`text("The operator lets you try again. ", ${ANSWER}.text)`, agent)], again);
-  const decided = addPick(l, `${hint}.${key}.escalated`, origin, [{ when: `${ANSWER}.choice == "approve"`, to: retry }], addStuck(l, site, `${what} was refused`, `text(": ", ${VERDICT}.reason)`));
+  const retry = addLet(
+    l,
+    `${hint}.${key}.retry`,
+    'correction:operator',
+    [set(BAD, '0'), tell(`text("The operator lets you try again. ", ${ANSWER}.text)`, agent)],
+    again,
+  );
+  const decided = addPick(
+    l,
+    `${hint}.${key}.escalated`,
+    origin,
+    [{ when: `${ANSWER}.choice == "approve"`, to: retry }],
+    addStuck(l, site, `${what} was refused`, `text(": ", ${VERDICT}.reason)`),
+  );
   const message = `text(${quote(`${agent} cannot go on: ${what} was refused. `)}, ${VERDICT}.reason)`;
-  return addQuestion(l, { hint: `${hint}.${key}.escalate`, origin, about: agent, askedBy: agent, choices: ['approve', 'reject'], message, payload: { fault: FAULT, said: SAID }, code: 'REVIEW_REQUIRED', into: ANSWER, next: decided });
+  return addQuestion(l, {
+    hint: `${hint}.${key}.escalate`,
+    origin,
+    about: agent,
+    askedBy: agent,
+    choices: ['approve', 'reject'],
+    message,
+    payload: { fault: FAULT, said: SAID },
+    code: 'REVIEW_REQUIRED',
+    into: ANSWER,
+    next: decided,
+  });
 }
 
 /** A rejected route is no bad turn: the agent did nothing wrong. */
-function addApproval(l: Lowering, { site, key, pass }: Gate, approval: { readonly about: string; readonly message: string }): NodeId {
+function addApproval(
+  l: Lowering,
+  { site, key, pass }: Gate,
+  approval: { readonly about: string; readonly message: string },
+): NodeId {
   const { hint, origin, agent, again } = site;
   const text = `text(${quote(`Route to ${approval.about} was blocked by the operator. Continue your work or await further instructions. `)}, ${ANSWER}.text)`;
   const blocked = addLet(l, `${hint}.${key}.blocked`, 'correction:route_blocked', [tell(text, agent)], again);
-  const decided = addPick(l, `${hint}.${key}.decided`, origin, [{ when: `${ANSWER}.choice == "approve"`, to: pass }], blocked);
+  const decided = addPick(
+    l,
+    `${hint}.${key}.decided`,
+    origin,
+    [{ when: `${ANSWER}.choice == "approve"`, to: pass }],
+    blocked,
+  );
   return addQuestion(l, {
     hint: `${hint}.${key}.approval`,
     origin: approval.about,

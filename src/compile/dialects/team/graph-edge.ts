@@ -12,7 +12,9 @@ export function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Way
     key: `${l.prefix}edge${index}`,
     what,
     checks,
-    approval: raw.RequireHumanApproval ? { about: raw.To, message: `${site.agent} at ${site.origin} wants to go on to ${raw.To}.` } : null,
+    approval: raw.RequireHumanApproval
+      ? { about: raw.To, message: `${site.agent} at ${site.origin} wants to go on to ${raw.To}.` }
+      : null,
     recovery: raw.RecoveryAgent ?? null,
     pass,
   });

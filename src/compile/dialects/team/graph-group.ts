@@ -15,7 +15,14 @@ import { SAID, TURNS, clean, set, tell } from './slots.ts';
 
 /** What lowers a node; handed in, since a group is made of nodes and a node leads to groups. */
 export interface Parts {
-  readonly addWays: (l: Lowering, graph: Graph, node: GraphNode, site: Site, take: (way: Way) => NodeId, among: readonly Way[]) => NodeId;
+  readonly addWays: (
+    l: Lowering,
+    graph: Graph,
+    node: GraphNode,
+    site: Site,
+    take: (way: Way) => NodeId,
+    among: readonly Way[],
+  ) => NodeId;
   readonly addWork: (l: Lowering, node: GraphNode, site: Site, begin: NodeId, next: NodeId) => NodeId;
   readonly siteOf: (l: Lowering, graph: Graph, node: GraphNode, again: NodeId, hint: string) => Site;
 }
@@ -24,20 +31,46 @@ export function addGroup(l: Lowering, graph: Graph, node: GraphNode, way: Way, n
   const origin = `${l.prefix}${node.id}`;
   const hint = `${origin}.group${way.index}`;
   const members = groupOf(graph, node, way.raw.Keyword);
-  const heads = members.map((each) => ({ name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`, to: addBranch(l, graph, each, `${hint}.${each.id}`, parts) }));
-  const joined = addLet(l, `${hint}.joined`, origin, [...clean(), tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') }), set(SAID, `${BRANCHES}["${members.length - 1}"].output`)], next);
+  const heads = members.map((each) => ({
+    name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`,
+    to: addBranch(l, graph, each, `${hint}.${each.id}`, parts),
+  }));
+  const joined = addLet(
+    l,
+    `${hint}.joined`,
+    origin,
+    [
+      ...clean(),
+      tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') }),
+      set(SAID, `${BRANCHES}["${members.length - 1}"].output`),
+    ],
+    next,
+  );
   const fork = addFork(l, hint, origin, heads, 0, joined);
   if (l.meter === null) return fork;
-  return addPick(l, `${hint}.room`, origin, [{ when: `size(${TURNS}) + ${members.length} > ${l.turnsMax}`, to: exhausted(l) }], fork);
+  return addPick(
+    l,
+    `${hint}.room`,
+    origin,
+    [{ when: `size(${TURNS}) + ${members.length} > ${l.turnsMax}`, to: exhausted(l) }],
+    fork,
+  );
 }
 
 /** A branch ends when it takes a way forward; where it has none, after one turn. */
-function addBranch(l: Lowering, graph: Graph, node: GraphNode, hint: string, { addWays, addWork, siteOf }: Parts): NodeId {
+function addBranch(
+  l: Lowering,
+  graph: Graph,
+  node: GraphNode,
+  hint: string,
+  { addWays, addWork, siteOf }: Parts,
+): NodeId {
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const begin = l.builder.fresh(hint);
   const site = siteOf(l, graph, node, begin, hint);
   const forward = node.ways.filter(({ back }) => !back);
-  const next = forward.length === 0 ? done : addWays(l, graph, node, site, (way) => addEdgeGate(l, site, way, done), forward);
+  const next =
+    forward.length === 0 ? done : addWays(l, graph, node, site, (way) => addEdgeGate(l, site, way, done), forward);
   addWork(l, node, site, begin, next);
   return addLet(l, `${hint}.start`, site.origin, clean(), begin);
 }

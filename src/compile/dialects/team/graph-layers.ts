@@ -9,7 +9,8 @@ export interface Layers {
 
 export function layersOf(entry: string, edges: readonly RawEdge[]): Layers {
   const layers = new Map([[entry, 0]]);
-  for (const [id, layer] of layers) for (const { From, To } of edges) if (From === id && !layers.has(To)) layers.set(To, layer + 1);
+  for (const [id, layer] of layers)
+    for (const { From, To } of edges) if (From === id && !layers.has(To)) layers.set(To, layer + 1);
   const layer = (id: string): number => layers.get(id) ?? Infinity;
   const isBack = ({ From, To }: RawEdge): boolean => layer(To) <= layer(From);
   return {

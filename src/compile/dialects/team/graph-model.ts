@@ -30,4 +30,7 @@ export interface Way {
   /** Whether it leads to a node that is no further from the entry than where it starts. */
   readonly back: boolean;
 }
-export type Inner = { readonly is: 'graph'; readonly graph: Graph } | { readonly is: 'mapreduce'; readonly raw: RawMapReduce } | { readonly is: 'scattergather'; readonly raw: RawScatterGather };
+export type Inner =
+  | { readonly is: 'graph'; readonly graph: Graph }
+  | { readonly is: 'mapreduce'; readonly raw: RawMapReduce }
+  | { readonly is: 'scattergather'; readonly raw: RawScatterGather };

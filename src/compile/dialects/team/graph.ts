@@ -33,13 +33,22 @@ function idOf(l: Lowering, id: string): NodeId {
 }
 
 export function siteOf(l: Lowering, graph: Graph, node: GraphNode, again: NodeId, hint: string): Site {
-  return { agent: node.raw.Agent ?? node.id, hint, origin: `${l.prefix}${node.id}`, again, limit: graph.raw.MaxRetries + 1, ...(node.inner === null ? {} : { witness: '' }) };
+  return {
+    agent: node.raw.Agent ?? node.id,
+    hint,
+    origin: `${l.prefix}${node.id}`,
+    again,
+    limit: graph.raw.MaxRetries + 1,
+    ...(node.inner === null ? {} : { witness: '' }),
+  };
 }
 
 function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void {
   const begin = idOf(l, node.id);
   const site = siteOf(l, graph, node, begin, `${l.prefix}${node.id}`);
-  const next = node.raw.Terminal ? addLast(l, site, node, done) : addWays(l, graph, node, site, (way) => addWay(l, graph, node, way, site));
+  const next = node.raw.Terminal
+    ? addLast(l, site, node, done)
+    : addWays(l, graph, node, site, (way) => addWay(l, graph, node, way, site));
   addWork(l, node, site, begin, next);
 }
 
@@ -52,19 +61,38 @@ export function addWork(l: Lowering, node: GraphNode, site: Site, begin: NodeId,
 
 /** A terminal node runs once; its validators must let the session end. */
 function addLast(l: Lowering, site: Site, node: GraphNode, done: NodeId): NodeId {
-  return addGate(l, { site, key: `${site.hint}::end`, what: 'the end of the session', checks: node.checks, approval: null, recovery: null, pass: done });
+  return addGate(l, {
+    site,
+    key: `${site.hint}::end`,
+    what: 'the end of the session',
+    checks: node.checks,
+    approval: null,
+    recovery: null,
+    pass: done,
+  });
 }
 
 /** What was said decides which way is taken; `take` says where a way leads. */
-export function addWays(l: Lowering, graph: Graph, node: GraphNode, site: Site, take: (way: Way) => NodeId, among: readonly Way[] = node.ways): NodeId {
-  const open = among.filter(({ raw }) => raw.SourceAgents === undefined || node.speakers.some((agent) => raw.SourceAgents?.includes(agent)));
+export function addWays(
+  l: Lowering,
+  graph: Graph,
+  node: GraphNode,
+  site: Site,
+  take: (way: Way) => NodeId,
+  among: readonly Way[] = node.ways,
+): NodeId {
+  const open = among.filter(
+    ({ raw }) => raw.SourceAgents === undefined || node.speakers.some((agent) => raw.SourceAgents?.includes(agent)),
+  );
   const words = distinct(open.flatMap(({ raw }) => raw.Keyword ?? []));
   const cases: Case[] = [];
   for (const way of open) {
     const { Keyword } = way.raw;
     const word = words.find((each) => Keyword !== undefined && same(each, Keyword));
     // The rest of a group goes with its first edge.
-    const first = open.find(({ raw }) => (raw.Keyword === undefined || Keyword === undefined ? raw.Keyword === Keyword : same(raw.Keyword, Keyword)));
+    const first = open.find(({ raw }) =>
+      raw.Keyword === undefined || Keyword === undefined ? raw.Keyword === Keyword : same(raw.Keyword, Keyword),
+    );
     if (first !== way && mergeOf(graph, node, Keyword) !== null) continue;
     cases.push({ when: word === undefined ? 'true' : `${quote(word)} in ${HEARD}`, to: take(way) });
     if (word === undefined) break;
@@ -73,12 +101,21 @@ export function addWays(l: Lowering, graph: Graph, node: GraphNode, site: Site, 
   const automatic = last?.when === 'true' ? last.to : null;
   const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
   if (words.length === 0) return otherwise;
-  const routed = addPick(l, `${site.hint}.route`, site.origin, automatic === null ? cases : cases.slice(0, -1), otherwise);
+  const routed = addPick(
+    l,
+    `${site.hint}.route`,
+    site.origin,
+    automatic === null ? cases : cases.slice(0, -1),
+    otherwise,
+  );
   return addLet(l, `${site.hint}.listen`, site.origin, [set(HEARD, heard(words, true))], routed);
 }
 
 function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {
-  const generic: Correction = { type: 'no_keyword_generic', text: quote(`No keyword of ${node.id} emitted. ${choice}`) };
+  const generic: Correction = {
+    type: 'no_keyword_generic',
+    text: quote(`No keyword of ${node.id} emitted. ${choice}`),
+  };
   const silence = node.inner === null ? silenceOf(member(l, site.agent), generic, choice) : { corrections: [generic] };
   return addBadTurn(l, site, { what: 'no keyword of this node', ...silence });
 }
@@ -88,8 +125,17 @@ function addWay(l: Lowering, graph: Graph, node: GraphNode, way: Way, site: Site
   const { raw, back } = way;
   const passed = new Set(way.checks.map(({ name }) => name));
   const group = mergeOf(graph, node, raw.Keyword);
-  const onward = group === null || graph.nodes.get(raw.To)?.raw.Parallel !== true ? idOf(l, raw.To) : addGroup(l, graph, node, way, idOf(l, group), { addWays, addWork, siteOf });
+  const onward =
+    group === null || graph.nodes.get(raw.To)?.raw.Parallel !== true
+      ? idOf(l, raw.To)
+      : addGroup(l, graph, node, way, idOf(l, group), { addWays, addWork, siteOf });
   const fired = [...clean(), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
-  const fire = addLet(l, `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`, site.origin, fired, addTermination(l, site, onward, passed));
+  const fire = addLet(
+    l,
+    `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`,
+    site.origin,
+    fired,
+    addTermination(l, site, onward, passed),
+  );
   return addEdgeGate(l, site, way, fire);
 }

@@ -25,8 +25,14 @@ export interface Route {
   readonly path: Path;
 }
 
-export function lowerKeyword(l: Lowering, routes: readonly Route[], first: string, speaking: ReadonlySet<string>): NodeId {
-  for (const [index, agent] of l.team.names.entries()) if (speaking.has(agent)) addSpeaker(l, routes, agent, first, index);
+export function lowerKeyword(
+  l: Lowering,
+  routes: readonly Route[],
+  first: string,
+  speaking: ReadonlySet<string>,
+): NodeId {
+  for (const [index, agent] of l.team.names.entries())
+    if (speaking.has(agent)) addSpeaker(l, routes, agent, first, index);
   return l.builder.idOf(first);
 }
 
@@ -46,16 +52,38 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
   const choice = choiceOf('keyword', own);
   const cases = words.map((word) => {
     const route = routes.find(({ raw }) => same(raw.Keyword, word) && mayTake(raw, agent));
-    return { when: `${HEARD}[0] == ${quote(word)}`, to: route === undefined ? addForeign(l, site, word, choice) : addRoute(l, site, route, routes.indexOf(route)) };
+    return {
+      when: `${HEARD}[0] == ${quote(word)}`,
+      to: route === undefined ? addForeign(l, site, word, choice) : addRoute(l, site, route, routes.indexOf(route)),
+    };
   });
   const none = addTermination(l, site, addSilence(l, site, choice, fallback));
   const many = addBadTurn(l, site, {
     what: 'several keywords in one message',
-    corrections: [{ type: 'multi_keyword', text: `text("MULTI-KEYWORD: you said ", join(${HEARD}, " and "), ${quote(`. Say exactly one. ${choice}`)})` }],
+    corrections: [
+      {
+        type: 'multi_keyword',
+        text: `text("MULTI-KEYWORD: you said ", join(${HEARD}, " and "), ${quote(`. Say exactly one. ${choice}`)})`,
+      },
+    ],
   });
-  const routed = addPick(l, `${agent}.route`, agent, [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases], none);
+  const routed = addPick(
+    l,
+    `${agent}.route`,
+    agent,
+    [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
+    none,
+  );
   const listen = addLet(l, `${agent}.listen`, agent, [set(HEARD, heard(words, false))], routed);
-  addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at: l.at('Agents', index, 'Name'), next: listen });
+  addTeamTurn(l, {
+    agent,
+    hint: agent,
+    origin: agent,
+    enters: agent,
+    begin,
+    at: l.at('Agents', index, 'Name'),
+    next: listen,
+  });
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
@@ -67,7 +95,9 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
     key: `route${index}`,
     what: `\`${raw.Keyword}\``,
     checks,
-    approval: raw.RequireHumanApproval ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${raw.Agent} would go on.` } : null,
+    approval: raw.RequireHumanApproval
+      ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${raw.Agent} would go on.` }
+      : null,
     recovery: raw.RecoveryAgent ?? null,
     pass: fire,
   });
@@ -82,7 +112,11 @@ function addForeign(l: Lowering, site: Site, word: string, choice: string): Node
 
 function addSilence(l: Lowering, site: Site, choice: string, fallback: string): NodeId {
   const generic = { type: 'no_keyword_generic', text: quote(`No handoff keyword emitted by ${site.agent}. ${choice}`) };
-  return addBadTurn(l, site, { what: 'no keyword', ...silenceOf(member(l, site.agent), generic, choice), next: l.builder.idOf(fallback) });
+  return addBadTurn(l, site, {
+    what: 'no keyword',
+    ...silenceOf(member(l, site.agent), generic, choice),
+    next: l.builder.idOf(fallback),
+  });
 }
 
 export function distinct(words: readonly string[]): readonly string[] {

@@ -31,16 +31,29 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const site = { agent: SELECTOR, hint: SELECTOR, origin: SELECTOR, again: ask, limit: BAD_TURNS };
   const wrong = addBadTurn(l, site, {
     what: 'no name of an agent',
-    corrections: [{ type: 'unknown_agent', text: `text("SELECTION ERROR: ", ${REPLY}.text, ${quote(` is no agent of this team. Answer with one of: ${team.names.join(', ')}.`)})` }],
+    corrections: [
+      {
+        type: 'unknown_agent',
+        text: `text("SELECTION ERROR: ", ${REPLY}.text, ${quote(` is no agent of this team. Answer with one of: ${team.names.join(', ')}.`)})`,
+      },
+    ],
     shared: false,
   });
-  const cases = team.names.map((name) => ({ when: `size(${HEARD}) == 1 && ${HEARD}[0] == ${quote(name)}`, to: addSpeaker(l, name, ask) }));
+  const cases = team.names.map((name) => ({
+    when: `size(${HEARD}) == 1 && ${HEARD}[0] == ${quote(name)}`,
+    to: addSpeaker(l, name, ask),
+  }));
   const judged = addPick(l, `${SELECTOR}.judged`, SELECTOR, cases, wrong);
   const names = literal([...team.names]);
   const plain = `${REPLY}.text.replace("\\"", "").replace("\`", "").replace("'", "")`;
   const heard = `cel.bind(t, trim(${plain}), alone(t.endsWith(".") ? t.substring(0, size(t) - 1) : t, ${names}))`;
   const listen = addLet(l, `${SELECTOR}.listen`, SELECTOR, [set(HEARD, heard)], judged);
-  const meter = builder.meter('selections', { unit: 'visits', max: l.turnsMax * BAD_TURNS, over: builder.failedEnd('said'), label: 'selections' });
+  const meter = builder.meter('selections', {
+    unit: 'visits',
+    max: l.turnsMax * BAD_TURNS,
+    over: builder.failedEnd('said'),
+    label: 'selections',
+  });
   const asked = filled(prompt ?? DEFAULT_PROMPT, roster(team));
   const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;
   addAsk(l, { id: ask, agent: SELECTOR, hint: SELECTOR, input: { prompt: again }, charges: [meter], next: listen });
@@ -50,7 +63,20 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
   const begin = l.builder.idOf(agent);
   const site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
-  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, opening: [set(BAD, '0'), set(NOTE, 'null')], at: l.at('Agents', l.team.names.indexOf(agent), 'Name'), next: addTermination(l, site, addPick(l, `${agent}.room`, agent, [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }], ask)) });
+  return addTeamTurn(l, {
+    agent,
+    hint: agent,
+    origin: agent,
+    enters: agent,
+    begin,
+    opening: [set(BAD, '0'), set(NOTE, 'null')],
+    at: l.at('Agents', l.team.names.indexOf(agent), 'Name'),
+    next: addTermination(
+      l,
+      site,
+      addPick(l, `${agent}.room`, agent, [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }], ask),
+    ),
+  });
 }
 
 /** The placeholders are filled in once; what comes in by them is not looked at again. */

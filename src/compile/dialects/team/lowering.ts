@@ -27,17 +27,45 @@ export function member({ team }: Lowering, name: string): Member {
   return found;
 }
 
-export function addLet({ builder }: Lowering, hint: string, origin: string, writes: readonly Write[], next: NodeId, charges?: readonly MeterId[]): NodeId {
-  return builder.add(builder.fresh(hint), { op: 'let', origin, ...(charges === undefined ? {} : { charges }), writes, next });
+export function addLet(
+  { builder }: Lowering,
+  hint: string,
+  origin: string,
+  writes: readonly Write[],
+  next: NodeId,
+  charges?: readonly MeterId[],
+): NodeId {
+  return builder.add(builder.fresh(hint), {
+    op: 'let',
+    origin,
+    ...(charges === undefined ? {} : { charges }),
+    writes,
+    next,
+  });
 }
 
 /** The only way on, where there is but one. */
-export function addPick({ builder }: Lowering, hint: string, origin: string, cases: readonly Case[], otherwise: NodeId): NodeId {
+export function addPick(
+  { builder }: Lowering,
+  hint: string,
+  origin: string,
+  cases: readonly Case[],
+  otherwise: NodeId,
+): NodeId {
   return cases.length === 0 ? otherwise : builder.add(builder.fresh(hint), { op: 'pick', origin, cases, otherwise });
 }
 
 /** Looks at the world outside; what comes back is in the slot `into`. */
-export function addCheck({ builder }: Lowering, hint: string, origin: string, check: string, input: Input, into: string, next: NodeId, fail = builder.failedEnd(SAID)): NodeId {
+export function addCheck(
+  { builder }: Lowering,
+  hint: string,
+  origin: string,
+  check: string,
+  input: Input,
+  into: string,
+  next: NodeId,
+  fail = builder.failedEnd(SAID),
+): NodeId {
   return builder.add(builder.fresh(hint), {
     op: 'do',
     origin,
@@ -71,7 +99,16 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
   return builder.add(builder.fresh(hint), {
     op: 'do',
     origin,
-    effect: { kind: 'ask', about, choices, onExpiry: 'reject', code, askedBy, input: { message, ...payload }, reserve: {} },
+    effect: {
+      kind: 'ask',
+      about,
+      choices,
+      onExpiry: 'reject',
+      code,
+      askedBy,
+      input: { message, ...payload },
+      reserve: {},
+    },
     writes: [{ slot: into, mode: 'set', value: 'it' }],
     timeoutMs: null,
     retry: { max: 0, baseMs: 0, capMs: 0, on: [] },

@@ -6,9 +6,30 @@ import { ORIENTATION } from './magentic-tools.ts';
 import { ANSWER, NOTE, set } from './slots.ts';
 
 export function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId): NodeId {
-  const edited = addLet(l, 'review.edited', ORIENTATION, [set(plan, `${ANSWER}.edit == null ? ${plan} : ${ANSWER}.edit`)], next);
-  const back = addLet(l, 'review.back', 'correction:plan_review', [set(NOTE, `text("The plan was sent back. ", ${ANSWER}.text, " Make a better one.")`)], again);
-  const decided = addPick(l, 'review.decided', ORIENTATION, [{ when: `${ANSWER}.choice == "approve"`, to: next }, { when: `${ANSWER}.choice == "edit"`, to: edited }], back);
+  const edited = addLet(
+    l,
+    'review.edited',
+    ORIENTATION,
+    [set(plan, `${ANSWER}.edit == null ? ${plan} : ${ANSWER}.edit`)],
+    next,
+  );
+  const back = addLet(
+    l,
+    'review.back',
+    'correction:plan_review',
+    [set(NOTE, `text("The plan was sent back. ", ${ANSWER}.text, " Make a better one.")`)],
+    again,
+  );
+  const decided = addPick(
+    l,
+    'review.decided',
+    ORIENTATION,
+    [
+      { when: `${ANSWER}.choice == "approve"`, to: next },
+      { when: `${ANSWER}.choice == "edit"`, to: edited },
+    ],
+    back,
+  );
   return addQuestion(l, {
     hint: 'review',
     origin: ORIENTATION,

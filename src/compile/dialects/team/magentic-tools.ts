@@ -11,13 +11,38 @@ const flag: Json = { type: 'boolean' };
 const texts: Json = { type: ['array', 'string'], items: text };
 
 export const MAGENTIC_TOOLS: { readonly [name: string]: ToolDef } = {
-  [ORIENTATION]: tool('Says how you understand the task and what the plan is.', { task_summary: text, known_facts: texts, plan: texts, next_step: text, task_complete: flag }, ['plan']),
-  [LEDGER]: tool('Says whether the task is done, whether the team is stalling, and what is established.', { task_complete: flag, stalling: flag, facts: texts, final_answer: text }, ['task_complete', 'stalling']),
-  [SPEAKER]: tool('Says who goes on, and with what instruction.', { speaker: text, instruction: text }, ['speaker', 'instruction']),
+  [ORIENTATION]: tool(
+    'Says how you understand the task and what the plan is.',
+    { task_summary: text, known_facts: texts, plan: texts, next_step: text, task_complete: flag },
+    ['plan'],
+  ),
+  [LEDGER]: tool(
+    'Says whether the task is done, whether the team is stalling, and what is established.',
+    { task_complete: flag, stalling: flag, facts: texts, final_answer: text },
+    ['task_complete', 'stalling'],
+  ),
+  [SPEAKER]: tool('Says who goes on, and with what instruction.', { speaker: text, instruction: text }, [
+    'speaker',
+    'instruction',
+  ]),
 };
 
-function tool(description: string, properties: { readonly [field: string]: Json }, required: readonly string[]): ToolDef {
-  return { description, input: { type: 'object', properties: { ...properties }, required: [...required] }, output: true, effect: 'read', implementation: null, timeoutMs: 1000, permission: 'manager', idempotent: true, compensate: null };
+function tool(
+  description: string,
+  properties: { readonly [field: string]: Json },
+  required: readonly string[],
+): ToolDef {
+  return {
+    description,
+    input: { type: 'object', properties: { ...properties }, required: [...required] },
+    output: true,
+    effect: 'read',
+    implementation: null,
+    timeoutMs: 1000,
+    permission: 'manager',
+    idempotent: true,
+    compensate: null,
+  };
 }
 
 export const MANAGER_INSTRUCTIONS = `You lead a team of agents and do none of the work yourself. You are asked for three things, each by calling the tool that is named:

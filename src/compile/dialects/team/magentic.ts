@@ -33,16 +33,50 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
   const orient = l.builder.fresh('manager.orient');
   const round = addRound(l, raw, orient);
   const { builder } = l;
-  const ready = raw.EnablePlanReview ? addPick(l, 'manager.initial', MANAGER, [{ when: `${RESETS} == 0`, to: addReview(l, PLAN, orient, round) }], round) : round;
+  const ready = raw.EnablePlanReview
+    ? addPick(l, 'manager.initial', MANAGER, [{ when: `${RESETS} == 0`, to: addReview(l, PLAN, orient, round) }], round)
+    : round;
   const site = siteOf(orient, 'manager.plan');
-  const wrong = addBadTurn(l, site, { what: 'no plan', corrections: [{ type: 'manager_plan', text: quote(`Answer by calling \`${ORIENTATION}\`.`) }], shared: false });
-  const complete = addLet(l, 'manager.complete', MANAGER, [set(SAID, `${SAID} == null ? ${PLAN}.task_summary : ${SAID}`)], success(l));
-  const judged = addPick(l, 'manager.planned', MANAGER, [{ when: `${PLAN} == null`, to: wrong }, { when: `${PLAN}.task_complete == true`, to: complete }], ready);
+  const wrong = addBadTurn(l, site, {
+    what: 'no plan',
+    corrections: [{ type: 'manager_plan', text: quote(`Answer by calling \`${ORIENTATION}\`.`) }],
+    shared: false,
+  });
+  const complete = addLet(
+    l,
+    'manager.complete',
+    MANAGER,
+    [set(SAID, `${SAID} == null ? ${PLAN}.task_summary : ${SAID}`)],
+    success(l),
+  );
+  const judged = addPick(
+    l,
+    'manager.planned',
+    MANAGER,
+    [
+      { when: `${PLAN} == null`, to: wrong },
+      { when: `${PLAN}.task_complete == true`, to: complete },
+    ],
+    ready,
+  );
   const listen = addLet(l, 'manager.plan', MANAGER, [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')], judged);
   const most = (1 + raw.MaxResetCount) * BAD_TURNS + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
   const meter = builder.meter('orientations', { unit: 'visits', max: most, over: exhausted(l), label: 'plans' });
-  addAsk(l, { id: orient, agent: MANAGER, hint: orient, input: { prompt: asking(l, ORIENTATION, `Plan how the team solves the task.`), tool: quote(ORIENTATION) }, charges: [meter], next: listen });
-  return addLet(l, 'manager.start', MANAGER, [set(ROUNDS, '0'), set(STALLS, '0'), set(RESETS, '0'), set(FACTS, '[]'), set(NOTE, 'null')], orient);
+  addAsk(l, {
+    id: orient,
+    agent: MANAGER,
+    hint: orient,
+    input: { prompt: asking(l, ORIENTATION, `Plan how the team solves the task.`), tool: quote(ORIENTATION) },
+    charges: [meter],
+    next: listen,
+  });
+  return addLet(
+    l,
+    'manager.start',
+    MANAGER,
+    [set(ROUNDS, '0'), set(STALLS, '0'), set(RESETS, '0'), set(FACTS, '[]'), set(NOTE, 'null')],
+    orient,
+  );
 }
 
 function siteOf(again: NodeId, hint: string): Site {
@@ -54,45 +88,129 @@ function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
   const { builder } = l;
   const round = builder.fresh('manager.round');
   const select = addSelection(l, raw, round);
-  const replan = addLet(l, 'manager.replan', 'magentic:replan', [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')], orient);
-  const stalled = addPick(l, 'manager.stalled', MANAGER, [{ when: `${RESETS} >= ${raw.MaxResetCount}`, to: addStalledOut(l, raw) }], replan);
-  const progress = addPick(l, 'manager.progress', MANAGER, [{ when: `${STALLS} >= ${raw.MaxStallCount}`, to: stalled }], select);
-  const counted = addLet(l, 'manager.count', MANAGER, [set(STALLS, `${UPDATE} == null || ${UPDATE}.stalling == true ? ${STALLS} + 1 : 0`), set(FACTS, `${UPDATE}.facts == null ? ${FACTS} : ${UPDATE}.facts`)], progress);
-  const finish = addLet(l, 'manager.finish', MANAGER, [set(SAID, `${UPDATE}.final_answer == null ? ${SAID} : ${UPDATE}.final_answer`)], success(l));
-  const judged = addPick(l, 'manager.ledger', MANAGER, [{ when: `${UPDATE}.task_complete == true`, to: finish }], counted);
+  const replan = addLet(
+    l,
+    'manager.replan',
+    'magentic:replan',
+    [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')],
+    orient,
+  );
+  const stalled = addPick(
+    l,
+    'manager.stalled',
+    MANAGER,
+    [{ when: `${RESETS} >= ${raw.MaxResetCount}`, to: addStalledOut(l, raw) }],
+    replan,
+  );
+  const progress = addPick(
+    l,
+    'manager.progress',
+    MANAGER,
+    [{ when: `${STALLS} >= ${raw.MaxStallCount}`, to: stalled }],
+    select,
+  );
+  const counted = addLet(
+    l,
+    'manager.count',
+    MANAGER,
+    [
+      set(STALLS, `${UPDATE} == null || ${UPDATE}.stalling == true ? ${STALLS} + 1 : 0`),
+      set(FACTS, `${UPDATE}.facts == null ? ${FACTS} : ${UPDATE}.facts`),
+    ],
+    progress,
+  );
+  const finish = addLet(
+    l,
+    'manager.finish',
+    MANAGER,
+    [set(SAID, `${UPDATE}.final_answer == null ? ${SAID} : ${UPDATE}.final_answer`)],
+    success(l),
+  );
+  const judged = addPick(
+    l,
+    'manager.ledger',
+    MANAGER,
+    [{ when: `${UPDATE}.task_complete == true`, to: finish }],
+    counted,
+  );
   const listen = addLet(l, 'manager.listen', MANAGER, [set(UPDATE, answered(LEDGER))], judged);
-  const ask = addAsk(l, { agent: MANAGER, hint: 'manager.update', input: { prompt: asking(l, LEDGER, 'Judge where the team is.'), tool: quote(LEDGER) }, next: listen });
+  const ask = addAsk(l, {
+    agent: MANAGER,
+    hint: 'manager.update',
+    input: { prompt: asking(l, LEDGER, 'Judge where the team is.'), tool: quote(LEDGER) },
+    next: listen,
+  });
   const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount;
   const meter = builder.meter('rounds', { unit: 'visits', max: most, over: exhausted(l), label: 'MaxRoundCount' });
   const begin = addLet(l, 'manager.begin', MANAGER, [set(ROUNDS, `${ROUNDS} + 1`)], ask, [meter]);
-  builder.add(round, { op: 'pick', origin: MANAGER, cases: [{ when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) }], otherwise: begin });
+  builder.add(round, {
+    op: 'pick',
+    origin: MANAGER,
+    cases: [{ when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) }],
+    otherwise: begin,
+  });
   return round;
 }
 
 function addSelection(l: Lowering, raw: RawMagentic, round: NodeId): NodeId {
   const { builder, team } = l;
   const ask = builder.fresh('manager.select');
-  const cases = team.names.map((agent) => ({ when: `lower(trim(text(${CHOICE}.speaker))) == lower(${quote(agent)})`, to: addParticipant(l, agent, round) }));
+  const cases = team.names.map((agent) => ({
+    when: `lower(trim(text(${CHOICE}.speaker))) == lower(${quote(agent)})`,
+    to: addParticipant(l, agent, round),
+  }));
   const wrong = addBadTurn(l, siteOf(ask, 'manager.choice'), {
     what: 'no member of the team was chosen',
-    corrections: [{ type: 'unknown_speaker', text: `text("There is no agent ", ${CHOICE}.speaker, ${quote(`. Call \`${SPEAKER}\` with one of: ${team.names.join(', ')}.`)})` }],
+    corrections: [
+      {
+        type: 'unknown_speaker',
+        text: `text("There is no agent ", ${CHOICE}.speaker, ${quote(`. Call \`${SPEAKER}\` with one of: ${team.names.join(', ')}.`)})`,
+      },
+    ],
     shared: false,
   });
   const judged = addPick(l, 'manager.chosen', MANAGER, cases, wrong);
   const listen = addLet(l, 'manager.choose', MANAGER, [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')], judged);
-  const meter = builder.meter('selections', { unit: 'visits', max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * BAD_TURNS, over: exhausted(l), label: 'selections' });
-  addAsk(l, { id: ask, agent: MANAGER, hint: ask, input: { prompt: asking(l, SPEAKER, 'Choose who goes on, and with what instruction.'), tool: quote(SPEAKER) }, charges: [meter], next: listen });
+  const meter = builder.meter('selections', {
+    unit: 'visits',
+    max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * BAD_TURNS,
+    over: exhausted(l),
+    label: 'selections',
+  });
+  addAsk(l, {
+    id: ask,
+    agent: MANAGER,
+    hint: ask,
+    input: { prompt: asking(l, SPEAKER, 'Choose who goes on, and with what instruction.'), tool: quote(SPEAKER) },
+    charges: [meter],
+    next: listen,
+  });
   return ask;
 }
 
 function addParticipant(l: Lowering, agent: string, round: NodeId): NodeId {
-  const turn = addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin: l.builder.idOf(agent), at: l.at('Agents', l.team.names.indexOf(agent), 'Name'), opening: [set(BAD, '0')], next: round });
+  const turn = addTeamTurn(l, {
+    agent,
+    hint: agent,
+    origin: agent,
+    enters: agent,
+    begin: l.builder.idOf(agent),
+    at: l.at('Agents', l.team.names.indexOf(agent), 'Name'),
+    opening: [set(BAD, '0')],
+    next: round,
+  });
   return addLet(l, `${agent}.instruct`, MANAGER, [tell(`${CHOICE}.instruction`, agent)], turn);
 }
 
 function addStalledOut(l: Lowering, raw: RawMagentic): NodeId {
   const message = quote(`the team could make no further progress after ${raw.MaxResetCount} new plans`);
-  const error = object([['class', quote('semantic')], ['type', quote('StalledError')], ['message', message], ['node', quote(MANAGER)], ['code', quote('REPEATED_FAILURE')]]);
+  const error = object([
+    ['class', quote('semantic')],
+    ['type', quote('StalledError')],
+    ['message', message],
+    ['node', quote(MANAGER)],
+    ['code', quote('REPEATED_FAILURE')],
+  ]);
   return addLet(l, 'manager.gaveup', 'magentic:stalled', [set('error', error)], l.builder.failedEnd(SAID));
 }
 
@@ -104,6 +222,11 @@ function answered(tool: string): Expr {
 function asking(l: Lowering, tool: string, request: string): Expr {
   const parts: Expr[] = [quote('The task:\n'), 'input', quote(`\n\nThe team:\n${roster(l.team)}\n\n`)];
   parts.push(`${PLAN} == null ? "" : text("The plan:\\n", ${PLAN}.plan, "\\n\\nEstablished:\\n", ${FACTS}, "\\n\\n")`);
-  parts.push(quote('What was said, latest last:\n'), recent(), quote(`\n\n${request} Call \`${tool}\`.`), `${NOTE} == null ? "" : text("\\n\\n", ${NOTE})`);
+  parts.push(
+    quote('What was said, latest last:\n'),
+    recent(),
+    quote(`\n\n${request} Call \`${tool}\`.`),
+    `${NOTE} == null ? "" : text("\\n\\n", ${NOTE})`,
+  );
   return `text(${parts.join(', ')})`;
 }

@@ -22,8 +22,20 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, { hint, origin, n
   const { Splitter, Reducer, ItemsJsonPath, MaxSplitterRetries } = raw;
   const again = l.builder.fresh(`${hint}.split`);
   const reduce = addTeamTurn(l, { agent: Reducer, hint: `${hint}.reduce`, origin: Reducer, enters: Reducer, next });
-  const mapped = addLet(l, `${hint}.mapped`, origin, [tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') })], reduce);
-  const none = addLet(l, `${hint}.none`, origin, [tell(quote('The list of items is empty: nothing was mapped.'), Reducer)], reduce);
+  const mapped = addLet(
+    l,
+    `${hint}.mapped`,
+    origin,
+    [tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') })],
+    reduce,
+  );
+  const none = addLet(
+    l,
+    `${hint}.none`,
+    origin,
+    [tell(quote('The list of items is empty: nothing was mapped.'), Reducer)],
+    reduce,
+  );
   const map = addMap(l, raw, hint, origin, mapped);
   const chosen = addPick(l, `${hint}.some`, origin, [{ when: `size(${ITEMS}) == 0`, to: none }], map);
   const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
@@ -32,20 +44,69 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, { hint, origin, n
     l,
     `${hint}.correction:split`,
     'correction:split',
-    [set(TRIES, `${TRIES} + 1`), tell(`text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list at \`${ItemsJsonPath}\`.`)})`, Splitter)],
+    [
+      set(TRIES, `${TRIES} + 1`),
+      tell(
+        `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list at \`${ItemsJsonPath}\`.`)})`,
+        Splitter,
+      ),
+    ],
     again,
   );
-  const judged = addPick(l, `${hint}.judged`, origin, [{ when: `type(${found}) == list`, to: take }, { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry }], addFailed(l, raw, hint));
+  const judged = addPick(
+    l,
+    `${hint}.judged`,
+    origin,
+    [
+      { when: `type(${found}) == list`, to: take },
+      { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry },
+    ],
+    addFailed(l, raw, hint),
+  );
   // Where no number of turns bounds the session, the number of tries does.
-  const tries = l.meter === null ? [l.builder.meter(`tries:${hint}`, { unit: 'visits', max: 1 + MaxSplitterRetries, over: addFailed(l, raw, hint), label: 'MaxSplitterRetries' })] : [];
-  addTeamTurn(l, { agent: Splitter, hint: `${hint}.split`, origin: Splitter, enters: Splitter, begin: again, charges: tries, visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax, next: judged });
+  const tries =
+    l.meter === null
+      ? [
+          l.builder.meter(`tries:${hint}`, {
+            unit: 'visits',
+            max: 1 + MaxSplitterRetries,
+            over: addFailed(l, raw, hint),
+            label: 'MaxSplitterRetries',
+          }),
+        ]
+      : [];
+  addTeamTurn(l, {
+    agent: Splitter,
+    hint: `${hint}.split`,
+    origin: Splitter,
+    enters: Splitter,
+    begin: again,
+    charges: tries,
+    visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax,
+    next: judged,
+  });
   return addLet(l, `${hint}.start`, origin, [set(TRIES, '1')], again);
 }
 
 /** Each item is a task of its own, without the history and without the other items. */
-function addMap(l: Lowering, { Mapper, MaxConcurrency }: RawMapReduce, hint: string, origin: string, next: NodeId): NodeId {
+function addMap(
+  l: Lowering,
+  { Mapper, MaxConcurrency }: RawMapReduce,
+  hint: string,
+  origin: string,
+  next: NodeId,
+): NodeId {
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
-  const head = addTeamTurn(l, { agent: Mapper, hint: `${hint}.map`, origin: Mapper, enters: Mapper, input: { prompt: 'text(item)' }, shared: false, visitsMax: ITEMS_MAX, next: done });
+  const head = addTeamTurn(l, {
+    agent: Mapper,
+    hint: `${hint}.map`,
+    origin: Mapper,
+    enters: Mapper,
+    input: { prompt: 'text(item)' },
+    shared: false,
+    visitsMax: ITEMS_MAX,
+    next: done,
+  });
   return l.builder.add(l.builder.fresh(`${hint}.fork`), {
     op: 'fork',
     origin,
@@ -55,7 +116,10 @@ function addMap(l: Lowering, { Mapper, MaxConcurrency }: RawMapReduce, hint: str
     eager: true,
     timeoutMs: null,
     into: BRANCHES,
-    gather: [{ slot: OBSERVATIONS, mode: 'concat' }, { slot: TURNS, mode: 'concat' }],
+    gather: [
+      { slot: OBSERVATIONS, mode: 'concat' },
+      { slot: TURNS, mode: 'concat' },
+    ],
     next,
     failed: [],
     fail: addBlame(l.builder, hint, origin, BRANCHES, l.builder.failedEnd(SAID)),
@@ -66,7 +130,15 @@ function addMap(l: Lowering, { Mapper, MaxConcurrency }: RawMapReduce, hint: str
 const ITEMS_MAX = 10_000;
 
 function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }: RawMapReduce, hint: string): NodeId {
-  const message: Expr = quote(`${Splitter} gave no JSON with a list at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`);
-  const error = object([['class', quote('semantic')], ['type', quote('SplitError')], ['message', message], ['node', quote(Splitter)], ['code', quote('REPEATED_FAILURE')]]);
+  const message: Expr = quote(
+    `${Splitter} gave no JSON with a list at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`,
+  );
+  const error = object([
+    ['class', quote('semantic')],
+    ['type', quote('SplitError')],
+    ['message', message],
+    ['node', quote(Splitter)],
+    ['code', quote('REPEATED_FAILURE')],
+  ]);
   return addLet(l, `${hint}.unsplit`, Splitter, [set('error', error)], l.builder.failedEnd(SAID));
 }

@@ -32,12 +32,25 @@ const MERGED = 'merged';
 export function addMerge(l: Lowering, { hint, origin, branches, merge, next }: Merge): NodeId {
   const names = branches.map(({ agent }) => agent);
   const inject = (how: string): NodeId =>
-    addLet(l, `${hint}.merged:${how}`, `merge:${how}`, [tell(`text(${quote(`[parallel merge — ${how}]\n`)}, ${MERGED})`, null), set(SAID, MERGED)], next);
-  const union = addLet(l, `${hint}.union`, origin, [set(MERGED, names.length === 1 ? `${OUTPUTS}[0].output` : blocks(names))], inject('union'));
+    addLet(
+      l,
+      `${hint}.merged:${how}`,
+      `merge:${how}`,
+      [tell(`text(${quote(`[parallel merge — ${how}]\n`)}, ${MERGED})`, null), set(SAID, MERGED)],
+      next,
+    );
+  const union = addLet(
+    l,
+    `${hint}.union`,
+    origin,
+    [set(MERGED, names.length === 1 ? `${OUTPUTS}[0].output` : blocks(names))],
+    inject('union'),
+  );
   if (names.length === 1) return union;
   const order = [merge?.Strategy ?? 'union', ...(merge?.ConflictResolution ?? [])];
   let otherwise = union;
-  for (const strategy of order.toReversed()) otherwise = addStrategy(l, strategy, { hint, origin, names, agent: merge?.Agent ?? '', inject, union, otherwise });
+  for (const strategy of order.toReversed())
+    otherwise = addStrategy(l, strategy, { hint, origin, names, agent: merge?.Agent ?? '', inject, union, otherwise });
   return otherwise;
 }
 
@@ -58,11 +71,23 @@ function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): No
       return attempt.union;
     case 'consensus': {
       const take = addLet(l, `${hint}.consensus`, origin, [set(MERGED, `${OUTPUTS}[0].output`)], inject(strategy));
-      return addPick(l, `${hint}.agree`, origin, [{ when: `${OUTPUTS}.all(b, ${statement('b')} == ${statement(`${OUTPUTS}[0]`)})`, to: take }], otherwise);
+      return addPick(
+        l,
+        `${hint}.agree`,
+        origin,
+        [{ when: `${OUTPUTS}.all(b, ${statement('b')} == ${statement(`${OUTPUTS}[0]`)})`, to: take }],
+        otherwise,
+      );
     }
     case 'vote': {
       const winner = `majority(${OUTPUTS}.map(b, ${statement('b')}))`;
-      const take = addLet(l, `${hint}.vote`, origin, [set(MERGED, `cel.bind(w, ${winner}, ${OUTPUTS}.filter(b, ${statement('b')} == w)[0].output)`)], inject(strategy));
+      const take = addLet(
+        l,
+        `${hint}.vote`,
+        origin,
+        [set(MERGED, `cel.bind(w, ${winner}, ${OUTPUTS}.filter(b, ${statement('b')} == w)[0].output)`)],
+        inject(strategy),
+      );
       return addPick(l, `${hint}.elect`, origin, [{ when: `${winner} != null`, to: take }], otherwise);
     }
     case 'ranked':
@@ -78,20 +103,44 @@ function statement(branch: Expr): Expr {
 
 /** The outputs in the order of the branches, each under the name of its agent. */
 function blocks(names: readonly string[]): Expr {
-  const parts = names.flatMap((name, index) => [quote(`${index === 0 ? '' : '\n\n'}--- ${name} ---\n`), `${OUTPUTS}[${index}].output`]);
+  const parts = names.flatMap((name, index) => [
+    quote(`${index === 0 ? '' : '\n\n'}--- ${name} ---\n`),
+    `${OUTPUTS}[${index}].output`,
+  ]);
   return `text(${parts.join(', ')})`;
 }
 
 const ASKED: { readonly [strategy: string]: string } = {
-  ranked: 'Several agents answered the same task. Choose the best answer, or put the best together out of them, and give it and nothing else.',
-  semantic_diff: 'Several agents answered the same task. Find where they agree, settle where they differ, and give the one reconciled result and nothing else.',
+  ranked:
+    'Several agents answered the same task. Choose the best answer, or put the best together out of them, and give it and nothing else.',
+  semantic_diff:
+    'Several agents answered the same task. Find where they agree, settle where they differ, and give the one reconciled result and nothing else.',
 };
 
 /** An agent merges. It sees the task and the outputs, and what it says is the result, unless it says nothing. */
-function addJudge(l: Lowering, strategy: 'ranked' | 'semantic_diff', { hint, origin, names, agent, inject, otherwise }: Attempt): NodeId {
+function addJudge(
+  l: Lowering,
+  strategy: 'ranked' | 'semantic_diff',
+  { hint, origin, names, agent, inject, otherwise }: Attempt,
+): NodeId {
   const take = addLet(l, `${hint}.${strategy}`, origin, [set(MERGED, SAID)], inject(strategy));
-  const judged = addPick(l, `${hint}.${strategy}.judged`, origin, [{ when: `trim(${SAID}) != ""`, to: take }], otherwise);
+  const judged = addPick(
+    l,
+    `${hint}.${strategy}.judged`,
+    origin,
+    [{ when: `trim(${SAID}) != ""`, to: take }],
+    otherwise,
+  );
   const prompt = `text(${quote(`${ASKED[strategy] ?? ''}\n\nThe task:\n`)}, input, "\\n\\n", ${blocks(names)})`;
   const undecided = addLet(l, `${hint}.${strategy}.undecided`, origin, [set('error', 'null')], otherwise);
-  return addTeamTurn(l, { agent, hint: `${hint}.${strategy}.judge`, origin, input: { prompt }, shared: false, counts: false, next: judged, fail: undecided });
+  return addTeamTurn(l, {
+    agent,
+    hint: `${hint}.${strategy}.judge`,
+    origin,
+    input: { prompt },
+    shared: false,
+    counts: false,
+    next: judged,
+    fail: undecided,
+  });
 }

@@ -11,7 +11,11 @@ export function drawTeam(team: Team, plan: Plan): Picture {
   return { title: team.id, notation: 'orchestration', description: team.raw.Description ?? null, nodes, edges, cycles };
 }
 
-function cyclesIn(nodes: readonly PictureNode[], edges: readonly PictureEdge[], bound: string): readonly PictureCycle[] {
+function cyclesIn(
+  nodes: readonly PictureNode[],
+  edges: readonly PictureEdge[],
+  bound: string,
+): readonly PictureCycle[] {
   const targets = new Map<string, string[]>();
   for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
   const order = nodes.map(({ id }) => id);

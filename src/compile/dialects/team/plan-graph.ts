@@ -16,12 +16,29 @@ export function planGraph(reading: Reading, team: Team): Plan | null {
   const graph = readGraph(raw, ['Selection', 'Graph'], reading);
   const reached = reachableFrom([graph.entry], (id) => graph.nodes.get(id)?.ways.map(({ raw: { To } }) => To) ?? []);
   const ends = [...reached].some((id) => graph.nodes.get(id)?.raw.Terminal === true);
-  if (!ends && reading.body.sound) demandTermination(reading, team, [...reached].flatMap((id) => graph.nodes.get(id)?.speakers ?? []));
+  if (!ends && reading.body.sound)
+    demandTermination(
+      reading,
+      team,
+      [...reached].flatMap((id) => graph.nodes.get(id)?.speakers ?? []),
+    );
   return { turnsMax: null, lower: (l) => lowerGraph(l, graph, success(l)), ...draw(graph) };
 }
 
 function draw(graph: Graph): Pick<Plan, 'nodes' | 'edges'> {
-  const nodes = [...graph.nodes.values()].map(({ id, raw }) => agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`, null, raw.Terminal ? 'terminal' : 'agent'));
-  const edges = [...graph.nodes.values()].flatMap(({ ways }) => ways.map(({ raw, back }) => edgeShape(raw.From, raw.To, raw.Keyword ?? null, back, graph.nodes.get(raw.To)?.raw.Parallel === true ? 'branch' : 'route')));
+  const nodes = [...graph.nodes.values()].map(({ id, raw }) =>
+    agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`, null, raw.Terminal ? 'terminal' : 'agent'),
+  );
+  const edges = [...graph.nodes.values()].flatMap(({ ways }) =>
+    ways.map(({ raw, back }) =>
+      edgeShape(
+        raw.From,
+        raw.To,
+        raw.Keyword ?? null,
+        back,
+        graph.nodes.get(raw.To)?.raw.Parallel === true ? 'branch' : 'route',
+      ),
+    ),
+  );
   return { nodes: [START, ...nodes], edges: [edgeShape(START.id, graph.entry, null), ...edges] };
 }

@@ -15,9 +15,23 @@ export function planKeyword(reading: Reading, team: Team): Plan | null {
   const speaking = speakers(first, followers(routes));
   const ends = routes.some(({ raw }) => isTerminal(raw) && [...speaking].some((agent) => mayTake(raw, agent)));
   if (!ends) demandTermination(reading, team, speaking);
-  warnOfSilent(reading, team, speaking, routes.flatMap(({ raw }) => raw.RecoveryAgent ?? []));
+  warnOfSilent(
+    reading,
+    team,
+    speaking,
+    routes.flatMap(({ raw }) => raw.RecoveryAgent ?? []),
+  );
   const edges = routes.flatMap(({ raw }) =>
-    [...speaking].filter((agent) => mayTake(raw, agent)).map((agent) => edgeShape(agent, isTerminal(raw) ? END.id : raw.Agent, raw.Keyword, !isTerminal(raw) && team.names.indexOf(raw.Agent) <= team.names.indexOf(agent))),
+    [...speaking]
+      .filter((agent) => mayTake(raw, agent))
+      .map((agent) =>
+        edgeShape(
+          agent,
+          isTerminal(raw) ? END.id : raw.Agent,
+          raw.Keyword,
+          !isTerminal(raw) && team.names.indexOf(raw.Agent) <= team.names.indexOf(agent),
+        ),
+      ),
   );
   return {
     turnsMax: null,
@@ -33,13 +47,25 @@ export function firstOf({ body, report }: Reading, team: Team): string | null {
   if (named === undefined) return team.names[0] ?? null;
   if (team.members.has(named)) return named;
   const near = nearest(named, team.names);
-  report.error('unknown-agent', body.at('Selection', 'DefaultAgent'), `unknown agent \`${named}\``, { help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?` });
+  report.error('unknown-agent', body.at('Selection', 'DefaultAgent'), `unknown agent \`${named}\``, {
+    help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?`,
+  });
   return null;
 }
 
-export function warnOfSilent({ body, report }: Reading, team: Team, speaking: ReadonlySet<string>, others: readonly string[]): void {
+export function warnOfSilent(
+  { body, report }: Reading,
+  team: Team,
+  speaking: ReadonlySet<string>,
+  others: readonly string[],
+): void {
   for (const [index, name] of team.names.entries()) {
     if (speaking.has(name) || others.includes(name) || team.raw.Verifier?.AgentName === name) continue;
-    report.warning('unreachable-node', body.at('Agents', index, 'Name'), `the agent \`${name}\` never has a turn: no route leads to it`, { help: 'Add a route to it, or leave it out.' });
+    report.warning(
+      'unreachable-node',
+      body.at('Agents', index, 'Name'),
+      `the agent \`${name}\` never has a turn: no route leads to it`,
+      { help: 'Add a route to it, or leave it out.' },
+    );
   }
 }

@@ -25,7 +25,12 @@ export function planRoundRobin(reading: Reading, team: Team): Plan | null {
     turnsMax: null,
     lower: lowerRoundRobin,
     nodes: [START, ...shapes(team)],
-    edges: [edgeShape(START.id, first, null), ...team.names.map((agent, index) => edgeShape(agent, team.names[(index + 1) % team.names.length] ?? agent, null, index === team.names.length - 1))],
+    edges: [
+      edgeShape(START.id, first, null),
+      ...team.names.map((agent, index) =>
+        edgeShape(agent, team.names[(index + 1) % team.names.length] ?? agent, null, index === team.names.length - 1),
+      ),
+    ],
   };
 }
 

@@ -22,7 +22,10 @@ export function planLlm(reading: Reading, team: Team): Plan | null {
     agents: [chooserDef(team, SELECTOR, Model, '')],
     lower: (l) => lowerLlm(l, Prompt),
     nodes: [START, agentShape(SELECTOR, SELECTOR, SELECTOR, null, 'decision'), ...shapes(team)],
-    edges: [edgeShape(START.id, SELECTOR, null), ...team.names.flatMap((agent) => [edgeShape(SELECTOR, agent, agent), edgeShape(agent, SELECTOR, null, true)])],
+    edges: [
+      edgeShape(START.id, SELECTOR, null),
+      ...team.names.flatMap((agent) => [edgeShape(SELECTOR, agent, agent), edgeShape(agent, SELECTOR, null, true)]),
+    ],
   };
 }
 
@@ -32,11 +35,17 @@ export function planMagentic(reading: Reading, team: Team): Plan | null {
   reserve(reading, team, MANAGER);
   return {
     turnsMax: (1 + raw.MaxResetCount) * raw.MaxRoundCount,
-    agents: [chooserDef(team, MANAGER, raw.Model, raw.Instructions ?? MANAGER_INSTRUCTIONS, Object.keys(MAGENTIC_TOOLS))],
+    agents: [
+      chooserDef(team, MANAGER, raw.Model, raw.Instructions ?? MANAGER_INSTRUCTIONS, Object.keys(MAGENTIC_TOOLS)),
+    ],
     tools: MAGENTIC_TOOLS,
     lower: (l) => lowerMagentic(l, raw),
     nodes: [START, agentShape(MANAGER, MANAGER, MANAGER, null, 'decision'), ...shapes(team), END],
-    edges: [edgeShape(START.id, MANAGER, null), ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]), edgeShape(MANAGER, END.id, 'task complete')],
+    edges: [
+      edgeShape(START.id, MANAGER, null),
+      ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]),
+      edgeShape(MANAGER, END.id, 'task complete'),
+    ],
     cycles: [{ nodes: [MANAGER, ...team.names], bound: `MaxRoundCount: ${raw.MaxRoundCount}` }],
   };
 }
@@ -45,14 +54,31 @@ export function planAdversarial(reading: Reading, team: Team): Plan | null {
   const raw = team.raw.Selection.Adversarial;
   if (raw === undefined) return lacking(reading, 'adversarial', 'Adversarial');
   readAdversarial(raw, ['Selection', 'Adversarial'], reading);
-  const stages = raw.Stages.map(({ Generator, Critic, Label }, index) => ({ generate: `generate-${index}`, criticise: `criticise-${index}`, Generator, Critic, Label: Label ?? null }));
+  const stages = raw.Stages.map(({ Generator, Critic, Label }, index) => ({
+    generate: `generate-${index}`,
+    criticise: `criticise-${index}`,
+    Generator,
+    Critic,
+    Label: Label ?? null,
+  }));
   return {
     turnsMax: raw.Rounds,
     lower: (l) => lowerAdversarial(l, raw),
-    nodes: [START, ...stages.flatMap(({ generate, criticise, Generator, Critic, Label }) => [agentShape(generate, Generator, Generator, Label), agentShape(criticise, Critic, Critic, Label, 'decision')]), END],
+    nodes: [
+      START,
+      ...stages.flatMap(({ generate, criticise, Generator, Critic, Label }) => [
+        agentShape(generate, Generator, Generator, Label),
+        agentShape(criticise, Critic, Critic, Label, 'decision'),
+      ]),
+      END,
+    ],
     edges: [
       edgeShape(START.id, stages[0]?.generate ?? END.id, null),
-      ...stages.flatMap(({ generate, criticise }, index) => [edgeShape(generate, criticise, null), edgeShape(criticise, generate, 'revise', true), edgeShape(criticise, stages[index + 1]?.generate ?? END.id, raw.PassKeyword)]),
+      ...stages.flatMap(({ generate, criticise }, index) => [
+        edgeShape(generate, criticise, null),
+        edgeShape(criticise, generate, 'revise', true),
+        edgeShape(criticise, stages[index + 1]?.generate ?? END.id, raw.PassKeyword),
+      ]),
     ],
     cycles: stages.map(({ generate, criticise }) => ({ nodes: [generate, criticise], bound: `Rounds: ${raw.Rounds}` })),
   };

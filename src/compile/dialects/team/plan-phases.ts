@@ -17,7 +17,13 @@ export function planScatterGather(reading: Reading, team: Team): Plan | null {
     turnsMax: 1,
     lower: (l) => lowerScatterGather(l, raw, { hint: 'scattergather', origin: 'scattergather', next: success(l) }),
     nodes: [START, ...members, lead, END],
-    edges: [...members.flatMap(({ id }) => [edgeShape(START.id, id, null, false, 'branch'), edgeShape(id, lead.id, null, false, 'join')]), edgeShape(lead.id, END.id, null)],
+    edges: [
+      ...members.flatMap(({ id }) => [
+        edgeShape(START.id, id, null, false, 'branch'),
+        edgeShape(id, lead.id, null, false, 'join'),
+      ]),
+      edgeShape(lead.id, END.id, null),
+    ],
   };
 }
 
@@ -29,7 +35,13 @@ export function planMapReduce(reading: Reading, team: Team): Plan | null {
   return {
     turnsMax: 1,
     lower: (l) => lowerMapReduce(l, raw, { hint: 'mapreduce', origin: 'mapreduce', next: success(l) }),
-    nodes: [START, agentShape('split', 'split', raw.Splitter), agentShape('map', 'map', raw.Mapper), agentShape('reduce', 'reduce', raw.Reducer, null, 'join'), END],
+    nodes: [
+      START,
+      agentShape('split', 'split', raw.Splitter),
+      agentShape('map', 'map', raw.Mapper),
+      agentShape('reduce', 'reduce', raw.Reducer, null, 'join'),
+      END,
+    ],
     edges: [
       edgeShape(START.id, 'split', null),
       edgeShape('split', 'split', 'no list', true),

@@ -14,8 +14,14 @@ export function planStateMachine(reading: Reading, team: Team): Plan | null {
   if (raw === undefined) return lacking(reading, 'statemachine', 'StateMachine');
   const machine = readMachine(raw, ['Selection', 'StateMachine'], reading);
   const terminal = [...machine.entered].filter((name) => isTerminal(raw.States[name]));
-  for (const name of terminal) demandEnding(reading, team, raw.States[name]?.Agent ?? '', machine.path(name), `the terminal state \`${name}\``);
-  if (terminal.length === 0) demandTermination(reading, team, [...machine.entered].map((name) => raw.States[name]?.Agent ?? ''));
+  for (const name of terminal)
+    demandEnding(reading, team, raw.States[name]?.Agent ?? '', machine.path(name), `the terminal state \`${name}\``);
+  if (terminal.length === 0)
+    demandTermination(
+      reading,
+      team,
+      [...machine.entered].map((name) => raw.States[name]?.Agent ?? ''),
+    );
   return { turnsMax: null, lower: (l) => lowerStateMachine(l, machine), ...draw(machine) };
 }
 
@@ -25,12 +31,23 @@ function isTerminal(state: RawState | undefined): boolean {
 
 function draw({ raw }: Machine): Pick<Plan, 'nodes' | 'edges'> {
   const names = Object.keys(raw.States);
-  const nodes = names.map((name) => agentShape(name, name, raw.States[name]?.Agent ?? '', null, raw.States[name]?.Terminal === true ? 'terminal' : 'agent'));
+  const nodes = names.map((name) =>
+    agentShape(
+      name,
+      name,
+      raw.States[name]?.Agent ?? '',
+      null,
+      raw.States[name]?.Terminal === true ? 'terminal' : 'agent',
+    ),
+  );
   const edges = names.flatMap((from) =>
     (raw.States[from]?.Transitions ?? []).flatMap(({ To, Signal = null, Parallel, Targets = [] }) => {
       const back = names.indexOf(To) <= names.indexOf(from);
       if (!Parallel) return [edgeShape(from, To, Signal, back)];
-      return Targets.flatMap((target) => [edgeShape(from, target, Signal, false, 'branch'), edgeShape(target, To, null, false, 'join')]);
+      return Targets.flatMap((target) => [
+        edgeShape(from, target, Signal, false, 'branch'),
+        edgeShape(target, To, null, false, 'join'),
+      ]);
     }),
   );
   return { nodes: [START, ...nodes], edges: [edgeShape(START.id, raw.Initial, null), ...edges] };

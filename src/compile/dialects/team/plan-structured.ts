@@ -13,11 +13,25 @@ export function planStructured(reading: Reading, team: Team): Plan | null {
   const routes = readStructuredRoutes(reading);
   const first = firstOf(reading, team);
   if (first === null || routes.length === 0) return null;
-  const mayTake = ({ SourceAgents }: RawStructuredRoute, agent: string): boolean => SourceAgents === undefined || SourceAgents.includes(agent);
-  const speaking = speakers(first, (agent) => routes.filter((route) => mayTake(route, agent)).map(({ Agent }) => Agent));
+  const mayTake = ({ SourceAgents }: RawStructuredRoute, agent: string): boolean =>
+    SourceAgents === undefined || SourceAgents.includes(agent);
+  const speaking = speakers(first, (agent) =>
+    routes.filter((route) => mayTake(route, agent)).map(({ Agent }) => Agent),
+  );
   demandTermination(reading, team, speaking);
   warnOfSilent(reading, team, speaking, []);
-  const edges = routes.flatMap((route) => [...speaking].filter((agent) => mayTake(route, agent)).map((agent) => edgeShape(agent, route.Agent, wordsOf(route.Condition), team.names.indexOf(route.Agent) <= team.names.indexOf(agent))));
+  const edges = routes.flatMap((route) =>
+    [...speaking]
+      .filter((agent) => mayTake(route, agent))
+      .map((agent) =>
+        edgeShape(
+          agent,
+          route.Agent,
+          wordsOf(route.Condition),
+          team.names.indexOf(route.Agent) <= team.names.indexOf(agent),
+        ),
+      ),
+  );
   return {
     turnsMax: null,
     lower: (l) => lowerStructured(l, routes, first, speaking),

@@ -16,11 +16,23 @@ export interface Plan {
   readonly cycles?: readonly PictureCycle[];
 }
 
-export function agentShape(id: string, label: string, agent: string, description: string | null = null, kind: PictureNode['kind'] = 'agent'): PictureNode {
+export function agentShape(
+  id: string,
+  label: string,
+  agent: string,
+  description: string | null = null,
+  kind: PictureNode['kind'] = 'agent',
+): PictureNode {
   return { id, kind, label, detail: label === agent ? null : agent, description };
 }
 
-export function edgeShape(from: string, to: string, label: string | null, back = false, kind: PictureEdge['kind'] = 'route'): PictureEdge {
+export function edgeShape(
+  from: string,
+  to: string,
+  label: string | null,
+  back = false,
+  kind: PictureEdge['kind'] = 'route',
+): PictureEdge {
   return { from, to, kind, label, back };
 }
 

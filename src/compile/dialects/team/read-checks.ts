@@ -10,10 +10,23 @@ import type { RawGate } from './schema-routes.ts';
 type Named = Pick<RawGate, 'Validator' | 'Validators' | 'RequiredCommandPattern' | 'ShellFallbackPattern'>;
 
 /** All of `Validators`, then `Validator`; each once. */
-export function readChecks(raw: { readonly [key in keyof Named]?: unknown } & Partial<{ readonly Validators: readonly string[] | undefined; readonly Validator: string | undefined }>, path: Path, reading: Reading): readonly Check[] {
-  const named: (readonly [string, Path])[] = (raw.Validators ?? []).map((name, index) => [name, [...path, 'Validators', index]]);
+export function readChecks(
+  raw: { readonly [key in keyof Named]?: unknown } & Partial<{
+    readonly Validators: readonly string[] | undefined;
+    readonly Validator: string | undefined;
+  }>,
+  path: Path,
+  reading: Reading,
+): readonly Check[] {
+  const named: (readonly [string, Path])[] = (raw.Validators ?? []).map((name, index) => [
+    name,
+    [...path, 'Validators', index],
+  ]);
   if (raw.Validator !== undefined) named.push([raw.Validator, [...path, 'Validator']]);
-  const config = configOf(reading, { RequiredCommandPattern: raw.RequiredCommandPattern, ShellFallbackPattern: raw.ShellFallbackPattern });
+  const config = configOf(reading, {
+    RequiredCommandPattern: raw.RequiredCommandPattern,
+    ShellFallbackPattern: raw.ShellFallbackPattern,
+  });
   const checks = new Map<string, Check>();
   for (const [label, at] of named) {
     const check = validatorOf(label, at, config, reading);
@@ -23,13 +36,21 @@ export function readChecks(raw: { readonly [key in keyof Named]?: unknown } & Pa
 }
 
 /** All of `Contracts`, then `Contract`. */
-export function readContracts(raw: { readonly Contract?: string | undefined; readonly Contracts?: readonly string[] | undefined }, path: Path, reading: Reading): readonly Check[] {
-  const named: (readonly [string, Path])[] = (raw.Contracts ?? []).map((name, index) => [name, [...path, 'Contracts', index]]);
+export function readContracts(
+  raw: { readonly Contract?: string | undefined; readonly Contracts?: readonly string[] | undefined },
+  path: Path,
+  reading: Reading,
+): readonly Check[] {
+  const named: (readonly [string, Path])[] = (raw.Contracts ?? []).map((name, index) => [
+    name,
+    [...path, 'Contracts', index],
+  ]);
   if (raw.Contract !== undefined) named.push([raw.Contract, [...path, 'Contract']]);
   const declared = reading.body.value.Contracts;
   return named.flatMap(([label, at]): Check[] => {
     const contract = declared.find(({ Name }) => Name === label);
-    if (contract !== undefined) return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
+    if (contract !== undefined)
+      return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
     const names = itemsOf(reading.body.located('Contracts')).map((item) => textOf(childOf(item, 'Name')) ?? '');
     if (names.includes(label)) return [];
     const near = nearest(label, names);
@@ -42,12 +63,18 @@ export function readContracts(raw: { readonly Contract?: string | undefined; rea
 
 function validatorOf(label: string, at: Path, config: Json, reading: Reading): Check | null {
   const own = reading.body.value.Validation.Validators ?? {};
-  if (Object.hasOwn(own, label)) return { name: `validator:${label}`, label, config: { ...(config as object), Module: own[label] ?? '' } };
-  const name = Object.hasOwn(VALIDATOR_ALIASES, label) ? VALIDATOR_ALIASES[label] : VALIDATORS.find((each) => each === label);
+  if (Object.hasOwn(own, label))
+    return { name: `validator:${label}`, label, config: { ...(config as object), Module: own[label] ?? '' } };
+  const name = Object.hasOwn(VALIDATOR_ALIASES, label)
+    ? VALIDATOR_ALIASES[label]
+    : VALIDATORS.find((each) => each === label);
   if (name !== undefined) return { name: `validator:${name}`, label, config };
   const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);
   reading.report.error('unknown-validator', reading.at(...at), `unknown validator \`${label}\``, {
-    help: near === undefined ? `There are ${VALIDATORS.map((each) => `\`${each}\``).join(', ')}, and those under \`Validation.Validators\`.` : `Did you mean \`${near}\`?`,
+    help:
+      near === undefined
+        ? `There are ${VALIDATORS.map((each) => `\`${each}\``).join(', ')}, and those under \`Validation.Validators\`.`
+        : `Did you mean \`${near}\`?`,
   });
   return null;
 }

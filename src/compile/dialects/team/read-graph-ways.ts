@@ -6,11 +6,26 @@ import type { Reading } from './model.ts';
 export function checkWays(node: GraphNode, graph: Graph, { report, at, body }: Reading): void {
   const { id, raw, path, ways } = node;
   if (raw.Terminal) {
-    for (const way of ways) report.warning('unreachable-route', at(...way.path, 'To'), `the edge from the terminal node \`${id}\` to \`${way.raw.To}\` is never taken`, { help: 'Put the choice on a node before it.' });
+    for (const way of ways)
+      report.warning(
+        'unreachable-route',
+        at(...way.path, 'To'),
+        `the edge from the terminal node \`${id}\` to \`${way.raw.To}\` is never taken`,
+        { help: 'Put the choice on a node before it.' },
+      );
     return;
   }
-  if (raw.Validators !== undefined) report.warning('unused-field', body.key(...path, 'Validators'), `\`Validators\` of \`${id}\` has no effect: it is no terminal node`, { help: 'Put them on the edges that leave it.' });
-  if (ways.length === 0 && !raw.Parallel) report.error('no-way-out', at(...path, 'Id'), `node \`${id}\` is not terminal and no edge leaves it`, { help: 'Add an edge, or set `Terminal: true`.' });
+  if (raw.Validators !== undefined)
+    report.warning(
+      'unused-field',
+      body.key(...path, 'Validators'),
+      `\`Validators\` of \`${id}\` has no effect: it is no terminal node`,
+      { help: 'Put them on the edges that leave it.' },
+    );
+  if (ways.length === 0 && !raw.Parallel)
+    report.error('no-way-out', at(...path, 'Id'), `node \`${id}\` is not terminal and no edge leaves it`, {
+      help: 'Add an edge, or set `Terminal: true`.',
+    });
   for (const [index, way] of ways.entries()) {
     const { Keyword, SourceAgents, To } = way.raw;
     const isGroup = graph.nodes.get(To)?.raw.Parallel === true;
@@ -19,8 +34,18 @@ export function checkWays(node: GraphNode, graph: Graph, { report, at, body }: R
       return !(isGroup && sameTrigger(before.Keyword, Keyword) && graph.nodes.get(before.To)?.raw.Parallel === true);
     });
     const nobody = SourceAgents !== undefined && !node.speakers.some((agent) => SourceAgents.includes(agent));
-    const why = nobody ? `nobody who speaks in \`${id}\` is among its \`SourceAgents\`` : earlier === undefined ? null : `the edge to \`${earlier.raw.To}\` always is before it`;
-    if (why !== null && (nobody || earlier?.raw.SourceAgents === undefined)) report.warning('unreachable-route', at(...way.path, 'To'), `the edge from \`${id}\` to \`${To}\` is never taken: ${why}`, { help: 'Leave it out, or give it a keyword of its own.' });
+    const why = nobody
+      ? `nobody who speaks in \`${id}\` is among its \`SourceAgents\``
+      : earlier === undefined
+        ? null
+        : `the edge to \`${earlier.raw.To}\` always is before it`;
+    if (why !== null && (nobody || earlier?.raw.SourceAgents === undefined))
+      report.warning(
+        'unreachable-route',
+        at(...way.path, 'To'),
+        `the edge from \`${id}\` to \`${To}\` is never taken: ${why}`,
+        { help: 'Leave it out, or give it a keyword of its own.' },
+      );
   }
 }
 
@@ -33,17 +58,48 @@ export function checkParallel(graph: Graph, { report, at }: Reading): void {
   for (const node of graph.nodes.values()) {
     const { id, raw, path, ways } = node;
     if (!raw.Parallel) continue;
-    if (raw.Terminal) report.error('bad-parallel', at(...path, 'Id'), `node \`${id}\` is both parallel and terminal`, { help: 'Let the parallel nodes lead on to a terminal one.' });
-    if (graph.entry === id) report.error('bad-parallel', at(...path, 'Id'), `the entry \`${id}\` is a parallel node, but nothing fans out to it`, { help: 'Begin with a node that is not parallel.' });
+    if (raw.Terminal)
+      report.error('bad-parallel', at(...path, 'Id'), `node \`${id}\` is both parallel and terminal`, {
+        help: 'Let the parallel nodes lead on to a terminal one.',
+      });
+    if (graph.entry === id)
+      report.error(
+        'bad-parallel',
+        at(...path, 'Id'),
+        `the entry \`${id}\` is a parallel node, but nothing fans out to it`,
+        { help: 'Begin with a node that is not parallel.' },
+      );
     for (const way of ways) {
-      if (way.back) report.warning('unreachable-route', at(...way.path, 'To'), `the edge from the parallel node \`${id}\` back to \`${way.raw.To}\` is never taken`, { help: 'Let the node after the join lead back.' });
-      else if (graph.nodes.get(way.raw.To)?.raw.Parallel === true) report.error('bad-parallel', at(...way.path, 'To'), `\`${id}\` and \`${way.raw.To}\` are both parallel, and groups cannot be nested`, { help: 'Let the first group come together before the second.' });
+      if (way.back)
+        report.warning(
+          'unreachable-route',
+          at(...way.path, 'To'),
+          `the edge from the parallel node \`${id}\` back to \`${way.raw.To}\` is never taken`,
+          { help: 'Let the node after the join lead back.' },
+        );
+      else if (graph.nodes.get(way.raw.To)?.raw.Parallel === true)
+        report.error(
+          'bad-parallel',
+          at(...way.path, 'To'),
+          `\`${id}\` and \`${way.raw.To}\` are both parallel, and groups cannot be nested`,
+          { help: 'Let the first group come together before the second.' },
+        );
     }
   }
   for (const node of graph.nodes.values()) {
     for (const way of node.ways) {
-      if (node.raw.Parallel || graph.nodes.get(way.raw.To)?.raw.Parallel !== true || mergeOf(graph, node, way.raw.Keyword) !== null) continue;
-      report.error('bad-parallel', at(...way.path, 'To'), `the parallel nodes after \`${node.id}\` lead on to no node where they come together`, { help: 'Add an edge from one of them to the node that goes on.' });
+      if (
+        node.raw.Parallel ||
+        graph.nodes.get(way.raw.To)?.raw.Parallel !== true ||
+        mergeOf(graph, node, way.raw.Keyword) !== null
+      )
+        continue;
+      report.error(
+        'bad-parallel',
+        at(...way.path, 'To'),
+        `the parallel nodes after \`${node.id}\` lead on to no node where they come together`,
+        { help: 'Add an edge from one of them to the node that goes on.' },
+      );
       return;
     }
   }

@@ -20,21 +20,36 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
   const known = (name: string, place: Path, code: 'unknown-target' | 'unknown-entry', what: string): void => {
     if (declared.has(name)) return;
     const near = nearest(name, declared);
-    report.error(code, at(...place), what, { help: near === undefined ? 'Declare it under `Nodes`.' : `Did you mean \`${near}\`?` });
+    report.error(code, at(...place), what, {
+      help: near === undefined ? 'Declare it under `Nodes`.' : `Did you mean \`${near}\`?`,
+    });
   };
   const entry = raw.EntryNode ?? raw.Nodes[0]?.Id ?? '';
-  if (raw.EntryNode !== undefined) known(raw.EntryNode, [...path, 'EntryNode'], 'unknown-entry', `the entry node \`${raw.EntryNode}\` is not in \`Nodes\``);
+  if (raw.EntryNode !== undefined)
+    known(
+      raw.EntryNode,
+      [...path, 'EntryNode'],
+      'unknown-entry',
+      `the entry node \`${raw.EntryNode}\` is not in \`Nodes\``,
+    );
   const layers = layersOf(entry, raw.Edges);
   const ways = raw.Edges.map((edge, index): Way => {
     const place: Path = [...path, 'Edges', index];
     known(edge.From, [...place, 'From'], 'unknown-target', `an edge starts at \`${edge.From}\`, which does not exist`);
     known(edge.To, [...place, 'To'], 'unknown-target', `an edge leads to \`${edge.To}\`, which does not exist`);
-    for (const [each, name] of (edge.SourceAgents ?? []).entries()) reading.agent(name, [...place, 'SourceAgents', each]);
+    for (const [each, name] of (edge.SourceAgents ?? []).entries())
+      reading.agent(name, [...place, 'SourceAgents', each]);
     if (edge.RecoveryAgent !== undefined) reading.agent(edge.RecoveryAgent, [...place, 'RecoveryAgent']);
     warnOfCross(edge, place, layers, reading);
     // The list takes the place of the single one where both are given.
     const { Validator, ...rest } = edge;
-    return { raw: edge, index, path: place, checks: readChecks(edge.Validators === undefined ? { ...rest, Validator } : rest, place, reading), back: layers.isBack(edge) };
+    return {
+      raw: edge,
+      index,
+      path: place,
+      checks: readChecks(edge.Validators === undefined ? { ...rest, Validator } : rest, place, reading),
+      back: layers.isBack(edge),
+    };
   });
   const nodes = new Map<string, GraphNode>();
   for (const [index, node] of raw.Nodes.entries()) {
@@ -58,30 +73,53 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
   return graph;
 }
 
-function innerOf(node: RawNode, graph: RawGraph, path: Path, place: Path, reading: Reading, depth: number): Inner | null {
+function innerOf(
+  node: RawNode,
+  graph: RawGraph,
+  path: Path,
+  place: Path,
+  reading: Reading,
+  depth: number,
+): Inner | null {
   const { report, at } = reading;
   if (node.Agent !== undefined) reading.agent(node.Agent, [...place, 'Agent']);
   if (node.SubGraphId === undefined) {
-    if (node.Agent === undefined) report.error('missing-agent', at(...place), `node \`${node.Id}\` names neither an agent nor a sub-graph`, { help: 'Add `Agent` or `SubGraphId`.' });
+    if (node.Agent === undefined)
+      report.error('missing-agent', at(...place), `node \`${node.Id}\` names neither an agent nor a sub-graph`, {
+        help: 'Add `Agent` or `SubGraphId`.',
+      });
     return null;
   }
-  if (node.Agent !== undefined) report.error('bad-value', reading.body.key(...place, 'Agent'), `node \`${node.Id}\` names both an agent and a sub-graph`, { help: 'Keep one of them.' });
+  if (node.Agent !== undefined)
+    report.error(
+      'bad-value',
+      reading.body.key(...place, 'Agent'),
+      `node \`${node.Id}\` names both an agent and a sub-graph`,
+      { help: 'Keep one of them.' },
+    );
   const declared = reading.keys(...path, 'SubGraphs');
   const spec = Object.hasOwn(graph.SubGraphs, node.SubGraphId) ? graph.SubGraphs[node.SubGraphId] : undefined;
   if (spec === undefined) {
     if (declared.has(node.SubGraphId)) return null;
     const near = nearest(node.SubGraphId, declared);
-    report.error('unknown-sub-graph', at(...place, 'SubGraphId'), `unknown sub-graph \`${node.SubGraphId}\``, { help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?` });
+    report.error('unknown-sub-graph', at(...place, 'SubGraphId'), `unknown sub-graph \`${node.SubGraphId}\``, {
+      help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?`,
+    });
     return null;
   }
   const below: Path = [...path, 'SubGraphs', node.SubGraphId];
   if (depth + 1 > NESTING_MAX) {
-    report.error('bad-value', at(...below), `graphs are nested more than ${NESTING_MAX} deep`, { help: 'Flatten them.' });
+    report.error('bad-value', at(...below), `graphs are nested more than ${NESTING_MAX} deep`, {
+      help: 'Flatten them.',
+    });
     return null;
   }
-  if (spec.Graph !== undefined) return { is: 'graph', graph: readGraph(spec.Graph, [...below, 'Graph'], reading, depth + 1) };
-  if (spec.MapReduce !== undefined) return { is: 'mapreduce', raw: readMapReduce(spec.MapReduce, [...below, 'MapReduce'], reading) };
-  if (spec.ScatterGather !== undefined) return { is: 'scattergather', raw: readScatterGather(spec.ScatterGather, [...below, 'ScatterGather'], reading) };
+  if (spec.Graph !== undefined)
+    return { is: 'graph', graph: readGraph(spec.Graph, [...below, 'Graph'], reading, depth + 1) };
+  if (spec.MapReduce !== undefined)
+    return { is: 'mapreduce', raw: readMapReduce(spec.MapReduce, [...below, 'MapReduce'], reading) };
+  if (spec.ScatterGather !== undefined)
+    return { is: 'scattergather', raw: readScatterGather(spec.ScatterGather, [...below, 'ScatterGather'], reading) };
   return null;
 }
 
@@ -99,14 +137,24 @@ function speakersOf(inner: Inner): readonly string[] {
 
 function warnOfCross(edge: RawGraph['Edges'][number], path: Path, layers: Layers, { report, at }: Reading): void {
   if (!layers.isCross(edge)) return;
-  report.warning('unequal-arms', at(...path, 'To'), `the edge from \`${edge.From}\` to \`${edge.To}\` counts as leading back, although \`${edge.To}\` does not come before \`${edge.From}\``, {
-    help: 'A shorter way leads to the same node. Taking this edge begins a new phase.',
-  });
+  report.warning(
+    'unequal-arms',
+    at(...path, 'To'),
+    `the edge from \`${edge.From}\` to \`${edge.To}\` counts as leading back, although \`${edge.To}\` does not come before \`${edge.From}\``,
+    {
+      help: 'A shorter way leads to the same node. Taking this edge begins a new phase.',
+    },
+  );
 }
 
 function warnOfUnused(raw: RawGraph, path: Path, { report, body }: Reading): void {
   for (const id of Object.keys(raw.SubGraphs)) {
     if (raw.Nodes.some(({ SubGraphId }) => SubGraphId === id)) continue;
-    report.warning('unreachable-node', body.key(...path, 'SubGraphs', id), `the sub-graph \`${id}\` is never run: no node names it`, { help: 'Leave it out, or name it in a `SubGraphId`.' });
+    report.warning(
+      'unreachable-node',
+      body.key(...path, 'SubGraphs', id),
+      `the sub-graph \`${id}\` is never run: no node names it`,
+      { help: 'Leave it out, or name it in a `SubGraphId`.' },
+    );
   }
 }

@@ -20,7 +20,12 @@ export function readAdversarial(raw: RawAdversarial, path: Path, reading: Readin
     reading.agent(stage.Generator, [...place, 'Generator']);
     reading.agent(stage.Critic, [...place, 'Critic']);
     if (stage.Generator === stage.Critic)
-      reading.report.error('same-role', reading.at(...place, 'Critic'), `\`${stage.Critic}\` would criticise its own work`, { help: 'Name another agent as `Critic`.' });
+      reading.report.error(
+        'same-role',
+        reading.at(...place, 'Critic'),
+        `\`${stage.Critic}\` would criticise its own work`,
+        { help: 'Name another agent as `Critic`.' },
+      );
   }
   return raw;
 }

@@ -17,7 +17,8 @@ export function readTermination(reading: Reading): Termination {
 /** False where something is missing. */
 function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): boolean {
   const { report } = reading;
-  const type = raw.Type ?? (raw.Strategies !== undefined ? 'composite' : raw.Pattern !== undefined ? 'regex' : 'maxiterations');
+  const type =
+    raw.Type ?? (raw.Strategies !== undefined ? 'composite' : raw.Pattern !== undefined ? 'regex' : 'maxiterations');
   let whole = true;
   const lacks = (key: string, help: string): void => {
     whole = false;
@@ -30,8 +31,10 @@ function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], 
     else rules.push(ruleOf(raw, raw.Pattern, path, reading));
   }
   if (type === 'composite') {
-    if (raw.Strategies === undefined || raw.Strategies.length === 0) lacks('Strategies', 'List what may end the session.');
-    for (const [index, each] of (raw.Strategies ?? []).entries()) whole = walk(each, [...path, 'Strategies', index], reading, rules, caps) && whole;
+    if (raw.Strategies === undefined || raw.Strategies.length === 0)
+      lacks('Strategies', 'List what may end the session.');
+    for (const [index, each] of (raw.Strategies ?? []).entries())
+      whole = walk(each, [...path, 'Strategies', index], reading, rules, caps) && whole;
   }
   return whole;
 }
@@ -39,9 +42,14 @@ function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], 
 function ruleOf(raw: RawTermination, pattern: string, path: Path, reading: Reading): Rule {
   const problem = patternProblem(pattern);
   if (problem !== null) {
-    reading.report.error('bad-regex', reading.at(...path, 'Pattern'), `the pattern cannot be matched in linear time: ${problem}`, {
-      help: 'Write it without look-around and back-references.',
-    });
+    reading.report.error(
+      'bad-regex',
+      reading.at(...path, 'Pattern'),
+      `the pattern cannot be matched in linear time: ${problem}`,
+      {
+        help: 'Write it without look-around and back-references.',
+      },
+    );
   }
   for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
   const checks: readonly Check[] = readChecks(raw, path, reading);

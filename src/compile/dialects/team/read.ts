@@ -20,7 +20,9 @@ export interface ReadTeam {
 }
 
 export function readTeam(document: ReadDocument, definitions: Definitions, report: Report): ReadTeam | null {
-  const body = readShape(teamSchema, document.body, report, { what: document.bare ? 'this document' : '`Orchestration`' });
+  const body = readShape(teamSchema, document.body, report, {
+    what: document.bare ? 'this document' : '`Orchestration`',
+  });
   if (body === null) return null;
   const declared = declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
   const names = new Set(declared.keys());
@@ -36,11 +38,16 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
     agent: (name, path) => {
       if (names.has(name)) return true;
       const near = nearest(name, names);
-      report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, { help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?` });
+      report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, {
+        help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?`,
+      });
       return false;
     },
   };
-  if (names.size === 0 && body.sound) report.error('missing-field', document.at, 'a team needs at least one agent', { help: 'List them under `Agents`.' });
+  if (names.size === 0 && body.sound)
+    report.error('missing-field', document.at, 'a team needs at least one agent', {
+      help: 'List them under `Agents`.',
+    });
   const { members, tools } = readMembers(reading, definitions);
   checkAgents(reading);
   warnOfUnused(reading);
@@ -48,7 +55,15 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
   const termination = readTermination(reading);
-  const team: Team = { id: raw.Name ?? 'team', raw, members, names: [...members.keys()], tools, termination, definitions };
+  const team: Team = {
+    id: raw.Name ?? 'team',
+    raw,
+    members,
+    names: [...members.keys()],
+    tools,
+    termination,
+    definitions,
+  };
   return { team, reading };
 }
 
@@ -56,9 +71,15 @@ function checkAgents(reading: Reading): void {
   const { body, report } = reading;
   for (const [index, { Name, Context, ContextWindow }] of body.value.Agents.entries()) {
     checkSources(Context ?? [], ['Agents', index, 'Context'], true, reading);
-    for (const [at, name] of (ContextWindow?.ExcludeAgents ?? []).entries()) reading.agent(name, ['Agents', index, 'ContextWindow', 'ExcludeAgents', at]);
+    for (const [at, name] of (ContextWindow?.ExcludeAgents ?? []).entries())
+      reading.agent(name, ['Agents', index, 'ContextWindow', 'ExcludeAgents', at]);
     if (Context !== undefined && ContextWindow !== undefined)
-      report.warning('unused-field', body.key('Agents', index, 'ContextWindow'), `\`ContextWindow\` of agent \`${Name}\` has no effect beside \`Context\``, { help: 'Keep one of them.' });
+      report.warning(
+        'unused-field',
+        body.key('Agents', index, 'ContextWindow'),
+        `\`ContextWindow\` of agent \`${Name}\` has no effect beside \`Context\``,
+        { help: 'Keep one of them.' },
+      );
   }
 }
 
@@ -82,19 +103,42 @@ function warnOfUnused({ body, report }: Reading): void {
   const raw = body.value;
   const { Type } = raw.Selection;
   for (const key of Object.keys(raw.Selection)) {
-    if (key === 'Type' || READS[Type].includes(key) || raw.Selection[key as keyof typeof raw.Selection] === undefined) continue;
-    report.warning('unused-field', body.key('Selection', key), `\`${key}\` has no effect with the strategy \`${Type}\``, { help: 'Leave it out, or choose the strategy that reads it.' });
+    if (key === 'Type' || READS[Type].includes(key) || raw.Selection[key as keyof typeof raw.Selection] === undefined)
+      continue;
+    report.warning(
+      'unused-field',
+      body.key('Selection', key),
+      `\`${key}\` has no effect with the strategy \`${Type}\``,
+      { help: 'Leave it out, or choose the strategy that reads it.' },
+    );
   }
   if (raw.Termination !== undefined && OWN_END.has(Type))
-    report.warning('ignored-termination', body.key('Termination'), `\`${Type}\` ends by its own rules and does not look at \`Termination\``, { help: 'Leave it out.' });
+    report.warning(
+      'ignored-termination',
+      body.key('Termination'),
+      `\`${Type}\` ends by its own rules and does not look at \`Termination\``,
+      { help: 'Leave it out.' },
+    );
   if (raw.Verifier !== undefined && Type !== 'statemachine')
-    report.warning('unused-field', body.key('Verifier'), `\`Verifier\` has no effect with the strategy \`${Type}\``, { help: 'Only `statemachine` has an agent that verifies.' });
-  if (raw.Compaction !== undefined && !isCarriedOut(raw))
-    report.warning('not-enforced', body.key('Compaction'), `\`Compaction\` of mode \`${raw.Compaction.Mode}\` has no effect here`, {
-      help: raw.Compaction.Mode === 'lossless' ? 'It needs `statemachine` and an `EvidenceStore`.' : 'Use `lossless` or `window`.',
+    report.warning('unused-field', body.key('Verifier'), `\`Verifier\` has no effect with the strategy \`${Type}\``, {
+      help: 'Only `statemachine` has an agent that verifies.',
     });
+  if (raw.Compaction !== undefined && !isCarriedOut(raw))
+    report.warning(
+      'not-enforced',
+      body.key('Compaction'),
+      `\`Compaction\` of mode \`${raw.Compaction.Mode}\` has no effect here`,
+      {
+        help:
+          raw.Compaction.Mode === 'lossless'
+            ? 'It needs `statemachine` and an `EvidenceStore`.'
+            : 'Use `lossless` or `window`.',
+      },
+    );
   for (const key of UNENFORCED) {
     if (raw[key as keyof typeof raw] === undefined) continue;
-    report.warning('not-enforced', body.key(key), `\`${key}\` is read but has no effect in this release`, { help: key === 'MaxTotalTokens' ? 'Limit tokens with `budgets`.' : 'Do not rely on it.' });
+    report.warning('not-enforced', body.key(key), `\`${key}\` is read but has no effect in this release`, {
+      help: key === 'MaxTotalTokens' ? 'Limit tokens with `budgets`.' : 'Do not rely on it.',
+    });
   }
 }

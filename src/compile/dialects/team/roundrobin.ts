@@ -11,7 +11,15 @@ export function lowerRoundRobin(l: Lowering): NodeId {
     const begin = builder.idOf(agent);
     const next = builder.idOf(team.names[(index + 1) % team.names.length] ?? agent);
     const site = { agent, hint: agent, origin: agent, again: begin, limit: 3 };
-    addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at: l.at('Agents', index, 'Name'), next: addTermination(l, site, next) });
+    addTeamTurn(l, {
+      agent,
+      hint: agent,
+      origin: agent,
+      enters: agent,
+      begin,
+      at: l.at('Agents', index, 'Name'),
+      next: addTermination(l, site, next),
+    });
   }
   return first;
 }

@@ -15,10 +15,29 @@ export interface Phases {
   readonly next: NodeId;
 }
 
-export function lowerScatterGather(l: Lowering, { Participants, Synthesizer, MaxConcurrency }: RawScatterGather, { hint, origin, next }: Phases): NodeId {
+export function lowerScatterGather(
+  l: Lowering,
+  { Participants, Synthesizer, MaxConcurrency }: RawScatterGather,
+  { hint, origin, next }: Phases,
+): NodeId {
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
-  const heads = Participants.map((agent, index) => ({ name: agent, to: addTeamTurn(l, { agent, hint: `${hint}.${index}`, origin: agent, enters: agent, next: done }) }));
-  const gather = addTeamTurn(l, { agent: Synthesizer, hint: `${hint}.gather`, origin: Synthesizer, enters: Synthesizer, next });
-  const told = addLet(l, `${hint}.gathered`, origin, [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') })], gather);
+  const heads = Participants.map((agent, index) => ({
+    name: agent,
+    to: addTeamTurn(l, { agent, hint: `${hint}.${index}`, origin: agent, enters: agent, next: done }),
+  }));
+  const gather = addTeamTurn(l, {
+    agent: Synthesizer,
+    hint: `${hint}.gather`,
+    origin: Synthesizer,
+    enters: Synthesizer,
+    next,
+  });
+  const told = addLet(
+    l,
+    `${hint}.gathered`,
+    origin,
+    [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') })],
+    gather,
+  );
   return addFork(l, `${hint}.scatter`, origin, heads, MaxConcurrency, told);
 }

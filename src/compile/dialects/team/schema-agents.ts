@@ -27,7 +27,9 @@ const contextWindow = record({
 });
 
 export const contextSource = record({
-  Source: name().describe('session_context, changes_recent[:N], brief_field:FIELD, file:PATH; for an agent also own_history[:N].'),
+  Source: name().describe(
+    'session_context, changes_recent[:N], brief_field:FIELD, file:PATH; for an agent also own_history[:N].',
+  ),
   MaxChars: int({ min: 1 }).optional(),
   Label: name().optional(),
 });
@@ -37,13 +39,17 @@ const agent = record({
   Instructions: text().default(''),
   Description: text().optional().describe('What others are told that this agent can do.'),
   Model: model.optional(),
-  Plugins: list(name()).default([]).describe('FileSystem, Shell, Handoff, SessionContext, Http, Code; or a tool or an MCP server of the document.'),
+  Plugins: list(name())
+    .default([])
+    .describe('FileSystem, Shell, Handoff, SessionContext, Http, Code; or a tool or an MCP server of the document.'),
   Capabilities: map(list(name())).optional(),
   FunctionChoice: oneOf(['auto', 'required', 'none']).default('auto'),
   MaxToolCallsPerTurn: int({ min: 0 }).default(0).describe('0 for any number.'),
   MaxInTurnContextTokens: int({ min: 0 }).optional(),
   MaxInTurnToolPairs: int({ min: 0 }).optional(),
-  TrustScore: number({ min: 0, max: 1 }).default(0.7).describe('Below 0.6 the agent gets no tool that writes or calls out.'),
+  TrustScore: number({ min: 0, max: 1 })
+    .default(0.7)
+    .describe('Below 0.6 the agent gets no tool that writes or calls out.'),
   ContextWindow: contextWindow.optional(),
   Context: list(contextSource).optional().describe('What the agent is given instead of the shared history.'),
   AgentFile: name().optional(),

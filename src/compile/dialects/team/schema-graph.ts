@@ -45,7 +45,10 @@ const subGraph: z.ZodType<RawSubGraph> = record({
   const given = Object.keys(value);
   if (given.length === 1) return;
   const keys = '`Graph`, `MapReduce` and `ScatterGather`';
-  const message = given.length === 0 ? `a sub-graph is one of ${keys}, but none is given` : `a sub-graph is only one of ${keys}, but ${given.length} are given`;
+  const message =
+    given.length === 0
+      ? `a sub-graph is one of ${keys}, but none is given`
+      : `a sub-graph is only one of ${keys}, but ${given.length} are given`;
   context.addIssue({ code: 'custom', message: fault('bad-value', message) });
 });
 

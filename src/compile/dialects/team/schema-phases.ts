@@ -27,7 +27,9 @@ const stage = record({
 export const adversarial = record({
   Stages: list(stage, { min: 1, few: fault('bad-value', 'an adversarial team needs at least one stage') }),
   Rounds: int({ min: 1 }).default(3).describe('How often each artifact is criticised at most.'),
-  PassKeyword: name().default('APPROVED').describe('What the critic writes on a line of its own to let the artifact pass.'),
+  PassKeyword: name()
+    .default('APPROVED')
+    .describe('What the critic writes on a line of its own to let the artifact pass.'),
 });
 
 export const magentic = record({

@@ -6,7 +6,9 @@ import { bool, list, name, record, text } from '../../fields.ts';
 export const gateShape = {
   Validator: name().optional().describe('A validator that must pass before the route is taken.'),
   Validators: list(name()).optional().describe('Validators that must all pass.'),
-  RequiredCommandPattern: name().optional().describe('With RequireShellPass: parts separated by `|`, one of which the command must contain.'),
+  RequiredCommandPattern: name()
+    .optional()
+    .describe('With RequireShellPass: parts separated by `|`, one of which the command must contain.'),
   ShellFallbackPattern: name().optional().describe('With RequireWriteFile: a shell command that counts as writing.'),
   RequireHumanApproval: bool().default(false).describe('Ask a person before the route is taken.'),
   RecoveryAgent: name().optional().describe('Has one turn, once, after the validators failed twice in a row.'),

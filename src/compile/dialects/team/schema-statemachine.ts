@@ -9,7 +9,9 @@ export type MergeStrategy = (typeof MERGES)[number];
 const merge = record({
   Strategy: oneOf(MERGES).default('union'),
   Agent: name().optional().describe('Who decides; needed for ranked and semantic_diff.'),
-  ConflictResolution: list(oneOf(MERGES)).default([]).describe('Tried in order where the strategy reaches no decision.'),
+  ConflictResolution: list(oneOf(MERGES))
+    .default([])
+    .describe('Tried in order where the strategy reaches no decision.'),
 });
 
 const transition = record({
@@ -35,7 +37,9 @@ const state = record({
 
 export const stateMachine = record({
   Initial: name(),
-  States: map(state).refine((states) => Object.keys(states).length > 0, { error: fault('bad-value', 'a state machine needs at least one state') }),
+  States: map(state).refine((states) => Object.keys(states).length > 0, {
+    error: fault('bad-value', 'a state machine needs at least one state'),
+  }),
 });
 
 export type RawStateMachine = z.output<typeof stateMachine>;

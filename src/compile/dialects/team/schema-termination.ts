@@ -25,5 +25,7 @@ export const termination: z.ZodType<RawTermination> = record({
   Validators: list(name()).optional().describe('Must pass before a match ends the session.'),
   RequiredCommandPattern: name().optional(),
   ShellFallbackPattern: name().optional(),
-  Strategies: list(z.lazy(() => termination)).optional().describe('The session ends when any of these says so.'),
+  Strategies: list(z.lazy(() => termination))
+    .optional()
+    .describe('The session ends when any of these says so.'),
 });

@@ -11,12 +11,26 @@ import { route, structuredRoute } from './schema-routes.ts';
 import { stateMachine } from './schema-statemachine.ts';
 import { termination } from './schema-termination.ts';
 
-export const STRATEGIES = ['sequential', 'roundrobin', 'keyword', 'structured', 'statemachine', 'graph', 'scattergather', 'mapreduce', 'llm', 'magentic', 'adversarial'] as const;
+export const STRATEGIES = [
+  'sequential',
+  'roundrobin',
+  'keyword',
+  'structured',
+  'statemachine',
+  'graph',
+  'scattergather',
+  'mapreduce',
+  'llm',
+  'magentic',
+  'adversarial',
+] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
 const selection = record({
   Type: oneOf(STRATEGIES).default('sequential').describe('How the agent of the next turn is chosen.'),
-  DefaultAgent: name().optional().describe('Who begins, and who goes on where nothing else is said; the first agent unless told.'),
+  DefaultAgent: name()
+    .optional()
+    .describe('Who begins, and who goes on where nothing else is said; the first agent unless told.'),
   Routes: list(route).optional(),
   StructuredRoutes: list(structuredRoute).optional(),
   StateMachine: stateMachine.optional(),
@@ -53,27 +67,45 @@ const verifier = record({
 const predicate = record({
   FilesWritten: record({ Source: name(), Field: name() }).optional(),
   ChecklistComplete: record({ Source: name(), Field: name() }).optional(),
-  CommandSucceeded: record({ Pattern: name().optional(), PatternField: name().optional(), PatternSource: name().optional() }).optional(),
+  CommandSucceeded: record({
+    Pattern: name().optional(),
+    PatternField: name().optional(),
+    PatternSource: name().optional(),
+  }).optional(),
   FileExists: record({ Path: name() }).optional(),
-  TestReport: record({ Path: name().optional(), NoFailures: bool().optional(), HasAssertions: bool().optional() }).optional(),
+  TestReport: record({
+    Path: name().optional(),
+    NoFailures: bool().optional(),
+    HasAssertions: bool().optional(),
+  }).optional(),
   RelatedTestsPass: json().optional(),
-}).refine((value) => Object.keys(value).length === 1, { error: fault('bad-value', 'a requirement names exactly one predicate') });
+}).refine((value) => Object.keys(value).length === 1, {
+  error: fault('bad-value', 'a requirement names exactly one predicate'),
+});
 
-const contract = record({ Name: name(), Description: text().optional(), Requires: list(predicate, { min: 1, few: fault('bad-value', 'a contract requires at least one thing') }) });
+const contract = record({
+  Name: name(),
+  Description: text().optional(),
+  Requires: list(predicate, { min: 1, few: fault('bad-value', 'a contract requires at least one thing') }),
+});
 
 const validation = record({
   BriefPath: name().optional(),
   TestReportPath: name().optional(),
   ChangeLogPath: name().optional(),
   TestAssertionPatterns: list(name()).optional(),
-  Validators: map(name()).optional().describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
+  Validators: map(name())
+    .optional()
+    .describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
 });
 
 const compaction = record({
   Mode: oneOf(['lossless', 'window', 'llm', 'intent', 'hybrid']).default('lossless'),
   TriggerTurnCount: int({ min: 1 }).default(50),
   KeepRecentTurns: int({ min: 1 }).default(10),
-}).refine((value) => value.TriggerTurnCount > value.KeepRecentTurns, { error: fault('bad-value', '`TriggerTurnCount` must be above `KeepRecentTurns`') });
+}).refine((value) => value.TriggerTurnCount > value.KeepRecentTurns, {
+  error: fault('bad-value', '`TriggerTurnCount` must be above `KeepRecentTurns`'),
+});
 
 /** Read, and said not to be acted on. */
 const unenforced = {

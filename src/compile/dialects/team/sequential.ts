@@ -16,5 +16,13 @@ function addOne(l: Lowering, agent: string, next: NodeId): NodeId {
   const begin = l.builder.idOf(agent);
   const site = { agent, hint: agent, origin: agent, again: begin, limit: 3 };
   const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
-  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, next: addTermination(l, site, next) });
+  return addTeamTurn(l, {
+    agent,
+    hint: agent,
+    origin: agent,
+    enters: agent,
+    begin,
+    at,
+    next: addTermination(l, site, next),
+  });
 }

@@ -50,7 +50,11 @@ export function clean(): readonly Write[] {
 /** A message of the engine's own in the shared history. */
 export function tell(content: Expr, to: string | null, more: { readonly [field: string]: Expr } = {}): Write {
   const addressee: { readonly [field: string]: Expr } = to === null ? {} : { to: quote(to) };
-  return { slot: HISTORY, mode: 'append', value: { author: quote(ENGINE), role: quote('user'), ...addressee, content, turn: TURN, ...more } };
+  return {
+    slot: HISTORY,
+    mode: 'append',
+    value: { author: quote(ENGINE), role: quote('user'), ...addressee, content, turn: TURN, ...more },
+  };
 }
 
 /** A count of one kind among several, such as the refusals of one edge; zero while there was none. */

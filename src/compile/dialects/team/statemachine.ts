@@ -36,7 +36,10 @@ export interface Machine {
 }
 
 export function lowerStateMachine(l: Lowering, machine: Machine): NodeId {
-  const audit = auditor(l, [...machine.entered].map((state) => [state, l.builder.idOf(state)]));
+  const audit = auditor(
+    l,
+    [...machine.entered].map((state) => [state, l.builder.idOf(state)]),
+  );
   for (const name of machine.entered) addState(l, machine, name, audit);
   const { Initial } = machine.raw;
   return addLet(l, 'initial', Initial, [set(STATE, quote(Initial))], audit.arrive(Initial));
@@ -49,11 +52,21 @@ function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): 
   const isTerminal = state.Terminal || state.Transitions.length === 0;
   // A terminal state has its agent go on until the session ends.
   const next = isTerminal ? addTermination(l, site, site.again) : addListening(l, machine, name, site, audit);
-  addTeamTurn(l, { agent: state.Agent, hint: name, origin: name, enters: name, begin, at: l.at(...machine.path(name)), next });
+  addTeamTurn(l, {
+    agent: state.Agent,
+    hint: name,
+    origin: name,
+    enters: name,
+    begin,
+    at: l.at(...machine.path(name)),
+    next,
+  });
 }
 
 function addListening(l: Lowering, machine: Machine, name: string, site: Site, audit: Auditor): NodeId {
-  const open = machine.transitions(name).filter(({ raw }) => raw.SourceAgents === undefined || raw.SourceAgents.includes(site.agent));
+  const open = machine
+    .transitions(name)
+    .filter(({ raw }) => raw.SourceAgents === undefined || raw.SourceAgents.includes(site.agent));
   const words = distinct(open.flatMap(({ raw }) => (raw.Signal === undefined ? [] : [raw.Signal])));
   const automatic = open.find(({ raw }) => raw.Signal === undefined);
   const choice = choiceOf('signal', words);
@@ -61,39 +74,81 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
     const transition = open.find(({ raw }) => raw.Signal !== undefined && same(raw.Signal, word)) as Transition;
     return { when: `${HEARD}[0] == ${quote(word)}`, to: addTransition(l, machine, name, site, transition, audit) };
   });
-  const silent = automatic === undefined ? addTermination(l, site, addNudge(l, site, choice)) : addTransition(l, machine, name, site, automatic, audit);
+  const silent =
+    automatic === undefined
+      ? addTermination(l, site, addNudge(l, site, choice))
+      : addTransition(l, machine, name, site, automatic, audit);
   if (words.length === 0) return silent;
   const many = addBadTurn(l, site, {
     what: 'several signals in one message',
-    corrections: [{ type: 'multi_signal', text: `text("MULTI-SIGNAL: you said ", join(${HEARD}, " and "), ${quote(`. Say exactly one. ${choice}`)})` }],
+    corrections: [
+      {
+        type: 'multi_signal',
+        text: `text("MULTI-SIGNAL: you said ", join(${HEARD}, " and "), ${quote(`. Say exactly one. ${choice}`)})`,
+      },
+    ],
   });
-  const routed = addPick(l, `${name}.route`, name, [{ when: `size(${HEARD}) == 0`, to: silent }, { when: `size(${HEARD}) > 1`, to: many }, ...cases], silent);
+  const routed = addPick(
+    l,
+    `${name}.route`,
+    name,
+    [{ when: `size(${HEARD}) == 0`, to: silent }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
+    silent,
+  );
   return addLet(l, `${name}.listen`, name, [set(HEARD, heard(words, false))], routed);
 }
 
 function addNudge(l: Lowering, site: Site, choice: string): NodeId {
   const most = l.team.raw.FailureHandling.MaxConsecutiveTurnsWithoutSignal;
   const strict = most > 0 ? { ...site, limit: Math.min(site.limit, most) } : site;
-  const generic = { type: 'no_signal', text: `text("No signal (", ${BAD} + 1, ${quote(`/${strict.limit}). The work stays with ${site.agent}. ${choice}`)})` };
+  const generic = {
+    type: 'no_signal',
+    text: `text("No signal (", ${BAD} + 1, ${quote(`/${strict.limit}). The work stays with ${site.agent}. ${choice}`)})`,
+  };
   return addBadTurn(l, strict, { what: 'no signal', ...silenceOf(member(l, site.agent), generic, choice) });
 }
 
-function addTransition(l: Lowering, machine: Machine, name: string, site: Site, transition: Transition, audit: Auditor): NodeId {
+function addTransition(
+  l: Lowering,
+  machine: Machine,
+  name: string,
+  site: Site,
+  transition: Transition,
+  audit: Auditor,
+): NodeId {
   const { raw, checks } = transition;
   const index = machine.transitions(name).indexOf(transition);
   const arrive = audit.arrive(raw.To);
   const state = (target: string): RawState => machine.raw.States[target] as RawState;
   if (raw.Parallel) {
-    const branches = (raw.Targets ?? []).map((target) => ({ name: target, agent: state(target).Agent, at: l.at(...machine.path(target)) }));
+    const branches = (raw.Targets ?? []).map((target) => ({
+      name: target,
+      agent: state(target).Agent,
+      at: l.at(...machine.path(target)),
+    }));
     const joined = addLet(l, `${name}.fire:${raw.To}`, name, [...clean(), set(STATE, quote(raw.To))], arrive);
-    return addTermination(l, site, addFanOut(l, { hint: `${name}.${index}`, origin: name, branches, merge: raw.Merge ?? null, next: joined }));
+    return addTermination(
+      l,
+      site,
+      addFanOut(l, { hint: `${name}.${index}`, origin: name, branches, merge: raw.Merge ?? null, next: joined }),
+    );
   }
-  const onward = addTermination(l, site, addOnward(l, `${name}.${index}`, name, raw, state(raw.To).Agent, arrive), new Set(checks.map(({ name: check }) => check)));
+  const onward = addTermination(
+    l,
+    site,
+    addOnward(l, `${name}.${index}`, name, raw, state(raw.To).Agent, arrive),
+    new Set(checks.map(({ name: check }) => check)),
+  );
   const fired = [...clean(), set(STATE, quote(raw.To))];
   const meter =
     raw.MaxRevisits === 0
       ? undefined
-      : l.builder.meter(`revisits:${name}:${index}`, { unit: 'visits', max: raw.MaxRevisits, over: addEscalated(l, site, raw, `${name}.${index}`), label: `MaxRevisits of ${name} → ${raw.To}` });
+      : l.builder.meter(`revisits:${name}:${index}`, {
+          unit: 'visits',
+          max: raw.MaxRevisits,
+          over: addEscalated(l, site, raw, `${name}.${index}`),
+          label: `MaxRevisits of ${name} → ${raw.To}`,
+        });
   const fire = addLet(l, `${name}.fire:${raw.To}`, name, fired, onward, meter === undefined ? undefined : [meter]);
   return addGate(l, {
     site,

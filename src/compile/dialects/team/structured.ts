@@ -11,7 +11,12 @@ import { BAD, SAID, clean } from './slots.ts';
 import { addTermination } from './termination.ts';
 import { addTeamTurn } from './turn.ts';
 
-export function lowerStructured(l: Lowering, routes: readonly RawStructuredRoute[], first: string, speaking: ReadonlySet<string>): NodeId {
+export function lowerStructured(
+  l: Lowering,
+  routes: readonly RawStructuredRoute[],
+  first: string,
+  speaking: ReadonlySet<string>,
+): NodeId {
   for (const [index, agent] of l.team.names.entries()) if (speaking.has(agent)) addSpeaker(l, routes, agent, index);
   return l.builder.idOf(first);
 }
@@ -22,10 +27,21 @@ function addSpeaker(l: Lowering, routes: readonly RawStructuredRoute[], agent: s
   const own = routes.filter(({ SourceAgents }) => SourceAgents === undefined || SourceAgents.includes(agent));
   const cases = own.map((route) => {
     const onward = addTermination(l, site, l.builder.idOf(route.Agent));
-    return { when: conditionOf(route.Condition), to: addLet(l, `${agent}.fire:${route.Agent}`, agent, clean(), onward) };
+    return {
+      when: conditionOf(route.Condition),
+      to: addLet(l, `${agent}.fire:${route.Agent}`, agent, clean(), onward),
+    };
   });
   const routed = addPick(l, `${agent}.route`, agent, cases, addTermination(l, site, addCorrection(l, site, own)));
-  addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at: l.at('Agents', index, 'Name'), next: routed });
+  addTeamTurn(l, {
+    agent,
+    hint: agent,
+    origin: agent,
+    enters: agent,
+    begin,
+    at: l.at('Agents', index, 'Name'),
+    next: routed,
+  });
 }
 
 /** The first operator that is set decides, in the order in which they are documented. */
@@ -33,24 +49,38 @@ export function conditionOf({ Field, Is, IsNot, Contains, Exists }: RawCondition
   const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`jsonIn(${SAID})`, Field)}, ${test})`;
   if (Is !== undefined) return is(`v != null && lower(text(v)) == lower(${quote(Is)})`);
   // A reply that is no object has no field that could differ.
-  if (IsNot !== undefined) return `jsonIn(${SAID}) != null && ${is(`v == null || lower(text(v)) != lower(${quote(IsNot)})`)}`;
+  if (IsNot !== undefined)
+    return `jsonIn(${SAID}) != null && ${is(`v == null || lower(text(v)) != lower(${quote(IsNot)})`)}`;
   if (Contains !== undefined) return is(`v != null && containsIgnoreCase(text(v), ${quote(Contains)})`);
   return Exists === false ? `jsonIn(${SAID}) != null && ${is('v == null')}` : is('v != null');
 }
 
 /** A field below an expression; dots lead into objects. */
 export function fieldIn(of: Expr, field: string): Expr {
-  return of + field.split('.').map((key) => `[${quote(key)}]`).join('');
+  return (
+    of +
+    field
+      .split('.')
+      .map((key) => `[${quote(key)}]`)
+      .join('')
+  );
 }
 
 function addCorrection(l: Lowering, site: Site, own: readonly RawStructuredRoute[]): NodeId {
   const fields = [...new Set(own.map(({ Condition }) => Condition.Field))];
-  const needs = fields.length === 0 ? 'No route leads on from here.' : `Answer with one JSON object that has ${fields.map((field) => `\`${field}\``).join(' or ')}, with a value that a route expects.`;
+  const needs =
+    fields.length === 0
+      ? 'No route leads on from here.'
+      : `Answer with one JSON object that has ${fields.map((field) => `\`${field}\``).join(' or ')}, with a value that a route expects.`;
   const head = `"STRUCTURED ROUTING ERROR (", ${BAD} + 1, ${quote(`/${BAD_TURNS}): `)}`;
   return addBadTurn(l, site, {
     what: 'no JSON that a route expects',
     corrections: [
-      { type: 'structured_not_json', when: `jsonIn(${SAID}) == null`, text: `text(${head}, ${quote(`the answer is not a JSON object. ${needs}`)})` },
+      {
+        type: 'structured_not_json',
+        when: `jsonIn(${SAID}) == null`,
+        text: `text(${head}, ${quote(`the answer is not a JSON object. ${needs}`)})`,
+      },
       { type: 'structured_no_match', text: `text(${head}, ${quote(`no condition holds. ${needs}`)})` },
     ],
   });

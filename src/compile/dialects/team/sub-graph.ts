@@ -15,18 +15,41 @@ import { HISTORY, SAID, SIGNAL, TURN, TURNS, clean, set } from './slots.ts';
 
 const OUTCOME = 'inner';
 
-export function addInner(l: Lowering, node: GraphNode, inner: Inner, begin: NodeId, next: NodeId, lowerGraph: (l: Lowering, graph: Graph, done: NodeId) => NodeId): NodeId {
+export function addInner(
+  l: Lowering,
+  node: GraphNode,
+  inner: Inner,
+  begin: NodeId,
+  next: NodeId,
+  lowerGraph: (l: Lowering, graph: Graph, done: NodeId) => NodeId,
+): NodeId {
   const { builder } = l;
   const origin = `${l.prefix}${node.id}`;
   const done = builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const below: Lowering = { ...l, prefix: `${origin}/` };
   const phases = { hint: `${origin}/`, origin, next: done };
   const entry =
-    inner.is === 'graph' ? lowerGraph(below, inner.graph, done) : inner.is === 'mapreduce' ? lowerMapReduce(below, inner.raw, phases) : lowerScatterGather(below, inner.raw, phases);
+    inner.is === 'graph'
+      ? lowerGraph(below, inner.graph, done)
+      : inner.is === 'mapreduce'
+        ? lowerMapReduce(below, inner.raw, phases)
+        : lowerScatterGather(below, inner.raw, phases);
   const output = `${OUTCOME}["0"].output`;
   const item = { author: quote(node.id), role: quote('assistant'), content: output, turn: TURN };
-  const take = addLet(l, `${origin}.output`, origin, [{ slot: HISTORY, mode: 'append', value: item }, set(SAID, output)], next);
-  const joined = addPick(l, `${origin}.ended`, origin, [{ when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: exhausted(l) }], take);
+  const take = addLet(
+    l,
+    `${origin}.output`,
+    origin,
+    [{ slot: HISTORY, mode: 'append', value: item }, set(SAID, output)],
+    next,
+  );
+  const joined = addPick(
+    l,
+    `${origin}.ended`,
+    origin,
+    [{ when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: exhausted(l) }],
+    take,
+  );
   const fork = builder.add(builder.fresh(`${origin}.run`), {
     op: 'fork',
     origin,
@@ -36,12 +59,26 @@ export function addInner(l: Lowering, node: GraphNode, inner: Inner, begin: Node
     eager: true,
     timeoutMs: null,
     into: OUTCOME,
-    gather: [{ slot: OBSERVATIONS, mode: 'concat' }, { slot: TURNS, mode: 'concat' }, { slot: SIGNAL, mode: 'last' }, { slot: TURN, mode: 'last' }],
+    gather: [
+      { slot: OBSERVATIONS, mode: 'concat' },
+      { slot: TURNS, mode: 'concat' },
+      { slot: SIGNAL, mode: 'last' },
+      { slot: TURN, mode: 'last' },
+    ],
     next: joined,
     failed: [],
     fail: addBlame(builder, origin, origin, OUTCOME, builder.failedEnd(SAID)),
   });
   // Each run has at least one turn, which the session's meter counts where it happens: in a branch.
-  const runs = builder.meter(`runs:${origin}`, { unit: 'visits', max: l.turnsMax, over: exhausted(l), label: `runs of ${origin}` });
-  return builder.add(begin, { op: 'let', origin, charges: [runs], writes: [set(SIGNAL, 'null')], next: fork }, l.at(...node.path, 'Id'));
+  const runs = builder.meter(`runs:${origin}`, {
+    unit: 'visits',
+    max: l.turnsMax,
+    over: exhausted(l),
+    label: `runs of ${origin}`,
+  });
+  return builder.add(
+    begin,
+    { op: 'let', origin, charges: [runs], writes: [set(SIGNAL, 'null')], next: fork },
+    l.at(...node.path, 'Id'),
+  );
 }

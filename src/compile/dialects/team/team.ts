@@ -23,12 +23,22 @@ export const lowerTeam: Dialect = (document, definitions, report) => {
 
 function lower(team: Team, reading: Reading, plan: Plan) {
   const { definitions, tools, members } = team;
-  const agents = Object.fromEntries([...[...members.values()].map(({ def }) => def), ...(plan.agents ?? [])].map((def) => [def.id, def]));
-  const builder = createBuilder('orchestration', { ...definitions, tools: { ...definitions.tools, ...tools, ...plan.tools }, agents });
+  const agents = Object.fromEntries(
+    [...[...members.values()].map(({ def }) => def), ...(plan.agents ?? [])].map((def) => [def.id, def]),
+  );
+  const builder = createBuilder('orchestration', {
+    ...definitions,
+    tools: { ...definitions.tools, ...tools, ...plan.tools },
+    agents,
+  });
   const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;
   const open: Lowering = { builder, team, meter: null, turnsMax, prefix: '', at: (...path) => reading.at(...path) };
-  const label = team.termination.cap === null ? `agent turns (${turnsMax} where MaxIterations says nothing)` : 'MaxIterations';
-  const l = plan.turnsMax === null ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) } : open;
+  const label =
+    team.termination.cap === null ? `agent turns (${turnsMax} where MaxIterations says nothing)` : 'MaxIterations';
+  const l =
+    plan.turnsMax === null
+      ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
+      : open;
   const entry = addLet(l, 'session', team.id, begin(), plan.lower(l));
   return builder.build({ id: team.id, entry });
 }

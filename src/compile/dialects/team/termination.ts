@@ -13,7 +13,15 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
   const rules = l.prefix === '' ? rulesFor(l.team, site.agent) : [];
   const cases = rules.map(({ pattern, checks }, index) => {
     const left = checks.filter(({ name }) => !passed.has(name));
-    const to = addGate(l, { site, key: `termination${index}`, what: 'the end of the session', checks: left, approval: null, recovery: null, pass: success(l) });
+    const to = addGate(l, {
+      site,
+      key: `termination${index}`,
+      what: 'the end of the session',
+      checks: left,
+      approval: null,
+      recovery: null,
+      pass: success(l),
+    });
     return { when: `re(${SAID}, ${quote(pattern)})`, to };
   });
   return addPick(l, `${site.hint}.termination`, site.origin, cases, next);

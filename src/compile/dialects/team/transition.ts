@@ -12,9 +12,18 @@ import { CONTEXT } from './slots.ts';
 const REVIEW_CHARS = 8000;
 
 /** The next agent is handed what the transition names for it. */
-export function addOnward(l: Lowering, hint: string, origin: string, raw: RawTransition, receiver: string, next: NodeId): NodeId {
+export function addOnward(
+  l: Lowering,
+  hint: string,
+  origin: string,
+  raw: RawTransition,
+  receiver: string,
+  next: NodeId,
+): NodeId {
   const sources = (raw.HandoffContext ?? []).filter(({ Source }) => !Source.startsWith('own_history'));
-  return sources.length === 0 ? next : injectContext(l, sources.map(sourceOf), `${hint}.handover`, origin, receiver, next);
+  return sources.length === 0
+    ? next
+    : injectContext(l, sources.map(sourceOf), `${hint}.handover`, origin, receiver, next);
 }
 
 /** The transition is not taken any more: whoever signalled it is told which objections are still open. */
@@ -22,10 +31,16 @@ export function addEscalated(l: Lowering, site: Site, raw: RawTransition, hint: 
   const head = `ESCALATION: the way to ${raw.To} was taken ${raw.MaxRevisits} times and is closed.`;
   const advice = ' Settle what is open here, or say what else the work needs.';
   if (raw.ReviewArtifactPath === undefined) {
-    return addBadTurn(l, site, { what: `the way to ${raw.To} is closed`, corrections: [{ type: 'back_edge_escalation', text: quote(head + advice) }] });
+    return addBadTurn(l, site, {
+      what: `the way to ${raw.To} is closed`,
+      corrections: [{ type: 'back_edge_escalation', text: quote(head + advice) }],
+    });
   }
   const text = `text(${quote(`${head} Outstanding objections:\n`)}, size(${CONTEXT}.sections) == 0 ? "(none could be read)" : ${CONTEXT}.sections[0].text, ${quote(`\n${advice.trim()}`)})`;
-  const told = addBadTurn(l, site, { what: `the way to ${raw.To} is closed`, corrections: [{ type: 'back_edge_escalation', text }] });
+  const told = addBadTurn(l, site, {
+    what: `the way to ${raw.To} is closed`,
+    corrections: [{ type: 'back_edge_escalation', text }],
+  });
   const source = { source: `file:${raw.ReviewArtifactPath}`, label: raw.ReviewArtifactPath, maxChars: REVIEW_CHARS };
   return readSources(l, [source], `${hint}.objections`, site.origin, site.agent, told);
 }

@@ -57,7 +57,9 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     ...(who.hands ? { closing: HANDOFF } : {}),
     callsMax: who.callsMax,
     visitsMax: turn.visitsMax ?? l.turnsMax,
-    ...(prepares ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) } : {}),
+    ...(prepares
+      ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }
+      : {}),
     next: addCommit(l, turn, who),
     ...(turn.fail === undefined ? {} : { fail: turn.fail }),
   });
@@ -65,7 +67,9 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
 
 /** A turn beside the session's has a number between those of its neighbours. */
 function numbered(agent: string, counts: boolean): readonly Write[] {
-  return counts ? [set(TURN, `size(${TURNS}) + 1`), { slot: TURNS, mode: 'append', value: quote(agent) }] : [set(TURN, `size(${TURNS}) + 0.5`)];
+  return counts
+    ? [set(TURN, `size(${TURNS}) + 1`), { slot: TURNS, mode: 'append', value: quote(agent) }]
+    : [set(TURN, `size(${TURNS}) + 0.5`)];
 }
 
 function sharedInput(l: Lowering, who: Member): Input {
@@ -81,10 +85,22 @@ function sharedInput(l: Lowering, who: Member): Input {
 
 /** What was said is stored by reference; only a turn that ended without a word has its message put together. */
 function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn, who: Member): NodeId {
-  const handed: Expr = who.hands ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))` : 'null';
+  const handed: Expr = who.hands
+    ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
+    : 'null';
   const store = (kind: string, content: Expr, withSteps: boolean): NodeId => {
-    const item = { author: quote(who.name), role: quote('assistant'), content, turn: TURN, ...(withSteps ? { steps: TALK } : {}) };
-    const writes: Write[] = [...(shared ? [{ slot: HISTORY, mode: 'append', value: item } as const] : []), set(SAID, content), set(SIGNAL, withSteps ? handed : 'null')];
+    const item = {
+      author: quote(who.name),
+      role: quote('assistant'),
+      content,
+      turn: TURN,
+      ...(withSteps ? { steps: TALK } : {}),
+    };
+    const writes: Write[] = [
+      ...(shared ? [{ slot: HISTORY, mode: 'append', value: item } as const] : []),
+      set(SAID, content),
+      set(SIGNAL, withSteps ? handed : 'null'),
+    ];
     return l.builder.add(l.builder.fresh(`${hint}.${kind}`), { op: 'let', origin, writes, next });
   };
   const spoken = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;

@@ -24,11 +24,37 @@ export function auditor(l: Lowering, states: readonly (readonly [name: string, b
   const { AgentName, EveryNTurns, FindingsKeyword, TriggerOnSuspiciousTransition } = verifier;
   const origin = AgentName;
   const [last] = states.slice(-1);
-  const back = addPick(l, 'verifier.back', origin, states.slice(0, -1).map(([name, to]) => ({ when: `${STATE} == ${quote(name)}`, to })), last?.[1] ?? '');
-  const finding = addLet(l, 'verifier.finding', 'verification:finding', [tell(`text(${quote(`VERIFICATION FINDING [${AgentName}]: `)}, ${SAID})`, null)], back);
-  const judged = addPick(l, 'verifier.judged', origin, [{ when: `size(leading(${SAID}, [${quote(FindingsKeyword)}])) > 0`, to: finding }], back);
+  const back = addPick(
+    l,
+    'verifier.back',
+    origin,
+    states.slice(0, -1).map(([name, to]) => ({ when: `${STATE} == ${quote(name)}`, to })),
+    last?.[1] ?? '',
+  );
+  const finding = addLet(
+    l,
+    'verifier.finding',
+    'verification:finding',
+    [tell(`text(${quote(`VERIFICATION FINDING [${AgentName}]: `)}, ${SAID})`, null)],
+    back,
+  );
+  const judged = addPick(
+    l,
+    'verifier.judged',
+    origin,
+    [{ when: `size(leading(${SAID}, [${quote(FindingsKeyword)}])) > 0`, to: finding }],
+    back,
+  );
   const audit = addTeamTurn(l, { agent: AgentName, hint: 'verifier', origin, next: judged });
   const due = `size(${TURNS}) > 0 && size(${TURNS}) % ${EveryNTurns} == 0 && ${TURNS}[size(${TURNS}) - 1] != ${quote(AgentName)}`;
-  const arrivals = new Map(states.map(([name, to]) => [name, EveryNTurns === 0 ? to : addPick(l, `${name}.arrive`, name, [{ when: due, to: audit }], to)]));
-  return { arrive: (state) => arrivals.get(state) ?? begin(state), suspect: TriggerOnSuspiciousTransition ? audit : null };
+  const arrivals = new Map(
+    states.map(([name, to]) => [
+      name,
+      EveryNTurns === 0 ? to : addPick(l, `${name}.arrive`, name, [{ when: due, to: audit }], to),
+    ]),
+  );
+  return {
+    arrive: (state) => arrivals.get(state) ?? begin(state),
+    suspect: TriggerOnSuspiciousTransition ? audit : null,
+  };
 }

@@ -1,0 +1,63 @@
+/** What a run may use where its document says no more than what kind of work it is, and how it takes a false claim. */
+import type { Budgets } from '../../section-bounds.ts';
+
+export const LOOP_PROFILES = ['research', 'coding', 'sre'] as const;
+export type LoopProfile = (typeof LOOP_PROFILES)[number];
+export type OnViolation = 'repair' | 'halt' | 'escalate';
+
+export const BUDGET_PRESETS: { readonly [profile in LoopProfile]: Required<Omit<Budgets, 'model_calls'>> } = {
+  research: {
+    steps: 15,
+    tool_calls: 30,
+    external_calls: 5,
+    input_tokens: 200_000,
+    output_tokens: 30_000,
+    wall_clock_seconds: 300,
+    cost_usd: 2,
+    retries: 3,
+    reflections: 1,
+    context_tokens: 100_000,
+    memory_writes: 2,
+    side_effects: 0,
+  },
+  coding: {
+    steps: 30,
+    tool_calls: 50,
+    external_calls: 10,
+    input_tokens: 400_000,
+    output_tokens: 60_000,
+    wall_clock_seconds: 600,
+    cost_usd: 5,
+    retries: 5,
+    reflections: 2,
+    context_tokens: 200_000,
+    memory_writes: 5,
+    side_effects: 2,
+  },
+  sre: {
+    steps: 10,
+    tool_calls: 15,
+    external_calls: 2,
+    input_tokens: 100_000,
+    output_tokens: 15_000,
+    wall_clock_seconds: 120,
+    cost_usd: 1,
+    retries: 2,
+    reflections: 1,
+    context_tokens: 50_000,
+    memory_writes: 0,
+    side_effects: 0,
+  },
+};
+
+/** The riskier the work, the less is left to a second try. */
+export const ON_VIOLATION: { readonly [profile in LoopProfile]: OnViolation } = {
+  research: 'repair',
+  coding: 'repair',
+  sre: 'halt',
+};
+
+/** Rounds of a run that names neither a profile nor a number of steps. */
+export const STEPS_DEFAULT = 50;
+/** A failed attempt is repeated so often at most, where no profile says otherwise. */
+export const RETRIES_DEFAULT = 2;

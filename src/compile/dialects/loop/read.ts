@@ -1,0 +1,142 @@
+/** Reads a loop strictly, with every default settled; null where a mistake makes the rest pointless. */
+import type { Definitions } from '../../definitions.ts';
+import { OUTPUT_TOKENS_DEFAULT } from '../../definitions.ts';
+import type { Report } from '../../diagnostics.ts';
+import type { ReadDocument } from '../../document.ts';
+import { codeOfProblem, helpOfProblem } from '../../expr-diagnostic.ts';
+import { checkExpression } from '../../expression.ts';
+import type { Path } from '../../located.ts';
+import { nearest } from '../../nearest.ts';
+import { rangeWithin } from '../../scalar-range.ts';
+import type { Budgets } from '../../section-bounds.ts';
+import { readShape } from '../../shape.ts';
+import type { Shaped } from '../../shape.ts';
+import type { Loop } from './model.ts';
+import { BUDGET_PRESETS, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT } from './presets.ts';
+import type { LoopProfile } from './presets.ts';
+import { loopSchema } from './schema.ts';
+import type { RawLoop } from './schema.ts';
+
+export interface ReadLoop {
+  readonly loop: Loop;
+  readonly body: Shaped<RawLoop>;
+}
+
+export function readLoop(document: ReadDocument, given: Definitions, report: Report): ReadLoop | null {
+  const body = readShape(loopSchema, document.body, report, { what: '`loop`' });
+  if (body === null) return null;
+  const raw = body.value;
+  const who = rolesOf(body, given, report);
+  for (const role of ['verifier'] as const) agentAt(body, given, report, raw[role], [role]);
+  agentAt(body, given, report, raw.escalation?.safer, ['escalation', 'safer']);
+  checkExpressions(body, report);
+  if (who === null || !body.sound || !document.sections.sound || report.failed()) return null;
+  const definitions = withBudgets(given, raw.profile ?? null);
+  return { loop: settle(raw, who, definitions), body };
+}
+
+interface Roles {
+  readonly executor: string;
+  readonly planner: string | null;
+}
+
+/** One agent, or a planner and an executor. */
+function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report): Roles | null {
+  const { agent, planner, executor } = body.value;
+  if (agent !== undefined && executor !== undefined) {
+    report.error('bad-value', body.key('executor'), 'a loop has an `agent`, or a `planner` and an `executor`, but not both');
+    return null;
+  }
+  if (planner !== undefined && executor === undefined && agent === undefined) {
+    report.error('missing-agent', body.key('planner'), 'a `planner` plans for somebody, but there is no `executor`', { help: 'Add `executor: …`.' });
+    return null;
+  }
+  const does = executor ?? agent;
+  if (does === undefined) {
+    if (body.sound) report.error('missing-agent', body.at(), 'this loop names nobody who does the work', { help: 'Add `agent: …`, or `planner: …` and `executor: …`.' });
+    return null;
+  }
+  const known = [agentAt(body, definitions, report, does, [executor === undefined ? 'agent' : 'executor']), agentAt(body, definitions, report, planner, ['planner'])];
+  return known.every(Boolean) ? { executor: does, planner: planner ?? null } : null;
+}
+
+function agentAt(body: Shaped<RawLoop>, definitions: Definitions, report: Report, id: string | undefined, path: Path): boolean {
+  if (id === undefined || Object.hasOwn(definitions.agents, id)) return true;
+  const near = nearest(id, Object.keys(definitions.agents));
+  report.error('unknown-agent', body.at(...path), `unknown agent \`${id}\` on \`${path.join('.')}\``, {
+    help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
+  });
+  return false;
+}
+
+const OVER_GOAL = ['goal', 'input'];
+const OVER_ANSWER = ['answer', 'goal', 'input', 'observations'];
+
+function checkExpressions(body: Shaped<RawLoop>, report: Report): void {
+  const check = (source: string | undefined, names: readonly string[], ...path: Path): void => {
+    const located = body.located(...path);
+    if (source === undefined || located?.kind !== 'scalar') return;
+    const checked = checkExpression(source, { names });
+    if (checked.ok) return;
+    for (const problem of checked.problems)
+      report.error(codeOfProblem(problem), rangeWithin(report.source, located, problem.start, problem.end), problem.message, { help: helpOfProblem(problem) });
+  };
+  const { intents = [], guards = [], validate = [], conflict } = body.value;
+  for (const [index, each] of intents.entries()) check(each.when, OVER_GOAL, 'intents', index, 'when');
+  for (const [index, each] of guards.entries()) check(each.when, OVER_GOAL, 'guards', index, 'when');
+  for (const [index, each] of validate.entries()) check(each.when, OVER_ANSWER, 'validate', index, 'when');
+  check(conflict, OVER_ANSWER, 'conflict');
+}
+
+/** What the document limits itself counts; the profile fills in the rest. */
+function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
+  const preset = profile === null ? { steps: STEPS_DEFAULT } : BUDGET_PRESETS[profile];
+  const budgets: Budgets = { ...preset, ...given.budgets };
+  const limited = budgets.output_tokens !== undefined || budgets.cost_usd !== undefined;
+  const bounded = Object.entries(given.agents).map(([id, agent]) => [id, limited && agent.maxOutputTokens === null ? { ...agent, maxOutputTokens: OUTPUT_TOKENS_DEFAULT } : agent] as const);
+  const seconds = budgets.wall_clock_seconds;
+  return { ...given, budgets, agents: Object.fromEntries(bounded), deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000) };
+}
+
+function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
+  const profile = raw.profile ?? null;
+  const { plan = {}, reflection = {}, grounding = {}, escalation = {}, breaker = {}, compression = {}, rates } = raw;
+  const executor = definitions.agents[who.executor];
+  const window = definitions.models.find(executor?.model ?? null)?.limits?.context_tokens ?? definitions.budgets?.context_tokens ?? null;
+  return {
+    id: raw.id ?? 'loop',
+    description: raw.description ?? null,
+    ...who,
+    goal: raw.goal ?? null,
+    criteria: raw.criteria ?? [],
+    profile,
+    requires: raw.requires ?? [],
+    intents: (raw.intents ?? []).map(({ id, when, description }) => ({ id, when, description: description ?? id })),
+    guards: (raw.guards ?? []).map(({ when, code, reason }) => ({ when, code: code ?? 'UNSAFE_DETECTION', reason })),
+    plan: { stepsMax: plan.max_steps ?? 12, repairs: plan.repairs ?? 2, approve: plan.approve ?? false },
+    validate: raw.validate ?? [],
+    verifier: raw.verifier ?? null,
+    confidence: raw.confidence ?? null,
+    conflict: raw.conflict ?? null,
+    review: raw.review ?? false,
+    reflection: { repairs: reflection.repairs ?? 2, confidence: reflection.confidence ?? 1, conflict: reflection.conflict ?? 1 },
+    grounding: {
+      cite: grounding.cite === 'required',
+      claims: grounding.claims ?? true,
+      onViolation: grounding.on_violation ?? (profile === null ? 'repair' : ON_VIOLATION[profile]),
+    },
+    compression: { at: compression.at ?? 0.8, window: compression.window ?? window },
+    escalation: {
+      people: escalation.people ?? true,
+      timeoutMs: escalation.timeout === undefined ? null : Math.ceil(escalation.timeout * 1000),
+      safer: escalation.safer ?? null,
+      expansions: escalation.expansions ?? 0,
+    },
+    breaker: { identical: breaker.identical ?? 3, window: breaker.window ?? 5 },
+    memory: raw.memory ?? false,
+    retries: profile === null ? RETRIES_DEFAULT : BUDGET_PRESETS[profile].retries - 1,
+    rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
+    rates: rates === undefined ? undefined : { toolCall: rates.tool_call, externalCall: rates.external_call, review: rates.review },
+    definitions,
+  };
+}

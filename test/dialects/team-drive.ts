@@ -1,0 +1,89 @@
+/** Runs a team on the core alone: agents, checks and people are functions, and time stands still. For many small runs. */
+import { hash } from 'node:crypto';
+import { compile } from '../../src/compile/compile.ts';
+import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { Json } from '../../src/core/json.ts';
+import { isOwed, outstanding } from '../../src/core/outstanding.ts';
+import { createProgram } from '../../src/core/program.ts';
+import type { Program } from '../../src/core/program.ts';
+import type { Command, Event, Fact, Outcome, RunState, Settled } from '../../src/core/run.ts';
+import { settle } from '../../src/core/settle.ts';
+import { promptOf } from '../../src/runtime/prompt.ts';
+import type { Message } from '../../src/runtime/prompt.ts';
+import { pure } from '../../src/runtime/pure.ts';
+import { pathOf } from '../../src/runtime/report.ts';
+
+export type Said =
+  | string
+  | { readonly text?: string; readonly tools?: readonly { readonly name: string; readonly args: Json }[] };
+export interface World {
+  /** What an agent says; it is told which call of its this is, and what it was told. */
+  readonly say: (agent: string, call: number, messages: readonly Message[]) => Said;
+  readonly check?: (name: string, input: Command['input']) => Json;
+  readonly tool?: (name: string, args: Json) => Json;
+  /** Which of the outstanding calls comes back next. */
+  readonly order?: (open: readonly Command[]) => Command;
+}
+export interface Driven {
+  readonly outcome: Outcome;
+  readonly path: readonly string[];
+  readonly events: readonly Event[];
+  readonly flow: CompiledFlow;
+  /** Every model call with what it was told, in the order in which they were answered. */
+  readonly calls: readonly { readonly agent: string; readonly messages: readonly Message[] }[];
+  /** How many model calls were open at once, at most. */
+  readonly width: number;
+}
+
+export function compileTeam(document: object): CompiledFlow {
+  const result = compile(document, { hash: (text) => hash('sha256', text, 'hex') });
+  if (result.flow === undefined) throw new Error(result.diagnostics.map(({ message }) => message).join('\n'));
+  return result.flow;
+}
+
+export function driveTeam(flow: CompiledFlow, world: World, input = 'the task'): Driven {
+  const program: Program = createProgram(flow, pure);
+  const events: Event[] = [];
+  const calls: Driven['calls'][number][] = [];
+  const counts = new Map<string, number>();
+  let width = 0;
+  const feed = (state: RunState | null, fact: Fact): RunState | null => {
+    const turn = settle(program, state, [fact], 1000);
+    events.push(...turn.events);
+    return turn.state;
+  };
+  let state = feed(null, { type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin: {} });
+  while (state !== null && state.outcome === null) {
+    const open = outstanding(program, state).commands;
+    if (open.length === 0) {
+      const asked = [...state.pending.values()].find((pending) => !isOwed(pending) && pending.question !== null);
+      state = feed(state, { type: 'answer', id: asked?.question?.id ?? '', answer: { choice: 'approve', by: 'ann' } });
+      continue;
+    }
+    width = Math.max(width, open.filter(({ kind }) => kind === 'model').length);
+    const command = (world.order ?? ((list) => list[0] as Command))(open);
+    const result = perform(flow, world, command, calls, counts);
+    state = feed(state, { type: 'settle', key: command.key, attempt: command.attempt, result });
+  }
+  const outcome = state?.outcome as Outcome;
+  return { outcome, path: pathOf(program, events), events, flow, calls, width };
+}
+
+function perform(
+  flow: CompiledFlow,
+  world: World,
+  { kind, name, input }: Command,
+  calls: Driven['calls'][number][],
+  counts: Map<string, number>,
+): Settled {
+  if (kind === 'check') return { ok: true, value: world.check?.(name, input) ?? { ok: true, sections: [] } };
+  if (kind === 'tool') return { ok: true, value: world.tool?.(name, input['args'] ?? null) ?? null };
+  const messages = promptOf(flow, { name, input });
+  calls.push({ agent: name, messages });
+  const count = counts.get(name) ?? 0;
+  counts.set(name, count + 1);
+  const said = world.say(name, count, messages);
+  if (typeof said === 'string') return { ok: true, value: { text: said } };
+  const tools = (said.tools ?? []).map((call, index) => ({ id: `c${index}`, ...call }));
+  return { ok: true, value: { text: said.text ?? '', ...(tools.length === 0 ? {} : { toolCalls: tools }) } };
+}
