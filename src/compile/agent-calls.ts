@@ -2,17 +2,21 @@
  * The tool calls of one reply, one after the other: what was called is done and observed, whatever came of it, and the
  * agent is told. A call that fails, or that names a tool the agent does not have, is an observation and not the end of a run.
  */
-import type { DoNode, Expr, Input, NodeId, Write } from '../core/ir.ts';
+import type { BoundaryDef, DoNode, Expr, Input, NodeId } from '../core/ir.ts';
 import { OBSERVATIONS, REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
+import { CALL, addStop, told } from './agent-told.ts';
+import { agentMeterIds } from './budget-meters.ts';
 import { addBlame } from './blame.ts';
+import { consequenceOf } from './boundary.ts';
 import type { Builder } from './builder.ts';
 import { isIdentifier, quote } from './cel-text.ts';
+import { addEligibility } from './eligibility.ts';
+import { addTrouble } from './gate.ts';
+import type { Gate } from './gate.ts';
 import { rewriteNames } from './rewrite.ts';
 
-const CALL = 'call';
 const CALLS = '_calls';
-const ALLOWED = '_allowed';
 
 /** Adds the fork over the calls, and what follows it: back to `ask`, or on where a closing call was made. */
 export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId): NodeId {
@@ -51,14 +55,21 @@ export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId): NodeId
       ],
       next: after,
       failed: [],
-      fail: addBlame(builder, hint, origin, CALLS, builder.failedEnd()),
+      fail: addBlame(builder, hint, origin, CALLS, turn.refused ?? builder.failedEnd()),
     },
     at,
   );
 }
 
+interface Ways {
+  readonly done: NodeId;
+  readonly failed: NodeId;
+}
+
+/** Which tool is meant, and whether there is one: the first step of every call. */
 function addDispatch(builder: Builder, turn: AgentTurn): NodeId {
   const { hint, origin, at, closing, tools, agent } = turn;
+  const boundary = builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const done = builder.end({ state: 'completed', code: 'SUCCESS' });
   const failed = builder.add(
     builder.fresh(`${hint}.failed`),
@@ -73,41 +84,38 @@ function addDispatch(builder: Builder, turn: AgentTurn): NodeId {
     },
     at,
   );
-  const unknown = builder.add(
-    builder.fresh(`${hint}.unknown`),
-    {
-      op: 'let',
-      origin,
-      writes: told(agent, `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`, {
-        ok: 'false',
-        error: `text("unknown tool ", ${CALL}.name)`,
-      }),
-      next: done,
-    },
-    at,
-  );
   const cases = tools.map((tool) => ({
     when: `${CALL}.name == ${quote(tool)}`,
-    to: addTool(builder, turn, tool, { done, failed }),
+    to: addTool(builder, turn, boundary, tool, { done, failed }),
   }));
   if (closing !== undefined)
     cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
-  return builder.add(builder.fresh(`${hint}.dispatch`), { op: 'pick', origin, cases, otherwise: unknown }, at);
+  const otherwise = addUnknown(builder, turn, boundary, done);
+  return builder.add(builder.fresh(`${hint}.registry`), { op: 'pick', origin, cases, otherwise }, at);
 }
 
-function addTool(
-  builder: Builder,
-  turn: AgentTurn,
-  name: string,
-  ways: { readonly done: NodeId; readonly failed: NodeId },
-): NodeId {
+function addUnknown(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): NodeId {
+  const { hint, origin, at, agent, tools } = turn;
+  const message = `text("unknown tool ", ${CALL}.name)`;
+  if (consequenceOf(boundary, 'unregistered', null) === 'fail')
+    return addStop(builder, turn, { hint: `${hint}.unknown`, class: 'policy', type: 'UnknownToolError', code: 'PERMISSION_DENIED', message });
+  const content = `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`;
+  return builder.add(builder.fresh(`${hint}.unknown`), { op: 'let', origin, writes: told(agent, content, { ok: 'false', error: message }), next: done }, at);
+}
+
+function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name: string, ways: Ways): NodeId {
   const { hint, origin, at, agent } = turn;
   const tool = builder.toolDef(name);
   const check = builder.definitions.toolChecks[name];
   const undo = tool?.compensate ?? null;
+  const dispatch = builder.fresh(`${hint}.${name}`);
+  const gate: Gate = { builder, turn, tool: name, boundary, dispatch, done: ways.done };
+  const plain = isPlain(gate);
+  const own = agentMeterIds(builder.definitions.agentBudgets, agent);
   const node: DoNode = {
     op: 'do',
     origin,
+    ...(own.length === 0 ? {} : { charges: own }),
     effect: { ...builder.tool(name, {}), input: { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' } },
     ...(undo === null
       ? {}
@@ -120,90 +128,41 @@ function addTool(
         }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
-    writes: told(agent, 'it', { ok: OK, result: 'it' }),
+    writes: told(agent, 'it', { ok: OK, result: 'it' }, plain ? undefined : sourceOf(name, tool?.trust)),
     timeoutMs: tool?.timeoutMs ?? null,
     retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
     next: ways.done,
-    failed: [],
+    failed: plain ? [] : [{ when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) }],
     fail: ways.failed,
   };
-  const call = builder.add(builder.fresh(`${hint}.${name}`), node, at);
-  return builder.definitions.toolApprovals.has(name) ? askFirst(builder, turn, name, call, ways) : call;
+  builder.add(dispatch, node, at);
+  return plain ? dispatch : addEligibility(gate);
 }
 
-/** The tool's own definition demands that somebody agrees to every call. */
-function askFirst(
-  builder: Builder,
-  { hint, origin, at, agent }: AgentTurn,
-  tool: string,
-  call: NodeId,
-  ways: { readonly done: NodeId; readonly failed: NodeId },
-): NodeId {
-  const denied = builder.add(
-    builder.fresh(`${hint}.${tool}.denied`),
-    {
-      op: 'let',
-      origin,
-      writes: told(agent, quote(`[DENIED] the call of ${tool} was not approved`), {
-        ok: 'false',
-        error: quote('not approved'),
-      }),
-      next: ways.done,
-    },
-    at,
+/** Whether the author has authorised the tool, and nothing that was written asks for more. */
+function isPlain({ builder, turn, tool, boundary }: Gate): boolean {
+  if (turn.gate !== 'granted' || builder.hasPolicies() || builder.toolDef(tool)?.rate !== undefined) return false;
+  return boundary.tools.allow.includes(tool) && boundary.failClosed.length === 0 && boundary.untrusted === 'off';
+}
+
+/** It ran, and what came back is not what it should have been: what was seen is kept, and none of it is committed. */
+function addUnverified(gate: Gate): NodeId {
+  const reason = 'text("the result was not verified: ", error.message)';
+  return addTrouble(
+    gate,
+    'unverified',
+    { step: 'verification', tag: 'UNVERIFIED', reason },
+    { class: 'semantic', type: 'VerificationError', code: 'VALIDATION_FAIL', message: reason },
   );
-  const decided = builder.add(
-    builder.fresh(`${hint}.${tool}.decided`),
-    { op: 'pick', origin, cases: [{ when: `${ALLOWED} == "approve"`, to: call }], otherwise: denied },
-    at,
-  );
-  const input: Input = { message: quote(`${agent} wants to call ${tool}.`), tool: quote(tool), args: `${CALL}.args` };
-  return builder.add(
-    builder.fresh(`${hint}.${tool}.approval`),
-    {
-      op: 'do',
-      origin,
-      effect: {
-        kind: 'ask',
-        about: tool,
-        choices: ['approve', 'reject'],
-        onExpiry: 'reject',
-        code: 'CONFIRM_REQUIRED',
-        askedBy: agent,
-        input,
-        reserve: {},
-      },
-      writes: [{ slot: ALLOWED, mode: 'set', value: 'it.choice' }],
-      timeoutMs: null,
-      retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
-      next: decided,
-      failed: [],
-      fail: ways.failed,
-    },
-    at,
-  );
+}
+
+function sourceOf(tool: string, trust: string | undefined): string {
+  return `${tool} (${trust === 'trusted' ? 'trusted' : 'untrusted'})`;
 }
 
 /** A command that ran and said it failed is no success, although the call itself went well. */
 const OK: Expr =
   'type(it) == map && it.exitCode != null ? it.exitCode == 0 : type(it) == string ? !re(it, "^\\\\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT)") : true';
-
-/** What the agent is told, and what the run knows from then on. */
-function told(agent: string, content: Expr, outcome: Input): readonly Write[] {
-  const id = `text(${quote(agent)}, ".", turn, ".", size(${TALK}), ".", ${CALL}_index)`;
-  return [
-    {
-      slot: TALK,
-      mode: 'append',
-      value: { role: quote('tool'), toolCallId: `${CALL}.id`, name: `${CALL}.name`, content },
-    },
-    {
-      slot: OBSERVATIONS,
-      mode: 'append',
-      value: { id, turn: 'turn', agent: quote(agent), tool: `${CALL}.name`, args: `${CALL}.args`, ...outcome },
-    },
-  ];
-}
 
 function sameArguments(schema: unknown): Input {
   const properties = (schema as { properties?: { [field: string]: unknown } } | null)?.properties ?? {};

@@ -5,6 +5,7 @@
  */
 import type { Json } from '../core/json.ts';
 import type { Input, MeterId, NodeId, Retry, Write } from '../core/ir.ts';
+import type { GateMode } from './boundary.ts';
 import type { Range } from './range.ts';
 
 export const TALK = 'talk';
@@ -51,4 +52,8 @@ export interface AgentTurn {
   readonly next: NodeId;
   /** Where a failed model call goes. */
   readonly fail?: NodeId;
+  /** Where a turn goes that a refused call ended; the run fails unless told. */
+  readonly refused?: NodeId;
+  /** What a proposed call goes through: the whole pipeline, unless the author has granted the tools. */
+  readonly gate?: GateMode;
 }

@@ -34,6 +34,27 @@ export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { read
   return meters;
 }
 
+/** What single agents may use: meters of their own beside those of the run. Steps and the clock are the run's alone. */
+export function agentMeters(budgets: { readonly [agent: string]: Budgets }, over: NodeId): { readonly [id: MeterId]: Meter } {
+  const meters: { [id: MeterId]: Meter } = {};
+  for (const [agent, budget] of Object.entries(budgets)) {
+    const own = budgetMeters(budget, over);
+    for (const [id, meter] of Object.entries(own))
+      if (id !== STEPS) meters[agentMeter(agent, id)] = { ...meter, label: `${agent}.${meter.label}` };
+  }
+  return meters;
+}
+
+/** The meters that calls of an agent charge beside the run's. */
+export function agentMeterIds(budgets: { readonly [agent: string]: Budgets }, agent: string): readonly MeterId[] {
+  const own = Object.hasOwn(budgets, agent) ? budgets[agent] : undefined;
+  return BUDGET_DIMENSIONS.filter(([field]) => own?.[field] !== undefined).map(([, dimension]) => agentMeter(agent, `budget.${dimension}`));
+}
+
+function agentMeter(agent: string, id: MeterId): MeterId {
+  return `${id}@${agent}`;
+}
+
 /** The node with the common meters added to its own, which keep their place in front. */
 export function chargesOf(node: Node, budget: { readonly [id: MeterId]: Meter }): Node {
   const charges = [...(node.charges ?? [])];

@@ -7,6 +7,7 @@
 import type { EndState, TerminalCode } from '../core/codes.ts';
 import type {
   AgentDef,
+  BoundaryDef,
   Expr,
   FlowBody,
   Input,
@@ -19,7 +20,10 @@ import type {
   ToolEffect,
 } from '../core/ir.ts';
 import { reserveOfModel, reserveOfTool } from './amounts.ts';
-import { budgetMeters, chargesOf } from './budget-meters.ts';
+import { boundaryOf } from './boundary.ts';
+import type { GateMode } from './boundary.ts';
+import { agentMeterIds, agentMeters, budgetMeters, chargesOf } from './budget-meters.ts';
+import { builtinTool } from './builtin-tools.ts';
 import { object } from './cel-text.ts';
 import { serverTool } from './definitions.ts';
 import type { Definitions } from './definitions.ts';
@@ -67,6 +71,10 @@ export interface Builder {
   model(agent: string, prompt: Expr): ModelEffect;
   /** The definition of a tool that is declared, or that an MCP server of the document has. */
   toolDef(name: string): ToolDef | undefined;
+  /** Whether any policy decides about calls. */
+  hasPolicies(): boolean;
+  /** The boundary of an agent with these tools, which becomes part of the flow. */
+  boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
   /** A tool call with its worst case reserved. One expression per argument; the call's input is `args`. */
   tool(name: string, args: Input): ToolEffect;
   build(options: BuildOptions): Lowered;
@@ -78,6 +86,7 @@ export function createBuilder(notation: string, definitions: Definitions): Build
   const meters = new Map<MeterId, Meter>();
   const agents: { [id: string]: AgentDef } = { ...definitions.agents };
   const tools: { [name: string]: ToolDef } = { ...definitions.tools };
+  const boundaries: { [agent: string]: BoundaryDef } = {};
   const taken = new Map<string, number>();
   const ends = new Map<string, NodeId>();
 
@@ -119,9 +128,20 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       return { kind: 'model', agent, input: { prompt }, reserve: reserveOfModel(agents[agent], definitions) };
     },
     toolDef(name) {
-      const def = Object.hasOwn(tools, name) ? tools[name] : serverTool(name, definitions.servers);
+      const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions.servers) ?? builtinTool(name));
       if (def !== undefined) tools[name] = def;
       return def;
+    },
+    hasPolicies: () => Object.keys(definitions.policies).length > 0,
+    boundary(agent, names, mode) {
+      const granted = Object.fromEntries(
+        names.map((name) => [name, { def: builder.toolDef(name), cost: definitions.toolCosts[name] ?? 0, approval: definitions.toolApprovals.has(name) }]),
+      );
+      const own = Object.hasOwn(definitions.agentBoundaries, agent) ? definitions.agentBoundaries[agent] : undefined;
+      const boundary = boundaryOf([definitions.boundary, own], granted, mode, (content) => definitions.versionOf(content));
+      // What nobody wrote and nothing follows from is not worth a line in every flow.
+      if (mode === 'eligible' || definitions.boundary !== undefined || own !== undefined) boundaries[agent] = boundary;
+      return boundary;
     },
     tool: (name, args) => ({
       kind: 'tool',
@@ -133,9 +153,10 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       if (dress !== undefined) for (const [at, node] of [...nodes]) nodes.set(at, dress(at, node));
       const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
       const budget = budgetMeters(definitions.budgets, exhausted);
-      for (const [meter, each] of Object.entries(budget)) meters.set(meter, each);
+      const own = agentMeters(definitions.agentBudgets, exhausted);
+      for (const [meter, each] of Object.entries({ ...budget, ...own })) meters.set(meter, each);
       const charged = new Map(
-        [...nodes].map(([at, node]) => [at, chargesOf(definitions.models.withFallback(node, agents), budget)]),
+        [...nodes].map(([at, node]) => [at, chargesOf(ofAgent(definitions.models.withFallback(node, agents), definitions), budget)]),
       );
       const pruned = prune({ nodes: charged, meters, entry, fail });
       const body: FlowBody = {
@@ -151,10 +172,19 @@ export function createBuilder(notation: string, definitions: Definitions): Build
         models: definitions.models.usedBy(Object.values(agents)),
         deadlineMs: definitions.deadlineMs,
         least: {},
+        ...(builder.hasPolicies() ? { policies: definitions.policies } : {}),
+        ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
         ...kept,
       };
       return { body, places };
     },
   };
   return builder;
+}
+
+/** A model call charges what its agent may use as well. */
+function ofAgent(node: Node, { agentBudgets }: Definitions): Node {
+  if (node.op !== 'do' || node.effect.kind !== 'model') return node;
+  const own = agentMeterIds(agentBudgets, node.effect.agent);
+  return own.length === 0 ? node : { ...node, charges: [...(node.charges ?? []), ...own] };
 }

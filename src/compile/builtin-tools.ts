@@ -19,7 +19,7 @@ export const PLUGINS: { readonly [plugin: string]: readonly BuiltinToolName[] } 
 
 export function builtinTool(name: string): ToolDef | undefined {
   if (!isBuiltinTool(name)) return undefined;
-  const { description, input, effect, timeoutMs, idempotent } = BUILTIN_TOOLS[name];
+  const { description, input, effect, timeoutMs, idempotent, category } = BUILTIN_TOOLS[name];
   // What they give is known; a script that stands in for one may say less.
   return {
     description,
@@ -31,5 +31,10 @@ export function builtinTool(name: string): ToolDef | undefined {
     permission: name,
     idempotent,
     compensate: null,
+    category,
+    ...(NEUTRAL.has(name) ? { trust: 'neutral' } : {}),
   };
 }
+
+/** What they give follows from their arguments alone. */
+const NEUTRAL: ReadonlySet<string> = new Set(['calculator', 'code_run', 'handoff', 'review_request']);

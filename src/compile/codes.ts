@@ -116,6 +116,18 @@ export const DIAGNOSTIC_CODES = {
     title: 'A tool with two implementations',
     summary: 'A tool says more than one way to run it.',
   },
+  'bad-policy': {
+    title: 'A policy that does not fit the tools',
+    summary: 'A policy cannot be read, or speaks of a tool, an argument or a group that does not exist.',
+  },
+  'policy-permits-nothing': {
+    title: 'Policies that permit nothing',
+    summary: 'There are policies, but none of them permits anything, so every call is denied.',
+  },
+  'simpler-tier': {
+    title: 'More autonomy than the task shows a need for',
+    summary: 'What the document does could be done by a simpler and more predictable arrangement.',
+  },
   'missing-price': {
     title: 'A cost limit without a price',
     summary: 'Money is limited, but a model has no price to count with.',

@@ -9,6 +9,7 @@ import { definitionsOf } from './definitions.ts';
 import type { Dialect } from './dialect.ts';
 import type { Diagnostic, Report } from './diagnostics.ts';
 import { lowerFlow } from './dialects/flow.ts';
+import { lowerLoopDocument } from './dialects/loop/loop.ts';
 import { lowerSteps } from './dialects/steps.ts';
 import { lowerTeam } from './dialects/team/team.ts';
 import { readDocument } from './document.ts';
@@ -19,11 +20,13 @@ import type { PriceLookup } from './model-table.ts';
 import type { Notation } from './notation.ts';
 import type { Picture } from './picture.ts';
 import { checkPrices } from './price-check.ts';
+import { checkPolicies, readPolicies } from './policies.ts';
+import type { PolicyOptions } from './policies.ts';
 import { START } from './range.ts';
 import { locate, parseSource } from './source.ts';
 import { verify } from './verify.ts';
 
-export interface CompileOptions {
+export interface CompileOptions extends PolicyOptions {
   /** What diagnostics call the document. */
   readonly file?: string;
   readonly hash: Sha256;
@@ -48,7 +51,7 @@ const DIALECTS: { readonly [notation in Notation]: Dialect | null } = {
   workflow: lowerSteps,
   orchestration: lowerTeam,
   staged: null,
-  loop: null,
+  loop: lowerLoopDocument,
 };
 
 export function compile(source: string | object, options: CompileOptions): CompileResult {
@@ -69,11 +72,13 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
     });
     return { ok: false };
   }
-  const { lowered, picture } = dialect(document, definitionsOf(document.sections.value, options), report);
+  const policies = readPolicies(document, report, options);
+  const { lowered, picture } = dialect(document, definitionsOf(document.sections.value, { ...options, policies }), report);
   const graph = picture === null ? {} : { graph: picture };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   verify(lowered, report);
   checkPrices(lowered, document, report);
+  checkPolicies(policies, lowered.body.tools, document, report, options);
   if (report.failed()) return { ok: false, ...graph };
   const { bounds, least } = boundsOf(lowered.body);
   warnAboutCost(bounds, lowered.body, document.at, report);

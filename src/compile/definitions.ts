@@ -7,7 +7,7 @@ import type { Json } from '../core/json.ts';
 import { modelTable } from './model-table.ts';
 import type { ModelOptions, ModelTable } from './model-table.ts';
 import type { Agent } from './section-agents.ts';
-import type { Budgets } from './section-bounds.ts';
+import type { Boundary, Budgets } from './section-bounds.ts';
 import type { Sections } from './section-schema.ts';
 import { IMPLEMENTATIONS } from './section-tools.ts';
 import type { McpServers, Tool } from './section-tools.ts';
@@ -29,11 +29,26 @@ export interface Definitions {
   /** MCP servers by name: a tool of theirs need not be declared. */
   readonly servers: McpServers;
   readonly budgets: Budgets | undefined;
+  /** What bounds every agent, and what bounds single ones on top of it. */
+  readonly boundary: Boundary | undefined;
+  readonly agentBoundaries: { readonly [agent: string]: Boundary };
+  /** What single agents may use, by agent. */
+  readonly agentBudgets: { readonly [agent: string]: Budgets };
+  /** Cedar policies by id. */
+  readonly policies: { readonly [id: string]: string };
+  /** A name for what a boundary says: the same for the same. */
+  versionOf(content: Json): string;
   readonly deadlineMs: number | null;
 }
 
-export function definitionsOf(sections: Sections, options: ModelOptions = {}): Definitions {
-  const { budgets, models = {}, tools, mcp } = sections;
+export interface DefinitionOptions extends ModelOptions {
+  readonly hash?: (text: string) => string;
+  readonly policies?: { readonly [id: string]: string };
+}
+
+export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
+  const { models = {}, tools, mcp } = sections;
+  const budgets = tighter(sections.budgets, sections.boundary?.budget);
   const seconds = budgets?.wall_clock_seconds;
   const agents = Object.create(null) as { [id: string]: AgentDef };
   for (const agent of sections.agents ?? []) {
@@ -49,8 +64,33 @@ export function definitionsOf(sections: Sections, options: ModelOptions = {}): D
     toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
     servers: mcp,
     budgets,
+    boundary: sections.boundary,
+    agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
+    agentBudgets: perAgent(sections, ({ budget, boundary }) => tighter(budget, boundary?.budget)),
+    policies: options.policies ?? {},
+    versionOf: (content) => (options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`),
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
   };
+}
+
+/** Of two limits the one that is reached first. */
+export function tighter(one: Budgets | undefined, other: Budgets | undefined): Budgets | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const both: { [field: string]: unknown } = { ...one };
+  for (const [field, limit] of Object.entries(other)) {
+    const own = both[field];
+    both[field] = typeof own === 'number' && typeof limit === 'number' ? Math.min(own, limit) : (own ?? limit);
+  }
+  return both as Budgets;
+}
+
+function perAgent<Value>(sections: Sections, of: (agent: Agent) => Value | undefined): { readonly [agent: string]: Value } {
+  const found: { [agent: string]: Value } = {};
+  for (const agent of sections.agents ?? []) {
+    const value = of(agent);
+    if (value !== undefined) found[agent.id ?? agent.name ?? ''] ??= value;
+  }
+  return found;
 }
 
 /** A tool that only an MCP server declares; what it takes is known when the server runs. */
@@ -96,6 +136,9 @@ function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDe
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? tool.effect === 'read',
     compensate: tool.compensate ?? null,
+    ...(tool.trust === undefined || tool.trust === 'untrusted' ? {} : { trust: tool.trust }),
+    ...(tool.category === undefined ? {} : { category: tool.category }),
+    ...(tool.rate_limit === undefined ? {} : { rate: { calls: tool.rate_limit.calls, perMs: Math.ceil(tool.rate_limit.per_seconds * 1000) } }),
   };
 }
 

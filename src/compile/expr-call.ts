@@ -2,7 +2,7 @@
  * Checks a call: that the function exists and takes these arguments, and that a pattern is one that can be searched for.
  */
 import type { Ast } from '../core/expr/parse.ts';
-import { FUNCTIONS, FUNCTION_NAMES, callProblem } from '../core/expr/functions.ts';
+import { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from '../core/expr/functions.ts';
 import { patternProblem } from '../core/expr/regex.ts';
 import { problem } from './expr-problem.ts';
 import type { Problem } from './expr-problem.ts';
@@ -23,7 +23,7 @@ export function inferCall(node: Ast & { op: 'call' | 'rcall' }, typeOf: (arg: As
   const wrong = callProblem({ name, method, count: args.length });
   if (wrong !== null) return { type: ANY, problems: [unusable(node, name, wrong)] };
   if (name === 'text') return { type: STRING, problems: [] };
-  if (name === 're') return { type: BOOL, problems: checkSearch(args as [Ast, Ast], types as [Type, Type]) };
+  if (isSearch(name)) return { type: BOOL, problems: checkSearch(name, args as [Ast, Ast], types as [Type, Type]) };
   const fn = FUNCTIONS.get(name);
   const problems = args.flatMap((arg, i) => {
     const kinds = fn?.params[i] ?? ['any'];
@@ -35,17 +35,16 @@ export function inferCall(node: Ast & { op: 'call' | 'rcall' }, typeOf: (arg: As
 }
 
 function unusable(node: Ast & { op: 'call' | 'rcall' }, name: string, message: string): Problem {
-  if (name === 'matches') return problem('forbidden', node, '`matches` is not available: it can take exponential time', 'write `re(text, "pattern")`');
   if (FUNCTION_NAMES.includes(name)) return problem('function', node, message);
   const near = nearest(name, FUNCTION_NAMES);
   return problem('function', node, message, near === undefined ? undefined : `did you mean \`${near}\`?`);
 }
 
-function checkSearch([text, pattern]: readonly [Ast, Ast], [type]: readonly [Type, Type]): Problem[] {
+function checkSearch(name: string, [text, pattern]: readonly [Ast, Ast], [type]: readonly [Type, Type]): Problem[] {
   const problems: Problem[] = [];
-  if (!['string', 'any', 'null'].includes(type.kind)) problems.push(problem('type', text, `\`re\` needs string here, not ${type.kind}`));
+  if (!['string', 'any', 'null'].includes(type.kind)) problems.push(problem('type', text, `\`${name}\` needs string here, not ${type.kind}`));
   if (pattern.op !== 'value' || typeof pattern.args !== 'string') {
-    problems.push(problem('pattern', pattern, 'the pattern of `re` must be a string literal'));
+    problems.push(problem('pattern', pattern, `the pattern of \`${name}\` must be a string literal`));
   } else {
     const why = patternProblem(pattern.args);
     if (why !== null) problems.push(problem('pattern', pattern, why));

@@ -106,7 +106,7 @@ class Inference {
     const { names, types } = this.#known;
     const local = locals.get(node.args);
     if (local !== undefined) return local;
-    if (alone && isTypeName([node.args], names)) return { kind: 'type' };
+    if (alone && !types.has(node.args) && isTypeName([node.args], names)) return { kind: 'type' };
     if (names !== undefined && !names.has(node.args)) {
       const near = nearest(node.args, [...locals.keys(), ...names]);
       this.#report(problem('name', node, `there is no \`${node.args}\` here`, near === undefined ? undefined : `did you mean \`${near}\`?`));

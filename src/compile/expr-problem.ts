@@ -2,7 +2,7 @@
  * Something wrong with an expression. Offsets count from the start of its source text, so that the caller can map them
  * into the document; the code says what kind of mistake it is.
  */
-export type ProblemCode = 'syntax' | 'limit' | 'forbidden' | 'function' | 'pattern' | 'name' | 'field' | 'type';
+export type ProblemCode = 'syntax' | 'limit' | 'function' | 'pattern' | 'name' | 'field' | 'type';
 
 export interface Problem {
   readonly code: ProblemCode;

@@ -8,10 +8,15 @@ import type { Path } from './expr-reads.ts';
 
 /**
  * Replaces the root name of each path for which `resolve` gives a text, such as `last.category` for `category`. Names that
- * a macro binds stay. Source that does not parse is returned as it is: its check has reported that.
+ * a macro binds stay. Source that does not parse is returned as it is: its check has reported that. `variables` are names
+ * that mean no type, although a type has them.
  */
-export function rewriteNames(source: string, resolve: (path: string[]) => string | null): string {
-  return readsIn(source).reduceRight((text, { path, start }) => {
+export function rewriteNames(
+  source: string,
+  resolve: (path: string[]) => string | null,
+  variables?: ReadonlySet<string>,
+): string {
+  return readsIn(source, variables).reduceRight((text, { path, start }) => {
     const root = path[0] ?? '';
     const replacement = resolve([...path]);
     return replacement === null ? text : text.slice(0, start) + replacement + text.slice(start + root.length);
@@ -32,9 +37,9 @@ export function stripBraces(source: string): string {
   return text;
 }
 
-function readsIn(source: string): Path[] {
+function readsIn(source: string, variables: ReadonlySet<string> | undefined): Path[] {
   try {
-    return readsOf(parseExpr(source)).sort((a, b) => a.start - b.start);
+    return readsOf(parseExpr(source), variables).sort((a, b) => a.start - b.start);
   } catch {
     return [];
   }

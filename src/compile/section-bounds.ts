@@ -1,5 +1,7 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
 import * as z from 'zod';
+import { TERMINAL_CODES } from '../core/codes.ts';
+import { DECISIONS, EFFECTS } from './autonomy.ts';
 import { bool, fault, int, list, map, name, number, oneOf, record, text } from './fields.ts';
 
 const amount = () => int({ min: 0 }).optional();
@@ -23,20 +25,35 @@ export const budgets = record({
 export const PROFILES = ['research', 'coding', 'support', 'procurement', 'sre'] as const;
 
 const names = () => list(name()).optional();
+const consequence = () => oneOf(['tell', 'ask', 'fail']).optional();
 
-export const boundary = z.union([
-  oneOf(PROFILES).transform((profile) => ({ profile })),
-  record({
-    profile: oneOf(PROFILES).optional(),
-    version: name().optional(),
-    observations: names().describe('What may be read.'),
-    state_writes: names().describe('What may be written to the state of the run.'),
-    tools: record({ allow: names(), approve: names(), deny: names() }).optional(),
-    decisions: names().describe('What the model may decide by itself.'),
-    budget: budgets.optional(),
-    escalation: map(name()).optional().describe('Where each kind of trouble is sent.'),
-  }),
-]);
+const boundaryFields = record({
+  profile: oneOf(PROFILES).optional(),
+  version: name().optional(),
+  observations: names().describe('What may be read.'),
+  state_writes: names().describe('What may be written to the state of the run.'),
+  tools: record({ allow: names(), approve: names(), deny: names() }).optional(),
+  decisions: list(oneOf(DECISIONS)).optional().describe('What the model may decide by itself.'),
+  approve_effects: list(oneOf(EFFECTS)).optional().describe('Classes of effects that need approval unless a tool is allowed by name.'),
+  untrusted: oneOf(['ask', 'deny', 'off']).optional().describe('What follows where arguments come from an untrusted source.'),
+  budget: budgets.optional(),
+  escalation: record({
+    unregistered: consequence(),
+    malformed: consequence(),
+    denied: consequence(),
+    rate: consequence(),
+    rejected: consequence(),
+    unverified: consequence(),
+  })
+    .optional()
+    .describe('What each kind of refusal leads to.'),
+  fail_closed: list(record({ what: name(), when: name(), code: oneOf(TERMINAL_CODES).default('UNSAFE_DETECTION') }))
+    .optional()
+    .describe('Conditions over `tool`, `args`, `effect`, `approval` and `observations` that end the run before the call.'),
+  approval_timeout: number({ above: 0 }).optional().describe('Seconds after which an unanswered approval counts as rejected.'),
+});
+
+export const boundary = z.union([oneOf(PROFILES).transform((profile): BoundaryFields => ({ profile })), boundaryFields]);
 
 export const protections = record({
   hop_limit: amount(),
@@ -83,4 +100,5 @@ export const version = z.literal(1, {
 });
 
 export type Budgets = z.output<typeof budgets>;
+export type BoundaryFields = z.output<typeof boundaryFields>;
 export type Boundary = z.output<typeof boundary>;

@@ -1,9 +1,10 @@
 /** The sections that say what can be done: `tools` and `mcp`. */
 import * as z from 'zod';
+import { TOOL_CATEGORIES } from '../core/builtin-tools.ts';
+import { EFFECTS } from './autonomy.ts';
 import { bool, expects, fault, int, json, list, map, name, number, oneOf, record, text } from './fields.ts';
 import { jsonSchema } from './schema-field.ts';
 
-export const EFFECTS = ['read', 'write', 'financial', 'communication', 'infrastructure'] as const;
 export const IMPLEMENTATIONS = ['http', 'shell', 'module', 'mcp', 'code'] as const;
 
 const toolName = name().regex(/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/, {
@@ -50,6 +51,10 @@ export const tools = map(
     cost: number({ min: 0 }).optional().describe('US dollars per call.'),
     permission: name().optional().describe('What the user must be granted for a call to be made.'),
     idempotent: bool().optional().describe('A call may be repeated under its key without a second effect.'),
+    category: oneOf(TOOL_CATEGORIES).optional().describe('What kind of tool it is; profiles go by it.'),
+    trust: oneOf(['trusted', 'neutral', 'untrusted'])
+      .default('untrusted')
+      .describe('Whether what it gives was written by nobody outside (`trusted`), or only follows from its arguments (`neutral`).'),
     verify: name().optional().describe('An expression over `result` that must hold before the result is used.'),
   }).superRefine((tool, context) => {
     const given = IMPLEMENTATIONS.filter((key) => tool[key] !== undefined);

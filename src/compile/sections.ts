@@ -10,7 +10,7 @@ import { isSectionName, sectionsSchema, type Sections } from './section-schema.t
 import { readShape, type Shaped } from './shape.ts';
 
 /** Sections that this release reads and checks but does not act on yet; using one gives a warning, never silence. */
-export const UNENFORCED: readonly (keyof Sections)[] = ['policies', 'boundary', 'protections', 'pii'];
+export const UNENFORCED: readonly (keyof Sections)[] = ['protections', 'pii'];
 
 export interface SectionOptions {
   /** Tools that exist without being declared. */

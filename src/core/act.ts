@@ -14,7 +14,7 @@ import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { draw } from './random.ts';
 import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, Pending, Question, RunState, Thread, Undo, WriteRecord } from './run.ts';
-import { readPath, reply } from './slots.ts';
+import { parsedJson, readPath, reply } from './slots.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
   let input: { [field: string]: Json };
@@ -123,8 +123,7 @@ export function nameOf(node: DoNode): string {
 
 function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
   if (node.schema !== undefined && !asksForTools(program, node, value)) {
-    const judged = node.effect.kind === 'model' ? reply(readPath(value, ['text'])) : value;
-    const problem = program.pure.validate(node.schema, judged);
+    const problem = node.effect.kind === 'model' ? replyProblem(program, node.schema, readPath(value, ['text'])) : program.pure.validate(node.schema, value);
     if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
   }
   if (node.accept === undefined) return null;
@@ -134,6 +133,14 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
     return expressionError(node, cause);
   }
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${node.origin}\` was not accepted` };
+}
+
+/** A schema may ask for text, or for JSON that is no object: a reply is good if it fits either way. */
+function replyProblem({ pure }: Program, schema: Json, text: Json): string | null {
+  const problem = pure.validate(schema, reply(text));
+  if (problem === null || pure.validate(schema, text) === null) return null;
+  const parsed = parsedJson(text);
+  return parsed !== null && pure.validate(schema, parsed) === null ? null : problem;
 }
 
 /** A reply that asks for tools is not the answer yet, where the agent has any. */

@@ -56,11 +56,15 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
 export function reply(value: Json): Json {
   if (typeof value !== 'string') return value;
   const text = value.trim();
-  if (!text.startsWith('{') || !text.endsWith('}')) return value;
+  return text.startsWith('{') && text.endsWith('}') ? (parsedJson(text) ?? value) : value;
+}
+
+/** What a text says in JSON; null where it says nothing. */
+export function parsedJson(value: Json): Json {
   try {
-    return JSON.parse(text) as Json;
+    return typeof value === 'string' ? (JSON.parse(value) as Json) : null;
   } catch {
-    return value;
+    return null;
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * Golden trajectories. A case is a folder: a document (`flow.yaml` or `flow.json`), a script (`script.yaml`), and what is
  * expected (`expected.yaml`): either `diagnostics`, all errors in order, or what the report of the run must hold. `answers`
- * are given one after the other whenever the run waits; `events` must occur in that order; `prompts` are what agents were told.
+ * are given one after the other whenever the run waits; `events` must occur in that order, and `nodes` be acted on in that
+ * order; `prompts` are what agents were told. `cancel` stops a run that waits.
  */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,6 +15,7 @@ import { compile } from '../../src/compile/compile.ts';
 import type { CompileResult } from '../../src/compile/compile.ts';
 import type { CompiledFlow } from '../../src/core/ir.ts';
 import type { Json } from '../../src/core/json.ts';
+import type { Answer } from '../../src/core/run.ts';
 import { createVirtualClock } from '../../src/runtime/clock.ts';
 import type { ChainedEvent, Report } from '../../src/runtime/engine-types.ts';
 import { createRuntime } from '../../src/runtime/engine.ts';
@@ -34,7 +36,9 @@ interface Expected extends Partial<Report> {
   readonly warnings?: readonly ExpectedDiagnostic[];
   readonly input?: Json;
   readonly events?: readonly string[];
-  readonly answers?: readonly { readonly node: string; readonly choice: string }[];
+  readonly nodes?: readonly string[];
+  readonly cancel?: boolean;
+  readonly answers?: readonly (Omit<Answer, 'by'> & { readonly node: string })[];
   readonly prompts?: { readonly [agent: string]: readonly string[] };
 }
 
@@ -51,17 +55,23 @@ export async function runCase(folder: URL): Promise<void> {
     warnings: __,
     input = 'hello',
     events = [],
+    nodes = [],
+    cancel = false,
     answers = [],
     prompts = {},
     results,
     ...report
   } = expected;
-  const played = await play(flow, script, input, answers);
+  const played = await play(flow, script, input, answers, cancel);
   expect(played.report).toMatchObject(report);
   if ('output' in report) expect(played.report.output).toEqual(report.output);
   expectInOrder(
     played.events.map(({ type }) => type),
     events,
+  );
+  expectInOrder(
+    played.events.flatMap((event) => ('node' in event && event.node !== undefined ? [event.node] : [])),
+    nodes,
   );
   for (const [agent, told] of Object.entries(prompts)) expect(played.prompts.get(agent)).toEqual(told);
   if (results !== undefined) {
@@ -82,7 +92,13 @@ interface Played {
   readonly prompts: ReadonlyMap<string, readonly string[]>;
 }
 
-async function play(flow: CompiledFlow, script: Script, input: Json, answers: Expected['answers']): Promise<Played> {
+async function play(
+  flow: CompiledFlow,
+  script: Script,
+  input: Json,
+  answers: Expected['answers'],
+  cancel: boolean,
+): Promise<Played> {
   const prompts = new Map<string, string[]>();
   const performer = scriptedPerformer(script);
   const engine = createRuntime({
@@ -94,11 +110,15 @@ async function play(flow: CompiledFlow, script: Script, input: Json, answers: Ex
   try {
     const run = await engine.start(flow, { input, seed: 1 });
     let report = await engine.settled(run);
-    for (const { node, choice } of answers ?? []) {
+    for (const { node, ...answer } of answers ?? []) {
       expect(report.state).toBe('suspended');
       const waiting = report.waiting.find((each) => each.node === node);
       expect(waiting, `nothing waits on ${node}`).toBeDefined();
-      await engine.answer(waiting?.id ?? '', { choice, by: 'ann' });
+      await engine.answer(waiting?.id ?? '', { ...answer, by: 'ann' });
+      report = await engine.settled(run);
+    }
+    if (cancel) {
+      await engine.cancel(run, 'ann', 'no longer needed');
       report = await engine.settled(run);
     }
     const events: ChainedEvent[] = [];

@@ -149,6 +149,7 @@ test('wrong types are failures that name the function', () => {
   expect(() => run('timestamp("2026-01-01T00:00:00Z").getHours("Europe/Vienna")')).toThrow('not UTC or an offset');
 });
 
-test('matches names its replacement', () => {
-  expect(() => compileExpr('s.matches("a")')).toThrow('write `re(text, "pattern")`');
+test('matches is what CEL calls re', () => {
+  expect(compileExpr('s.matches("b+c$") && matches(s, "^a")')({ s: 'abbc' })).toBe(true);
+  expect(compileExpr('missing.matches("a")')({})).toBe(false);
 });

@@ -8,9 +8,11 @@ import { functionPerformer } from '../../src/adapters/functions/performer.ts';
 import { openSqlite } from '../../src/adapters/sqlite/open.ts';
 import { seal } from '../../src/compile/hash.ts';
 import type { CompiledFlow, Node } from '../../src/core/ir.ts';
+import { draw } from '../../src/core/random.ts';
 import { createRuntime } from '../../src/runtime/engine.ts';
 import type { Engine } from '../../src/runtime/engine-types.ts';
-import type { Performer } from '../../src/runtime/ports.ts';
+import { PerformError } from '../../src/runtime/failures.ts';
+import type { Performer, Roster } from '../../src/runtime/ports.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-leases-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -55,6 +57,37 @@ test('a run that waited, was taken further elsewhere and left there is picked up
   await first.close();
 });
 
+test('a process that could not renew its lease does not try again what another one tries by now', async () => {
+  const tries: string[] = [];
+  const failing = (name: string): Performer =>
+    functionPerformer({
+      tools: {
+        nap: () => {
+          tries.push(name);
+          if (tries.length === 1) throw new PerformError({ class: 'transient', type: 'BusyError', message: 'later' });
+          return null;
+        },
+      },
+    });
+  const store = openSqlite(join(dir, 'silent.db'));
+  let renewals = 0;
+  const renew: Roster['renew'] = (...args) =>
+    renewals++ === 0 ? store.roster.renew(...args) : new Promise(() => undefined);
+  const silent = createRuntime({
+    store: { ...store, roster: { ...store.roster, renew } },
+    performer: failing('silent'),
+    leaseMs: LEASE_MS,
+  });
+  // With this seed the second attempt is due long after the lease has run out.
+  const seed = seedWithWaitAbove(0.6);
+  const run = await silent.start(chain('call'), { seed });
+  const other = engineOn('silent', failing('other'));
+  expect(await other.settled(run)).toMatchObject({ state: 'completed', usage: { toolCalls: 2 } });
+  expect(tries).toEqual(['silent', 'other']);
+  await other.close();
+  await silent.close();
+});
+
 test('a second start under the same id is the first, whoever has the run', async () => {
   const [first, second] = [engineOn('twice', nobody), engineOn('twice', nobody)];
   const flow = chain('ask');
@@ -66,6 +99,12 @@ test('a second start under the same id is the first, whoever has the run', async
   await first.close();
   await second.close();
 });
+
+function seedWithWaitAbove(share: number): number {
+  let seed = 0;
+  while (draw(seed, '0#0 1') < share) seed += 1;
+  return seed;
+}
 
 function engineOn(name: string, performer: Performer): Engine {
   return createRuntime({ store: openSqlite(join(dir, `${name}.db`)), performer, leaseMs: LEASE_MS });
@@ -107,7 +146,7 @@ function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
       effect: kind === 'ask' ? ask : call,
       writes: [],
       timeoutMs: 600_000,
-      retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+      retry: { max: 1, baseMs: 1000, capMs: 1000, on: ['transient'] },
       next: index + 1 < kinds.length ? `n${index + 1}` : 'done',
       failed: [],
       fail: 'fail',

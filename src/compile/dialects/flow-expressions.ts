@@ -4,6 +4,7 @@
  */
 import { parseExpr } from '../../core/expr/parse.ts';
 import { pathOf } from '../../core/expr/path.ts';
+import { TYPE_NAMES } from '../../core/expr/value.ts';
 import type { Expr } from '../../core/ir.ts';
 import type { Json } from '../../core/json.ts';
 import type { Report } from '../diagnostics.ts';
@@ -41,6 +42,11 @@ export interface Expressions {
   readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
 }
 
+interface Found {
+  readonly read: Path;
+  readonly meaning: Meaning;
+}
+
 interface Parts {
   readonly names: Names;
   readonly graph: FlowGraph;
@@ -58,21 +64,26 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       ? rangeWithin(report.source, located, start, end)
       : (located?.range ?? { start: 0, end: 0 });
 
-  const meaningsOf = (text: string, recent: Recent): { readonly read: Path; readonly meaning: Meaning }[] => {
+  const meaningsOf = (text: string, recent: Recent, guard: boolean): Found[] => {
     try {
-      return readsOf(parseExpr(text)).map((read) => ({ read, meaning: names.meaning(read, recent) }));
+      const reads = readsOf(parseExpr(text), variablesIn(text));
+      return reads.map((read) => ({ read, meaning: names.meaning(read, recent, guard) }));
     } catch {
       return [];
     }
   };
 
-  const typesOf = (found: ReturnType<typeof meaningsOf>, recent: Recent): { [name: string]: Json } => {
+  const typesOf = (found: readonly Found[], recent: Recent): { [name: string]: Json } => {
     const types: { [name: string]: Json } = {};
     for (const { read, meaning } of found) {
       const [root = ''] = read.path;
-      const schema = names.schema(read, meaning, recent);
+      const schema = names.schema(read, meaning, recent) ?? (TYPE_NAMES.has(root) ? true : undefined);
       if (schema !== undefined) types[root] = merged(types[root], schema);
     }
+    // One name that means a node here and a field there has no one type.
+    for (const { read, meaning } of found)
+      if (found.some((other) => other.read.path[0] === read.path[0] && other.meaning.is !== meaning.is))
+        types[read.path[0] ?? ''] = true;
     return types;
   };
 
@@ -82,11 +93,11 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     located: Located | undefined,
     written: string,
     offset: number,
-    leaving: boolean,
+    { leaving, guard }: { readonly leaving: boolean; readonly guard: boolean },
   ): Checked | null => {
     const text = slots.readable(written);
     const recent = leaving ? recents.after(node) : recents.before(node);
-    const found = meaningsOf(text, recent);
+    const found = meaningsOf(text, recent, guard);
     let sound = true;
     for (const { read, meaning } of found) {
       const at = rangeOf(located, offset + read.start, offset + read.end);
@@ -115,7 +126,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       else if (meaning.is === 'context') used.add(read.path[0] ?? '');
       else bare = true;
     }
-    const source = rewriteNames(text, (path) => (isBare(found, path) ? `${SLOT.agent}.${path[0] ?? ''}` : null));
+    const source = withSlots(text, found);
     return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
   };
 
@@ -132,8 +143,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
 
   const rewritten = (node: string, expr: string): Expr => {
     const text = slots.readable(expr);
-    const found = meaningsOf(text, recents.before(node));
-    return rewriteNames(text, (path) => (isBare(found, path) ? `${SLOT.agent}.${path[0] ?? ''}` : null));
+    return withSlots(text, meaningsOf(text, recents.before(node), false));
   };
 
   const templates = (node: string, located: Located | undefined): void => {
@@ -143,14 +153,14 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       const { parts, problems } = parseTemplate(located.value);
       for (const { severity, message, start, end, help } of problems)
         report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
-      for (const part of parts) if ('expr' in part) check(node, located, part.expr, part.start, false);
+      for (const part of parts) if ('expr' in part) check(node, located, part.expr, part.start, { leaving: false, guard: false });
     }
   };
 
   return {
     expression(node, located, leaving) {
       if (located?.kind !== 'scalar') return null;
-      return check(node, located, stripBraces(String(located.value)), 0, leaving);
+      return check(node, located, stripBraces(String(located.value)), 0, { leaving, guard: true });
     },
     template(node, located, value) {
       templates(node, located);
@@ -167,7 +177,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     matches(node, expr, wanted) {
       const text = slots.readable(stripBraces(expr));
       const recent = recents.before(node);
-      const types = typesOf(meaningsOf(text, recent), recent);
+      const types = typesOf(meaningsOf(text, recent, true), recent);
       const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
       return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
     },
@@ -186,11 +196,17 @@ function embedded(value: Json): readonly string[] {
   return typeof value === 'string' ? parseTemplate(value).parts.flatMap((part) => ('expr' in part ? part.expr : [])) : [];
 }
 
-function isBare(
-  found: readonly { readonly read: Path; readonly meaning: Meaning }[],
-  path: readonly string[],
-): boolean {
-  return found.some(({ read, meaning }) => meaning.is === 'bare' && read.path[0] === path[0]);
+/** Fields of the latest agent's output, which are read by their names alone, stand in a slot of our own. */
+function withSlots(text: string, found: readonly Found[]): Expr {
+  const bare = new Set(found.flatMap(({ read, meaning }) => (meaning.is === 'bare' ? [JSON.stringify(read.path)] : [])));
+  const resolve = (path: string[]): string | null =>
+    bare.has(JSON.stringify(path)) ? `${SLOT.agent}.${path[0] ?? ''}` : null;
+  return rewriteNames(text, resolve, variablesIn(text));
+}
+
+/** Where nothing is asked for its type, `type` or `list` is no type but a field of that name. */
+function variablesIn(text: string): ReadonlySet<string> | undefined {
+  return /\btype\s*\(/.test(text) ? undefined : TYPE_NAMES;
 }
 
 /** Two reads of one root, such as two approvals, know different fields of it. */

@@ -46,6 +46,7 @@ function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'
     writes: outputs(lowering, value.id, path(REPLY, 'text')),
     next: lowering.routes(prepared),
   });
+  const fail = failing(lowering, prepared);
   addTurn(builder, {
     agent: value.agent,
     hint: value.id,
@@ -62,7 +63,8 @@ function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'
     visitsMax: flow.value.max_iterations > 0 ? flow.value.max_iterations : VISITS_UNCAPPED,
     retry: NO_RETRY,
     next: said,
-    fail: failing(lowering, prepared),
+    fail,
+    refused: fail,
   });
 }
 

@@ -16,7 +16,8 @@ export type Meaning =
   | { readonly is: 'nothing'; readonly message: string; readonly help?: string | undefined };
 
 export interface Names {
-  meaning(read: Path, recent: Recent): Meaning;
+  /** In a guard, a name by itself is a field even where a node has it. */
+  meaning(read: Path, recent: Recent, guard: boolean): Meaning;
   /** The JSON Schema of a root name. */
   schema(read: Path, meaning: Meaning, recent: Recent): Json | undefined;
   /** The node that must have run for the read to give anything. */
@@ -56,7 +57,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
   };
 
   return {
-    meaning(read, recent) {
+    meaning(read, recent, guard) {
       const [root = '', field] = read.path;
       if (root === 'event' || root === 'error') return { is: 'context' };
       if (root === 'approvals') {
@@ -74,6 +75,10 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
         };
       }
       const id = bySlot.get(root);
+      if (id !== undefined && guard && field === undefined) {
+        const meant = bare(read, recent);
+        return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
+      }
       if (id !== undefined) return { is: 'node', id };
       return flow.declared.has(root) ? { is: 'context' } : bare(read, recent);
     },

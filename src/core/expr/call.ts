@@ -6,7 +6,7 @@ import { rangeOf } from './context.ts';
 import type { Eval } from './env.ts';
 import { EvalError } from './error.ts';
 import type { Run } from './function.ts';
-import { FUNCTIONS, callProblem } from './functions.ts';
+import { FUNCTIONS, callProblem, isSearch } from './functions.ts';
 import { isMap, mapGet } from './map.ts';
 import type { Ast } from './parse.ts';
 import { compileSearch } from './regex.ts';
@@ -20,7 +20,7 @@ export function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Conte
   if (name === 'has' && !method && args.length === 1 && field?.op === '.') return compileHas(field.args[0], field.args[1], context);
   const problem = callProblem({ name, method, count: args.length });
   if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
-  if (name === 're') return compileSearch(context.compile(args[0] as Ast, context), args[1] as Ast);
+  if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);
   const evals = args.map((arg) => context.compile(arg, context));
   if (name === 'text') return (env) => evals.reduce((text, part) => text + textOf(env, part(env)), '');
   return apply((FUNCTIONS.get(name) as { run: Run }).run, evals);

@@ -1,6 +1,6 @@
 /**
  * Every function of the language by name. `text`, `re` and `has` are forms of their own: `text` takes any number of
- * arguments, `re` a literal pattern, `has` a field.
+ * arguments, `re`, which CEL calls `matches`, a literal pattern, `has` a field.
  */
 import { LIST_MACROS } from './ast.ts';
 import type { Fn } from './function.ts';
@@ -18,10 +18,7 @@ export const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
   ...Object.entries(TIME_FUNCTIONS),
 ]);
 
-export const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...LIST_MACROS, 'text', 're', 'has'];
-
-export const MATCHES_MESSAGE =
-  '`matches` is not available, because it can take exponential time: write `re(text, "pattern")`';
+export const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...LIST_MACROS, 'text', 're', 'matches', 'has'];
 
 export interface CallShape {
   readonly name: string;
@@ -32,11 +29,10 @@ export interface CallShape {
 
 /** Why a call cannot be made, or null. The one place that knows which forms and how many arguments a function takes. */
 export function callProblem({ name, method, count }: CallShape): string | null {
-  if (name === 'matches') return MATCHES_MESSAGE;
   if (LIST_MACROS.has(name)) return `\`${name}\` is used as \`list.${name}(x, …)\``;
   if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
   if (name === 'text') return count > 0 ? null : '`text` needs an argument';
-  if (name === 're') return count === 2 ? null : '`re` takes a text and a pattern';
+  if (isSearch(name)) return count === 2 ? null : `\`${name}\` takes a text and a pattern`;
   const fn = FUNCTIONS.get(name);
   if (fn === undefined) return `there is no function \`${name}\``;
   if (method && fn.forms === 'global') return `\`${name}\` is not a method: write \`${name}(x)\``;
@@ -46,4 +42,9 @@ export function callProblem({ name, method, count }: CallShape): string | null {
   const hidden = method ? 1 : 0;
   const range = least === fn.params.length ? `${least - hidden}` : `${least - hidden} to ${fn.params.length - hidden}`;
   return `\`${name}\` takes ${range} argument${range === '1' ? '' : 's'}, not ${count - hidden}`;
+}
+
+/** Whether a function looks for a pattern in a text. */
+export function isSearch(name: string): name is 're' | 'matches' {
+  return name === 're' || name === 'matches';
 }

@@ -1,5 +1,5 @@
 /**
- * `re(text, pattern)`: an unanchored search in linear time. The pattern is a literal, compiled once with the expression:
+ * `re(text, pattern)`, also as `text.matches(pattern)`: an unanchored search in linear time. The pattern is a literal, compiled once with the expression:
  * a pattern from data could grow the automaton at run time and could not be checked before the flow starts.
  */
 import { RE2JS } from 're2js';
@@ -11,10 +11,10 @@ import { LIMITS } from './limits.ts';
 import type { Ast } from './parse.ts';
 import { typeOf } from './value.ts';
 
-export function compileSearch(text: Eval, pattern: Ast): Eval {
+export function compileSearch(name: 're' | 'matches', text: Eval, pattern: Ast): Eval {
   const range = { start: pattern.start, end: pattern.end };
   if (pattern.op !== 'value' || typeof pattern.args !== 'string') {
-    throw new EvalError('other', 'the pattern of `re` must be a string literal', range);
+    throw new EvalError('other', `the pattern of \`${name}\` must be a string literal`, range);
   }
   const regex = compilePattern(pattern.args, range);
   // The automaton visits each character once per state at worst.
@@ -22,7 +22,7 @@ export function compileSearch(text: Eval, pattern: Ast): Eval {
   return (env) => {
     const input = text(env);
     if (input === null) return false;
-    if (typeof input !== 'string') throw new EvalError('type', `\`re\` needs a string, not ${typeOf(input)}`);
+    if (typeof input !== 'string') throw new EvalError('type', `\`${name}\` needs a string, not ${typeOf(input)}`);
     charge(env, 1 + input.length * weight);
     return regex.test(input);
   };

@@ -3,12 +3,14 @@
  * wrong inside the document is in the diagnostics; only a file that cannot be had at all is an error.
  */
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { priceOf } from '../../adapters/models/prices.ts';
+import { checkPolicy } from '../../adapters/policy/checker.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
 import type { CompiledFlow } from '../../core/ir.ts';
 import { SluiceError } from '../../runtime/sluice-error.ts';
+import { textReader } from '../library/compile.ts';
 import { readText } from './files.ts';
 
 export interface CompiledFile {
@@ -20,7 +22,7 @@ export interface CompiledFile {
 
 /** `model` is what agents run on that name no model, where that is known already. */
 export async function compileFile(file: string, model?: string): Promise<CompiledFile> {
-  const options = { file, hash: sha256, priceOf, ...(model === undefined ? {} : { model }) };
+  const options = { file, hash: sha256, priceOf, checkPolicy, readText: textReader(dirname(file)), ...(model === undefined ? {} : { model }) };
   if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), options) };
   const text = readText(file);
   return { file, text, result: compile(text, options) };

@@ -102,7 +102,8 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
   const profile = raw.profile ?? null;
   const { plan = {}, reflection = {}, grounding = {}, escalation = {}, breaker = {}, compression = {}, rates } = raw;
   const executor = definitions.agents[who.executor];
-  const window = definitions.models.find(executor?.model ?? null)?.limits?.context_tokens ?? definitions.budgets?.context_tokens ?? null;
+  const limits = definitions.models.find(executor?.model ?? null)?.['limits'] as { readonly context_tokens?: number } | undefined;
+  const window = limits?.context_tokens ?? definitions.budgets?.context_tokens ?? null;
   return {
     id: raw.id ?? 'loop',
     description: raw.description ?? null,
@@ -136,7 +137,7 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
     memory: raw.memory ?? false,
     retries: profile === null ? RETRIES_DEFAULT : BUDGET_PRESETS[profile].retries - 1,
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
-    rates: rates === undefined ? undefined : { toolCall: rates.tool_call, externalCall: rates.external_call, review: rates.review },
+    rates: { toolCall: rates?.tool_call ?? 0, externalCall: rates?.external_call ?? 0, review: rates?.review ?? 0 },
     definitions,
   };
 }

@@ -56,6 +56,8 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     tools: who.tools,
     ...(who.hands ? { closing: HANDOFF } : {}),
     callsMax: who.callsMax,
+    // A plugin is granted by the author; a call needs approval only where something written asks for it.
+    gate: 'granted',
     visitsMax: turn.visitsMax ?? l.turnsMax,
     ...(prepares
       ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }

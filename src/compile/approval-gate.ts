@@ -1,0 +1,83 @@
+/**
+ * A person before a call: what is proposed, why it needs them and how it can be taken back. Their answer is bound to the
+ * tool and its arguments. They may agree, refuse, answer with words, or change the arguments, which are then judged again.
+ */
+import type { DoNode, Input, NodeId } from '../core/ir.ts';
+import { CALL, addRefusal } from './agent-told.ts';
+import { quote } from './cel-text.ts';
+import { APPROVED, CHECKED, EDITS_MAX, NO_RETRY, addTrouble, name, pick } from './gate.ts';
+import type { Gate } from './gate.ts';
+
+const ANSWER = '_answer';
+export const APPROVAL_CHOICES = ['approve', 'edit', 'reject', 'respond'] as const;
+
+/** `again` is where arguments are judged that somebody has changed. */
+export function addApproval(gate: Gate, again: NodeId): NodeId {
+  const { builder, turn, tool, boundary, dispatch } = gate;
+  const reason = quote(`the call of ${tool} was not approved`);
+  const rejected = addTrouble(
+    gate,
+    'rejected',
+    { step: 'approval', tag: 'DENIED', reason },
+    { class: 'policy', type: 'ApprovalRejectedError', code: 'PERMISSION_DENIED', message: reason },
+  );
+  const answered = addRefusal(builder, turn, { hint: name(gate, 'approval.answered'), step: 'answer', tag: 'ANSWER', reason: `text(${ANSWER}.text)` }, gate.done);
+  const edits = builder.meter(`edits:${turn.hint}.${tool}`, { unit: 'visits', max: EDITS_MAX, over: rejected, label: `edits of ${tool}` });
+  const edited = builder.add(
+    builder.fresh(name(gate, 'approval.edited')),
+    {
+      op: 'let',
+      origin: turn.origin,
+      charges: [edits],
+      // Whoever changed it has approved what they wrote; it must still be valid, permitted and affordable.
+      writes: [{ slot: CALL, path: ['args'], mode: 'set', value: `${ANSWER}.edit` }, { slot: APPROVED, mode: 'set', value: 'true' }],
+      next: again,
+    },
+    turn.at,
+  );
+  const decided = pick(
+    gate,
+    'approval.decided',
+    [
+      { when: `${ANSWER}.choice == "approve"`, to: dispatch },
+      { when: `${ANSWER}.choice == "edit" && type(${ANSWER}.edit) == map`, to: edited },
+      { when: `${ANSWER}.choice == "respond"`, to: answered },
+    ],
+    rejected,
+  );
+  const node: DoNode = {
+    op: 'do',
+    origin: turn.origin,
+    effect: {
+      kind: 'ask',
+      about: tool,
+      choices: APPROVAL_CHOICES,
+      onExpiry: 'reject',
+      code: 'CONFIRM_REQUIRED',
+      askedBy: turn.agent,
+      input: packet(gate),
+      reserve: {},
+    },
+    writes: [{ slot: ANSWER, mode: 'set', value: 'it' }],
+    timeoutMs: boundary.approvalTimeoutMs,
+    retry: NO_RETRY,
+    next: decided,
+    failed: [],
+    fail: rejected,
+  };
+  return builder.add(builder.fresh(name(gate, 'approval')), node, turn.at);
+}
+
+/** What is shown, all of which the answer is bound to. */
+function packet({ builder, turn, tool, boundary }: Gate): Input {
+  const def = builder.toolDef(tool);
+  const doubt = boundary.untrusted === 'off' || def?.effect === 'read' ? '""' : `${CHECKED}.ok == false ? text(" Careful: ", ${CHECKED}.reason, ".") : ""`;
+  return {
+    message: `text(${quote(`${turn.agent} wants to call ${tool}.`)}, ${doubt})`,
+    tool: quote(tool),
+    args: `${CALL}.args`,
+    effect: quote(def?.effect ?? 'write'),
+    rollback: def?.compensate === null || def === undefined ? 'null' : quote(def.compensate),
+    boundary: quote(boundary.version),
+  };
+}

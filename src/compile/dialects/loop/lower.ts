@@ -1,0 +1,43 @@
+/** The loop as a graph: the phases in their order, each a node of its name, and the ways between them. */
+import type { Node, NodeId } from '../../../core/ir.ts';
+import { createBuilder } from '../../builder.ts';
+import type { Lowered } from '../../builder.ts';
+import type { Range } from '../../range.ts';
+import { addAction, blockedCall } from './act.ts';
+import { budgetGate } from './budget.ts';
+import { addEscalation } from './escalate.ts';
+import { addFinish } from './finish.ts';
+import { addGrounding } from './ground.ts';
+import { addBudgetAssign, addIntake } from './intake.ts';
+import { addJudgement } from './judge.ts';
+import { idOf } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Loop } from './model.ts';
+import { addPlan } from './plan.ts';
+
+export function lowerLoop(loop: Loop, at: Range): Lowered {
+  const builder = createBuilder('loop', loop.definitions);
+  const l: Lowering = { builder, loop, at };
+  addFinish(l);
+  const entry = addIntake(l);
+  addPlan(l);
+  addBudgetAssign(l);
+  addAction(l);
+  addGrounding(l);
+  addJudgement(l);
+  addEscalation(l);
+  return builder.build({ id: loop.id, entry, dress: dressing(l), rates: loop.rates });
+}
+
+/** Every call gets its way out of a budget, every tool call the breaker, and a failed round of calls the last phase. */
+function dressing(l: Lowering): (id: NodeId, node: Node) => Node {
+  const { builder, loop } = l;
+  const gate = budgetGate(l);
+  const breaker = builder.meter('breaker', { unit: 'repeats', max: loop.breaker.identical - 1, window: loop.breaker.window, over: blockedCall(l), label: 'breaker' });
+  const failed = builder.failedEnd();
+  return (id, node) => {
+    if (node.op === 'let' && node.origin === 'tool_invocation' && node.next === failed) return { ...node, next: idOf(l, 'trace_logging') };
+    const watched = node.op === 'do' && node.effect.kind === 'tool' ? { ...node, charges: [...(node.charges ?? []), breaker] } : node;
+    return gate(id, watched);
+  };
+}

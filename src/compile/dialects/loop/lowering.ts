@@ -1,0 +1,130 @@
+/** What all parts of the lowering share: the builder, the loop, and the few shapes of nodes that it is made of. */
+import type { TerminalCode } from '../../../core/codes.ts';
+import type { Case, DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../core/ir.ts';
+import { MODEL_RETRY } from '../../agent-turn.ts';
+import type { Builder } from '../../builder.ts';
+import { literal, object, quote } from '../../cel-text.ts';
+import type { Range } from '../../range.ts';
+import { ESCALATIONS } from './escalation.ts';
+import type { EscalationId } from './escalation.ts';
+import type { Loop } from './model.ts';
+import { ENDING, HEARD, set } from './slots.ts';
+
+export interface Lowering {
+  readonly builder: Builder;
+  readonly loop: Loop;
+  readonly at: Range;
+}
+
+export const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
+
+export function addLet({ builder, at }: Lowering, id: NodeId, origin: string, writes: readonly Write[], next: NodeId): NodeId {
+  return builder.add(id, { op: 'let', origin, writes, next }, at);
+}
+
+export function addPick({ builder, at }: Lowering, id: NodeId, origin: string, cases: readonly Case[], otherwise: NodeId): NodeId {
+  return builder.add(id, { op: 'pick', origin, cases, otherwise }, at);
+}
+
+export interface ModelCall {
+  readonly id: NodeId;
+  readonly origin: string;
+  readonly agent: string;
+  /** Whether the call counts as a turn of the agent. */
+  readonly enters?: boolean;
+  readonly charges?: readonly MeterId[];
+  readonly input: Input;
+  readonly reserve?: DoNode['effect']['reserve'];
+  readonly denied?: NodeId;
+  readonly writes: readonly Write[];
+  readonly next: NodeId;
+  readonly fail: NodeId;
+}
+
+export function addModel({ builder, loop, at }: Lowering, call: ModelCall): NodeId {
+  const effect = builder.model(call.agent, '""');
+  return builder.add(
+    call.id,
+    {
+      op: 'do',
+      origin: call.origin,
+      ...(call.enters === true ? { enters: call.agent } : {}),
+      ...(call.charges === undefined ? {} : { charges: call.charges }),
+      ...(call.denied === undefined ? {} : { denied: call.denied }),
+      effect: { ...effect, input: call.input, reserve: { ...effect.reserve, ...call.reserve } },
+      writes: call.writes,
+      timeoutMs: null,
+      retry: { ...MODEL_RETRY, max: loop.retries },
+      next: call.next,
+      failed: [],
+      fail: call.fail,
+    },
+    at,
+  );
+}
+
+export interface Question {
+  readonly id: NodeId;
+  readonly row: EscalationId;
+  /** What the question is about, under which it is kept and answered. */
+  readonly about: string;
+  /** What the run shows while it waits, where the row's code is none to wait under. */
+  readonly code?: TerminalCode;
+  readonly choices: readonly string[];
+  readonly message: Expr;
+  readonly payload?: Input;
+  readonly charges?: readonly MeterId[];
+  readonly grant?: DoNode['grant'];
+  /** Writes beside the answer itself, which is in `heard`. */
+  readonly writes?: readonly Write[];
+  /** By choice; whatever has no way of its own, an expired question included, goes `otherwise`. */
+  readonly ways: { readonly [choice: string]: NodeId };
+  readonly otherwise: NodeId;
+}
+
+/** Asks somebody, and goes where the answer says. */
+export function addQuestion(l: Lowering, question: Question): NodeId {
+  const { id, about, choices, ways } = question;
+  const { severity, endpoint, recovery, code } = ESCALATIONS[question.row];
+  const cases = Object.entries(ways).map(([choice, to]) => ({ when: `${HEARD}.choice == ${quote(choice)}`, to }));
+  const decided = addPick(l, l.builder.fresh(`${about}.decided`), about, cases, question.otherwise);
+  const escalation = literal({ row: question.row, severity, endpoint, recovery });
+  return l.builder.add(
+    id,
+    {
+      op: 'do',
+      origin: about,
+      ...(question.charges === undefined ? {} : { charges: question.charges }),
+      effect: {
+        kind: 'ask',
+        about,
+        choices,
+        onExpiry: 'reject',
+        code: question.code ?? code,
+        askedBy: l.loop.executor,
+        input: { message: question.message, escalation, ...question.payload },
+        reserve: {},
+      },
+      ...(question.grant === undefined ? {} : { grant: question.grant }),
+      writes: [set(HEARD, 'it'), ...(question.writes ?? [])],
+      timeoutMs: l.loop.escalation.timeoutMs,
+      retry: NO_RETRY,
+      next: decided,
+      failed: [],
+      fail: decided,
+    },
+    l.at,
+  );
+}
+
+/** Ends the run under a code, with a reason, through the last phase. */
+export function stop(l: Lowering, code: TerminalCode, type: string, message: Expr, kind = 'semantic'): NodeId {
+  const error = object([['class', quote(kind)], ['type', quote(type)], ['message', message], ['node', quote(l.loop.id)], ['code', quote(code)]]);
+  const writes = [set('error', error), set(ENDING, quote(code))];
+  return addLet(l, l.builder.fresh(`stop:${code}`), 'escalation_check', writes, idOf(l, 'trace_logging'));
+}
+
+/** Where a phase stands in the graph. */
+export function idOf({ builder }: Lowering, phase: string): NodeId {
+  return builder.idOf(phase);
+}

@@ -1,0 +1,54 @@
+/**
+ * A process that plays all examples of teams at once, until they have ended or until it is killed. Each reply takes a
+ * moment, so that a kill falls into the middle of a turn, of a tool call, of a check.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import type { ModelEntry, Script } from '../../src/adapters/scripted/script.ts';
+import { createRuntime } from '../../src/runtime/engine.ts';
+import type { Performer } from '../../src/runtime/ports.ts';
+import { world } from '../dialects/team-case.ts';
+import { INPUT, compileExample, exampleNames, exampleScript, layOut } from '../dialects/team-examples.ts';
+
+const [db = '', root = ''] = process.argv.slice(2);
+const REPLY_MS = 12;
+const LEASE_MS = 400;
+
+/** Every entry as it is, but after a moment. */
+function slowly(script: Script): Script {
+  const agents = Object.entries(script.agents ?? {}).map(([name, entries]) => [
+    name,
+    entries.map((entry): ModelEntry => ({
+      delayMs: REPLY_MS,
+      ...(typeof entry === 'string' ? { text: entry } : entry),
+    })),
+  ]);
+  return { ...script, agents: Object.fromEntries(agents) as Script['agents'] };
+}
+
+const performers = new Map<string, Performer>();
+for (const name of exampleNames()) {
+  const workDir = join(root, name);
+  mkdirSync(workDir, { recursive: true });
+  performers.set(name, world(slowly(exampleScript(name)), workDir));
+}
+const of = (run: string): Performer => performers.get(run) as Performer;
+const engine = createRuntime({
+  store: openSqlite(db),
+  performer: { perform: (call) => of(call.command.run).perform(call) },
+  leaseMs: LEASE_MS,
+  onFault: (error) => {
+    process.stdout.write(`fault ${error.message}\n`);
+    process.exit(1);
+  },
+});
+
+if (process.argv.includes('--lay-out')) for (const name of performers.keys()) layOut(name, join(root, name));
+const started = await Promise.all(
+  [...performers.keys()].map((name) => engine.start(compileExample(name).flow, { run: name, input: INPUT, seed: 1 })),
+);
+process.stdout.write('ready\n');
+for (const run of started) await engine.wait(run);
+await engine.close();
+process.stdout.write('done\n');

@@ -1,0 +1,64 @@
+/** L8 for teams: all strategies at once, in a process that is killed again and again, end as if nobody had disturbed them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, test } from 'vitest';
+import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { replay } from '../../src/runtime/audit.ts';
+import { readRun } from '../../src/runtime/read.ts';
+import { reportOf } from '../../src/runtime/report.ts';
+import { compileExample, exampleNames, playExample } from '../dialects/team-examples.ts';
+
+const KILLS = 8;
+const SEED = Number(process.env['SLUICE_SEED'] ?? 7);
+
+test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout: 240_000 }, async () => {
+  const root = mkdtempSync(join(tmpdir(), 'sluice-teams-'));
+  const db = join(root, 'teams.db');
+  let chance = SEED;
+  try {
+    for (let kill = 0; kill < KILLS; kill++) {
+      chance = (chance * 1_103_515_245 + 12_345) % 2_147_483_648;
+      await work(db, root, kill === 0, 15 + (chance % 120));
+    }
+    expect(await work(db, root, false, null)).toBe('done');
+    const store = openSqlite(db);
+    for (const name of exampleNames()) {
+      const run = reportOf(await readRun(store.journal, name));
+      const { report } = await playExample(name, compileExample(name).flow);
+      expect({ name, code: run.code, path: run.path, output: run.output }).toEqual({
+        name,
+        code: report.code,
+        path: report.path,
+        output: report.output,
+      });
+      expect(await replay(store.journal, name)).toMatchObject({ agrees: true });
+    }
+    await store.close();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+/** Works until all have ended, or is killed that many milliseconds after it has begun to; gives the last thing it said. */
+async function work(db: string, root: string, first: boolean, killAfterMs: number | null): Promise<string> {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'team-worker.ts'), db, root, ...(first ? ['--lay-out'] : [])],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
+    },
+  );
+  let last = '';
+  const exit = once(child, 'exit');
+  createInterface(child.stdout).on('line', (line) => {
+    last = line;
+    if (line === 'ready' && killAfterMs !== null) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
+  });
+  await exit;
+  return last;
+}

@@ -1,0 +1,88 @@
+/** The examples of teams: compiled as they are, and played with their scripts in a fresh work directory. */
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { openMemory } from '../../src/adapters/memory/open.ts';
+import type { Script } from '../../src/adapters/scripted/script.ts';
+import { compile } from '../../src/compile/compile.ts';
+import type { Diagnostic } from '../../src/compile/diagnostics.ts';
+import type { CompiledFlow } from '../../src/core/ir.ts';
+import { replay } from '../../src/runtime/audit.ts';
+import type { Replay } from '../../src/runtime/audit.ts';
+import { createVirtualClock } from '../../src/runtime/clock.ts';
+import type { Report } from '../../src/runtime/engine-types.ts';
+import { createRuntime } from '../../src/runtime/engine.ts';
+import type { Store } from '../../src/runtime/ports.ts';
+import { world } from './team-case.ts';
+
+const root = join(import.meta.dirname, '../../examples');
+export const INPUT = 'Do it well.';
+
+export function exampleNames(): string[] {
+  return readdirSync(root).flatMap((file) =>
+    file.endsWith('.team.yaml') ? [file.slice(0, -'.team.yaml'.length)] : [],
+  );
+}
+
+export function compileExample(name: string): {
+  readonly flow: CompiledFlow;
+  readonly diagnostics: readonly Diagnostic[];
+} {
+  const file = `${name}.team.yaml`;
+  const { flow, diagnostics } = compile(readFileSync(join(root, file), 'utf8'), {
+    file,
+    hash: (text) => hash('sha256', text, 'hex'),
+  });
+  return { flow: flow as CompiledFlow, diagnostics };
+}
+
+export function exampleScript(name: string): Script {
+  return parse(readFileSync(join(root, `${name}.script.yaml`), 'utf8')) as Script;
+}
+
+/** Where an example works: a copy of its repository, where it has one. */
+export function layOut(name: string, workDir: string): void {
+  const repository = join(root, `${name}-repo`);
+  if (existsSync(repository)) cpSync(repository, workDir, { recursive: true });
+}
+
+export interface Played {
+  readonly report: Report;
+  readonly replayed: Replay;
+  /** Checks that said no, in order. */
+  readonly refusals: readonly { readonly check: string }[];
+  /** Exit codes of the commands that were run, in order. */
+  readonly exits: readonly number[];
+}
+
+export async function playExample(name: string, flow: CompiledFlow): Promise<Played> {
+  const workDir = mkdtempSync(join(tmpdir(), 'sluice-example-'));
+  layOut(name, workDir);
+  const store: Store = openMemory();
+  const engine = createRuntime({
+    store: { ...store, close: () => Promise.resolve() },
+    performer: world(exampleScript(name), workDir),
+    clock: createVirtualClock(),
+    pickUp: false,
+  });
+  try {
+    const run = await engine.start(flow, { input: INPUT, seed: 1 });
+    const report = await engine.settled(run);
+    const names = new Map<string, string>();
+    const refusals: { check: string }[] = [];
+    const exits: number[] = [];
+    for await (const event of engine.events(run, { live: false })) {
+      if (event.type === 'effect.requested') names.set(event.key, event.name);
+      if (event.type !== 'effect.settled' || !event.result.ok) continue;
+      const value = event.result.value as { readonly ok?: boolean; readonly exitCode?: number } | null;
+      if (value?.ok === false) refusals.push({ check: names.get(event.key) ?? '' });
+      if (typeof value?.exitCode === 'number') exits.push(value.exitCode);
+    }
+    return { report, replayed: await replay(store.journal, run), refusals, exits };
+  } finally {
+    await engine.close();
+    rmSync(workDir, { recursive: true, force: true });
+  }
+}
