@@ -11,7 +11,7 @@ import type { Amounts, CompiledFlow, DoNode, EndNode, ForkNode, Node, NodeId } f
 import type { Json } from '../src/core/json.ts';
 import { Bounds } from './bounds.ts';
 import type { Answered, Asked, Ended, Fault, Meaning, Problem, Slots, World } from './meaning.ts';
-import { canonical, evaluate, expressionProblem, fields, gathered, holds, replied, written } from './values.ts';
+import { canonical, evaluate, expressionProblem, fields, gathered, holds, readingsOf, written } from './values.ts';
 
 export function interpret(flow: CompiledFlow, input: Json, world: World): Meaning {
   return new Walk(flow, world).all(input);
@@ -164,8 +164,10 @@ class Walk {
   }
 
   #objection(thread: Thread, node: DoNode, value: Json): Fault | null {
-    const judged = node.effect.kind === 'model' ? replied((value as Slots | null)?.['text'] ?? null) : value;
-    const problem = node.schema === undefined ? null : this.#world.validate(node.schema, judged);
+    const { schema } = node;
+    const readings = node.effect.kind === 'model' ? readingsOf((value as Slots | null)?.['text'] ?? null) : [value];
+    const problems = schema === undefined ? [null] : readings.map((each) => this.#world.validate(schema, each));
+    const problem = problems.includes(null) ? null : (problems[0] ?? null);
     if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
     try {
       if (node.accept === undefined || evaluate(node.accept, thread.slots, value) === true) return null;

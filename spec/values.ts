@@ -43,7 +43,8 @@ export function gathered(slots: Slots, outcomes: readonly (Ended | null)[], { ga
     const all = outcomes.map((each) => each?.slots[slot]).filter((value) => value !== undefined);
     const given = all.filter((value) => canonical(value) !== canonical(slots[slot]));
     if (given.length === 0) continue;
-    if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
+    if (mode === 'concat') next[slot] = joined(slots[slot] ?? null, given as Json[]);
+    else if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
     else if (mode === 'any') next[slot] = next[slot] === true || given.includes(true);
     else next[slot] = given.at(mode === 'first' ? 0 : -1) as Json;
   }
@@ -78,5 +79,25 @@ function orElse<T>(attempt: () => T, otherwise: T): T {
     return attempt();
   } catch {
     return otherwise;
+  }
+}
+
+/** What each branch has added to the list it began with, one after the other. */
+function joined(before: Json, given: readonly Json[]): Json {
+  const front = Array.isArray(before) ? before : [];
+  return [...front, ...given.flatMap((list) => (Array.isArray(list) ? list.slice(front.length) : []))];
+}
+
+/** A reply is good if it satisfies its schema as an object, as the text that it is, or as the JSON that it spells. */
+export function readingsOf(text: Json): readonly Json[] {
+  return [replied(text), text, ...spelt(text)];
+}
+
+function spelt(text: Json): readonly Json[] {
+  try {
+    const value = typeof text === 'string' ? (JSON.parse(text) as Json) : null;
+    return value === null ? [] : [value];
+  } catch {
+    return [];
   }
 }

@@ -4,6 +4,7 @@ export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
 export type { ModelPerformerOptions } from './adapters/models/performer.ts';
 export { flow } from './compile/builders/flow.ts';
+export { loop } from './compile/builders/loop.ts';
 export { workflow } from './compile/builders/workflow.ts';
 export { toolPerformer } from './adapters/tools/performer.ts';
 export type { ToolPerformer } from './adapters/tools/performer.ts';

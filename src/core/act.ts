@@ -82,7 +82,9 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
 
 /** What an answer adds to the limits; whatever is no number above zero adds nothing. */
 function granted(program: Program, thread: Thread, node: DoNode, it: Json): { meter: string; by: number }[] {
-  return Object.entries(node.grant ?? {}).flatMap(([meter, source]) => {
+  // In an order of their own: that of the keys is lost when a flow is stored.
+  const grants = Object.entries(node.grant ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return grants.flatMap(([meter, source]) => {
     const by = program.evaluate(source, thread.slots, it);
     return typeof by === 'number' && Number.isFinite(by) && by > 0 ? [{ meter, by }] : [];
   });

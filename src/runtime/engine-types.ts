@@ -71,11 +71,21 @@ export interface Usage {
   readonly steps: number;
   readonly modelCalls: number;
   readonly toolCalls: number;
+  readonly externalCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
   readonly retries: number;
+  readonly reflections: number;
+  /** The longest input of one call. */
+  readonly contextTokens: number;
+  readonly memoryWrites: number;
+  readonly sideEffects: number;
   readonly wallClockSeconds: number;
+  /** Questions that somebody answered. */
+  readonly reviews: number;
+  /** Everything in dollars: what models cost, and calls and reviews at the rates of the flow. */
+  readonly scalarCostUsd: number;
 }
 
 export interface Report {

@@ -20,13 +20,18 @@ export interface Message {
 /** What was said in one turn: replies and the results of what they asked for. */
 export function turnOf(value: Json | undefined): Message[] {
   if (!Array.isArray(value)) return [];
-  return (value as unknown as readonly Recorded[]).map(({ role, content, toolCalls, toolCallId, name }) => ({
+  return (value as unknown as readonly Recorded[]).map(({ role, content, toolCalls, toolCallId, name, source }) => ({
     role,
-    content: textOf(content),
+    content: typeof source === 'string' ? labelled(textOf(content), source) : textOf(content),
     ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
     ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
     ...(typeof name === 'string' ? { name } : {}),
   }));
+}
+
+/** What came from outside is data: it is fenced, so that nobody takes it for something that they were told to do. */
+function labelled(text: string, source: string): string {
+  return `<data from="${source}">\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
 }
 
 export function textOf(value: Json): string {
@@ -40,4 +45,6 @@ interface Recorded {
   readonly toolCalls?: readonly ToolRequest[] | null;
   readonly toolCallId?: string | null;
   readonly name?: string | null;
+  /** Which tool it comes from, where it is to be shown as data from outside. */
+  readonly source?: string | null;
 }

@@ -6,9 +6,10 @@ import type { Json } from '../core/json.ts';
 import { inputOf, statusOf } from '../core/outstanding.ts';
 import type { Program } from '../core/program.ts';
 import type { Event, RunState } from '../core/run.ts';
-import type { Report, Usage, Waiting } from './engine-types.ts';
+import type { Report, Waiting } from './engine-types.ts';
 import type { ReadRun } from './read.ts';
 import { stepResults } from './step-results.ts';
+import { usageOf } from './usage.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
@@ -22,7 +23,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     path: pathOf(program, events),
     approvals: approvalsOf(program, events),
     ...(program.flow.itemised === true ? { results: stepResults(program.flow, events) } : {}),
-    usage: usageOf(state),
+    usage: usageOf(program.flow, state, events),
     waiting,
     error: errorOf(state),
   };
@@ -91,20 +92,6 @@ function approvalsOf(program: Program, events: readonly Event[]): { [node: strin
     if (node !== undefined && typeof value?.choice === 'string') approvals[node] = value.choice;
   }
   return approvals;
-}
-
-function usageOf(state: RunState): Usage {
-  const { usage, spent } = state;
-  return {
-    steps: spent['steps'] ?? 0,
-    modelCalls: usage.modelCalls ?? 0,
-    toolCalls: usage.toolCalls ?? 0,
-    inputTokens: usage.inputTokens ?? 0,
-    outputTokens: usage.outputTokens ?? 0,
-    costUsd: (usage.costMicros ?? 0) / 1_000_000,
-    retries: usage.retries ?? 0,
-    wallClockSeconds: (state.now - state.startedAt) / 1000,
-  };
 }
 
 function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {

@@ -6,14 +6,17 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/adapters/sqlite/open.ts';
 import type { ModelEntry, Script } from '../../src/adapters/scripted/script.ts';
+import { realClock } from '../../src/runtime/clock.ts';
 import { createRuntime } from '../../src/runtime/engine.ts';
-import type { Performer } from '../../src/runtime/ports.ts';
+import type { Clock, Performer } from '../../src/runtime/ports.ts';
 import { world } from '../dialects/team-case.ts';
 import { INPUT, compileExample, exampleNames, exampleScript, layOut } from '../dialects/team-examples.ts';
 
-const [db = '', root = ''] = process.argv.slice(2);
+const [db = '', root = '', life = '0'] = process.argv.slice(2);
 const REPLY_MS = 12;
 const LEASE_MS = 400;
+const EPOCH = 1_800_000_000_000;
+const DEATH_MS = 200;
 
 /** Every entry as it is, but after a moment. */
 function slowly(script: Script): Script {
@@ -34,17 +37,29 @@ for (const name of exampleNames()) {
   performers.set(name, world(slowly(exampleScript(name)), workDir));
 }
 const of = (run: string): Performer => performers.get(run) as Performer;
+/** A death takes a moment of the runs' time, however long the machine takes to start the next process: nothing is late by it. */
+const begun = performance.now();
+const now = (): number => EPOCH + Number(life) * DEATH_MS + Math.floor(performance.now() - begun);
+const clock: Clock = {
+  ...realClock,
+  now,
+  at: (instant, wake) => {
+    const timer = setTimeout(wake, Math.max(0, instant - now()));
+    return () => clearTimeout(timer);
+  },
+};
 const engine = createRuntime({
   store: openSqlite(db),
   performer: { perform: (call) => of(call.command.run).perform(call) },
   leaseMs: LEASE_MS,
+  clock,
   onFault: (error) => {
     process.stdout.write(`fault ${error.message}\n`);
     process.exit(1);
   },
 });
 
-if (process.argv.includes('--lay-out')) for (const name of performers.keys()) layOut(name, join(root, name));
+if (life === '0') for (const name of performers.keys()) layOut(name, join(root, name));
 const started = await Promise.all(
   [...performers.keys()].map((name) => engine.start(compileExample(name).flow, { run: name, input: INPUT, seed: 1 })),
 );

@@ -22,9 +22,9 @@ test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout
   try {
     for (let kill = 0; kill < KILLS; kill++) {
       chance = (chance * 1_103_515_245 + 12_345) % 2_147_483_648;
-      await work(db, root, kill === 0, 15 + (chance % 120));
+      await work(db, root, kill, 15 + (chance % 120));
     }
-    expect(await work(db, root, false, null)).toBe('done');
+    expect(await work(db, root, KILLS, null)).toBe('done');
     const store = openSqlite(db);
     for (const name of exampleNames()) {
       const run = reportOf(await readRun(store.journal, name));
@@ -44,15 +44,11 @@ test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout
 });
 
 /** Works until all have ended, or is killed that many milliseconds after it has begun to; gives the last thing it said. */
-async function work(db: string, root: string, first: boolean, killAfterMs: number | null): Promise<string> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'team-worker.ts'), db, root, ...(first ? ['--lay-out'] : [])],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
-    },
-  );
+async function work(db: string, root: string, life: number, killAfterMs: number | null): Promise<string> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'team-worker.ts'), db, root, String(life)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
+  });
   let last = '';
   const exit = once(child, 'exit');
   createInterface(child.stdout).on('line', (line) => {

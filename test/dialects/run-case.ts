@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { openMemory } from '../../src/adapters/memory/open.ts';
+import { policyPerformer } from '../../src/adapters/policy/performer.ts';
 import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
 import type { Script } from '../../src/adapters/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
@@ -100,7 +101,7 @@ async function play(
   cancel: boolean,
 ): Promise<Played> {
   const prompts = new Map<string, string[]>();
-  const performer = scriptedPerformer(script);
+  const performer = scriptedPerformer(script, policyPerformer());
   const engine = createRuntime({
     store: openMemory(),
     performer: { ...performer, perform: (call) => (note(prompts, call), performer.perform(call)) },

@@ -11,6 +11,7 @@ import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { evidencePerformer } from '../../src/adapters/evidence/performer.ts';
 import { openMemory } from '../../src/adapters/memory/open.ts';
+import { isPolicyCheck, policyPerformer } from '../../src/adapters/policy/performer.ts';
 import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
 import type { Script } from '../../src/adapters/scripted/script.ts';
 import { toolPerformer } from '../../src/adapters/tools/performer.ts';
@@ -166,8 +167,9 @@ async function play(
 export function world(script: Script, workDir: string): Performer {
   const tools = toolPerformer({ workDir });
   const evidence = evidencePerformer({ workDir });
+  const policy = policyPerformer();
   return scriptedPerformer(script, {
-    perform: (call) => (call.command.kind === 'check' ? evidence : tools).perform(call),
+    perform: (call) => (isPolicyCheck(call.command) ? policy : call.command.kind === 'check' ? evidence : tools).perform(call),
   });
 }
 

@@ -1,6 +1,11 @@
 /** Every case of the team notation, one test each. */
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { teamSchema, teamShape } from '../../src/compile/dialects/team/schema.ts';
+import { documentSchema } from '../../src/compile/editor-schema.ts';
+import { compileCase } from './run-case.ts';
 import { runTeamCase } from './team-case.ts';
 
 const root = new URL('./team/', import.meta.url);
@@ -11,4 +16,16 @@ describe('golden trajectories of teams', () => {
     expect(cases.length).toBeGreaterThanOrEqual(120);
   });
   for (const name of cases) test(name, () => runTeamCase(new URL(`${name}/`, root)));
+});
+
+test('editors accept every document that compiles, and refuse a misspelt key', () => {
+  const schema = documentSchema([{ key: 'Orchestration', schema: teamSchema, bare: teamShape }]);
+  const accepts = new Ajv2020({ strict: false }).compile(schema);
+  const good = cases.filter((name) => compileCase(new URL(`${name}/`, root)).ok);
+  const documents = good.map(
+    (name) => [name, parse(readFileSync(new URL(`${name}/flow.yaml`, root), 'utf8'))] as const,
+  );
+  expect(documents.filter(([, document]) => !accepts(document)).map(([name]) => name)).toEqual([]);
+  expect(good.length).toBeGreaterThan(150);
+  expect(accepts({ Agents: [{ Name: 'A', Instruction: 'x' }] })).toBe(false);
 });

@@ -3,6 +3,7 @@ import type { DoNode, Expr, NodeId } from '../../core/ir.ts';
 import { object, path, quote } from '../cel-text.ts';
 import { rewriteNames } from '../rewrite.ts';
 import { lowerAgent } from './flow-lower-agent.ts';
+import { addGates, isGated } from './flow-lower-gate.ts';
 import { entered, evaluated, raise } from './flow-lower-errors.ts';
 import { lowerParallel } from './flow-lower-parallel.ts';
 import { NO_RETRY } from './flow-lowering.ts';
@@ -36,11 +37,12 @@ function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>
   const { toolApprovals, toolChecks } = builder.definitions;
   const tool = builder.toolDef(value.tool);
   const asks = toolApprovals.has(value.tool);
+  const gated = isGated(lowering, value.tool);
   const check = Object.hasOwn(toolChecks, value.tool) ? toolChecks[value.tool] : undefined;
   const undo = tool?.compensate ?? null;
   const call: DoNode = {
     op: 'do',
-    ...(asks ? { origin: value.id } : entered(lowering, prepared)),
+    ...(asks || gated ? { origin: value.id } : entered(lowering, prepared)),
     effect: builder.tool(value.tool, prepared.args),
     ...(undo === null
       ? {}
@@ -60,15 +62,16 @@ function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>
     ...lowering.errors(prepared),
   };
   const id = builder.add(
-    asks ? builder.fresh(`${value.id} call`) : builder.idOf(value.id),
+    asks || gated ? builder.fresh(`${value.id} call`) : builder.idOf(value.id),
     call,
     prepared.node.at('id'),
   );
-  if (asks) askFirst(lowering, prepared, value, id);
+  const asked = asks ? askFirst(lowering, prepared, value, id, !gated) : id;
+  if (gated) addGates(lowering, prepared, value.tool, object(Object.entries(prepared.args)), asked);
 }
 
 /** The tool's own definition demands that somebody agrees to every call. */
-function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>, call: NodeId): void {
+function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>, call: NodeId, first: boolean): NodeId {
   const { builder } = lowering;
   const input = {
     message: quote(`Call ${value.tool}?`),
@@ -82,11 +85,11 @@ function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>,
     code: 'PERMISSION_DENIED',
   });
   const cases = [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: call }];
-  builder.add(
-    builder.idOf(value.id),
+  return builder.add(
+    first ? builder.idOf(value.id) : builder.fresh(`${value.id} approval`),
     {
       op: 'do',
-      ...entered(lowering, prepared),
+      ...(first ? entered(lowering, prepared) : { origin: value.id }),
       effect: {
         kind: 'ask',
         about: value.tool,

@@ -58,6 +58,7 @@ export function addInvocation(l: Lowering): NodeId {
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,
       visitsMax: 1,
+      refused: idOf(l, 'trace_logging'),
       next: stop(l, 'BUDGET_EXHAUSTED', 'BudgetError', quote('there were too many rounds of calls'), 'budget'),
     },
     idOf(l, 'observation_grounding'),

@@ -25,10 +25,13 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
       ? (over: NodeId, kind: string) => l.builder.meter(`expansions:${kind}`, { unit: 'visits', max: expansions, over, label: 'escalation.expansions' })
       : null;
   return (id, node) => {
-    if (node.op !== 'do' || node.denied !== undefined || (node.effect.kind !== 'model' && node.effect.kind !== 'tool')) return node;
-    const over = node.effect.kind === 'tool' ? branch : main;
+    // What only looks ahead whether a call will fit stands where the call itself does.
+    const called = node.op === 'do' && node.effect.kind === 'tool';
+    const asked = node.op === 'do' && node.effect.kind === 'model';
+    if (node.denied !== undefined || (!called && !asked && node.needs === undefined)) return node;
+    const over = asked ? main : branch;
     if (meter === null) return { ...node, denied: over };
-    return { ...node, denied: addExpansion(l, id, over, meter(over, node.effect.kind)) };
+    return { ...node, denied: addExpansion(l, id, over, meter(over, asked ? 'model' : 'tool')) };
   };
 }
 

@@ -10,7 +10,6 @@ import { addFinish } from './finish.ts';
 import { addGrounding } from './ground.ts';
 import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
-import { idOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
 import { addPlan } from './plan.ts';
@@ -29,15 +28,15 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   return builder.build({ id: loop.id, entry, dress: dressing(l), rates: loop.rates });
 }
 
-/** Every call gets its way out of a budget, every tool call the breaker, and a failed round of calls the last phase. */
+/** Every call gets its way out of a budget, and every tool call the breaker. */
 function dressing(l: Lowering): (id: NodeId, node: Node) => Node {
   const { builder, loop } = l;
   const gate = budgetGate(l);
   const breaker = builder.meter('breaker', { unit: 'repeats', max: loop.breaker.identical - 1, window: loop.breaker.window, over: blockedCall(l), label: 'breaker' });
-  const failed = builder.failedEnd();
   return (id, node) => {
-    if (node.op === 'let' && node.origin === 'tool_invocation' && node.next === failed) return { ...node, next: idOf(l, 'trace_logging') };
-    const watched = node.op === 'do' && node.effect.kind === 'tool' ? { ...node, charges: [...(node.charges ?? []), breaker] } : node;
-    return gate(id, watched);
+    if (node.op !== 'do' || node.effect.kind !== 'tool') return gate(id, node);
+    // The same call in another round is the same call: what it is compared by leaves the round out.
+    const { turn: _, ...input } = node.effect.input;
+    return gate(id, { ...node, charges: [...(node.charges ?? []), breaker], effect: { ...node.effect, input } });
   };
 }

@@ -95,7 +95,9 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
   const limited = budgets.output_tokens !== undefined || budgets.cost_usd !== undefined;
   const bounded = Object.entries(given.agents).map(([id, agent]) => [id, limited && agent.maxOutputTokens === null ? { ...agent, maxOutputTokens: OUTPUT_TOKENS_DEFAULT } : agent] as const);
   const seconds = budgets.wall_clock_seconds;
-  return { ...given, budgets, agents: Object.fromEntries(bounded), deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000) };
+  // The profile is also the boundary, unless the document has one of its own.
+  const boundary = given.boundary ?? (profile === null ? undefined : { profile });
+  return { ...given, boundary, budgets, agents: Object.fromEntries(bounded), deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000) };
 }
 
 function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {

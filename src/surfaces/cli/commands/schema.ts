@@ -1,6 +1,8 @@
 /** `sluice schema`: the JSON Schema of a document, for editors; from the definitions that the compiler reads by. */
 import { flowSchema } from '../../../compile/dialects/flow-schema.ts';
 import { workflowSchema, workflowShape } from '../../../compile/dialects/steps-schema.ts';
+import { loopSchema } from '../../../compile/dialects/loop/schema.ts';
+import { teamSchema, teamShape } from '../../../compile/dialects/team/schema.ts';
 import { documentSchema } from '../../../compile/editor-schema.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -10,6 +12,8 @@ export async function schemaCommand(cli: Cli): Promise<ExitStatus> {
     documentSchema([
       { key: 'flow', schema: flowSchema },
       { key: 'workflow', schema: workflowSchema, bare: workflowShape },
+      { key: 'Orchestration', schema: teamSchema, bare: teamShape },
+      { key: 'loop', schema: loopSchema },
     ]),
   );
   return OK;
