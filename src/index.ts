@@ -5,6 +5,7 @@ export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
 export type { ModelPerformerOptions } from './adapters/models/performer.ts';
 export { flow } from './compile/builders/flow.ts';
 export { loop } from './compile/builders/loop.ts';
+export { team } from './compile/builders/team.ts';
 export { workflow } from './compile/builders/workflow.ts';
 export { toolPerformer } from './adapters/tools/performer.ts';
 export type { ToolPerformer } from './adapters/tools/performer.ts';
@@ -32,3 +33,6 @@ export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/p
 export type { Message } from './runtime/prompt.ts';
 export type { BoundaryOptions, PiiPipeline } from './runtime/boundary.ts';
 export { MemoryViolation, ScopedMemory } from './runtime/scoped-memory.ts';
+export type { MemoryStore } from './runtime/scoped-memory.ts';
+export { CATEGORIES, openState, StateViolation } from './runtime/state-stores.ts';
+export type { Actor, CategoryName, StateStores } from './runtime/state-stores.ts';

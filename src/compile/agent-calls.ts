@@ -12,7 +12,7 @@ import { consequenceOf } from './boundary.ts';
 import type { Builder } from './builder.ts';
 import { isIdentifier, quote } from './cel-text.ts';
 import { addEligibility } from './eligibility.ts';
-import { addTrouble } from './gate.ts';
+import { ANSWER, addTrouble } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { rewriteNames } from './rewrite.ts';
 
@@ -128,7 +128,7 @@ function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name:
         }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
-    writes: told(agent, 'it', { ok: OK, result: 'it' }, plain ? undefined : sourceOf(name, tool?.trust)),
+    writes: plain ? told(agent, 'it', { ok: OK, result: 'it' }) : told(agent, 'it', { ok: OK, result: 'it', approved: `${ANSWER}.choice` }, sourceOf(name, tool?.trust)),
     timeoutMs: tool?.timeoutMs ?? null,
     retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
     next: ways.done,

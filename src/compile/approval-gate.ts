@@ -5,10 +5,9 @@
 import type { DoNode, Input, NodeId } from '../core/ir.ts';
 import { CALL, addRefusal } from './agent-told.ts';
 import { quote } from './cel-text.ts';
-import { APPROVED, CHECKED, EDITS_MAX, NO_RETRY, addTrouble, name, pick } from './gate.ts';
+import { ANSWER, APPROVED, CHECKED, EDITS_MAX, NO_RETRY, addTrouble, name, pick } from './gate.ts';
 import type { Gate } from './gate.ts';
 
-const ANSWER = '_answer';
 export const APPROVAL_CHOICES = ['approve', 'edit', 'reject', 'respond'] as const;
 
 /** `again` is where arguments are judged that somebody has changed. */

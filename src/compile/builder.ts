@@ -36,7 +36,7 @@ export interface Lowered {
   readonly places: ReadonlyMap<NodeId, Range>;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded' | 'rates'> {
+export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded' | 'rates' | 'stores'> {
   readonly id: string;
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless told. */

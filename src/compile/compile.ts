@@ -2,6 +2,7 @@
  * Text or object in; a verified, hashed, frozen flow out, or every reason why not. Never throws for what is in the document.
  */
 import type { CompiledFlow } from '../core/ir.ts';
+import { checkBoundaries } from './boundary-check.ts';
 import { warnAboutCost } from './bounds-warn.ts';
 import { boundsOf } from './bounds.ts';
 import type { Bounds } from './bounds.ts';
@@ -20,6 +21,7 @@ import type { PriceLookup } from './model-table.ts';
 import type { Notation } from './notation.ts';
 import type { Picture } from './picture.ts';
 import { checkPrices } from './price-check.ts';
+import { warnOfTier } from './ladder.ts';
 import { checkPolicies, readPolicies } from './policies.ts';
 import type { PolicyOptions } from './policies.ts';
 import { START } from './range.ts';
@@ -73,6 +75,7 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
     return { ok: false };
   }
   const policies = readPolicies(document, report, options);
+  checkBoundaries(document, report);
   const { lowered, picture } = dialect(document, definitionsOf(document.sections.value, { ...options, policies }), report);
   const graph = picture === null ? {} : { graph: picture };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
@@ -82,6 +85,7 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
   if (report.failed()) return { ok: false, ...graph };
   const { bounds, least } = boundsOf(lowered.body);
   warnAboutCost(bounds, lowered.body, document.at, report);
+  warnOfTier(lowered, document, report);
   try {
     return { ok: true, flow: seal({ ...lowered.body, least }, options.hash), bounds, ...graph };
   } catch {

@@ -137,6 +137,7 @@ function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDe
     idempotent: tool.idempotent ?? tool.effect === 'read',
     compensate: tool.compensate ?? null,
     ...(tool.trust === undefined || tool.trust === 'untrusted' ? {} : { trust: tool.trust }),
+    ...(tool.trusted_fields === undefined ? {} : { trustedFields: tool.trusted_fields }),
     ...(tool.category === undefined ? {} : { category: tool.category }),
     ...(tool.rate_limit === undefined ? {} : { rate: { calls: tool.rate_limit.calls, perMs: Math.ceil(tool.rate_limit.per_seconds * 1000) } }),
   };

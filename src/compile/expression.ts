@@ -45,7 +45,7 @@ export function checkExpression(source: Expr, context: ExprContext = {}): ExprCh
   // What inference lets pass may still exceed a limit of the evaluator, such as macro nesting.
   if (problems.length === 0) problems.push(...compileProblems(parsed.ast, source));
   if (problems.length > 0) return { ok: false, problems: problems.sort((a, b) => a.start - b.start) };
-  const constant = constantOf(parsed.ast);
+  const constant = constantOf(parsed.ast, names ?? new Set(types.keys()));
   const result = { ok: true, source, type: type.kind, reads: readsOf(parsed.ast, names) } as const;
   return constant === undefined ? result : { ...result, constant };
 }

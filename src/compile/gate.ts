@@ -13,6 +13,7 @@ import type { Builder } from './builder.ts';
 import { quote } from './cel-text.ts';
 
 export const CHECKED = '_checked';
+export const ANSWER = '_answer';
 export const APPROVED = '_approved';
 
 export interface Gate {

@@ -23,11 +23,14 @@ export function request(program: Program, state: RunState, thread: Thread, node:
     input = evaluateInput(program, node.effect.input, thread.slots);
     undo = node.undo && { tool: node.undo.tool, args: undoArgs(program, node, thread, input), timeoutMs: node.undo.timeoutMs };
   } catch (cause) {
-    const error = expressionError(node, cause);
-    const to = route(program, thread, node.failed, node.fail, error);
-    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge: visitCharges(program, node) }];
+    return unasked(program, thread, node, expressionError(node, cause));
   }
+  const unfit = node.takes === undefined ? null : program.pure.validate(node.takes, input['args'] ?? null);
   const name = nameOf(node);
+  if (unfit !== null) {
+    const message = `the arguments of \`${name}\` are not valid: ${unfit}`;
+    return unasked(program, thread, node, recordOf(node, { class: 'semantic', type: 'ArgumentError', message }, 1));
+  }
   const print = digest(input, program.pure.hash);
   const repeated = tripOnRepeat(program, state, thread, node, `${name} ${print}`);
   if (repeated !== null) return [repeated];
@@ -51,6 +54,12 @@ export function request(program: Program, state: RunState, thread: Thread, node:
       undo,
     },
   ];
+}
+
+/** What cannot be asked for fails like an effect that was. */
+function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRecord): readonly EventBody[] {
+  const to = route(program, thread, node.failed, node.fail, error);
+  return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge: visitCharges(program, node) }];
 }
 
 /** Judges what was observed: accepted and committed, tried again, or failed on a way that the flow declares. */

@@ -116,6 +116,8 @@ export interface DoNode extends NodeBase {
   readonly effect: Effect;
   /** Where the compensation of this effect is found: its arguments are fixed before the effect is requested. */
   readonly undo?: { readonly tool: string; readonly input: Input; readonly timeoutMs: number };
+  /** The arguments must satisfy this schema before anything is asked for. */
+  readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before anything of it is written. */
   readonly schema?: Json;
   readonly accept?: Expr;
@@ -196,6 +198,8 @@ export interface ToolDef {
   readonly compensate: string | null;
   /** `trusted`: nobody outside wrote what it gives. `neutral`: it only works on its arguments. Otherwise neither. */
   readonly trust?: 'trusted' | 'neutral';
+  /** Fields of its result that whoever runs it fills in, although others write the rest. */
+  readonly trustedFields?: readonly string[];
   readonly category?: string;
   readonly rate?: { readonly calls: number; readonly perMs: number };
 }
@@ -242,6 +246,8 @@ export interface FlowBody {
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
   /** Whether a report lists what each invocation came to. */
   readonly itemised?: boolean;
+  /** Which kind of state a slot holds, where a notation tells them apart. */
+  readonly stores?: { readonly [slot: string]: 'scratchpad' | 'task' | 'observations' };
   /** US dollars that a report counts for what has no price of its own, per call or per answered question. */
   readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
   /** How many ended runs of this notation are kept; all of them where nothing is said. */

@@ -25,7 +25,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     ...(program.flow.itemised === true ? { results: stepResults(program.flow, events) } : {}),
     usage: usageOf(program.flow, state, events),
     waiting,
-    error: errorOf(state),
+    error: errorOf(program, state, events),
   };
 }
 
@@ -99,8 +99,17 @@ function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCo
   return code !== undefined && SUSPENDING_CODES.has(code) ? code : null;
 }
 
-function errorOf(state: RunState): Report['error'] {
-  const error = state.outcome?.error;
-  if (error === undefined || error === null) return null;
-  return { class: error.class, type: error.type, message: error.message, node: error.node };
+/** What ended a run that failed: the failure itself, or the bound that left no room for anything else. */
+function errorOf(program: Program, state: RunState, events: readonly Event[]): Report['error'] {
+  if (state.outcome?.state !== 'failed') return null;
+  const { code, error } = state.outcome;
+  const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
+  if (stop?.type === 'run.halted')
+    return { class: 'timeout', type: 'TimeoutError', message: stop.why, node: pathOf(program, events).at(-1) ?? '' };
+  if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
+    const label = program.flow.meters[stop.meter]?.label ?? stop.meter;
+    const message = `${label} has ${stop.left} left, and ${stop.needs} is needed`;
+    return { class: 'budget', type: 'BudgetError', message, node: program.flow.nodes[stop.node]?.origin ?? stop.node };
+  }
+  return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
 }

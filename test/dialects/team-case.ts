@@ -166,10 +166,11 @@ async function play(
 /** Models and people by script; plugins and checks for real, where the script does not stand in for them. */
 export function world(script: Script, workDir: string): Performer {
   const tools = toolPerformer({ workDir });
-  const evidence = evidencePerformer({ workDir });
+  const evidence = evidencePerformer({ workDir, documentDir: import.meta.dirname });
   const policy = policyPerformer();
   return scriptedPerformer(script, {
-    perform: (call) => (isPolicyCheck(call.command) ? policy : call.command.kind === 'check' ? evidence : tools).perform(call),
+    perform: (call) =>
+      (isPolicyCheck(call.command) ? policy : call.command.kind === 'check' ? evidence : tools).perform(call),
   });
 }
 

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { teamSchema, teamShape } from '../../src/compile/dialects/team/schema.ts';
 import { documentSchema } from '../../src/compile/editor-schema.ts';
 import { compileCase } from './run-case.ts';
+import { hasNotes } from './own-validator.ts';
 import { runTeamCase } from './team-case.ts';
 
 const root = new URL('./team/', import.meta.url);
@@ -28,4 +29,11 @@ test('editors accept every document that compiles, and refuse a misspelt key', (
   expect(documents.filter(([, document]) => !accepts(document)).map(([name]) => name)).toEqual([]);
   expect(good.length).toBeGreaterThan(150);
   expect(accepts({ Agents: [{ Name: 'A', Instruction: 'x' }] })).toBe(false);
+});
+
+test('a validator of your own is a plain function', async () => {
+  const evidence = (text: string | null) =>
+    ({ readText: () => Promise.resolve(text) }) as unknown as Parameters<typeof hasNotes>[0];
+  expect(await hasNotes(evidence('# Notes'))).toMatchObject({ ok: true });
+  expect(await hasNotes(evidence(null))).toMatchObject({ ok: false });
 });

@@ -89,6 +89,7 @@ describe('the airline runs', () => {
   test('every mutating call waits, none is made twice, and the journal is decided again alike', async () => {
     const flow = all.length === 0 ? null : compiled(PLENTY);
     const off: string[] = [];
+    const repeating = new Set(all.flatMap((each) => (each.exact_loop_5_3_at === null ? [] : [`${each.task_id}/${each.trial}`])));
     for (const trajectory of all) {
       const ran = await drive(trajectory, flow as CompiledFlow);
       const expected = callsOf(trajectory);
@@ -100,11 +101,12 @@ describe('the airline runs', () => {
         off.push(`${trajectory.task_id}/${trajectory.trial}: ${ran.dispatched.length} of ${expected.length} calls, ${String(ran.report.code)}: ${ran.report.error?.message ?? ''}`);
     }
     process.stdout.write(`airline: ${all.length - off.length} of ${all.length} runs are exact\n${off.map((line) => `  ${line}\n`).join('')}`);
-    expect(off.length).toBeLessThanOrEqual(all.length * 0.2);
+    // The breaker stops the third identical call among five; nothing else changes the course of a run.
+    expect(off.filter((line) => !repeating.has(line.split(':')[0] ?? ''))).toEqual([]);
   }, 120_000);
 
   test('a budget of tool calls stops before the first call that it does not cover', async () => {
-    for (const trajectory of all.slice(0, 30)) {
+    for (const trajectory of all.slice(0, 12)) {
       const expected = callsOf(trajectory);
       const limit = Math.floor(expected.length / 2);
       if (expected.length < 2) continue;
@@ -115,7 +117,7 @@ describe('the airline runs', () => {
   }, 60_000);
 
   test('a budget of steps stops before the first turn that it does not cover', async () => {
-    for (const trajectory of all.slice(0, 30)) {
+    for (const trajectory of all.slice(0, 12)) {
       const turns = trajectory.messages.filter(({ role }) => role === 'assistant').length;
       const limit = Math.floor(turns / 2);
       if (limit < 1) continue;

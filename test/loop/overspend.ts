@@ -22,7 +22,7 @@ export interface Trial {
 export function trialOf(seed: number): Trial {
   const chance = (what: string): number => draw(seed, what);
   const budgets = Object.fromEntries(
-    Object.entries(FIELDS).flatMap(([field, most]) => (chance(`${field}?`) < 0.5 ? [] : [[field, field === 'cost_usd' ? chance(field) * most : field === 'wall_clock_seconds' ? 1 + chance(field) * most : Math.floor(chance(field) * (most + 1))]])),
+    Object.entries(FIELDS).flatMap(([field, most]) => (chance(`${field}?`) < 0.65 ? [] : [[field, field === 'cost_usd' ? chance(field) * most : field === 'wall_clock_seconds' ? 1 + chance(field) * most : Math.floor(chance(field) * (most + 1))]])),
   );
   const { flow, diagnostics } = compile({ ...SECTIONS, budgets, ...(chance('notation') < 0.5 ? loopOf(chance) : parallelOf(chance)) }, { hash: (text) => hash('sha256', text, 'hex') });
   if (flow === undefined) throw new Error(`seed ${seed} does not compile: ${JSON.stringify(diagnostics)}`);

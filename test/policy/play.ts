@@ -38,7 +38,7 @@ export async function play(document: string | object, script: Script, setting: S
 }
 
 function stepsOf(events: readonly ChainedEvent[]): readonly string[] {
-  return events.flatMap((event) => ('node' in event && event.node !== undefined && event.type !== 'effect.judged' ? [String(event.node)] : []));
+  return events.flatMap((event) => ('node' in event && event.node !== undefined ? [String(event.node)] : []));
 }
 
 function dispatchedIn(events: readonly ChainedEvent[]): readonly string[] {

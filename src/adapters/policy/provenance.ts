@@ -23,9 +23,11 @@ export const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[
 
 interface Observation {
   readonly tool: string;
-  readonly ok: boolean;
+  readonly args?: Json;
   readonly result?: Json;
   readonly error?: Json;
+  /** What a person answered when they were asked about it. */
+  readonly approved?: string | null;
 }
 
 export function checkProvenance({ command, flow }: Call): Json {
@@ -33,21 +35,49 @@ export function checkProvenance({ command, flow }: Call): Json {
   const tool = flow.tools[String(name)];
   const demands = DEMANDS[tool?.effect ?? 'write'];
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
-  const trustOf = (each: Observation) => flow.tools[each.tool]?.trust ?? 'untrusted';
-  const said = (each: Observation): Json => each.result ?? each.error ?? null;
-  const outside = seen.filter((each) => trustOf(each) === 'untrusted').map((each) => sourceOf(`\`${each.tool}\``, [said(each)]));
+  const heard = seen.map((each) => ({ ...each, ...partsOf(each.result ?? each.error ?? null, flow.tools[each.tool]) }));
+  const outside = heard.filter(({ others }) => others.length > 0).map((each) => sourceOf(`\`${each.tool}\``, each.others));
   if (readsBeforehand(flow)) outside.push(sourceOf('what the flow read before', [prompt]));
   if (demands.length === 0 || outside.length === 0) return { ok: true, exposed: outside.length > 0 };
   const vouching = [
     sourceOf('the user', [user]),
     sourceOf('the author', [flow.agents[String(agent)]?.instructions ?? '', ...fixedValues(tool?.input ?? true)]),
-    sourceOf('trusted tools', seen.filter((each) => trustOf(each) === 'trusted').map(said)),
+    sourceOf('trusted tools', heard.flatMap((each) => each.own)),
+    sourceOf('whoever approved it before', heard.filter((each) => each.tool === name && (each.approved === 'approve' || each.approved === 'edit')).map((each) => each.args ?? null)),
   ];
   const found = leavesOf(args).map(([path, value]) => ({ path, ...judge(value, vouching, outside) }));
   const bad = found.filter(({ origin }) => demands.includes(origin));
   if (bad.length > 0) return { ok: false, exposed: true, reason: bad.map(explain).join('; ') };
   if (found.some(({ origin }) => origin === 'vouched')) return { ok: true, exposed: true };
   return { ok: false, exposed: true, reason: 'nothing in the call comes from the user, the author or a trusted tool' };
+}
+
+/** What of a result its own side filled in, and what others may have written. */
+function partsOf(result: Json, tool: ToolDef | undefined): { readonly own: readonly Json[]; readonly others: readonly Json[] } {
+  if (tool?.trust === 'trusted') return { own: [result], others: [] };
+  if (tool?.trust === 'neutral') return { own: [], others: [] };
+  const fields = tool?.trustedFields ?? [];
+  if (fields.length === 0) return { own: [], others: [result] };
+  const own: Json[] = [];
+  const others: Json[] = [];
+  const walk = (value: Json, trusted: boolean): void => {
+    if (value === null || typeof value !== 'object') void (trusted ? own : others).push(value);
+    else if (Array.isArray(value)) for (const each of value) walk(each, trusted);
+    // Only what stands in such a field itself is vouched for, not whatever is nested below it.
+    else for (const [key, each] of Object.entries(value)) walk(each, fields.includes(key) && (each === null || typeof each !== 'object'));
+  };
+  walk(structured(result), false);
+  return { own, others };
+}
+
+/** Many tools give JSON as its text. */
+function structured(value: Json): Json {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value) as Json;
+  } catch {
+    return value;
+  }
 }
 
 interface Judged {
@@ -79,6 +109,7 @@ function judge(value: string | number, vouching: readonly TextSource[], outside:
 
 const DATE = /^\d{4}-\d{2}-\d{2}(t[\d:.]+z?)?$/;
 const RUN = 4;
+const NAME_DIGITS = 3;
 
 /** Stretches of words that long are copied, not coincidence. */
 function runsOf(words: readonly string[]): readonly string[] {
@@ -91,7 +122,8 @@ function bare(word: string): string {
 
 /** Addresses, accounts, paths, keys: what points at something, as against plain words. */
 function isName(word: string): boolean {
-  return /[\p{L}\p{N}][@./_:#\\][\p{L}\p{N}]/u.test(word) || /\d/.test(word);
+  if (/^[\d.,]+$/.test(word)) return false;
+  return /[\p{L}\p{N}][@/_:#\\.][\p{L}\p{N}]/u.test(word) || (word.match(/\d/g)?.length ?? 0) >= NAME_DIGITS;
 }
 
 function leavesOf(value: Json, path = ''): readonly (readonly [string, string | number])[] {

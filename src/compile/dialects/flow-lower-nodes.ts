@@ -1,5 +1,5 @@
 /** Lowers one authored node of each type but `parallel`. */
-import type { DoNode, Expr, NodeId } from '../../core/ir.ts';
+import type { DoNode, Expr, NodeId, ToolDef } from '../../core/ir.ts';
 import { object, path, quote } from '../cel-text.ts';
 import { rewriteNames } from '../rewrite.ts';
 import { lowerAgent } from './flow-lower-agent.ts';
@@ -44,6 +44,7 @@ function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>
     op: 'do',
     ...(asks || gated ? { origin: value.id } : entered(lowering, prepared)),
     effect: builder.tool(value.tool, prepared.args),
+    ...takes(tool),
     ...(undo === null
       ? {}
       : {
@@ -100,6 +101,7 @@ function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>,
         input,
         reserve: {},
       },
+      ...takes(builder.toolDef(value.tool)),
       writes: [{ slot: SLOT.allowed, mode: 'set', value: 'it.choice' }],
       timeoutMs: null,
       retry: NO_RETRY,
@@ -178,6 +180,10 @@ function lowerTerminal(lowering: Lowering, prepared: Prepared): void {
       prepared.node.at('id'),
     );
   evaluated(lowering, prepared, [prepared.expr], finish);
+}
+
+function takes(tool: ToolDef | undefined): Pick<DoNode, 'takes'> {
+  return tool === undefined || tool.input === true ? {} : { takes: tool.input };
 }
 
 /** The compensation is given what the call was given, which the engine offers as `input`. */

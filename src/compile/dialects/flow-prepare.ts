@@ -55,7 +55,7 @@ function prepareNode(
     case 'tool': {
       checkParams(node, value, definitions, report);
       const args = Object.entries(value.params).map(
-        ([key, param]) => [key, expressions.template(id, node.located('params', key), param)] as const,
+        ([key, param]) => [key, argument(node, value, key, param, expressions, definitions)] as const,
       );
       return { ...base, args: Object.fromEntries(args), routes: routes() };
     }
@@ -124,6 +124,21 @@ function prompt(node: FlowNode, value: NodeOf<'agent'>, expressions: Expressions
   const whole = expressions.template(value.id, node.located('input'), value.input);
   const said = told(value);
   return said === value.input ? `text(${whole})` : asText(said, expressions.template(value.id, undefined, said));
+}
+
+/** What is missing is empty: an empty text where the tool takes text, null anywhere else. */
+function argument(
+  node: FlowNode,
+  { id, tool }: NodeOf<'tool'>,
+  key: string,
+  param: Json,
+  expressions: Expressions,
+  definitions: Definitions,
+): Expr {
+  const expr = expressions.template(id, node.located('params', key), param);
+  const schema = definitions.tools[tool]?.input as { properties?: { [name: string]: { type?: Json } } } | undefined;
+  const text = schema?.properties?.[key]?.type === 'string' && typeof param === 'string';
+  return text && parseTemplate(param).parts.length === 1 && param.includes('{{') ? `(${expr} == null ? "" : ${expr})` : expr;
 }
 
 /** A text with templates in it is text already; a value that is one template keeps its type. */

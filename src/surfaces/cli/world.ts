@@ -2,6 +2,8 @@
  * The world a run acts on: a script that stands in for it, or real models. What the flow asks for and nobody can give is not
  * made up and does not fail: the run stays where it is, and the caller learns what is missing.
  */
+import { dirname, join } from 'node:path';
+import { fileMemory } from '../../adapters/memory-store/file-memory.ts';
 import { demandModels } from '../../adapters/models/demand.ts';
 import { modelPerformer } from '../../adapters/models/performer.ts';
 import { priceOf } from '../../adapters/models/prices.ts';
@@ -48,7 +50,8 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   };
   const { workDir, documentDir } = options;
   const scripted = options.script === undefined ? null : loadScript(cli, options.script, flow);
-  const hands = createHands({ workDir, documentDir }, scripted === null ? absent(stay) : silent);
+  const memory = fileMemory(join(dirname(cli.db), 'memory'));
+  const hands = createHands({ workDir, documentDir, memory }, scripted === null ? absent(stay) : silent);
   const rest = { lacking, flags: flagsOf(cli, options), hear: () => undefined, close: () => hands.close() };
   if (scripted === null) {
     // Only a terminal shows text as it comes, and only then is it asked for piece by piece.

@@ -10,11 +10,16 @@ import type { ToolOptions } from '../../adapters/tools/context.ts';
 import { shellRunner } from '../../adapters/tools/shell.ts';
 import { isBuiltinTool } from '../../core/builtin-tools.ts';
 import type { CompiledFlow } from '../../core/ir.ts';
+import { isMemoryCheck, memoryPerformer } from '../../runtime/memory-gate.ts';
 import type { Performer } from '../../runtime/ports.ts';
+import { createMemoryStore } from '../../runtime/scoped-memory.ts';
+import type { MemoryStore } from '../../runtime/scoped-memory.ts';
 
 export interface HandsOptions extends Omit<ToolOptions, 'workDir'> {
   /** Where every run works. Default: a folder of its own for each under `.sluice/work`. */
   readonly workDir?: string;
+  /** Where what is remembered across runs is kept. Default: as long as the process lives. */
+  readonly memory?: MemoryStore;
 }
 export interface Hands extends Performer {
   /** Ends whatever was started, such as MCP servers. */
@@ -22,15 +27,17 @@ export interface Hands extends Performer {
 }
 
 export function createHands(options: HandsOptions, absent: Performer): Hands {
-  const { workDir: given, ...rest } = options;
+  const { workDir: given, memory: kept = createMemoryStore(), ...rest } = options;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const tools = toolPerformer({ ...rest, workDir });
   const checks = evidencePerformer({ workDir, documentDir: options.documentDir ?? '.', run: shellRunner(options.shell) });
   const policy = policyPerformer();
+  const memory = memoryPerformer(kept);
   return {
     perform: (call) => {
       const { kind, name } = call.command;
       if (isPolicyCheck(call.command)) return policy.perform(call);
+      if (isMemoryCheck(call.command)) return memory.perform(call);
       if (kind === 'check') return checks.perform(call);
       return kind === 'tool' && isImplemented(call.flow, name) ? tools.perform(call) : absent.perform(call);
     },

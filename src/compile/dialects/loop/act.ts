@@ -4,7 +4,7 @@ import { addCalls } from '../../agent-calls.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
-import { addLet, addModel, addPick, idOf, stop } from './lowering.ts';
+import { addLet, addModel, addPick, failedTrace, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { addRepair, readyStep } from './plan.ts';
 import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, STEP, TRIGGER, TURN, append, set } from './slots.ts';
@@ -34,7 +34,7 @@ export function addAction(l: Lowering): void {
     input: { prompt: actionPrompt(loop), messages: TALK },
     writes: [set(REPLY, 'it'), append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' })],
     next: look,
-    fail: addLet(l, builder.fresh('action.failed'), 'action_selection', [], idOf(l, 'trace_logging')),
+    fail: addLet(l, builder.fresh('action.failed'), 'action_selection', [], failedTrace(l)),
   });
   const pressed = addPressure(l, act);
   const ready = planned ? addReady(l, pressed) : pressed;
@@ -58,7 +58,7 @@ export function addInvocation(l: Lowering): NodeId {
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,
       visitsMax: 1,
-      refused: idOf(l, 'trace_logging'),
+      refused: failedTrace(l),
       next: stop(l, 'BUDGET_EXHAUSTED', 'BudgetError', quote('there were too many rounds of calls'), 'budget'),
     },
     idOf(l, 'observation_grounding'),

@@ -5,7 +5,7 @@
 import type { Node, NodeId } from '../../../core/ir.ts';
 import { BUDGET_DIMENSIONS, STEPS } from '../../budget-meters.ts';
 import { literal, object, quote } from '../../cel-text.ts';
-import { addLet, addQuestion, idOf } from './lowering.ts';
+import { addLet, addQuestion, failedTrace } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { ENDING, set } from './slots.ts';
 
@@ -17,7 +17,7 @@ const SHORT = `text(${literal(LABELS)}[tripped.meter], " has ", tripped.left, " 
 
 /** Gives every call its way out. What is called inside a branch ends that branch, and the join then ends the run. */
 export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
-  const main = addStop(l, 'budget', idOf(l, 'trace_logging'));
+  const main = addStop(l, 'budget', failedTrace(l));
   const branch = addStop(l, 'budget.branch', l.builder.failedEnd());
   const { people, expansions } = l.loop.escalation;
   const meter =

@@ -8,7 +8,7 @@ import type { EscalationId } from './escalation.ts';
 import { addLet, addModel, addPick, addQuestion, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { addRepair } from './plan.ts';
-import { ANSWER, DOUBTS, GOAL, HEARD, KIND, PLAN_PROBLEM, PROBLEM, REVIEWED, SAID, SCORE, STATUS, TRIGGER, append, set } from './slots.ts';
+import { ANSWER, GOAL, HEARD, KIND, PLAN_PROBLEM, PROBLEM, REVIEWED, SAID, SCORE, STATUS, TRIGGER, append, set } from './slots.ts';
 import { verifyPrompt } from './text.ts';
 
 export function addEscalation(l: Lowering): void {
@@ -71,7 +71,7 @@ function addDoubt(l: Lowering): NodeId {
     origin: 'escalation_check',
     agent: loop.escalation.safer,
     input: { prompt: verifyPrompt(loop) },
-    writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }, set(DOUBTS, `${DOUBTS} + 1`)],
+    writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }],
     next: judged,
     fail: person,
   });

@@ -2,7 +2,7 @@
 import type { Expr } from '../../../core/ir.ts';
 import { OBSERVATIONS } from '../../agent-slots.ts';
 import { object, quote } from '../../cel-text.ts';
-import { addLet, addPick, idOf, NO_RETRY } from './lowering.ts';
+import { addLet, addPick, failedTrace, idOf, NO_RETRY } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { ANSWER, ENDING, FINAL, GOAL, KIND, SAID, STATUS, set } from './slots.ts';
 
@@ -11,18 +11,17 @@ const CITED: Expr = `type(${SAID}) == map && type(${SAID}.citations) == list ? $
 
 export function addFinish(l: Lowering): void {
   const { builder, loop, at } = l;
-  const failed = builder.failedEnd(ANSWER);
   const ends = addPick(
     l,
     builder.fresh('terminate'),
     'terminate',
-    [
-      { when: `${ENDING} == "SUCCESS"`, to: builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }) },
-      { when: `${ENDING} == "PARTIAL_SUCCESS"`, to: builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }) },
-    ],
-    failed,
+    [{ when: `${ENDING} == "PARTIAL_SUCCESS"`, to: builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }) }],
+    builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }),
   );
-  const trace = addLet(l, idOf(l, 'trace_logging'), 'trace_logging', [set('record', object([['ending', ENDING], ['status', STATUS], ['open', KIND]]))], ends);
+  const record = set('record', object([['ending', ENDING], ['status', STATUS], ['open', KIND]]));
+  const trace = addLet(l, idOf(l, 'trace_logging'), 'trace_logging', [record], ends);
+  // Apart from the other, so that nobody takes a failure for a short way to success.
+  addLet(l, failedTrace(l), 'trace_logging', [record], builder.failedEnd(ANSWER));
   const memory = idOf(l, 'memory_write');
   if (!loop.memory) addLet(l, memory, 'memory_write', [], trace);
   else

@@ -9,6 +9,7 @@ import { toolsOf } from './intake.ts';
 import { addLet, addPick, idOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
+import { actionClaims, LOOKUP_CLAIM } from './claims.ts';
 import { ANSWER, FINISHED, MISSED, REPAIRS, SAID, STATUS, TASK, TURN, VIOLATION, set } from './slots.ts';
 import { STATUSES } from './text.ts';
 
@@ -29,10 +30,6 @@ export function addGrounding(l: Lowering): void {
   addLet(l, idOf(l, 'observation_grounding'), 'observation_grounding', [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed)], judged);
 }
 
-/** Verbs that say that something in the world was changed. */
-const ACTIONS = 'sent|emailed|booked|cancell?ed|refunded|deleted|removed|deployed|restarted|rolled back|updated|modified|paid|purchased|transferred|submitted|executed|installed|merged|pushed';
-const CLAIM = `(?i)\\b(i|we)( have|'ve)?( now| just| successfully| already)* (${ACTIONS})\\b|\\b(has|have) been( now| successfully)* (${ACTIONS})\\b`;
-
 function violation(loop: Loop): Expr {
   const { grounding } = loop;
   const ids = `${OBSERVATIONS}.map(o, o.id)`;
@@ -48,10 +45,18 @@ function violation(loop: Loop): Expr {
     `text("the answer claims ", join(${SAID}.claims.filter(c, !${OBSERVATIONS}.exists(o, o.ok && o.tool == c.tool)).map(c, text(c.tool)), ", "), ", and no observation shows that it succeeded")`,
   ]);
   if (grounding.cite) rules.push([`!(${cited}) || size(${SAID}.citations) == 0`, '"the answer cites no observation"']);
-  if (grounding.claims)
-    rules.push([
-      `re(type(${SAID}) == map ? text(${SAID}.answer) : ${SAID}, ${quote(CLAIM)}) && !${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...changing])})`,
-      '"the answer says that something was done, and no observation shows it"',
-    ]);
+  if (grounding.claims) {
+    const words = `type(${SAID}) == map ? text(${SAID}.answer) : ${SAID}`;
+    for (const { pattern, tools } of actionClaims(changing))
+      rules.push([
+        `re(${words}, ${quote(pattern)}) && !${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...tools])})`,
+        '"the answer says that something was done, and no observation shows it"',
+      ]);
+    if (toolsOf(loop).length > 0)
+      rules.push([
+        `re(${words}, ${quote(LOOKUP_CLAIM)}) && !${OBSERVATIONS}.exists(o, o.ok)`,
+        '"the answer says that something was looked up, and no observation shows it"',
+      ]);
+  }
   return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
 }

@@ -2,15 +2,15 @@
 import type { NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
 import { literal, object, quote } from '../../cel-text.ts';
-import { addLet, addPick, addQuestion, idOf, stop } from './lowering.ts';
+import { addLet, addPick, addQuestion, idOf, NO_RETRY, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
-import { BUDGET, COMPRESSED, CROSSED, DOUBTS, FINAL, FINISHED, GOAL, HEARD, INTENT, KIND, LACKING, PLAN, PLAN_PROBLEM, PROBLEM, REPAIRS, RESULTS, REVIEWED, SCOPE, SCRATCH, STEP, TASK, TRIGGER, TURN, set } from './slots.ts';
+import { BUDGET, COMPRESSED, CROSSED, DOUBTS, DRAFTS, FINAL, FINISHED, GOAL, HEARD, INTENT, KIND, LACKING, PLAN, PLAN_PROBLEM, PROBLEM, RECALLED, REPAIRS, RESULTS, REVIEWED, SCOPE, SCRATCH, STEP, TASK, TRIGGER, TURN, set } from './slots.ts';
 
 /** Adds the way from the input to the plan; returns where it begins. */
 export function addIntake(l: Lowering): NodeId {
   const { builder, loop } = l;
-  const state = addLet(l, idOf(l, 'state_init'), 'state_init', beginning(), idOf(l, 'plan_selection'));
+  const state = addLet(l, idOf(l, 'state_init'), 'state_init', beginning(), loop.memory ? addRecall(l) : idOf(l, 'plan_selection'));
   const policy = addPick(l, idOf(l, 'policy_check'), 'policy_check', guardsOf(l, (code) => code !== 'UNSAFE_DETECTION'), state);
   const scope = object([['agent', quote(loop.executor)], ['tools', literal([...toolsOf(loop)])], ['profile', literal(loop.profile)]]);
   const scoped = addLet(l, idOf(l, 'scope_resolution'), 'scope_resolution', [set(SCOPE, scope)], policy);
@@ -21,6 +21,17 @@ export function addIntake(l: Lowering): NodeId {
   const lacking = `cel.bind(given, jsonIn(text(input)), ${literal([...loop.requires])}.filter(r, given == null || given[r] == null))`;
   const writes = [set(GOAL, goal), ...(loop.requires.length === 0 ? [] : [set(LACKING, lacking)])];
   return addLet(l, idOf(l, 'goal_intake'), 'goal_intake', writes, safe);
+}
+
+/** What was remembered of earlier runs is read before the plan; without it the run goes on all the same. */
+function addRecall(l: Lowering): NodeId {
+  const plan = idOf(l, 'plan_selection');
+  const lost = addLet(l, l.builder.fresh('recall.failed'), 'state_init', [set('error', 'null')], plan);
+  return l.builder.add(
+    l.builder.fresh('recall'),
+    { op: 'do', origin: 'state_init', effect: { kind: 'check', check: 'memory.read', input: { owner: quote(l.loop.executor) }, reserve: {} }, writes: [set(RECALLED, 'it')], timeoutMs: null, retry: NO_RETRY, next: plan, failed: [], fail: lost },
+    l.at,
+  );
 }
 
 export function addBudgetAssign(l: Lowering): NodeId {
@@ -34,7 +45,7 @@ export function toolsOf(loop: Loop): readonly string[] {
 
 function beginning() {
   const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK].map((slot) => set(slot, '[]'));
-  const zero = [TURN, REPAIRS, DOUBTS, CROSSED, COMPRESSED].map((slot) => set(slot, '0'));
+  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED].map((slot) => set(slot, '0'));
   const none = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED, FINAL].map((slot) => set(slot, 'null'));
   return [...empty, ...zero, ...none, set(TASK, '{"version": 1, "finished": 0}')];
 }

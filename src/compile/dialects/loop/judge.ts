@@ -2,7 +2,7 @@
 import type { Expr, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
 import { quote } from '../../cel-text.ts';
-import { addLet, addModel, addPick, idOf } from './lowering.ts';
+import { addLet, addModel, addPick, failedTrace, idOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
 import { ANSWER, CROSSED, DOUBTS, FINISHED, KIND, MISSED, PLAN, PROBLEM, REPAIRS, RESULTS, SAID, SCORE, SCRATCH, STATUS, STEP, TRIGGER, VIOLATION, append, set } from './slots.ts';
@@ -67,7 +67,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     input: { prompt: verifyPrompt(l.loop) },
     writes: [{ slot: VERDICT, mode: 'reply', value: 'it.text' }],
     next: heard,
-    fail: addLet(l, builder.fresh('verifier.failed'), 'validation_check', [], idOf(l, 'trace_logging')),
+    fail: addLet(l, builder.fresh('verifier.failed'), 'validation_check', [], failedTrace(l)),
   });
   return addPick(l, builder.fresh('verifier.look'), 'validation_check', [{ when: `${KIND} == null && ${GIVEN}`, to: ask }], next);
 }

@@ -3,6 +3,7 @@ import type { Node, NodeId } from '../../../core/ir.ts';
 import { createBuilder } from '../../builder.ts';
 import type { Lowered } from '../../builder.ts';
 import type { Range } from '../../range.ts';
+import { stateFaults } from '../../state-rules.ts';
 import { addAction, blockedCall } from './act.ts';
 import { budgetGate } from './budget.ts';
 import { addEscalation } from './escalate.ts';
@@ -13,6 +14,7 @@ import { addJudgement } from './judge.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
 import { addPlan } from './plan.ts';
+import { STORES } from './slots.ts';
 
 export function lowerLoop(loop: Loop, at: Range): Lowered {
   const builder = createBuilder('loop', loop.definitions);
@@ -25,7 +27,10 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addGrounding(l);
   addJudgement(l);
   addEscalation(l);
-  return builder.build({ id: loop.id, entry, dress: dressing(l), rates: loop.rates });
+  const lowered = builder.build({ id: loop.id, entry, dress: dressing(l), rates: loop.rates, stores: STORES });
+  const [fault] = stateFaults(lowered.body);
+  if (fault !== undefined) throw new Error(`invariant: ${fault}`);
+  return lowered;
 }
 
 /** Every call gets its way out of a budget, and every tool call the breaker. */

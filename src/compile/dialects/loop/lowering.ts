@@ -121,7 +121,12 @@ export function addQuestion(l: Lowering, question: Question): NodeId {
 export function stop(l: Lowering, code: TerminalCode, type: string, message: Expr, kind = 'semantic'): NodeId {
   const error = object([['class', quote(kind)], ['type', quote(type)], ['message', message], ['node', quote(l.loop.id)], ['code', quote(code)]]);
   const writes = [set('error', error), set(ENDING, quote(code))];
-  return addLet(l, l.builder.fresh(`stop:${code}`), 'escalation_check', writes, idOf(l, 'trace_logging'));
+  return addLet(l, l.builder.fresh(`stop:${code}`), 'escalation_check', writes, failedTrace(l));
+}
+
+/** Where a run goes that fails: the last phase, and the end under the code of what went wrong. */
+export function failedTrace({ builder }: Lowering): NodeId {
+  return builder.idOf('trace_logging.failed');
 }
 
 /** Where a phase stands in the graph. */

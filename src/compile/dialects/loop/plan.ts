@@ -7,10 +7,10 @@ import type { Expr, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS } from '../../agent-slots.ts';
 import { literal } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
-import { addLet, addModel, addPick, addQuestion, idOf, stop } from './lowering.ts';
+import { addLet, addModel, addPick, addQuestion, failedTrace, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
-import { FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, set } from './slots.ts';
+import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, set } from './slots.ts';
 import { planPrompt } from './text.ts';
 
 const DRAFT = 'draft';
@@ -38,7 +38,7 @@ export function addPlan(l: Lowering): void {
     addRepair(l),
   );
   const validated = addLet(l, builder.idOf('plan_validation'), 'plan_validation', [set(PLAN_PROBLEM, problem(loop))], judged);
-  const ordered = addLet(l, builder.fresh('plan.order'), 'plan_validation', [set(IDS, `type(${DRAFT}) == map && type(${DRAFT}.steps) == list ? text("\\n", join(${DRAFT}.steps.map(s, text(s.id)), "\\n"), "\\n") : ""`)], validated);
+  const ordered = addLet(l, builder.fresh('plan.order'), 'plan_validation', [set(DRAFTS, `${DRAFTS} + 1`), set(IDS, `type(${DRAFT}) == map && type(${DRAFT}.steps) == list ? text("\\n", join(${DRAFT}.steps.map(s, text(s.id)), "\\n"), "\\n") : ""`)], validated);
   addModel(l, {
     id: begin,
     origin: 'plan_selection',
@@ -47,7 +47,7 @@ export function addPlan(l: Lowering): void {
     input: { prompt: planPrompt(loop) },
     writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
     next: ordered,
-    fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], idOf(l, 'trace_logging')),
+    fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], failedTrace(l)),
   });
 }
 
@@ -109,7 +109,7 @@ function problem(loop: Loop): Expr {
     first(`s.parent != null && ${steps}.exists(p, p.id == s.parent && p.parent != null)`, 'text("step `", s.id, "` is nested deeper than 2")'),
     first(`s.parent != null && s.done_when == null`, 'text("subtask `", s.id, "` does not say when it is done")'),
   ];
-  if (budgets.steps !== undefined) rules.push([`size(${steps}) + ${TURN} > ${budgets.steps}`, `text("the plan has ", size(${steps}), " steps, and the budget leaves ", ${budgets.steps} - ${TURN})`]);
+  if (budgets.steps !== undefined) rules.push([`size(${steps}) + ${TURN} + ${DRAFTS} > ${budgets.steps}`, `text("the plan has ", size(${steps}), " steps, and the budget leaves ", ${budgets.steps} - ${TURN} - ${DRAFTS})`]);
   if (budgets.tool_calls !== undefined)
     rules.push([`size(${steps}.filter(s, s.tool != null)) + size(${OBSERVATIONS}) > ${budgets.tool_calls}`, `text("the plan calls tools ", size(${steps}.filter(s, s.tool != null)), " times, and the budget leaves ", ${budgets.tool_calls} - size(${OBSERVATIONS}))`]);
   if (budgets.side_effects !== undefined)

@@ -1,5 +1,5 @@
 /** The notation for one bounded agent, or for a planner and an executor, in one definition that also serves editors. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { bool, int, list, name, number, oneOf, record, text } from '../../fields.ts';
 import { LOOP_PROFILES } from './presets.ts';
 

@@ -12,6 +12,8 @@ export const SCOPE = 'scope';
 export const BUDGET = 'budget';
 export const PLAN = 'plan';
 export const PLAN_PROBLEM = 'plan_problem';
+/** How often a plan was made. */
+export const DRAFTS = 'drafts';
 export const STEP = 'step';
 export const FINISHED = 'finished';
 export const RESULTS = 'results';
@@ -38,7 +40,31 @@ export const COMPRESSED = 'compressed';
 export const REVIEWED = 'reviewed';
 export const HEARD = 'heard';
 export const FINAL = 'final';
+/** What the agent remembers of earlier runs. */
+export const RECALLED = 'recalled';
 export const ENDING = 'ending';
+
+/** Which slot is which kind of state; whatever a model says is a note until it was judged. */
+export const STORES = {
+  talk: 'scratchpad',
+  reply: 'scratchpad',
+  said: 'scratchpad',
+  draft: 'scratchpad',
+  scratch: 'scratchpad',
+  verdict: 'scratchpad',
+  safer: 'scratchpad',
+  goal: 'task',
+  plan: 'task',
+  step: 'task',
+  finished: 'task',
+  results: 'task',
+  task: 'task',
+  answer: 'task',
+  final: 'task',
+  budget: 'task',
+  doubts: 'task',
+  observations: 'observations',
+} as const;
 
 export function set(slot: string, value: Expr): Write {
   return { slot, mode: 'set', value };

@@ -4,7 +4,7 @@ import { OBSERVATIONS } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './model.ts';
-import { ANSWER, BUDGET, COMPRESSED, FINISHED, GOAL, PLAN, PLAN_PROBLEM, PROBLEM, RESULTS, REPAIRS, STEP } from './slots.ts';
+import { ANSWER, BUDGET, COMPRESSED, FINISHED, GOAL, PLAN, PLAN_PROBLEM, PROBLEM, RECALLED, RESULTS, REPAIRS, STEP } from './slots.ts';
 
 /** How an answer can say more than an answer. */
 export const STATUSES = ['complete', 'partial', 'impossible', 'missing_info', 'ambiguous', 'conflict'] as const;
@@ -18,6 +18,7 @@ const OBSERVED = `size(${OBSERVATIONS}) == 0 ? "" : text("\\n\\nObserved so far:
 /** What stays when the talk is dropped: goal and criteria, plan and what is finished, observations, open ends, budget. */
 export function actionPrompt(loop: Loop): Expr {
   const parts: Expr[] = [quote('Goal: '), GOAL, quote(criteriaText(loop))];
+  if (loop.memory) parts.push(`size(${RECALLED}.entries) == 0 ? "" : text("\\n\\nRemembered:\\n", join(${RECALLED}.entries.map(e, text("- ", e.goal, ": ", e.answer)), "\\n"))`);
   if (loop.planner !== null) {
     parts.push(`text("\\n\\nPlan:\\n", join(${PLAN}.map(s, text(s.id in ${FINISHED} ? "- done " : "- open ", s.id, ": ", s.do)), "\\n"))`);
     parts.push(`size(${RESULTS}) == 0 ? "" : text("\\n\\nResults so far:\\n", join(${RESULTS}.map(r, text("- ", r.id, ": ", r.answer)), "\\n"))`);

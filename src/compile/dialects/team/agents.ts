@@ -5,6 +5,7 @@ import { readModelRef } from '../../../core/model-ref.ts';
 import { PLUGINS, builtinTool } from '../../builtin-tools.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../definitions.ts';
 import type { Definitions } from '../../definitions.ts';
+import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
 import type { Member, Reading } from './model.ts';
 import type { RawAgent, RawModel, RawSource } from './schema-agents.ts';
@@ -159,13 +160,15 @@ const UNENFORCED = [
 ] as const;
 
 function warnOfUnenforced(agent: RawAgent, index: number, { body, report }: Reading): void {
-  for (const key of UNENFORCED) {
-    if (agent[key] === undefined) continue;
+  const say = (key: string, ...path: Path): void =>
     report.warning(
       'not-enforced',
-      body.key('Agents', index, key),
+      body.key('Agents', index, ...path),
       `\`${key}\` of agent \`${agent.Name}\` is read but has no effect in this release`,
       { help: 'Do not rely on it.' },
     );
-  }
+  for (const key of UNENFORCED) if (agent[key] !== undefined) say(key, key);
+  if (agent.FunctionChoice === 'required') say('FunctionChoice: required', 'FunctionChoice');
+  if (agent.ContextWindow?.ContextCapFraction !== undefined)
+    say('ContextCapFraction', 'ContextWindow', 'ContextCapFraction');
 }

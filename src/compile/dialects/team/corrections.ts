@@ -3,11 +3,11 @@
  * and each text repeats the evidence it speaks of, because the agent may no longer see it.
  */
 import type { Expr, Write } from '../../../core/ir.ts';
-import { OBSERVATIONS } from '../../agent-slots.ts';
+import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
 import type { Correction } from './bad-turn.ts';
 import type { Member } from './model.ts';
-import { BROKEN, IDLE, SAID, TURN, set } from './slots.ts';
+import { BROKEN, IDLE, SAID, SIGNAL, TURN, set } from './slots.ts';
 
 export interface Silence {
   readonly measures?: readonly Write[];
@@ -121,8 +121,14 @@ export function choiceOf(what: string, words: readonly string[]): string {
   return words.length === 0 ? '' : `Valid ${what}s, each alone on a line: ${words.join(', ')}.`;
 }
 
-/** Which of the phrases were heard: by a handoff call where there was one, by the text otherwise. */
+/**
+ * Which of the phrases were heard: by a handoff call where there was one, by the text otherwise. Where the last message
+ * says none, the two before it in the same turn are looked at, the newer one first.
+ */
 export function heard(phrases: readonly string[], strict: boolean): Expr {
   const words = literal([...phrases]);
-  return `signal != null ? ${words}.filter(w, lower(w) == lower(signal)) : ${strict ? 'alone' : 'leading'}(${SAID}, ${words})`;
+  const marks = (text: Expr): Expr => `${strict ? 'alone' : 'leading'}(${text}, ${words})`;
+  const before = `tail(${TALK}.filter(m, m.role == "assistant"), 3).map(m, ${marks('m.content')}).filter(x, size(x) > 0)`;
+  const said = `cel.bind(h, ${marks(SAID)}, size(h) > 0 || size(${TALK}) < 2 ? h : cel.bind(t, ${before}, size(t) == 0 ? [] : t[size(t) - 1]))`;
+  return `${SIGNAL} != null ? ${words}.filter(w, lower(w) == lower(${SIGNAL})) : ${said}`;
 }

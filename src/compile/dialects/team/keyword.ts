@@ -50,12 +50,10 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
   const words = distinct(routes.map(({ raw }) => raw.Keyword));
   const own = distinct(routes.filter(({ raw }) => mayTake(raw, agent)).map(({ raw }) => raw.Keyword));
   const choice = choiceOf('keyword', own);
-  const cases = words.map((word) => {
-    const route = routes.find(({ raw }) => same(raw.Keyword, word) && mayTake(raw, agent));
-    return {
-      when: `${HEARD}[0] == ${quote(word)}`,
-      to: route === undefined ? addForeign(l, site, word, choice) : addRoute(l, site, route, routes.indexOf(route)),
-    };
+  const cases = own.map((word) => {
+    const route = routes.find(({ raw }) => same(raw.Keyword, word) && mayTake(raw, agent)) as Route;
+    const said = words.find((each) => same(each, word)) ?? word;
+    return { when: `${HEARD}[0] == ${quote(said)}`, to: addRoute(l, site, route, routes.indexOf(route)) };
   });
   const none = addTermination(l, site, addSilence(l, site, choice, fallback));
   const many = addBadTurn(l, site, {
@@ -72,7 +70,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     `${agent}.route`,
     agent,
     [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
-    none,
+    addForeign(l, site, choice),
   );
   const listen = addLet(l, `${agent}.listen`, agent, [set(HEARD, heard(words, false))], routed);
   addTeamTurn(l, {
@@ -103,10 +101,16 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
   });
 }
 
-function addForeign(l: Lowering, site: Site, word: string, choice: string): NodeId {
+/** What was said is a keyword, but none of this agent's. */
+function addForeign(l: Lowering, site: Site, choice: string): NodeId {
   return addBadTurn(l, site, {
-    what: `the keyword \`${word}\` of another role`,
-    corrections: [{ type: 'wrong_keyword', text: quote(`WRONG KEYWORD: \`${word}\` is not yours to say. ${choice}`) }],
+    what: 'the keyword of another role',
+    corrections: [
+      {
+        type: 'wrong_keyword',
+        text: `text("WRONG KEYWORD: \`", ${HEARD}[0], ${quote(`\` is not yours to say. ${choice}`)})`,
+      },
+    ],
   });
 }
 

@@ -2,7 +2,7 @@
  * `statemachine`: agents signal, the machine decides. Only the transitions of the current state are there to be taken, so
  * that no text leads to a state that they do not name.
  */
-import type { NodeId } from '../../../core/ir.ts';
+import type { NodeId, Write } from '../../../core/ir.ts';
 import { quote } from '../../cel-text.ts';
 import type { Path } from '../../located.ts';
 import { addBadTurn } from './bad-turn.ts';
@@ -118,38 +118,32 @@ function addTransition(
 ): NodeId {
   const { raw, checks } = transition;
   const index = machine.transitions(name).indexOf(transition);
-  const arrive = audit.arrive(raw.To);
+  const hint = `${name}.${index}`;
   const state = (target: string): RawState => machine.raw.States[target] as RawState;
-  if (raw.Parallel) {
-    const branches = (raw.Targets ?? []).map((target) => ({
-      name: target,
-      agent: state(target).Agent,
-      at: l.at(...machine.path(target)),
-    }));
-    const joined = addLet(l, `${name}.fire:${raw.To}`, name, [...clean(), set(STATE, quote(raw.To))], arrive);
-    return addTermination(
-      l,
-      site,
-      addFanOut(l, { hint: `${name}.${index}`, origin: name, branches, merge: raw.Merge ?? null, next: joined }),
-    );
-  }
-  const onward = addTermination(
-    l,
-    site,
-    addOnward(l, `${name}.${index}`, name, raw, state(raw.To).Agent, arrive),
-    new Set(checks.map(({ name: check }) => check)),
-  );
-  const fired = [...clean(), set(STATE, quote(raw.To))];
+  const handed = addOnward(l, hint, name, raw, state(raw.To).Agent, audit.arrive(raw.To));
+  const entered = set(STATE, quote(raw.To));
+  const passed = new Set(checks.map(({ name: check }) => check));
   const meter =
     raw.MaxRevisits === 0
       ? undefined
       : l.builder.meter(`revisits:${name}:${index}`, {
           unit: 'visits',
           max: raw.MaxRevisits,
-          over: addEscalated(l, site, raw, `${name}.${index}`),
+          over: addEscalated(l, site, raw, hint),
           label: `MaxRevisits of ${name} → ${raw.To}`,
         });
-  const fire = addLet(l, `${name}.fire:${raw.To}`, name, fired, onward, meter === undefined ? undefined : [meter]);
+  const fire = (writes: readonly Write[], next: NodeId): NodeId =>
+    addLet(l, `${name}.fire:${raw.To}`, name, [...clean(), ...writes], next, meter === undefined ? undefined : [meter]);
+  if (raw.Parallel) {
+    const branches = (raw.Targets ?? []).map((target) => ({
+      name: target,
+      agent: state(target).Agent,
+      at: l.at(...machine.path(target)),
+    }));
+    const joined = addLet(l, `${name}.join:${raw.To}`, name, [entered], handed);
+    const fanned = addFanOut(l, { hint, origin: name, branches, merge: raw.Merge ?? null, next: joined });
+    return fire([], addTermination(l, site, fanned));
+  }
   return addGate(l, {
     site,
     key: `${name}::${index}`,
@@ -157,7 +151,7 @@ function addTransition(
     checks,
     approval: null,
     recovery: raw.RecoveryAgent ?? null,
-    pass: fire,
+    pass: fire([entered], addTermination(l, site, handed, passed)),
     ...(audit.suspect === null ? {} : { audit: audit.suspect }),
   });
 }

@@ -3,7 +3,7 @@
  * one message, which then counts as what the node said.
  */
 import type { NodeId } from '../../../core/ir.ts';
-import { OBSERVATIONS } from '../../agent-slots.ts';
+import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
 import { addBlame } from '../../blame.ts';
 import { quote } from '../../cel-text.ts';
 import type { Graph, GraphNode, Inner } from './graph-model.ts';
@@ -78,7 +78,7 @@ export function addInner(
   });
   return builder.add(
     begin,
-    { op: 'let', origin, charges: [runs], writes: [set(SIGNAL, 'null')], next: fork },
+    { op: 'let', origin, charges: [runs], writes: [set(SIGNAL, 'null'), set(TALK, '[]')], next: fork },
     l.at(...node.path, 'Id'),
   );
 }

@@ -1,0 +1,104 @@
+/** The autonomy boundary, dimension by dimension: what may be seen, written, called, decided, spent, and who takes over. */
+import { describe, expect, test } from 'vitest';
+import { boundaryOf } from '../../src/compile/boundary.ts';
+import { compile } from '../../src/surfaces/library/compile.ts';
+import { play } from './play.ts';
+
+const TOOLS = {
+  'wiki.read': { effect: 'read' },
+  'crm.read': { effect: 'read' },
+  'memory.write': { effect: 'write' },
+  'mail.send': { effect: 'communication' },
+};
+const document = (boundary: unknown, agent: object = {}, more: object = {}) => ({
+  tools: TOOLS,
+  agents: [{ id: 'bot', tools: Object.keys(TOOLS), ...agent }],
+  ...(boundary === undefined ? {} : { boundary }),
+  ...more,
+  flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
+});
+const rows = (boundary: unknown, agent: object = {}) => compile(document(boundary, agent)).flow?.boundaries?.['bot']?.tools;
+
+describe('the six dimensions', () => {
+  test('observations: only what is listed may be read', () => {
+    expect(rows({ observations: ['wiki.*'] })).toMatchObject({ allow: ['wiki.read'], deny: ['crm.read'] });
+  });
+  test('state writes: only what is listed may be written', () => {
+    expect(rows({ state_writes: [] })?.deny).toEqual(['memory.write']);
+    expect(rows({ state_writes: ['memory.*'] })?.approve).toContain('memory.write');
+  });
+  test('tools: denied before asked about, asked about before allowed', () => {
+    expect(rows({ tools: { allow: ['*'], approve: ['mail.*', 'crm.*'], deny: ['crm.read'] } })).toEqual({ allow: ['wiki.read', 'memory.write'], approve: ['mail.send'], deny: ['crm.read'] });
+  });
+  test('decision rights: without the right to choose tools nothing is called, without that to draft arguments all is asked about', () => {
+    expect(rows({ decisions: ['repair'] })?.deny).toHaveLength(4);
+    expect(rows({ decisions: ['tools'] })?.approve).toHaveLength(4);
+  });
+  test('budgets: those of the boundary count beside those of the document', async () => {
+    const calls = { bot: [{ text: '', tools: [{ name: 'wiki.read', args: {} }] }] };
+    const { report } = await play(document({ budget: { tool_calls: 2 } }, {}, { budgets: { tool_calls: 9 } }), { agents: calls, tools: { 'wiki.read': [{ result: 1 }] } });
+    expect([report.code, report.usage.toolCalls]).toEqual(['BUDGET_EXHAUSTED', 2]);
+  });
+  test('escalation: what each refusal leads to is the boundary\'s', () => {
+    expect(compile(document({ escalation: { rejected: 'fail' } })).flow?.boundaries?.['bot']?.escalation).toEqual({ rejected: 'fail' });
+  });
+});
+
+describe('the manifest', () => {
+  test('the same boundary has the same version, another one another', () => {
+    const version = (boundary: unknown) => compile(document(boundary)).flow?.boundaries?.['bot']?.version;
+    expect(version({ tools: { deny: ['mail.*'] } })).toBe(version({ tools: { deny: ['mail.*'] } }));
+    expect(version({ tools: { deny: ['mail.*'] } })).not.toBe(version({ tools: { deny: ['crm.*'] } }));
+    expect(version({ version: 'v7' })).toBe('v7');
+  });
+
+  test('an agent cannot take back what the document denies, asks about or fails closed on', () => {
+    const outer = { tools: { deny: ['mail.*'], approve: ['crm.read'] }, fail_closed: [{ what: 'never', when: 'false', code: 'UNSAFE_DETECTION' as const }] };
+    const flow = compile(document(outer, { boundary: { tools: { allow: ['*'] }, fail_closed: [] } })).flow;
+    expect(flow?.boundaries?.['bot']).toMatchObject({ tools: { deny: ['mail.send'], approve: ['crm.read'] }, failClosed: [{ what: 'never' }] });
+  });
+
+  test('a person sees under which boundary something is asked', async () => {
+    const { report } = await play(document({ version: 'v7' }), { agents: { bot: [{ text: '', tools: [{ name: 'mail.send', args: {} }] }] } });
+    expect(report.waiting[0]?.payload).toMatchObject({ boundary: 'v7', effect: 'communication', rollback: null });
+  });
+});
+
+describe('mistakes', () => {
+  test.each([
+    [{ tools: { deny: ['mail.sned'] } }, 'unknown-tool', 'Did you mean `mail.send`?'],
+    [{ fail_closed: [{ what: 'x', when: 'amount > 3' }] }, 'unknown-name', undefined],
+    [{ fail_closed: [{ what: 'x', when: 'args.amount >' }] }, 'bad-expression', undefined],
+    [{ escalation: { denied: 'shrug' } }, 'bad-value', undefined],
+    [{ decisions: ['everything'] }, 'bad-value', undefined],
+  ])('%j is a %s', (boundary, code, help) => {
+    const [first, ...others] = compile(document(boundary)).diagnostics;
+    expect([first?.code, others]).toEqual([code, []]);
+    if (help !== undefined) expect(first?.help).toBe(help);
+  });
+
+  test('a condition that cannot be evaluated closes as well', async () => {
+    const boundary = { fail_closed: [{ what: 'too much', when: 'args.amount > args.limit.max' }] };
+    const { report } = await play(document(boundary), { agents: { bot: [{ text: '', tools: [{ name: 'wiki.read', args: { amount: 'many', limit: { max: 3 } } }] }] } });
+    expect(report).toMatchObject({ state: 'failed', code: 'UNSAFE_DETECTION' });
+  });
+});
+
+test('granted tools keep what was written about them', () => {
+  const tool = (effect: 'read' | 'write', approval = false) => ({ def: { effect } as never, cost: 0, approval });
+  const granted = boundaryOf([undefined], { a: tool('write'), b: tool('write', true) }, 'granted', () => 'v');
+  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'off', approveEffects: [] });
+});
+
+describe('the ladder', () => {
+  const warned = (source: object) => compile(source).diagnostics.filter(({ code }) => code === 'simpler-tier').map(({ message }) => message);
+  test('a loop whose agent has no tools', () => {
+    expect(warned({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } })).toEqual(['the agent of this loop has no tools to choose from: this is tier 6 (bounded loop), and tier 1 (direct response) would do']);
+  });
+  test('an agent with one thing to call in one way', () => {
+    const tools = { 'clock.read': { effect: 'read', input: { type: 'object', properties: {}, additionalProperties: false } } };
+    const flow = { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] };
+    expect(warned({ tools, agents: [{ id: 'bot', tools: ['clock.read'] }], flow })).toHaveLength(1);
+    expect(warned({ tools: { ...tools, ...TOOLS }, agents: [{ id: 'bot', tools: ['clock.read', 'wiki.read'] }], flow })).toEqual([]);
+  });
+});
