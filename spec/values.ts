@@ -43,7 +43,7 @@ export function gathered(slots: Slots, outcomes: readonly (Ended | null)[], { ga
     const all = outcomes.map((each) => each?.slots[slot]).filter((value) => value !== undefined);
     const given = all.filter((value) => canonical(value) !== canonical(slots[slot]));
     if (given.length === 0) continue;
-    if (mode === 'concat') next[slot] = joined(slots[slot] ?? null, given as Json[]);
+    if (mode === 'concat') next[slot] = joined(slots[slot] ?? null, given);
     else if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
     else if (mode === 'any') next[slot] = next[slot] === true || given.includes(true);
     else next[slot] = given.at(mode === 'first' ? 0 : -1) as Json;

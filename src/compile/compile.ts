@@ -70,7 +70,7 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
   const dialect = DIALECTS[document.notation];
   if (dialect === null) {
     report.error('unsupported-notation', document.at, `this version does not run \`${document.notation}\` documents yet`, {
-      help: 'It runs `flow`, `workflow` and `Orchestration`.',
+      help: 'It runs `flow`, `workflow`, `Orchestration` and `loop`.',
     });
     return { ok: false };
   }

@@ -17,6 +17,7 @@ import type { Gate } from './gate.ts';
 export const REPAIRS_MAX = 2;
 /** How many denials in a run are taken for a mistake; the next is taken for an attempt. */
 export const DENIALS_MAX = 2;
+const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 /** How often a call that comes too early is put off. */
 const DEFERRALS_MAX = 3;
 
@@ -100,9 +101,11 @@ function addRate(gate: Gate, next: NodeId): NodeId {
 /** Which class of effect it is decides what it takes: nothing, a person, or arguments that somebody vouches for. */
 function addRisk(gate: Gate, first: NodeId): NodeId {
   const { builder, boundary, tool, dispatch, turn } = gate;
-  const effect = builder.toolDef(tool)?.effect ?? 'write';
+  const { effect = 'write', category = '' } = builder.toolDef(tool) ?? {};
   const needsPerson = boundary.tools.approve.includes(tool);
-  const traced = effect !== 'read' && boundary.untrusted !== 'off';
+  // What stays within the run's own folder or sandbox reaches nobody, wherever its arguments come from.
+  const contained = effect === 'write' && CONTAINED.has(category);
+  const traced = effect !== 'read' && !contained && boundary.untrusted !== 'off';
   if (!needsPerson && !traced) return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
   const approval = addApproval(gate, first);
   const before = `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`;

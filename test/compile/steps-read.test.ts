@@ -225,7 +225,7 @@ describe('mistakes', () => {
         '{ name: s, agent_name: a, mode: fan_out, output_var: v }',
         '{ name: t, agent_name: b, mode: fan_out, output_var: v }',
       ),
-      ['error duplicate-variable @3 v'],
+      ['warning duplicate-variable @3 v'],
     ],
   ])('%s', (_, source, expected) => {
     expect(found(source)).toEqual(expected);

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { openMemory } from '../../src/adapters/memory/open.ts';
+import { policyPerformer } from '../../src/adapters/policy/performer.ts';
 import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
 import type { Script } from '../../src/adapters/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
@@ -12,16 +13,16 @@ import { createVirtualClock } from '../../src/runtime/clock.ts';
 import { createRuntime } from '../../src/runtime/engine.ts';
 
 const root = new URL('../../examples/', import.meta.url);
-const examples = readdirSync(root).filter((name) => /\.(flow|workflow)\.yaml$/.test(name));
+const examples = readdirSync(root).filter((name) => /\.(flow|workflow|loop)\.yaml$/.test(name));
 
 test.each(examples)('%s', async (name) => {
   const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
   const { flow, diagnostics } = compile(read(name), { file: name, hash: (text) => hash('sha256', text, 'hex') });
   expect(diagnostics).toEqual([]);
-  const script = parse(read(name.replace(/\.(flow|workflow)\.yaml$/, '.script.yaml'))) as Script;
+  const script = parse(read(name.replace(/\.(flow|workflow|loop)\.yaml$/, '.script.yaml'))) as Script;
   const engine = createRuntime({
     store: openMemory(),
-    performer: scriptedPerformer(script),
+    performer: scriptedPerformer(script, policyPerformer()),
     clock: createVirtualClock(),
     pickUp: false,
   });

@@ -48,6 +48,22 @@ export function callsOf({ messages }: Trajectory): readonly ToolCall[] {
   return messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ name, args }) => ({ name, args: argsOf(args) })));
 }
 
+/** How many tool results in a row were errors, at the most. */
+export function failuresInARow({ messages }: Trajectory): number {
+  let [most, now] = [0, 0];
+  for (const { role, content } of messages) {
+    if (role !== 'tool') continue;
+    now = isError(content ?? '') ? now + 1 : 0;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
+/** The domain's tools say so in words. */
+function isError(content: string): boolean {
+  return content.startsWith('Error');
+}
+
 /** What the customer said after each question, in order. */
 export interface Played {
   readonly script: Script;
@@ -65,7 +81,7 @@ export function playOf({ messages }: Trajectory): Played {
     const { role, tool_calls = [] } = message;
     const content = message.content ?? '';
     if (role === 'user' && index > 0 && index < last) answers.push(content);
-    if (role === 'tool') (tools[waiting.shift() ?? ''] ??= []).push({ result: content });
+    if (role === 'tool') (tools[waiting.shift() ?? ''] ??= []).push(isError(content) ? { error: 'fatal', message: content } : { result: content });
     if (role !== 'assistant') return;
     waiting.push(...tool_calls.map(({ name }) => name));
     if (tool_calls.length > 0) entries.push({ text: content, tools: tool_calls.map(({ name, args }) => ({ name, args: argsOf(args) })) });

@@ -34,13 +34,13 @@ describe('grounding', () => {
   test('airline runs with their last action taken out, but not the words about it', async () => {
     const all = isThere() ? trajectories().flatMap((each) => withoutLastAction(each) ?? []) : [];
     const flow = all.length === 0 ? null : compileLoop({ ...airlineDocument({ steps: 200 }), loop: { agent: 'clerk', grounding: { on_violation: 'halt' } } });
-    const missed: string[] = [];
+    let caught = 0;
     for (const trajectory of all) {
       const { report } = await converse(flow as NonNullable<typeof flow>, trajectory);
-      if (report.code !== 'VALIDATION_FAIL') missed.push(`${trajectory.task_id}/${trajectory.trial} (${String(report.code)}): ${lastWords(trajectory).slice(0, 160).replaceAll('\n', ' ')}`);
+      if (report.code === 'VALIDATION_FAIL') caught += 1;
     }
-    process.stdout.write(`airline: the last action taken out of ${all.length} runs, ${all.length - missed.length} caught by their last words\n${missed.map((line) => `  missed ${line}\n`).join('')}`);
-    expect(all.length - missed.length).toBeGreaterThanOrEqual(all.length * 0.3);
+    process.stdout.write(`airline: the last action taken out of ${all.length} runs, ${caught} caught by what the answer says\n`);
+    expect(caught).toBeGreaterThanOrEqual(all.length * 0.5);
   }, 60_000);
 });
 
@@ -50,10 +50,6 @@ async function converse(flow: Parameters<typeof drive>[0], trajectory: Trajector
   const told = answers.map((text) => ({ choice: 'answer', text }));
   const approvals = { missing_info: told, ...Object.fromEntries([...MUTATING].map((name) => [name, 'approve'])) };
   return drive(flow, { ...script, strict: false, approvals }, { input });
-}
-
-function lastWords({ messages }: Trajectory): string {
-  return messages.findLast(({ role, content }) => role === 'assistant' && (content ?? '') !== '')?.content ?? '';
 }
 
 /** Without the last call that changes something, and what came of it; null where there is none, or the run ends without words. */

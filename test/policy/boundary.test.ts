@@ -78,8 +78,8 @@ describe('mistakes', () => {
   });
 
   test('a condition that cannot be evaluated closes as well', async () => {
-    const boundary = { fail_closed: [{ what: 'too much', when: 'args.amount > args.limit.max' }] };
-    const { report } = await play(document(boundary), { agents: { bot: [{ text: '', tools: [{ name: 'wiki.read', args: { amount: 'many', limit: { max: 3 } } }] }] } });
+    const boundary = { fail_closed: [{ what: 'too much', when: 'int(args.amount) > 3' }] };
+    const { report } = await play(document(boundary), { agents: { bot: [{ text: '', tools: [{ name: 'wiki.read', args: { amount: 'many' } }] }] } });
     expect(report).toMatchObject({ state: 'failed', code: 'UNSAFE_DETECTION' });
   });
 });
@@ -93,7 +93,7 @@ test('granted tools keep what was written about them', () => {
 describe('the ladder', () => {
   const warned = (source: object) => compile(source).diagnostics.filter(({ code }) => code === 'simpler-tier').map(({ message }) => message);
   test('a loop whose agent has no tools', () => {
-    expect(warned({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } })).toEqual(['the agent of this loop has no tools to choose from: this is tier 6 (bounded loop), and tier 1 (direct response) would do']);
+    expect(warned({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } })).toEqual([expect.stringContaining('has no tools to choose from: this is tier 6 (bounded loop), and tier 1 (direct response) would do')]);
   });
   test('an agent with one thing to call in one way', () => {
     const tools = { 'clock.read': { effect: 'read', input: { type: 'object', properties: {}, additionalProperties: false } } };

@@ -39,7 +39,8 @@ export function createChecks(given: Omit<Checking, 'storedBy'>): (unit: Unit, fa
 /** Above this many variables a suggestion would cost more than it helps. */
 const SUGGEST_MAX = 500;
 
-function noBatch({ body, report }: Checking, step: Step): void {
+function noBatch({ workflow, body, report }: Checking, step: Step): void {
+  if (workflow.steps[step.index - 1]?.unclear === true) return;
   report.error(
     'collect-without-fanout',
     body.at('steps', step.index, 'mode'),
@@ -72,10 +73,10 @@ function checkBatch({ body, report }: Checking, branches: readonly Step[]): void
     const first = stored.get(branch.output);
     if (first === undefined) stored.set(branch.output, branch);
     else
-      report.error(
+      report.warning(
         'duplicate-variable',
         body.at('steps', branch.index, 'output_var'),
-        `the FanOut steps \`${first.name}\` and \`${branch.name}\` both store \`${branch.output}\`, so that one output would be lost`,
+        `the FanOut steps \`${first.name}\` and \`${branch.name}\` both store \`${branch.output}\`, so that only the last is kept`,
         {
           help: 'Give each its own variable.',
           related: [{ message: 'the first one is here', at: body.at('steps', first.index, 'output_var') }],

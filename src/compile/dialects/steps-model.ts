@@ -11,6 +11,8 @@ export interface Step {
   readonly index: number;
   readonly name: string;
   readonly mode: Mode;
+  /** Whether something else was written as its mode, which could not be read. */
+  readonly unclear: boolean;
   /** As it stands in the agents of the compiled flow; empty for Collect, which calls nobody. */
   readonly agent: string;
   readonly prompt: readonly Piece[];

@@ -1,9 +1,10 @@
 /**
- * Reads a workflow: strictly, in both spellings, with every default settled. What it returns has no mistakes that one step
- * alone can have; null where there were any.
+ * Reads a workflow: strictly, in both spellings, with every default settled. A step that is faulty is kept as far as it can
+ * be read, so that what concerns several steps is told in the same breath.
  */
 import type { ReadDocument } from '../document.ts';
 import type { Report } from '../diagnostics.ts';
+import { childOf, itemsOf } from '../located.ts';
 import type { Path } from '../located.ts';
 import { readShape } from '../shape.ts';
 import type { Shaped } from '../shape.ts';
@@ -31,10 +32,10 @@ export function readWorkflow(document: ReadDocument, report: Report): ReadWorkfl
   const registry = createRegistry(document.sections.value, body, report);
   const steps: Step[] = [];
   for (const [index, raw] of body.value.steps.entries()) {
-    const step = readStep(index, raw, { body, registry, report });
-    if (step !== null) steps.push(step);
+    steps.push(readStep(index, raw, { body, registry, report }));
   }
-  if (!body.sound || !document.sections.sound || steps.length < body.value.steps.length) return null;
+  // One that is no step at all leaves a gap between its neighbours.
+  if (steps.length < itemsOf(childOf(document.body, 'steps')).length) return null;
   const { id, name } = body.value;
   return {
     workflow: { id: id ?? name ?? 'workflow', name: name ?? id ?? 'workflow', steps },
@@ -49,7 +50,7 @@ interface Reading {
   readonly report: Report;
 }
 
-function readStep(index: number, raw: RawStep, reading: Reading): Step | null {
+function readStep(index: number, raw: RawStep, reading: Reading): Step {
   const name = raw.name ?? `step-${index + 1}`;
   const { body, report } = reading;
   const given: Given = {
@@ -64,21 +65,23 @@ function readStep(index: number, raw: RawStep, reading: Reading): Step | null {
   const errors = errorModeOf(given);
   const prompt = promptOf(given);
   const agent = mode.mode === 'Collect' ? '' : agentOf(index, raw, name, reading);
-  const output = outputOf(given);
-  if (agent === null || output === undefined || mode.contains === null || errors === null || prompt === null)
-    return null;
+  const tried = (field: 'mode' | 'error_mode'): boolean =>
+    raw[field] === undefined && wasTried(given.located(), [field]);
+  const unclear = tried('mode');
   return {
     index,
     name,
     mode: mode.mode,
-    agent,
-    prompt: piecesOf(prompt),
-    contains: mode.contains,
+    unclear,
+    // Nobody is called this: whether it is the agent before or after cannot be told.
+    agent: agent === null || unclear || errors === null || tried('error_mode') ? `\u0000${index}` : agent,
+    prompt: piecesOf(prompt ?? ''),
+    contains: mode.contains ?? '',
     iterations: mode.iterations,
     timeoutMs: (raw.timeout_secs ?? DEFAULTS.timeoutSecs) * 1000,
-    onError: errors.mode,
-    retries: errors.retries,
-    output,
+    onError: errors?.mode ?? 'Fail',
+    retries: errors?.retries ?? 0,
+    output: outputOf(given),
   };
 }
 
@@ -98,8 +101,8 @@ function agentOf(index: number, raw: RawStep, name: string, { body, registry, re
   return null;
 }
 
-/** Undefined where the name cannot be used. */
-function outputOf({ raw, at, report }: Given): string | null | undefined {
+/** Null where there is none, or where its name cannot be used. */
+function outputOf({ raw, at, report }: Given): string | null {
   const output = raw.output_var ?? null;
   if (output === null) return null;
   if (output === INPUT) {
@@ -109,7 +112,7 @@ function outputOf({ raw, at, report }: Given): string | null | undefined {
       '`input` cannot be a variable: `{{input}}` is always the input of the step',
       { help: 'Choose another name.' },
     );
-    return undefined;
+    return null;
   }
   if (isVariableName(output)) return output;
   report.error(
@@ -117,5 +120,5 @@ function outputOf({ raw, at, report }: Given): string | null | undefined {
     at('output_var'),
     `\`output_var\` must be a name without braces or outer blanks, but is ${JSON.stringify(output)}`,
   );
-  return undefined;
+  return null;
 }

@@ -1,0 +1,32 @@
+/** L2: journals of earlier releases mean what they meant: their chain holds, deciding again agrees, the report is the same. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { audit, replay } from '../../src/runtime/audit.ts';
+import type { Report } from '../../src/runtime/engine-types.ts';
+import type { Journal, StoredRun } from '../../src/runtime/ports.ts';
+import { readRun } from '../../src/runtime/read.ts';
+import { reportOf } from '../../src/runtime/report.ts';
+
+interface Frozen {
+  readonly stored: StoredRun;
+  readonly report: Report;
+}
+
+const here = new URL('./', import.meta.url);
+const releases = readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+describe.each(releases.map(({ name }) => name))('journals of release %s', (release) => {
+  const folder = new URL(`${release}/`, here);
+  test.each(readdirSync(folder))('L2: %s', async (file) => {
+    const { stored, report } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Frozen;
+    const journal: Journal = {
+      load: async () => stored,
+      commit: async () => {
+        throw new Error('a frozen journal is only read');
+      },
+    };
+    expect(await audit(journal, report.run)).toMatchObject({ ok: true, broken: null });
+    expect(await replay(journal, report.run)).toMatchObject({ agrees: true, difference: null });
+    expect(JSON.parse(JSON.stringify(reportOf(await readRun(journal, report.run))))).toEqual(report);
+  });
+});
