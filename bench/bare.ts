@@ -41,7 +41,9 @@ interface Log {
 function openLog(dir: string): Log {
   const db = new DatabaseSync(join(dir, 'bare.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-  db.exec('CREATE TABLE IF NOT EXISTS step (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, body TEXT NOT NULL) STRICT');
+  db.exec(
+    'CREATE TABLE IF NOT EXISTS step (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, body TEXT NOT NULL) STRICT',
+  );
   // A row that cannot be found again by its run and its place in it would not be a record of anything.
   db.exec('CREATE UNIQUE INDEX IF NOT EXISTS step_by_run ON step (run, seq)');
   const insert = db.prepare('INSERT INTO step (run, seq, body) VALUES (?, ?, ?)');

@@ -20,7 +20,12 @@ export function loop(visits: number): CompiledFlow {
     { when: "body.output != 'stop'", to: 'body' },
     { when: 'default', to: 'end' },
   ];
-  return compiled({ id: `loop_${visits}`, entry: 'body', max_iterations: visits, nodes: [{ ...agentNode('body'), routes }] });
+  return compiled({
+    id: `loop_${visits}`,
+    entry: 'body',
+    max_iterations: visits,
+    nodes: [{ ...agentNode('body'), routes }],
+  });
 }
 
 export function fanOut(branches: number): CompiledFlow {
@@ -71,7 +76,18 @@ export function conversation(turns: number): CompiledFlow {
         steps: { unit: 'steps', max: null, over: 'failed', label: 'steps' },
         turns: { unit: 'visits', max: turns, over: 'done', label: 'turns' },
       },
-      agents: { worker: { id: 'worker', name: 'worker', model: null, instructions: '', tools: [], output: null, maxOutputTokens: null, temperature: null } },
+      agents: {
+        worker: {
+          id: 'worker',
+          name: 'worker',
+          model: null,
+          instructions: '',
+          tools: [],
+          output: null,
+          maxOutputTokens: null,
+          temperature: null,
+        },
+      },
       tools: {},
       models: {},
       deadlineMs: null,

@@ -83,7 +83,12 @@ function resuming(steps: number, snapshotEvery: number): Promise<Measurement> {
     let reached: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => (reached = resolve));
     const hang = new Promise<string>(() => undefined);
-    const first = createEngine({ journal, pickUp: false, snapshotEvery, model: () => (++calls > steps ? (reached(), hang) : REPLY) });
+    const first = createEngine({
+      journal,
+      pickUp: false,
+      snapshotEvery,
+      model: () => (++calls > steps ? (reached(), hang) : REPLY),
+    });
     const run = await first.start(flow, { input: 'go' });
     await arrived;
     await first.close();
@@ -113,7 +118,10 @@ async function history(): Promise<Measurement> {
   return { points };
 }
 
-function session(flow: CompiledFlow, input: string | { [field: string]: string }): Promise<{ ms: number; bytes?: number }> {
+function session(
+  flow: CompiledFlow,
+  input: string | { [field: string]: string },
+): Promise<{ ms: number; bytes?: number }> {
   return withDir('sluice', (dir) =>
     metered(async () => {
       const engine = open(dir);

@@ -11,7 +11,16 @@ import { compile, createEngine, openMemory } from '../src/index.ts';
 import type { Script } from '../src/testing.ts';
 import { root } from './tool.ts';
 
-const EXAMPLES = ['refund.flow', 'gather.flow', 'recover.flow', 'refine-loop.workflow', 'extract-validate-decide.workflow', 'statemachine.team', 'graph.team', 'mapreduce.team'];
+const EXAMPLES = [
+  'refund.flow',
+  'gather.flow',
+  'recover.flow',
+  'refine-loop.workflow',
+  'extract-validate-decide.workflow',
+  'statemachine.team',
+  'graph.team',
+  'mapreduce.team',
+];
 
 const [version] = process.argv.slice(2);
 if (version === undefined) throw new Error('which release? node scripts/freeze-journals.ts VERSION');
@@ -22,7 +31,10 @@ for (const name of EXAMPLES) {
   const { flow } = compile(read(`${name}.yaml`));
   if (flow === undefined) throw new Error(`${name} does not compile`);
   const store = openMemory();
-  const engine = createEngine({ journal: store, script: parse(read(name.replace(/\.\w+$/, '.script.yaml'))) as Script });
+  const engine = createEngine({
+    journal: store,
+    script: parse(read(name.replace(/\.\w+$/, '.script.yaml'))) as Script,
+  });
   const run = await engine.start(flow, { run: name.replace('.', '-'), input: 'a question', seed: 7 });
   const report = await engine.settled(run);
   const stored = await store.journal.load(run, { snapshot: false });

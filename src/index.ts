@@ -27,7 +27,13 @@ export type { TerminalCode, RunStatus, FailureClass } from './core/codes.ts';
 export type { CompiledFlow } from './core/ir.ts';
 export type { Json } from './core/json.ts';
 export type { Answer, Event, Origin } from './core/run.ts';
-export type { ModelFunction, ModelReply, ModelRequest, ToolContext, ToolFunction } from './adapters/functions/performer.ts';
+export type {
+  ModelFunction,
+  ModelReply,
+  ModelRequest,
+  ToolContext,
+  ToolFunction,
+} from './adapters/functions/performer.ts';
 export type { ChainedEvent, Engine, Report, StartOptions, StepResult, Usage, Waiting } from './runtime/engine-types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
 export type { Message } from './runtime/prompt.ts';

@@ -4,4 +4,10 @@ export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './adapters/scri
 export { createVirtualClock, realClock } from './runtime/clock.ts';
 export { journalSuite } from './surfaces/testing/journal-suite.ts';
 export { differenceBetween, simulate } from './surfaces/testing/simulate.ts';
-export type { FaultCounts, Performed, SimulatedWorld, SimulateOptions, Simulation } from './surfaces/testing/simulate-types.ts';
+export type {
+  FaultCounts,
+  Performed,
+  SimulatedWorld,
+  SimulateOptions,
+  Simulation,
+} from './surfaces/testing/simulate-types.ts';

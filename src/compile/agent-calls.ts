@@ -98,9 +98,19 @@ function addUnknown(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, do
   const { hint, origin, at, agent, tools } = turn;
   const message = `text("unknown tool ", ${CALL}.name)`;
   if (consequenceOf(boundary, 'unregistered', null) === 'fail')
-    return addStop(builder, turn, { hint: `${hint}.unknown`, class: 'policy', type: 'UnknownToolError', code: 'PERMISSION_DENIED', message });
+    return addStop(builder, turn, {
+      hint: `${hint}.unknown`,
+      class: 'policy',
+      type: 'UnknownToolError',
+      code: 'PERMISSION_DENIED',
+      message,
+    });
   const content = `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`;
-  return builder.add(builder.fresh(`${hint}.unknown`), { op: 'let', origin, writes: told(agent, content, { ok: 'false', error: message }), next: done }, at);
+  return builder.add(
+    builder.fresh(`${hint}.unknown`),
+    { op: 'let', origin, writes: told(agent, content, { ok: 'false', error: message }), next: done },
+    at,
+  );
 }
 
 function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name: string, ways: Ways): NodeId {
@@ -128,11 +138,15 @@ function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name:
         }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
-    writes: plain ? told(agent, 'it', { ok: OK, result: 'it' }) : told(agent, 'it', { ok: OK, result: 'it', approved: `${ANSWER}.choice` }, sourceOf(name, tool?.trust)),
+    writes: plain
+      ? told(agent, 'it', { ok: OK, result: 'it' })
+      : told(agent, 'it', { ok: OK, result: 'it', approved: `${ANSWER}.choice` }, sourceOf(name, tool?.trust)),
     timeoutMs: tool?.timeoutMs ?? null,
     retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
     next: ways.done,
-    failed: plain ? [] : [{ when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) }],
+    failed: plain
+      ? []
+      : [{ when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) }],
     fail: ways.failed,
   };
   builder.add(dispatch, node, at);

@@ -13,8 +13,16 @@ export function told(agent: string, content: Expr, outcome: Input, source?: stri
   const id = `text(${quote(agent)}, ".", turn, ".", size(${TALK}), ".", ${CALL}_index)`;
   const label: Input = source === undefined ? {} : { source: quote(source) };
   return [
-    { slot: TALK, mode: 'append', value: { role: quote('tool'), toolCallId: `${CALL}.id`, name: `${CALL}.name`, content, ...label } },
-    { slot: OBSERVATIONS, mode: 'append', value: { id, turn: 'turn', agent: quote(agent), tool: `${CALL}.name`, args: `${CALL}.args`, ...outcome } },
+    {
+      slot: TALK,
+      mode: 'append',
+      value: { role: quote('tool'), toolCallId: `${CALL}.id`, name: `${CALL}.name`, content, ...label },
+    },
+    {
+      slot: OBSERVATIONS,
+      mode: 'append',
+      value: { id, turn: 'turn', agent: quote(agent), tool: `${CALL}.name`, args: `${CALL}.args`, ...outcome },
+    },
   ];
 }
 
@@ -29,9 +37,17 @@ export interface Refusal {
 }
 
 /** A call that was not made: the agent is told why and may do something else. */
-export function addRefusal(builder: Builder, { origin, at, agent }: AgentTurn, { hint, step, tag, reason }: Refusal, next: NodeId): NodeId {
+export function addRefusal(
+  builder: Builder,
+  { origin, at, agent }: AgentTurn,
+  { hint, step, tag, reason }: Refusal,
+  next: NodeId,
+): NodeId {
   const outcome = { ok: 'false', error: reason, refused: quote(step) };
-  const writes = [...told(agent, `text(${quote(`[${tag}] `)}, ${reason})`, outcome), { slot: 'error', mode: 'set', value: 'null' } as const];
+  const writes = [
+    ...told(agent, `text(${quote(`[${tag}] `)}, ${reason})`, outcome),
+    { slot: 'error', mode: 'set', value: 'null' } as const,
+  ];
   return builder.add(builder.fresh(hint), { op: 'let', origin, writes, next }, at);
 }
 
@@ -52,5 +68,9 @@ export function addStop(builder: Builder, { origin, at }: AgentTurn, stop: Stop)
     ['node', quote(origin)],
     ['code', quote(stop.code)],
   ]);
-  return builder.add(builder.fresh(stop.hint), { op: 'let', origin, writes: [{ slot: 'error', mode: 'set', value: error }], next: builder.failedEnd() }, at);
+  return builder.add(
+    builder.fresh(stop.hint),
+    { op: 'let', origin, writes: [{ slot: 'error', mode: 'set', value: error }], next: builder.failedEnd() },
+    at,
+  );
 }

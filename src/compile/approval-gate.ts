@@ -20,8 +20,18 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
     { step: 'approval', tag: 'DENIED', reason },
     { class: 'policy', type: 'ApprovalRejectedError', code: 'PERMISSION_DENIED', message: reason },
   );
-  const answered = addRefusal(builder, turn, { hint: name(gate, 'approval.answered'), step: 'answer', tag: 'ANSWER', reason: `text(${ANSWER}.text)` }, gate.done);
-  const edits = builder.meter(`edits:${turn.hint}.${tool}`, { unit: 'visits', max: EDITS_MAX, over: rejected, label: `edits of ${tool}` });
+  const answered = addRefusal(
+    builder,
+    turn,
+    { hint: name(gate, 'approval.answered'), step: 'answer', tag: 'ANSWER', reason: `text(${ANSWER}.text)` },
+    gate.done,
+  );
+  const edits = builder.meter(`edits:${turn.hint}.${tool}`, {
+    unit: 'visits',
+    max: EDITS_MAX,
+    over: rejected,
+    label: `edits of ${tool}`,
+  });
   const edited = builder.add(
     builder.fresh(name(gate, 'approval.edited')),
     {
@@ -29,7 +39,10 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
       origin: turn.origin,
       charges: [edits],
       // Whoever changed it has approved what they wrote; it must still be valid, permitted and affordable.
-      writes: [{ slot: CALL, path: ['args'], mode: 'set', value: `${ANSWER}.edit` }, { slot: APPROVED, mode: 'set', value: 'true' }],
+      writes: [
+        { slot: CALL, path: ['args'], mode: 'set', value: `${ANSWER}.edit` },
+        { slot: APPROVED, mode: 'set', value: 'true' },
+      ],
       next: again,
     },
     turn.at,
@@ -70,7 +83,10 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
 /** What is shown, all of which the answer is bound to. */
 function packet({ builder, turn, tool, boundary }: Gate): Input {
   const def = builder.toolDef(tool);
-  const doubt = boundary.untrusted === 'off' || def?.effect === 'read' ? '""' : `${CHECKED}.ok == false ? text(" Careful: ", ${CHECKED}.reason, ".") : ""`;
+  const doubt =
+    boundary.untrusted === 'off' || def?.effect === 'read'
+      ? '""'
+      : `${CHECKED}.ok == false ? text(" Careful: ", ${CHECKED}.reason, ".") : ""`;
   return {
     message: `text(${quote(`${turn.agent} wants to call ${tool}.`)}, ${doubt})`,
     tool: quote(tool),

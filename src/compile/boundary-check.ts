@@ -13,13 +13,15 @@ import type { Boundary } from './section-bounds.ts';
 export function checkBoundaries({ sections, doc }: ReadDocument, report: Report): void {
   const known = toolNames(sections.value, doc, BUILTIN_TOOL_NAMES);
   checkOne(sections.value.boundary, ['boundary']);
-  for (const [index, { boundary }] of (sections.value.agents ?? []).entries()) checkOne(boundary, ['agents', index, 'boundary']);
+  for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
+    checkOne(boundary, ['agents', index, 'boundary']);
 
   function checkOne(boundary: Boundary | undefined, at: Path): void {
     if (boundary === undefined) return;
     for (const row of ['allow', 'approve', 'deny'] as const) checkNames(boundary.tools?.[row], [...at, 'tools', row]);
     checkNames(boundary.observations, [...at, 'observations']);
-    for (const [index, { when }] of (boundary.fail_closed ?? []).entries()) checkGuard(when, [...at, 'fail_closed', index, 'when']);
+    for (const [index, { when }] of (boundary.fail_closed ?? []).entries())
+      checkGuard(when, [...at, 'fail_closed', index, 'when']);
   }
 
   function checkNames(names: readonly string[] | undefined, at: Path): void {
@@ -27,7 +29,10 @@ export function checkBoundaries({ sections, doc }: ReadDocument, report: Report)
       if (name.includes('*') || known.has(name)) continue;
       const near = known.near(name);
       report.error('unknown-tool', sections.at(...at, index), `unknown tool \`${name}\` in a boundary`, {
-        help: near === undefined ? 'Declare it under `tools`, or use a pattern such as `mail.*`.' : `Did you mean \`${near}\`?`,
+        help:
+          near === undefined
+            ? 'Declare it under `tools`, or use a pattern such as `mail.*`.'
+            : `Did you mean \`${near}\`?`,
       });
     }
   }
@@ -37,6 +42,11 @@ export function checkBoundaries({ sections, doc }: ReadDocument, report: Report)
     const located = sections.located(...at);
     if (checked.ok || located?.kind !== 'scalar') return;
     for (const problem of checked.problems)
-      report.error(codeOfProblem(problem), rangeWithin(report.source, located, problem.start, problem.end), problem.message, { help: helpOfProblem(problem) });
+      report.error(
+        codeOfProblem(problem),
+        rangeWithin(report.source, located, problem.start, problem.end),
+        problem.message,
+        { help: helpOfProblem(problem) },
+      );
   }
 }

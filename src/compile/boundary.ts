@@ -43,7 +43,8 @@ export function boundaryOf(
   const profile = given.profile === undefined ? null : PROFILES[given.profile];
   const row = (name: string): 'allow' | 'approve' | 'deny' => rowOf(name, tools[name] as Granted, given, mode);
   const names = Object.keys(tools);
-  const lenient: { [trouble: string]: Consequence } = mode === 'granted' ? { malformed: 'tell', denied: 'tell', unverified: 'tell' } : {};
+  const lenient: { [trouble: string]: Consequence } =
+    mode === 'granted' ? { malformed: 'tell', denied: 'tell', unverified: 'tell' } : {};
   const escalation = { ...lenient, ...profile?.escalation, ...clean(given.escalation) };
   const content = {
     profile: given.profile ?? null,
@@ -59,7 +60,9 @@ export function boundaryOf(
     untrusted: given.untrusted ?? (mode === 'eligible' ? 'ask' : 'off'),
     escalation,
     failClosed: [
-      ...(profile?.failClosed ?? []).flatMap((each) => ('when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [])),
+      ...(profile?.failClosed ?? []).flatMap((each) =>
+        'when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [],
+      ),
       ...(given.fail_closed ?? []),
     ],
     approvalTimeoutMs: given.approval_timeout === undefined ? null : Math.ceil(given.approval_timeout * 1000),
@@ -68,7 +71,11 @@ export function boundaryOf(
 }
 
 /** What follows from a refusal: as the boundary says, else by how grave the effect is. */
-export function consequenceOf({ escalation }: BoundaryDef, trouble: Trouble, effect: ToolDef['effect'] | null): Consequence {
+export function consequenceOf(
+  { escalation }: BoundaryDef,
+  trouble: Trouble,
+  effect: ToolDef['effect'] | null,
+): Consequence {
   const said = Object.hasOwn(escalation, trouble) ? escalation[trouble] : undefined;
   if (said !== undefined) return said;
   if ((trouble === 'denied' || trouble === 'unverified') && effect !== null && GRAVE.has(effect)) return 'fail';
@@ -133,10 +140,16 @@ function writesState(name: string): boolean {
 export function matches(patterns: readonly string[] | undefined, name: string): boolean {
   return (patterns ?? []).some((pattern) => {
     const parts = pattern.toLowerCase().split('*');
-    return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`).test(name.toLowerCase());
+    return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`).test(
+      name.toLowerCase(),
+    );
   });
 }
 
-function clean(escalation: { readonly [trouble: string]: Consequence | undefined } | undefined): { [trouble: string]: Consequence } {
-  return Object.fromEntries(Object.entries(escalation ?? {}).filter((entry): entry is [string, Consequence] => entry[1] !== undefined));
+function clean(escalation: { readonly [trouble: string]: Consequence | undefined } | undefined): {
+  [trouble: string]: Consequence;
+} {
+  return Object.fromEntries(
+    Object.entries(escalation ?? {}).filter((entry): entry is [string, Consequence] => entry[1] !== undefined),
+  );
 }

@@ -21,7 +21,10 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
     const caps = new Map<string, number>();
     for (const id of members)
       for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
-    cycles.push({ nodes: authored(graph, new Set(members)), caps: [...caps].map(([label, max]) => ({ label, max })) });
+    const names = authored(graph, new Set(members));
+    // A way round that enters nothing is told by what people call its nodes.
+    const nodes = names.length > 0 ? names : [...new Set(members.map((id) => graph.node(id).origin))].reverse();
+    cycles.push({ nodes, caps: [...caps].map(([label, max]) => ({ label, max })) });
   }
   return cycles.reverse();
 }

@@ -35,7 +35,10 @@ export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { read
 }
 
 /** What single agents may use: meters of their own beside those of the run. Steps and the clock are the run's alone. */
-export function agentMeters(budgets: { readonly [agent: string]: Budgets }, over: NodeId): { readonly [id: MeterId]: Meter } {
+export function agentMeters(
+  budgets: { readonly [agent: string]: Budgets },
+  over: NodeId,
+): { readonly [id: MeterId]: Meter } {
   const meters: { [id: MeterId]: Meter } = {};
   for (const [agent, budget] of Object.entries(budgets)) {
     const own = budgetMeters(budget, over);
@@ -48,7 +51,9 @@ export function agentMeters(budgets: { readonly [agent: string]: Budgets }, over
 /** The meters that calls of an agent charge beside the run's. */
 export function agentMeterIds(budgets: { readonly [agent: string]: Budgets }, agent: string): readonly MeterId[] {
   const own = Object.hasOwn(budgets, agent) ? budgets[agent] : undefined;
-  return BUDGET_DIMENSIONS.filter(([field]) => own?.[field] !== undefined).map(([, dimension]) => agentMeter(agent, `budget.${dimension}`));
+  return BUDGET_DIMENSIONS.filter(([field]) => own?.[field] !== undefined).map(([, dimension]) =>
+    agentMeter(agent, `budget.${dimension}`),
+  );
 }
 
 function agentMeter(agent: string, id: MeterId): MeterId {
@@ -59,6 +64,8 @@ function agentMeter(agent: string, id: MeterId): MeterId {
 export function chargesOf(node: Node, budget: { readonly [id: MeterId]: Meter }): Node {
   const charges = [...(node.charges ?? [])];
   if (node.enters !== undefined) charges.push(STEPS);
-  if (node.op === 'do' || node.needs !== undefined) charges.push(...Object.keys(budget).filter((id) => id !== STEPS));
+  // A question that may raise a budget is asked because there is none left.
+  const looks = node.op === 'do' ? node.grant === undefined : node.needs !== undefined;
+  if (looks) charges.push(...Object.keys(budget).filter((id) => id !== STEPS));
   return charges.length === 0 ? node : { ...node, charges: [...new Set(charges)] };
 }

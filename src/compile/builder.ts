@@ -128,17 +128,28 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       return { kind: 'model', agent, input: { prompt }, reserve: reserveOfModel(agents[agent], definitions) };
     },
     toolDef(name) {
-      const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions.servers) ?? builtinTool(name));
+      const def = Object.hasOwn(tools, name)
+        ? tools[name]
+        : (serverTool(name, definitions.servers) ?? builtinTool(name));
       if (def !== undefined) tools[name] = def;
       return def;
     },
     hasPolicies: () => Object.keys(definitions.policies).length > 0,
     boundary(agent, names, mode) {
       const granted = Object.fromEntries(
-        names.map((name) => [name, { def: builder.toolDef(name), cost: definitions.toolCosts[name] ?? 0, approval: definitions.toolApprovals.has(name) }]),
+        names.map((name) => [
+          name,
+          {
+            def: builder.toolDef(name),
+            cost: definitions.toolCosts[name] ?? 0,
+            approval: definitions.toolApprovals.has(name),
+          },
+        ]),
       );
       const own = Object.hasOwn(definitions.agentBoundaries, agent) ? definitions.agentBoundaries[agent] : undefined;
-      const boundary = boundaryOf([definitions.boundary, own], granted, mode, (content) => definitions.versionOf(content));
+      const boundary = boundaryOf([definitions.boundary, own], granted, mode, (content) =>
+        definitions.versionOf(content),
+      );
       // What nobody wrote and nothing follows from is not worth a line in every flow.
       if (mode === 'eligible' || definitions.boundary !== undefined || own !== undefined) boundaries[agent] = boundary;
       return boundary;
@@ -156,7 +167,10 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       const own = agentMeters(definitions.agentBudgets, exhausted);
       for (const [meter, each] of Object.entries({ ...budget, ...own })) meters.set(meter, each);
       const charged = new Map(
-        [...nodes].map(([at, node]) => [at, chargesOf(ofAgent(definitions.models.withFallback(node, agents), definitions), budget)]),
+        [...nodes].map(([at, node]) => [
+          at,
+          chargesOf(ofAgent(definitions.models.withFallback(node, agents), definitions), budget),
+        ]),
       );
       const pruned = prune({ nodes: charged, meters, entry, fail });
       const body: FlowBody = {

@@ -51,7 +51,10 @@ export const DIAGNOSTIC_CODES = {
     summary: 'The document holds two descriptions of what to run.',
   },
   'unknown-notation': { title: 'A misspelt notation', summary: 'A top-level key looks like a notation but is none.' },
-  'unsupported-notation': { title: 'A notation that this version does not run', summary: 'The document is written in a notation that is known but not built yet.' },
+  'unsupported-notation': {
+    title: 'A notation that this version does not run',
+    summary: 'The document is written in a notation that is known but not built yet.',
+  },
   'bad-version': {
     title: 'A version that is not known',
     summary: '`sluice:` names a version of the notation that this release does not read.',
@@ -212,15 +215,39 @@ export const DIAGNOSTIC_CODES = {
   },
 
   // Teams
-  'unknown-validator': { title: 'An unknown validator', summary: 'A route or an ending names a validator that does not exist.' },
-  'unknown-contract': { title: 'An unknown contract', summary: 'A transition names a contract that `Contracts` does not declare.' },
-  'unknown-sub-graph': { title: 'An unknown sub-graph', summary: 'A node runs a sub-graph that `SubGraphs` does not declare.' },
-  'no-termination': { title: 'A session that need not end', summary: 'Nothing that an agent can say ends the session, and no number of turns does.' },
-  'ignored-termination': { title: 'A termination without effect', summary: 'The strategy ends by its own rules and does not look at `Termination`.' },
-  'shadowed-keyword': { title: 'Keywords that are hard to tell apart', summary: 'One keyword begins another, so that a line may seem to say both.' },
+  'unknown-validator': {
+    title: 'An unknown validator',
+    summary: 'A route or an ending names a validator that does not exist.',
+  },
+  'unknown-contract': {
+    title: 'An unknown contract',
+    summary: 'A transition names a contract that `Contracts` does not declare.',
+  },
+  'unknown-sub-graph': {
+    title: 'An unknown sub-graph',
+    summary: 'A node runs a sub-graph that `SubGraphs` does not declare.',
+  },
+  'no-termination': {
+    title: 'A session that need not end',
+    summary: 'Nothing that an agent can say ends the session, and no number of turns does.',
+  },
+  'ignored-termination': {
+    title: 'A termination without effect',
+    summary: 'The strategy ends by its own rules and does not look at `Termination`.',
+  },
+  'shadowed-keyword': {
+    title: 'Keywords that are hard to tell apart',
+    summary: 'One keyword begins another, so that a line may seem to say both.',
+  },
   'same-role': { title: 'One agent in two roles', summary: 'An agent would judge its own work.' },
-  'bad-parallel': { title: 'Branches that cannot be', summary: 'A parallel transition or group breaks a rule of fanning out.' },
-  'unequal-arms': { title: 'An edge that may not mean what it seems', summary: 'By its layer an edge leads back, although its target was never on the way.' },
+  'bad-parallel': {
+    title: 'Branches that cannot be',
+    summary: 'A parallel transition or group breaks a rule of fanning out.',
+  },
+  'unequal-arms': {
+    title: 'An edge that may not mean what it seems',
+    summary: 'By its layer an edge leads back, although its target was never on the way.',
+  },
 
   // The certificate and the input
   'unbounded-cost': {

@@ -26,6 +26,7 @@ import { checkPolicies, readPolicies } from './policies.ts';
 import type { PolicyOptions } from './policies.ts';
 import { START } from './range.ts';
 import { locate, parseSource } from './source.ts';
+import { checkVerifications } from './verify-check.ts';
 import { verify } from './verify.ts';
 
 export interface CompileOptions extends PolicyOptions {
@@ -57,7 +58,8 @@ const DIALECTS: { readonly [notation in Notation]: Dialect | null } = {
 };
 
 export function compile(source: string | object, options: CompileOptions): CompileResult {
-  const parsed = typeof source === 'string' ? parseSource(source, options.file ?? '<text>') : locate(source, options.file);
+  const parsed =
+    typeof source === 'string' ? parseSource(source, options.file ?? '<text>') : locate(source, options.file);
   const { report } = parsed;
   const document = parsed.doc === null ? null : readDocument(parsed.doc, report);
   if (document === null) return { ok: false, notation: null, diagnostics: report.list() };
@@ -69,14 +71,24 @@ type Compiled = Omit<CompileResult, 'notation' | 'diagnostics'>;
 function compileDocument(document: ReadDocument, report: Report, options: CompileOptions): Compiled {
   const dialect = DIALECTS[document.notation];
   if (dialect === null) {
-    report.error('unsupported-notation', document.at, `this version does not run \`${document.notation}\` documents yet`, {
-      help: 'It runs `flow`, `workflow`, `Orchestration` and `loop`.',
-    });
+    report.error(
+      'unsupported-notation',
+      document.at,
+      `this version does not run \`${document.notation}\` documents yet`,
+      {
+        help: 'It runs `flow`, `workflow`, `Orchestration` and `loop`.',
+      },
+    );
     return { ok: false };
   }
   const policies = readPolicies(document, report, options);
   checkBoundaries(document, report);
-  const { lowered, picture } = dialect(document, definitionsOf(document.sections.value, { ...options, policies }), report);
+  checkVerifications(document, report);
+  const { lowered, picture } = dialect(
+    document,
+    definitionsOf(document.sections.value, { ...options, policies }),
+    report,
+  );
   const graph = picture === null ? {} : { graph: picture };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   verify(lowered, report);
@@ -89,7 +101,9 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
   try {
     return { ok: true, flow: seal({ ...lowered.body, least }, options.hash), bounds, ...graph };
   } catch {
-    report.error('not-json', START, 'this document holds half of a surrogate pair, which no text can', { help: 'Look for a lone escape from `\\ud800` to `\\udfff`.' });
+    report.error('not-json', START, 'this document holds half of a surrogate pair, which no text can', {
+      help: 'Look for a lone escape from `\\ud800` to `\\udfff`.',
+    });
     return { ok: false, ...graph };
   }
 }

@@ -56,11 +56,15 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     agents[def.id] ??= def;
   }
   return {
-    agents: { ...agents },
+    agents,
     tools: mapped(tools, (tool, name) => toolDef(name, tool, mcp)),
     models: modelTable(models, options),
-    toolCosts: Object.fromEntries(Object.entries(tools).flatMap(([name, { cost }]) => (cost === undefined ? [] : [[name, cost]]))),
-    toolChecks: Object.fromEntries(Object.entries(tools).flatMap(([name, { verify }]) => (verify === undefined ? [] : [[name, verify]]))),
+    toolCosts: Object.fromEntries(
+      Object.entries(tools).flatMap(([name, { cost }]) => (cost === undefined ? [] : [[name, cost]])),
+    ),
+    toolChecks: Object.fromEntries(
+      Object.entries(tools).flatMap(([name, { verify }]) => (verify === undefined ? [] : [[name, verify]])),
+    ),
     toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
     servers: mcp,
     budgets,
@@ -68,7 +72,8 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
     agentBudgets: perAgent(sections, ({ budget, boundary }) => tighter(budget, boundary?.budget)),
     policies: options.policies ?? {},
-    versionOf: (content) => (options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`),
+    versionOf: (content) =>
+      options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
   };
 }
@@ -81,10 +86,13 @@ export function tighter(one: Budgets | undefined, other: Budgets | undefined): B
     const own = both[field];
     both[field] = typeof own === 'number' && typeof limit === 'number' ? Math.min(own, limit) : (own ?? limit);
   }
-  return both as Budgets;
+  return both;
 }
 
-function perAgent<Value>(sections: Sections, of: (agent: Agent) => Value | undefined): { readonly [agent: string]: Value } {
+function perAgent<Value>(
+  sections: Sections,
+  of: (agent: Agent) => Value | undefined,
+): { readonly [agent: string]: Value } {
   const found: { [agent: string]: Value } = {};
   for (const agent of sections.agents ?? []) {
     const value = of(agent);
@@ -96,15 +104,30 @@ function perAgent<Value>(sections: Sections, of: (agent: Agent) => Value | undef
 /** A tool that only an MCP server declares; what it takes is known when the server runs. */
 export function serverTool(name: string, servers: McpServers): ToolDef | undefined {
   const [server = '', ...rest] = name.split('.');
-  const owner = Object.hasOwn(servers, server) && rest.length > 0 ? server : Object.keys(servers).find((each) => servers[each]?.tools?.includes(name));
+  const owner =
+    Object.hasOwn(servers, server) && rest.length > 0
+      ? server
+      : Object.keys(servers).find((each) => servers[each]?.tools?.includes(name));
   if (owner === undefined) return undefined;
   const tool = owner === server ? rest.join('.') : name;
-  return { ...toolDef(name, { effect: 'write', mcp: `${owner}/${tool}` }, servers), timeoutMs: milliseconds(servers[owner]?.timeout) };
+  return {
+    ...toolDef(name, { effect: 'write', mcp: `${owner}/${tool}` }, servers),
+    timeoutMs: milliseconds(servers[owner]?.timeout),
+  };
 }
 
 /** An agent that nothing declares, as a bare document names it. */
 export function undeclaredAgent(name: string): AgentDef {
-  return { id: name, name, model: null, instructions: '', tools: [], output: null, maxOutputTokens: null, temperature: null };
+  return {
+    id: name,
+    name,
+    model: null,
+    instructions: '',
+    tools: [],
+    output: null,
+    maxOutputTokens: null,
+    temperature: null,
+  };
 }
 
 function agentDef(agent: Agent, sections: Sections): AgentDef {
@@ -118,7 +141,8 @@ function agentDef(agent: Agent, sections: Sections): AgentDef {
     instructions: agent.instructions,
     tools: agent.tools,
     output: clean(agent.output),
-    maxOutputTokens: agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+    maxOutputTokens:
+      agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
     temperature: agent.temperature ?? model?.temperature ?? null,
   };
 }
@@ -131,7 +155,10 @@ function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDe
     input: tool.input === undefined ? true : clean(tool.input),
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
-    implementation: how === undefined ? null : { [how]: clean(tool[how]), ...(server === undefined ? {} : { server: clean(server) }) },
+    implementation:
+      how === undefined
+        ? null
+        : { [how]: clean(tool[how]), ...(server === undefined ? {} : { server: clean(server) }) },
     timeoutMs: milliseconds(tool.timeout),
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? tool.effect === 'read',
@@ -139,7 +166,9 @@ function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDe
     ...(tool.trust === undefined || tool.trust === 'untrusted' ? {} : { trust: tool.trust }),
     ...(tool.trusted_fields === undefined ? {} : { trustedFields: tool.trusted_fields }),
     ...(tool.category === undefined ? {} : { category: tool.category }),
-    ...(tool.rate_limit === undefined ? {} : { rate: { calls: tool.rate_limit.calls, perMs: Math.ceil(tool.rate_limit.per_seconds * 1000) } }),
+    ...(tool.rate_limit === undefined
+      ? {}
+      : { rate: { calls: tool.rate_limit.calls, perMs: Math.ceil(tool.rate_limit.per_seconds * 1000) } }),
   };
 }
 
@@ -152,6 +181,9 @@ function clean(value: unknown): Json {
   return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
 }
 
-function mapped<In, Out>(record: { readonly [key: string]: In }, change: (value: In, key: string) => Out): { [key: string]: Out } {
+function mapped<In, Out>(
+  record: { readonly [key: string]: In },
+  change: (value: In, key: string) => Out,
+): { [key: string]: Out } {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }

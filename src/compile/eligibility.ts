@@ -32,7 +32,7 @@ export function addEligibility(gate: Gate): NodeId {
 /** The arguments in the form that the tool takes. Who drafted them may mend them twice; a field that is missing can be asked for. */
 function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
   const { boundary, tool } = gate;
-  const reason = `text("the arguments of ${tool} are not valid: ", ${CHECKED}.reason)`;
+  const reason = `text(${quote(`the arguments of ${tool} are not valid: `)}, ${CHECKED}.reason)`;
   const refusal = { step: 'schema', tag: 'INVALID', reason };
   const stop = { class: 'semantic', type: 'ArgumentError', code: 'VALIDATION_FAIL', message: reason } as const;
   const tired = addTrouble(gate, 'malformed', refusal, stop);
@@ -42,11 +42,33 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
   const exhausted = `size(${last}) == ${REPAIRS_MAX} && ${last}.all(o, o.refused == "schema")`;
   const cases: Case[] = [
     { when: `${CHECKED}.ok == true`, to: next },
-    ...(asks ? [{ when: `${exhausted} && size(${CHECKED}.missing) > 0`, to: addQuestion(gate, 'missing', 'MISSING_INFO', `text("${tool} needs: ", join(${CHECKED}.missing, ", "))`, refusal, stop) }] : []),
+    ...(asks
+      ? [
+          {
+            when: `${exhausted} && size(${CHECKED}.missing) > 0`,
+            to: addQuestion(
+              gate,
+              'missing',
+              'MISSING_INFO',
+              `text(${quote(`${tool} needs: `)}, join(${CHECKED}.missing, ", "))`,
+              refusal,
+              stop,
+            ),
+          },
+        ]
+      : []),
     { when: exhausted, to: tired },
   ];
   const judged = pick(gate, 'schema.judged', cases, again);
-  check(gate, at, 'policy:arguments', {}, [{ slot: CALL, path: ['args'], mode: 'set', value: 'it.args' }], judged, tired);
+  check(
+    gate,
+    at,
+    'policy:arguments',
+    {},
+    [{ slot: CALL, path: ['args'], mode: 'set', value: 'it.args' }],
+    judged,
+    tired,
+  );
 }
 
 /** Denied by name or by policy. The third denial of a run is no slip any more. */
@@ -56,11 +78,17 @@ function addPermission(gate: Gate, next: NodeId): NodeId {
     const stop = { class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED', message: reason } as const;
     const usual = addTrouble(gate, 'denied', { step: 'permission', tag: 'DENIED', reason }, stop);
     const often = `size(${OBSERVATIONS}.filter(o, o.refused == "permission")) >= ${DENIALS_MAX}`;
-    return pick(gate, 'permission.denied', [{ when: often, to: addStop(builder, turn, { ...stop, hint: name(gate, 'permission.repeated') }) }], usual);
+    return pick(
+      gate,
+      'permission.denied',
+      [{ when: often, to: addStop(builder, turn, { ...stop, hint: name(gate, 'permission.repeated') }) }],
+      usual,
+    );
   };
-  if (boundary.tools.deny.includes(tool)) return pick(gate, 'permission', [], denied(quote(`the boundary does not let ${turn.agent} call ${tool}`)));
+  if (boundary.tools.deny.includes(tool))
+    return pick(gate, 'permission', [], denied(quote(`the boundary does not let ${turn.agent} call ${tool}`)));
   if (!builder.hasPolicies()) return pick(gate, 'permission', [], next);
-  const refused = denied(`text("${tool} is not permitted: ", ${CHECKED}.reason)`);
+  const refused = denied(`text(${quote(`${tool} is not permitted: `)}, ${CHECKED}.reason)`);
   const judged = pick(gate, 'permission.judged', [{ when: `${CHECKED}.ok == true`, to: next }], refused);
   return check(gate, builder.fresh(name(gate, 'permission')), 'policy:authorize', {}, [], judged, refused);
 }
@@ -72,7 +100,14 @@ function addBudget(gate: Gate, next: NodeId): NodeId {
   const paced = def?.rate === undefined ? next : addRate(gate, next);
   return builder.add(
     builder.fresh(name(gate, 'budget')),
-    { op: 'pick', origin: step(gate, 'budget'), cases: [], otherwise: paced, charges: agentMeterIds(builder.definitions.agentBudgets, gate.turn.agent), needs: builder.tool(tool, {}).reserve },
+    {
+      op: 'pick',
+      origin: step(gate, 'budget'),
+      cases: [],
+      otherwise: paced,
+      charges: agentMeterIds(builder.definitions.agentBudgets, gate.turn.agent),
+      needs: builder.tool(tool, {}).reserve,
+    },
     gate.turn.at,
   );
 }
@@ -80,7 +115,12 @@ function addBudget(gate: Gate, next: NodeId): NodeId {
 function addRate(gate: Gate, next: NodeId): NodeId {
   const { builder, tool } = gate;
   const reason = 'error.message';
-  const late = addTrouble(gate, 'rate', { step: 'rate', tag: 'RATE LIMITED', reason }, { class: 'rate_limit', type: 'RateLimitError', code: 'UNAVAILABLE_DEP', message: reason });
+  const late = addTrouble(
+    gate,
+    'rate',
+    { step: 'rate', tag: 'RATE LIMITED', reason },
+    { class: 'rate_limit', type: 'RateLimitError', code: 'UNAVAILABLE_DEP', message: reason },
+  );
   return builder.add(
     builder.fresh(name(gate, 'rate')),
     {
@@ -111,27 +151,69 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
   const before = `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`;
   const asked: Case[] = [
     { when: `${APPROVED} == true`, to: dispatch },
-    { when: before, to: addRefusal(builder, turn, { hint: name(gate, 'risk.again'), step: 'approval', tag: 'DENIED', reason: quote(`this call of ${tool} was rejected before`) }, gate.done) },
+    {
+      when: before,
+      to: addRefusal(
+        builder,
+        turn,
+        {
+          hint: name(gate, 'risk.again'),
+          step: 'approval',
+          tag: 'DENIED',
+          reason: quote(`this call of ${tool} was rejected before`),
+        },
+        gate.done,
+      ),
+    },
   ];
-  const doubt = `text("the arguments of ${tool} are not vouched for: ", ${CHECKED}.reason)`;
+  const doubt = `text(${quote(`the arguments of ${tool} are not vouched for: `)}, ${CHECKED}.reason)`;
   const distrusted =
     boundary.untrusted === 'deny'
-      ? addTrouble(gate, 'denied', { step: 'risk', tag: 'DENIED', reason: doubt }, { class: 'guardrail', type: 'UntrustedArgumentsError', code: 'UNSAFE_DETECTION', message: doubt })
+      ? addTrouble(
+          gate,
+          'denied',
+          { step: 'risk', tag: 'DENIED', reason: doubt },
+          { class: 'guardrail', type: 'UntrustedArgumentsError', code: 'UNSAFE_DETECTION', message: doubt },
+        )
       : approval;
   const doubts: Case[] = traced ? [{ when: `${CHECKED}.ok != true`, to: distrusted }] : [];
   const risk = pick(gate, 'risk', [...asked, ...doubts], needsPerson ? approval : dispatch);
-  const sources: Input = { user: 'input', observations: OBSERVATIONS, ...(turn.input['prompt'] === undefined ? {} : { prompt: turn.input['prompt'] }) };
-  const entry = traced ? check(gate, builder.fresh(name(gate, 'provenance')), 'policy:provenance', sources, [], risk, distrusted) : risk;
+  const sources: Input = {
+    user: 'input',
+    observations: OBSERVATIONS,
+    ...(turn.input['prompt'] === undefined ? {} : { prompt: turn.input['prompt'] }),
+  };
+  const entry = traced
+    ? check(gate, builder.fresh(name(gate, 'provenance')), 'policy:provenance', sources, [], risk, distrusted)
+    : risk;
   return addGuards(gate, needsPerson, entry);
 }
 
 /** A check that cannot be made refuses. */
-function check(gate: Gate, at: NodeId, which: string, more: Input, writes: readonly Write[], next: NodeId, fail: NodeId): NodeId {
+function check(
+  gate: Gate,
+  at: NodeId,
+  which: string,
+  more: Input,
+  writes: readonly Write[],
+  next: NodeId,
+  fail: NodeId,
+): NodeId {
   const { builder, tool, turn } = gate;
-  const effect: CheckEffect = { kind: 'check', check: which, input: { tool: quote(tool), args: `${CALL}.args`, agent: quote(turn.agent), ...more }, reserve: {} };
+  const effect: CheckEffect = {
+    kind: 'check',
+    check: which,
+    input: { tool: quote(tool), args: `${CALL}.args`, agent: quote(turn.agent), ...more },
+    reserve: {},
+  };
   const broken = builder.add(
     builder.fresh(`${at.replace(/^~/, '')}.broken`),
-    { op: 'let', origin: step(gate, which), writes: [{ slot: CHECKED, mode: 'set', value: { ok: 'false', reason: 'error.message' } }], next: fail },
+    {
+      op: 'let',
+      origin: step(gate, which),
+      writes: [{ slot: CHECKED, mode: 'set', value: { ok: 'false', reason: 'error.message' } }],
+      next: fail,
+    },
     turn.at,
   );
   return builder.add(

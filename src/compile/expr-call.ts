@@ -10,7 +10,10 @@ import { ANY, BOOL, STRING } from './expr-type.ts';
 import type { Type } from './expr-type.ts';
 import { nearest } from './nearest.ts';
 
-export function inferCall(node: Ast & { op: 'call' | 'rcall' }, typeOf: (arg: Ast) => Type): { type: Type; problems: Problem[] } {
+export function inferCall(
+  node: Ast & { op: 'call' | 'rcall' },
+  typeOf: (arg: Ast) => Type,
+): { type: Type; problems: Problem[] } {
   const method = node.op === 'rcall';
   const name = node.args[0];
   const args = method ? [node.args[1], ...node.args[2]] : node.args[1];
@@ -42,7 +45,8 @@ function unusable(node: Ast & { op: 'call' | 'rcall' }, name: string, message: s
 
 function checkSearch(name: string, [text, pattern]: readonly [Ast, Ast], [type]: readonly [Type, Type]): Problem[] {
   const problems: Problem[] = [];
-  if (!['string', 'any', 'null'].includes(type.kind)) problems.push(problem('type', text, `\`${name}\` needs string here, not ${type.kind}`));
+  if (!['string', 'any', 'null'].includes(type.kind))
+    problems.push(problem('type', text, `\`${name}\` needs string here, not ${type.kind}`));
   if (pattern.op !== 'value' || typeof pattern.args !== 'string') {
     problems.push(problem('pattern', pattern, `the pattern of \`${name}\` must be a string literal`));
   } else {

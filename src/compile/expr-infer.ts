@@ -65,8 +65,11 @@ class Inference {
         return BOOL;
       case '-_': {
         const operand = sub(node.args);
-        if (operand.kind !== 'number' && operand.kind !== 'any') this.#report(problem('type', node, `\`-\` needs a number, not ${operand.kind}`));
-        return operand.values === undefined ? NUMBER : { kind: 'number', values: operand.values.map((value) => -Number(value)) };
+        if (operand.kind !== 'number' && operand.kind !== 'any')
+          this.#report(problem('type', node, `\`-\` needs a number, not ${operand.kind}`));
+        return operand.values === undefined
+          ? NUMBER
+          : { kind: 'number', values: operand.values.map((value) => -Number(value)) };
       }
       case '.?':
       case '[?]':
@@ -109,7 +112,14 @@ class Inference {
     if (alone && !types.has(node.args) && isTypeName([node.args], names)) return { kind: 'type' };
     if (names !== undefined && !names.has(node.args)) {
       const near = nearest(node.args, [...locals.keys(), ...names]);
-      this.#report(problem('name', node, `there is no \`${node.args}\` here`, near === undefined ? undefined : `did you mean \`${near}\`?`));
+      this.#report(
+        problem(
+          'name',
+          node,
+          `there is no \`${node.args}\` here`,
+          near === undefined ? undefined : `did you mean \`${near}\`?`,
+        ),
+      );
       return ANY;
     }
     return types.get(node.args) ?? ANY;
@@ -118,15 +128,22 @@ class Inference {
   #access(node: Ast & { op: '.' | '[]' }, locals: Locals): Type {
     const field = fieldOf(node);
     if (field !== null && isGoogleType(node) && !locals.has('google')) return { kind: 'type' };
-    if (field !== null) return this.#field(node, field.of.op === 'id' ? this.#name(field.of, locals, false) : this.of(field.of, locals), field.key);
+    if (field !== null)
+      return this.#field(
+        node,
+        field.of.op === 'id' ? this.#name(field.of, locals, false) : this.of(field.of, locals),
+        field.key,
+      );
     const [of, index] = childrenOf(node) as [Ast, Ast];
     const container = this.of(of, locals);
     const key = this.of(index, locals);
     if (container.kind === 'list') {
-      if (key.kind !== 'number' && key.kind !== 'any') this.#report(problem('type', index, `a list is indexed by a number, not by ${key.kind}`));
+      if (key.kind !== 'number' && key.kind !== 'any')
+        this.#report(problem('type', index, `a list is indexed by a number, not by ${key.kind}`));
       return container.items ?? ANY;
     }
-    if (container.kind !== 'map' && container.kind !== 'any') this.#report(problem('type', node, `a ${container.kind} has no parts`));
+    if (container.kind !== 'map' && container.kind !== 'any')
+      this.#report(problem('type', node, `a ${container.kind} has no parts`));
     return ANY;
   }
 
@@ -157,8 +174,12 @@ class Inference {
 
   #macro(node: Ast, macro: ListMacro, locals: Locals): Type {
     const over = this.of(macro.over, locals);
-    if (!['list', 'map', 'any', 'null'].includes(over.kind)) this.#report(problem('type', node, `\`${macro.name}\` needs a list, not ${over.kind}`));
-    const inner = new Map(locals).set(macro.variable, over.kind === 'list' ? (over.items ?? ANY) : over.kind === 'map' ? STRING : ANY);
+    if (!['list', 'map', 'any', 'null'].includes(over.kind))
+      this.#report(problem('type', node, `\`${macro.name}\` needs a list, not ${over.kind}`));
+    const inner = new Map(locals).set(
+      macro.variable,
+      over.kind === 'list' ? (over.items ?? ANY) : over.kind === 'map' ? STRING : ANY,
+    );
     const [first, second] = macro.bodies as [Ast, Ast | undefined];
     if (macro.name === 'map' && second === undefined) return { kind: 'list', items: this.of(first, inner) };
     this.#bool(first, inner, `the predicate of \`${macro.name}\``);
@@ -180,7 +201,8 @@ class Inference {
 
   #bool(node: Ast, locals: Locals, where: string): void {
     const type = this.of(node, locals);
-    if (!['bool', 'any', 'null'].includes(type.kind)) this.#report(problem('type', node, `${where} must be a bool, not ${type.kind}`));
+    if (!['bool', 'any', 'null'].includes(type.kind))
+      this.#report(problem('type', node, `${where} must be a bool, not ${type.kind}`));
   }
 
   #report(...found: readonly (Problem | null)[]): void {
@@ -190,7 +212,8 @@ class Inference {
 
 function literalType(value: unknown): Type {
   if (typeof value === 'bigint') return { kind: 'number', values: [Number(value)] };
-  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string') return { kind: kindOfJson(value), values: [value] };
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
+    return { kind: kindOfJson(value), values: [value] };
   return value instanceof Uint8Array ? { kind: 'bytes' } : NUMBER;
 }
 

@@ -29,7 +29,8 @@ export function checkEquality({ node, left, right }: Operands): Problem | null {
 
 export function checkMembership({ node, left, right }: Operands): (Problem | null)[] {
   const [, container] = node.args;
-  if (!['list', 'map', 'any', 'null'].includes(right.kind)) return [problem('type', container, `\`in\` needs a list or a map, not ${right.kind}`)];
+  if (!['list', 'map', 'any', 'null'].includes(right.kind))
+    return [problem('type', container, `\`in\` needs a list or a map, not ${right.kind}`)];
   if (container.op !== 'list') return [];
   return container.args.map((item) => (item.op === 'value' ? impossible(item, left, literal(item)) : null));
 }
@@ -38,7 +39,8 @@ const ORDERED: ReadonlySet<Kind> = new Set(['number', 'string', 'bool', 'bytes',
 
 export function checkOrder({ node, left, right }: Operands): Problem | null {
   const unordered = [left, right].find((type) => !ORDERED.has(type.kind));
-  if (unordered !== undefined) return problem('type', node, `a ${unordered.kind} has no order, so \`${node.op}\` is always false`);
+  if (unordered !== undefined)
+    return problem('type', node, `a ${unordered.kind} has no order, so \`${node.op}\` is always false`);
   if (isOpen(left) || isOpen(right) || left.kind === right.kind) return null;
   return problem('type', node, `a ${left.kind} is compared with a ${right.kind}, which is always false`);
 }
@@ -50,7 +52,12 @@ export function checkArithmetic({ node, left, right }: Operands): Type | Problem
   const rule = RULES.find(([a, ops, b]) => fits(left, a) && fits(right, b) && ops.includes(op));
   if (rule === undefined) {
     const texts = op === '+' && (left.kind === 'string' || right.kind === 'string');
-    return problem('type', node, `\`${op}\` does not work between ${left.kind} and ${right.kind}`, texts ? 'write `text(x)` to turn a value into text' : undefined);
+    return problem(
+      'type',
+      node,
+      `\`${op}\` does not work between ${left.kind} and ${right.kind}`,
+      texts ? 'write `text(x)` to turn a value into text' : undefined,
+    );
   }
   return left.kind === 'any' || right.kind === 'any' ? ANY : { kind: rule[3] };
 }
@@ -78,11 +85,24 @@ function isOpen(type: Type): boolean {
 function impossible(literalNode: Ast, other: Type, wanted: Type): Problem | null {
   const [value] = wanted.values ?? [];
   const choices = other.values;
-  if (value === undefined || value === null || choices === undefined || choices.length < 1 || choices.includes(value)) return null;
-  if (other.kind !== wanted.kind) return problem('type', literalNode, `a ${other.kind} is compared with a ${wanted.kind}, which never holds`);
-  const near = typeof value === 'string' ? nearest(value, choices.filter((each) => typeof each === 'string')) : undefined;
+  if (value === undefined || value === null || choices === undefined || choices.length < 1 || choices.includes(value))
+    return null;
+  if (other.kind !== wanted.kind)
+    return problem('type', literalNode, `a ${other.kind} is compared with a ${wanted.kind}, which never holds`);
+  const near =
+    typeof value === 'string'
+      ? nearest(
+          value,
+          choices.filter((each) => typeof each === 'string'),
+        )
+      : undefined;
   const listed = choices.map((each) => `\`${show(each)}\``).join(', ');
-  return problem('type', literalNode, `the value is never \`${show(value)}\``, near === undefined ? `it is one of ${listed}` : `did you mean \`${near}\`?`);
+  return problem(
+    'type',
+    literalNode,
+    `the value is never \`${show(value)}\``,
+    near === undefined ? `it is one of ${listed}` : `did you mean \`${near}\`?`,
+  );
 }
 
 function literal(node: Ast & { op: 'value' }): Type {

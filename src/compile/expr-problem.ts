@@ -12,7 +12,12 @@ export interface Problem {
   readonly help?: string;
 }
 
-export function problem(code: ProblemCode, at: { readonly start: number; readonly end: number }, message: string, help?: string): Problem {
+export function problem(
+  code: ProblemCode,
+  at: { readonly start: number; readonly end: number },
+  message: string,
+  help?: string,
+): Problem {
   const base = { code, message, start: at.start, end: at.end };
   return help === undefined ? base : { ...base, help };
 }

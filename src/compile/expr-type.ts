@@ -69,7 +69,9 @@ export function unify(a: Type, b: Type): Type {
   if (b.kind === 'null' || a === b) return a;
   if (a.kind !== b.kind || a.kind === 'map') return ANY;
   if (a.kind === 'list') return { kind: 'list', items: unify(a.items ?? ANY, b.items ?? ANY) };
-  return a.values !== undefined && b.values !== undefined ? { kind: a.kind, values: [...a.values, ...b.values] } : { kind: a.kind };
+  return a.values !== undefined && b.values !== undefined
+    ? { kind: a.kind, values: [...a.values, ...b.values] }
+    : { kind: a.kind };
 }
 
 const COMBINATORS = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
@@ -89,5 +91,7 @@ function objectType(schema: { readonly [key: string]: Json }): Type {
     return more === false ? { kind: 'map', fields: new Map() } : { kind: 'map', rest: typeFromSchema(more) };
   }
   const fields = new Map(Object.entries(properties).map(([name, field]) => [name, typeFromSchema(field)]));
-  return open ? { kind: 'map', fields, rest: schema['patternProperties'] === undefined ? typeFromSchema(more) : ANY } : { kind: 'map', fields };
+  return open
+    ? { kind: 'map', fields, rest: schema['patternProperties'] === undefined ? typeFromSchema(more) : ANY }
+    : { kind: 'map', fields };
 }

@@ -16,15 +16,32 @@ export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
   const { builder, turn, tool, boundary } = gate;
   if (boundary.failClosed.length === 0) return next;
   const effect = builder.toolDef(tool)?.effect ?? 'write';
-  const names: { readonly [root: string]: Expr } = { tool: quote(tool), args: `${CALL}.args`, effect: quote(effect), approval: literal(approval), observations: OBSERVATIONS };
+  const names: { readonly [root: string]: Expr } = {
+    tool: quote(tool),
+    args: `${CALL}.args`,
+    effect: quote(effect),
+    approval: literal(approval),
+    observations: OBSERVATIONS,
+  };
   const closings = boundary.failClosed.map(({ what, when, code }, index) => ({
     when: rewriteNames(when, ([root = '']) => (Object.hasOwn(names, root) ? (names[root] as Expr) : null)),
     to: stop(`closed.${index + 1}`, code, what),
   }));
-  const closed = pick(gate, 'closed', closings, stop('closed', 'UNSAFE_DETECTION', 'a condition that fails closed cannot be evaluated'));
+  const closed = pick(
+    gate,
+    'closed',
+    closings,
+    stop('closed', 'UNSAFE_DETECTION', 'a condition that fails closed cannot be evaluated'),
+  );
   return pick(gate, 'guards', [{ when: closings.map(({ when }) => `!(${when})`).join(' && '), to: next }], closed);
 
   function stop(hint: string, code: string, what: string): NodeId {
-    return addStop(builder, turn, { hint: name(gate, hint), class: 'guardrail', type: 'FailClosedError', code, message: quote(`${what}: ${tool} was not called`) });
+    return addStop(builder, turn, {
+      hint: name(gate, hint),
+      class: 'guardrail',
+      type: 'FailClosedError',
+      code,
+      message: quote(`${what}: ${tool} was not called`),
+    });
   }
 }

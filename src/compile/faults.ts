@@ -135,7 +135,9 @@ function meantBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] 
     (issues) => !issues.some((issue) => issue.code === 'invalid_type' && issue.path.length === 0),
   );
   // One that complains about the whole was not meant where another complains about a part.
-  const within = fitting.filter((issues) => issues.every((issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys'));
+  const within = fitting.filter((issues) =>
+    issues.every((issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys'),
+  );
   return (within.length > 0 ? within : fitting).toSorted((a, b) => a.length - b.length)[0] ?? null;
 }
 

@@ -41,7 +41,12 @@ export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
 export const EDITS_MAX = ROUNDS_MAX;
 
 /** The way on from a refusal, as the boundary has it. */
-export function addTrouble(gate: Gate, trouble: Trouble, refusal: Omit<Refusal, 'hint'>, stop: Omit<Stop, 'hint'>): NodeId {
+export function addTrouble(
+  gate: Gate,
+  trouble: Trouble,
+  refusal: Omit<Refusal, 'hint'>,
+  stop: Omit<Stop, 'hint'>,
+): NodeId {
   const effect = gate.builder.toolDef(gate.tool)?.effect ?? 'write';
   switch (consequenceOf(gate.boundary, trouble, effect)) {
     case 'tell':
@@ -49,22 +54,49 @@ export function addTrouble(gate: Gate, trouble: Trouble, refusal: Omit<Refusal, 
     case 'fail':
       return addStop(gate.builder, gate.turn, { ...stop, hint: name(gate, `${refusal.step}.stop`) });
     case 'ask':
-      return addQuestion(gate, trouble, 'REVIEW_REQUIRED', `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`, refusal, stop);
+      return addQuestion(
+        gate,
+        trouble,
+        'REVIEW_REQUIRED',
+        `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`,
+        refusal,
+        stop,
+      );
   }
 }
 
 /** Somebody says what to do about a refusal: their words go to the agent, or the run stops. */
-export function addQuestion(gate: Gate, about: string, code: 'MISSING_INFO' | 'REVIEW_REQUIRED', message: Expr, refusal: Omit<Refusal, 'hint'>, stop: Omit<Stop, 'hint'>): NodeId {
+export function addQuestion(
+  gate: Gate,
+  about: string,
+  code: 'MISSING_INFO' | 'REVIEW_REQUIRED',
+  message: Expr,
+  refusal: Omit<Refusal, 'hint'>,
+  stop: Omit<Stop, 'hint'>,
+): NodeId {
   const { builder, turn, tool, boundary } = gate;
   const heard = tell(gate, { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${CHECKED}.text)` });
-  const stopped = addStop(builder, turn, { ...stop, ...(code === 'MISSING_INFO' ? { code } : {}), hint: name(gate, `${about}.stop`) });
+  const stopped = addStop(builder, turn, {
+    ...stop,
+    ...(code === 'MISSING_INFO' ? { code } : {}),
+    hint: name(gate, `${about}.stop`),
+  });
   const decided = pick(gate, `${about}.decided`, [{ when: `${CHECKED}.choice == "respond"`, to: heard }], stopped);
   return builder.add(
     builder.fresh(name(gate, `${about}.ask`)),
     {
       op: 'do',
       origin: turn.origin,
-      effect: { kind: 'ask', about: about === 'missing' ? 'missing_info' : about, choices: ['respond', 'stop'], onExpiry: 'stop', code, askedBy: turn.agent, input: { message, tool: quote(tool), args: `${CALL}.args` }, reserve: {} },
+      effect: {
+        kind: 'ask',
+        about: about === 'missing' ? 'missing_info' : about,
+        choices: ['respond', 'stop'],
+        onExpiry: 'stop',
+        code,
+        askedBy: turn.agent,
+        input: { message, tool: quote(tool), args: `${CALL}.args` },
+        reserve: {},
+      },
       writes: [{ slot: CHECKED, mode: 'set', value: 'it' }],
       timeoutMs: boundary.approvalTimeoutMs,
       retry: NO_RETRY,
@@ -81,5 +113,9 @@ export function tell(gate: Gate, refusal: Omit<Refusal, 'hint'>): NodeId {
 }
 
 export function pick(gate: Gate, what: string, cases: readonly Case[], otherwise: NodeId): NodeId {
-  return gate.builder.add(gate.builder.fresh(name(gate, what)), { op: 'pick', origin: step(gate, what), cases, otherwise }, gate.turn.at);
+  return gate.builder.add(
+    gate.builder.fresh(name(gate, what)),
+    { op: 'pick', origin: step(gate, what), cases, otherwise },
+    gate.turn.at,
+  );
 }

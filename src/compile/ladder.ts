@@ -11,7 +11,12 @@ import type { ReadDocument } from './document.ts';
 export const LADDER = [
   { tier: 1, name: 'direct response', path: 'fixed', by: 'one model call' },
   { tier: 2, name: 'prompt chain', path: 'fixed, in a line', by: '`workflow` with sequential steps' },
-  { tier: 3, name: 'deterministic workflow', path: 'branches by hard logic', by: '`flow` with tool and decision nodes' },
+  {
+    tier: 3,
+    name: 'deterministic workflow',
+    path: 'branches by hard logic',
+    by: '`flow` with tool and decision nodes',
+  },
   { tier: 4, name: 'conditional graph', path: 'branches by what models return', by: '`flow` with routes over outputs' },
   { tier: 5, name: 'supervised loop', path: 'made up as it goes, approved by people', by: '`loop` with approvals' },
   { tier: 6, name: 'bounded loop', path: 'made up as it goes, within budgets', by: '`loop` with budgets' },
@@ -22,9 +27,14 @@ export type Tier = (typeof LADDER)[number]['tier'];
 export function warnOfTier({ body, places }: Lowered, document: ReadDocument, report: Report): void {
   for (const { uses, needs, why, node } of excess(body, document)) {
     const at = (node === undefined ? undefined : places.get(node)) ?? document.at;
-    report.warning('simpler-tier', at, `${why}: this is tier ${uses} (${nameOf(uses)}), and tier ${needs} (${nameOf(needs)}) would do`, {
-      help: `Use ${LADDER[needs - 1]?.by ?? ''}.`,
-    });
+    report.warning(
+      'simpler-tier',
+      at,
+      `${why}: this is tier ${uses} (${nameOf(uses)}), and tier ${needs} (${nameOf(needs)}) would do`,
+      {
+        help: `Use ${LADDER[needs - 1]?.by ?? ''}.`,
+      },
+    );
   }
 }
 
@@ -38,16 +48,27 @@ interface Excess {
 function excess(body: FlowBody, { notation }: ReadDocument): readonly Excess[] {
   const agents = Object.values(body.agents);
   const idle = agents.every(({ tools }) => tools.length === 0);
-  if (notation === 'loop' && idle && agents.length <= 1) return [{ uses: 6, needs: 1, why: 'the agent of this loop has no tools to choose from' }];
-  if (notation === 'loop' && idle) return [{ uses: 6, needs: 2, why: 'no agent of this loop has tools to choose from' }];
+  if (notation === 'loop' && idle && agents.length <= 1)
+    return [{ uses: 6, needs: 1, why: 'the agent of this loop has no tools to choose from' }];
+  if (notation === 'loop' && idle)
+    return [{ uses: 6, needs: 2, why: 'no agent of this loop has tools to choose from' }];
   if (notation !== 'flow') return [];
   return Object.entries<Node>(body.nodes).flatMap(([id, node]): Excess[] => {
     if (node.op !== 'fork' || !('each' in node.over)) return [];
-    const name = Object.values<Node>(body.nodes).find((each) => each.op === 'do' && each.effect.kind === 'model' && each.origin === node.origin);
+    const name = Object.values<Node>(body.nodes).find(
+      (each) => each.op === 'do' && each.effect.kind === 'model' && each.origin === node.origin,
+    );
     const agent = name?.op === 'do' && name.effect.kind === 'model' ? body.agents[name.effect.agent] : undefined;
     const [only] = agent?.tools ?? [];
     if (agent === undefined || agent.tools.length !== 1 || only === undefined || !takesNothing(body, only)) return [];
-    return [{ uses: 6, needs: 3, why: `the agent \`${agent.id}\` can only call \`${only}\`, which takes no arguments`, node: id }];
+    return [
+      {
+        uses: 6,
+        needs: 3,
+        why: `the agent \`${agent.id}\` can only call \`${only}\`, which takes no arguments`,
+        node: id,
+      },
+    ];
   });
 }
 

@@ -24,12 +24,24 @@ export function readPolicies({ sections }: ReadDocument, report: Report, { readT
   for (const [id, policy] of Object.entries(sections.value.policies ?? {})) {
     const text = 'text' in policy ? policy.text : (readText?.(policy.file) ?? null);
     if (text !== null) texts[id] = text;
-    else if ('file' in policy) report.error('bad-policy', sections.at('policies', id, 'file'), `the policy file \`${policy.file}\` cannot be read`, { help: 'Paths lead from the folder of the document.' });
+    else if ('file' in policy)
+      report.error(
+        'bad-policy',
+        sections.at('policies', id, 'file'),
+        `the policy file \`${policy.file}\` cannot be read`,
+        { help: 'Paths lead from the folder of the document.' },
+      );
   }
   return texts;
 }
 
-export function checkPolicies(texts: PolicyTexts, tools: { readonly [name: string]: ToolDef }, { sections }: ReadDocument, report: Report, { checkPolicy }: PolicyOptions): void {
+export function checkPolicies(
+  texts: PolicyTexts,
+  tools: { readonly [name: string]: ToolDef },
+  { sections }: ReadDocument,
+  report: Report,
+  { checkPolicy }: PolicyOptions,
+): void {
   const ids = Object.keys(texts);
   if (checkPolicy === undefined || ids.length === 0) return;
   const schema = policySchema(tools);
@@ -40,7 +52,12 @@ export function checkPolicies(texts: PolicyTexts, tools: { readonly [name: strin
     for (const problem of judged.problems) tell(problem, id);
   }
   if (!permits && !report.failed())
-    report.warning('policy-permits-nothing', sections.key('policies'), 'no policy permits anything, so every call is denied', { help: 'Add one, such as `permit(principal, action, resource);`.' });
+    report.warning(
+      'policy-permits-nothing',
+      sections.key('policies'),
+      'no policy permits anything, so every call is denied',
+      { help: 'Add one, such as `permit(principal, action, resource);`.' },
+    );
 
   function tell({ severity, message, help, start, end }: PolicyProblem, id: string): void {
     const located = sections.located('policies', id);

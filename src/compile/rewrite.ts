@@ -23,12 +23,19 @@ export function rewriteNames(
   }, source);
 }
 
-/** `{{ path }}` in a guard means the path: the braces become parentheses and blanks, so that no offset moves. */
+/**
+ * `{{ path }}` in a guard means the path, also in quotes of its own: braces and quotes become parentheses and blanks, so
+ * that no offset moves.
+ */
 export function stripBraces(source: string): string {
   let text = source;
   for (let i = 0; i < text.length; i++) {
-    if (text[i] === '"' || text[i] === "'") i = endOfString(text, i) ?? i;
-    else if (text.startsWith(OPEN, i)) {
+    if (text[i] === '"' || text[i] === "'") {
+      const end = endOfString(text, i) ?? i;
+      const quoted = /^\{\{([^{}'"]*)\}\}$/.exec(text.slice(i + 1, end));
+      if (quoted !== null) text = `${text.slice(0, i)}  (${quoted[1] ?? ''})  ${text.slice(end + 1)}`;
+      i = end;
+    } else if (text.startsWith(OPEN, i)) {
       const close = closeOf(text, i + OPEN.length);
       if (close === -1) return text;
       text = `${text.slice(0, i)} (${text.slice(i + OPEN.length, close)}) ${text.slice(close + CLOSE.length)}`;

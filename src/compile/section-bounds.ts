@@ -34,8 +34,12 @@ const boundaryFields = record({
   state_writes: names().describe('What may be written to the state of the run.'),
   tools: record({ allow: names(), approve: names(), deny: names() }).optional(),
   decisions: list(oneOf(DECISIONS)).optional().describe('What the model may decide by itself.'),
-  approve_effects: list(oneOf(EFFECTS)).optional().describe('Classes of effects that need approval unless a tool is allowed by name.'),
-  untrusted: oneOf(['ask', 'deny', 'off']).optional().describe('What follows where arguments come from an untrusted source.'),
+  approve_effects: list(oneOf(EFFECTS))
+    .optional()
+    .describe('Classes of effects that need approval unless a tool is allowed by name.'),
+  untrusted: oneOf(['ask', 'deny', 'off'])
+    .optional()
+    .describe('What follows where arguments come from an untrusted source.'),
   budget: budgets.optional(),
   escalation: record({
     unregistered: consequence(),
@@ -49,11 +53,18 @@ const boundaryFields = record({
     .describe('What each kind of refusal leads to.'),
   fail_closed: list(record({ what: name(), when: name(), code: oneOf(TERMINAL_CODES).default('UNSAFE_DETECTION') }))
     .optional()
-    .describe('Conditions over `tool`, `args`, `effect`, `approval` and `observations` that end the run before the call.'),
-  approval_timeout: number({ above: 0 }).optional().describe('Seconds after which an unanswered approval counts as rejected.'),
+    .describe(
+      'Conditions over `tool`, `args`, `effect`, `approval` and `observations` that end the run before the call.',
+    ),
+  approval_timeout: number({ above: 0 })
+    .optional()
+    .describe('Seconds after which an unanswered approval counts as rejected.'),
 });
 
-export const boundary = z.union([oneOf(PROFILES).transform((profile): BoundaryFields => ({ profile })), boundaryFields]);
+export const boundary = z.union([
+  oneOf(PROFILES).transform((profile): BoundaryFields => ({ profile })),
+  boundaryFields,
+]);
 
 export const protections = record({
   hop_limit: amount(),

@@ -54,8 +54,12 @@ export const tools = map(
     category: oneOf(TOOL_CATEGORIES).optional().describe('What kind of tool it is; profiles go by it.'),
     trust: oneOf(['trusted', 'neutral', 'untrusted'])
       .default('untrusted')
-      .describe('Whether what it gives was written by nobody outside (`trusted`), or only follows from its arguments (`neutral`).'),
-    trusted_fields: list(name()).optional().describe('Fields of the result that nobody outside writes, such as an id or an amount.'),
+      .describe(
+        'Whether what it gives was written by nobody outside (`trusted`), or only follows from its arguments (`neutral`).',
+      ),
+    trusted_fields: list(name())
+      .optional()
+      .describe('Fields of the result that nobody outside writes, such as an id or an amount.'),
     verify: name().optional().describe('An expression over `result` that must hold before the result is used.'),
   }).superRefine((tool, context) => {
     const given = IMPLEMENTATIONS.filter((key) => tool[key] !== undefined);

@@ -12,7 +12,8 @@ export function stateFaults({ nodes, stores = {} }: Pick<FlowBody, 'nodes' | 'st
       const store = Object.hasOwn(stores, slot) ? stores[slot] : undefined;
       if (speaks && store !== 'scratchpad') return [`\`${id}\` writes what a model says to \`${slot}\``];
       const begins = mode === 'set' && value === '[]';
-      if (store === 'observations' && mode !== 'append' && !begins) return [`\`${id}\` changes \`${slot}\`, which is only added to`];
+      if (store === 'observations' && mode !== 'append' && !begins)
+        return [`\`${id}\` changes \`${slot}\`, which is only added to`];
       return [];
     });
   });

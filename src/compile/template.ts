@@ -32,7 +32,13 @@ export function parseTemplate(text: string): ParsedTemplate {
     const close = closeOf(text, open + OPEN.length);
     if (close === -1) {
       const help = 'close it with `}}`, or write `{{ "{{" }}` to mean the braces themselves';
-      problems.push({ severity: 'warning', message: '`{{` is never closed, so it is plain text', start: open, end: open + OPEN.length, help });
+      problems.push({
+        severity: 'warning',
+        message: '`{{` is never closed, so it is plain text',
+        start: open,
+        end: open + OPEN.length,
+        help,
+      });
       break;
     }
     if (open > done) parts.push({ text: text.slice(done, open), start: done, end: open });
@@ -40,7 +46,8 @@ export function parseTemplate(text: string): ParsedTemplate {
     const expr = inner.trim();
     done = close + CLOSE.length;
     const start = open + OPEN.length + inner.length - inner.trimStart().length;
-    if (expr === '') problems.push({ severity: 'error', message: 'the template `{{ }}` is empty', start: open, end: done });
+    if (expr === '')
+      problems.push({ severity: 'error', message: 'the template `{{ }}` is empty', start: open, end: done });
     else parts.push({ expr, start, end: start + expr.length });
   }
   if (done < text.length || parts.length === 0) parts.push({ text: text.slice(done), start: done, end: text.length });
@@ -63,13 +70,19 @@ export function templateToExpr(value: Json, rewrite: (expr: Expr) => Expr = (exp
 /** A CEL string literal. Only what would end or bend the literal is escaped; lone surrogates have no escape and stay. */
 export function stringLiteral(text: string): string {
   const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (char) => {
-    return char === '"' || char === '\\' ? `\\${char}` : char === '\n' ? '\\n' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    return char === '"' || char === '\\'
+      ? `\\${char}`
+      : char === '\n'
+        ? '\\n'
+        : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
   return `"${escaped}"`;
 }
 
 function textToExpr(text: string, rewrite: (expr: Expr) => Expr): Expr {
-  const parts = parseTemplate(text).parts.map((part) => ('expr' in part ? embed(rewrite(part.expr)) : stringLiteral(part.text)));
+  const parts = parseTemplate(text).parts.map((part) =>
+    'expr' in part ? embed(rewrite(part.expr)) : stringLiteral(part.text),
+  );
   const [only = '""'] = parts;
   return parts.length <= 1 ? only : `text(${parts.join(', ')})`;
 }

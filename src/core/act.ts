@@ -13,7 +13,19 @@ import { costOf, priceIn } from './price.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { draw } from './random.ts';
-import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, Pending, Question, RunState, Thread, Undo, WriteRecord } from './run.ts';
+import type {
+  EffectKey,
+  ErrorRecord,
+  EventBody,
+  Failure,
+  Instant,
+  Pending,
+  Question,
+  RunState,
+  Thread,
+  Undo,
+  WriteRecord,
+} from './run.ts';
 import { parsedJson, readPath, reply } from './slots.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
@@ -21,7 +33,11 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   let undo: Undo | undefined;
   try {
     input = evaluateInput(program, node.effect.input, thread.slots);
-    undo = node.undo && { tool: node.undo.tool, args: undoArgs(program, node, thread, input), timeoutMs: node.undo.timeoutMs };
+    undo = node.undo && {
+      tool: node.undo.tool,
+      args: undoArgs(program, node, thread, input),
+      timeoutMs: node.undo.timeoutMs,
+    };
   } catch (cause) {
     return unasked(program, thread, node, expressionError(node, cause));
   }
@@ -59,7 +75,9 @@ export function request(program: Program, state: RunState, thread: Thread, node:
 /** What cannot be asked for fails like an effect that was. */
 function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRecord): readonly EventBody[] {
   const to = route(program, thread, node.failed, node.fail, error);
-  return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge: visitCharges(program, node) }];
+  return [
+    { type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge: visitCharges(program, node) },
+  ];
 }
 
 /** Judges what was observed: accepted and committed, tried again, or failed on a way that the flow declares. */
@@ -67,7 +85,9 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const pending = state.pending.get(key);
   if (pending === undefined || pending.observed === null) return [];
   const node = nodeAt(program, pending.node) as DoNode;
-  const failure = pending.observed.ok ? objection(program, thread, node, pending.observed.value) : pending.observed.error;
+  const failure = pending.observed.ok
+    ? objection(program, thread, node, pending.observed.value)
+    : pending.observed.error;
   if (failure === null && pending.observed.ok) {
     const it = pending.observed.value;
     try {
@@ -86,7 +106,9 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   }
   const error = recordOf(node, failure as Failure, pending.attempt);
   const retryAfterMs = failure?.retryAfterMs ?? 0;
-  return [retry(program, state, thread, node, pending, error, retryAfterMs) ?? failed(program, thread, node, key, error)];
+  return [
+    retry(program, state, thread, node, pending, error, retryAfterMs) ?? failed(program, thread, node, key, error),
+  ];
 }
 
 /** What an answer adds to the limits; whatever is no number above zero adds nothing. */
@@ -100,7 +122,13 @@ function granted(program: Program, thread: Thread, node: DoNode, it: Json): { me
 }
 
 /** The first declared way out that takes this failure. */
-export function route(program: Program, thread: Thread, cases: readonly Case[], fallback: string, error: ErrorRecord): string {
+export function route(
+  program: Program,
+  thread: Thread,
+  cases: readonly Case[],
+  fallback: string,
+  error: ErrorRecord,
+): string {
   const slots = { ...thread.slots, error: error as unknown as Json };
   for (const { when, to } of cases) {
     try {
@@ -134,7 +162,10 @@ export function nameOf(node: DoNode): string {
 
 function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
   if (node.schema !== undefined && !asksForTools(program, node, value)) {
-    const problem = node.effect.kind === 'model' ? replyProblem(program, node.schema, readPath(value, ['text'])) : program.pure.validate(node.schema, value);
+    const problem =
+      node.effect.kind === 'model'
+        ? replyProblem(program, node.schema, readPath(value, ['text']))
+        : program.pure.validate(node.schema, value);
     if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
   }
   if (node.accept === undefined) return null;
@@ -156,18 +187,34 @@ function replyProblem({ pure }: Program, schema: Json, text: Json): string | nul
 
 /** A reply that asks for tools is not the answer yet, where the agent has any. */
 function asksForTools({ flow }: Program, { effect }: DoNode, value: Json): boolean {
-  if (effect.kind !== 'model' || (flow.agents[effect.agent]?.tools.length ?? 0) === 0) return false;
+  if (
+    effect.kind !== 'model' ||
+    !Object.hasOwn(flow.agents, effect.agent) ||
+    flow.agents[effect.agent]?.tools.length === 0
+  )
+    return false;
   const calls = readPath(value, ['toolCalls']);
   return Array.isArray(calls) && calls.length > 0;
 }
 
 /** The same again where the node's policy says so, and after that, once each, the models that stand in. */
-function retry(program: Program, state: RunState, thread: Thread, node: DoNode, pending: Pending, error: ErrorRecord, retryAfterMs: number): EventBody | null {
+function retry(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  pending: Pending,
+  error: ErrorRecord,
+  retryAfterMs: number,
+): EventBody | null {
   const { max, baseMs, capMs, on } = node.retry;
   const again = pending.model === undefined && pending.attempt <= max && on.includes(error.class);
   const model = again ? undefined : standIn(node, pending, error);
   if (!again && model === undefined) return null;
-  const jitter = baseMs === 0 ? 0 : draw(state.seed, `${pending.key} ${pending.attempt}`) * Math.min(capMs, baseMs * 2 ** pending.attempt);
+  const jitter =
+    baseMs === 0
+      ? 0
+      : draw(state.seed, `${pending.key} ${pending.attempt}`) * Math.min(capMs, baseMs * 2 ** pending.attempt);
   const notBefore = state.now + (again ? Math.floor(Math.max(jitter, retryAfterMs)) : 0);
   if (state.deadline !== null && notBefore >= state.deadline) return null;
   const input = evaluateInput(program, node.effect.input, thread.slots);
@@ -201,7 +248,9 @@ function worstCase(program: Program, node: DoNode, input: { [field: string]: Jso
   const { effect } = node;
   if (effect.kind !== 'model' || !limitsTokens(program, node)) return effect.reserve;
   const agent = program.flow.agents[effect.agent];
-  const inputTokens = program.pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(program, agent)}`);
+  const inputTokens = program.pure.countTokens(
+    `${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(program, agent)}`,
+  );
   const outputTokens = effect.reserve.outputTokens ?? 0;
   const costMicros = costOf(priceIn(program.flow, effect.agent, model), { inputTokens, outputTokens });
   return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };

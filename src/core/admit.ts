@@ -5,14 +5,25 @@
 import type { Program } from './program.ts';
 import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from './run.ts';
 
-export function admit(program: Program, state: RunState | null, fact: Fact, at: Instant): readonly EventBody[] | Refusal {
+export function admit(
+  program: Program,
+  state: RunState | null,
+  fact: Fact,
+  at: Instant,
+): readonly EventBody[] | Refusal {
   if (fact.type === 'start') return start(program, state, fact, at);
   if (state === null) return { refused: 'run-not-found', message: 'there is no such run' };
-  if (state.outcome !== null) return { refused: 'run-ended', message: `run ${state.run} has ended ${state.outcome.code}` };
+  if (state.outcome !== null)
+    return { refused: 'run-ended', message: `run ${state.run} has ended ${state.outcome.code}` };
   switch (fact.type) {
     case 'settle': {
       const pending = state.pending.get(fact.key);
-      if (pending === undefined || pending.observed !== null || pending.attempt !== fact.attempt || pending.kind === 'ask')
+      if (
+        pending === undefined ||
+        pending.observed !== null ||
+        pending.attempt !== fact.attempt ||
+        pending.kind === 'ask'
+      )
         return { refused: 'not-pending', message: `nothing is pending under ${fact.key}, attempt ${fact.attempt}` };
       return [{ type: 'effect.settled', key: fact.key, attempt: fact.attempt, result: fact.result }];
     }
@@ -21,7 +32,8 @@ export function admit(program: Program, state: RunState | null, fact: Fact, at: 
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
     case 'cancel': {
-      if (state.threads.get('0')?.doing.is === 'unwinding') return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
+      if (state.threads.get('0')?.doing.is === 'unwinding')
+        return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
       return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by: fact.by, why: fact.why });
     }
   }
@@ -36,7 +48,9 @@ export function expire(state: RunState, at: Instant): readonly EventBody[] {
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
     if (pending.observed === null && pending.deadline !== null && at >= pending.deadline) events.push(expired(pending));
-  const forkDue = [...state.threads.values()].some(({ doing }) => doing.is === 'forked' && doing.fork.deadline !== null && at >= doing.fork.deadline);
+  const forkDue = [...state.threads.values()].some(
+    ({ doing }) => doing.is === 'forked' && doing.fork.deadline !== null && at >= doing.fork.deadline,
+  );
   if (forkDue) events.unshift({ type: 'clock.read' });
   state.wake = earliest(state, at);
   return events;
@@ -53,7 +67,12 @@ export function earliest(state: RunState, after: Instant): Instant | null {
   return wake;
 }
 
-function start(program: Program, state: RunState | null, fact: Extract<Fact, { type: 'start' }>, at: Instant): readonly EventBody[] | Refusal {
+function start(
+  program: Program,
+  state: RunState | null,
+  fact: Extract<Fact, { type: 'start' }>,
+  at: Instant,
+): readonly EventBody[] | Refusal {
   if (state !== null) return { refused: 'run-exists', message: `run ${fact.run} exists` };
   const { run, flow, input, seed, origin } = fact;
   const deadline = program.flow.deadlineMs === null ? null : at + program.flow.deadlineMs;
@@ -66,26 +85,37 @@ function answer(state: RunState, id: string, given: Answer): readonly EventBody[
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
     return { refused: 'approval-closed', message: `nothing waits for an answer under ${id}` };
   if (!question.choices.includes(given.choice))
-    return { refused: 'not-a-choice', message: `\`${given.choice}\` is not a choice of ${id}: ${question.choices.join(', ')}` };
+    return {
+      refused: 'not-a-choice',
+      message: `\`${given.choice}\` is not a choice of ${id}: ${question.choices.join(', ')}`,
+    };
   if (given.payload !== undefined && given.payload !== question.payload)
     return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
-  if (given.by === question.askedBy) return { refused: 'self-approval', message: `${given.by} asked ${id} and may not answer it` };
+  if (given.by === question.askedBy)
+    return { refused: 'self-approval', message: `${given.by} asked ${id} and may not answer it` };
   const { payload: _, ...value } = given;
-  return [{ type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value: { ...value } } }];
+  return [
+    { type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value: { ...value } } },
+  ];
 }
 
 function expired(pending: Pending): EventBody {
   const { key, attempt, question, name } = pending;
   if (question !== null)
-    return { type: 'effect.settled', key, attempt, result: { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } } };
+    return {
+      type: 'effect.settled',
+      key,
+      attempt,
+      result: { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } },
+    };
   const error = { class: 'timeout' as const, type: 'TimeoutError', message: `\`${name}\` did not answer in time` };
   return { type: 'effect.settled', key, attempt, result: { ok: false, error } };
 }
 
 function halt(state: RunState, how: Omit<Extract<EventBody, { type: 'run.halted' }>, 'type'>): readonly EventBody[] {
   const events: EventBody[] = [];
-  for (const { key, undoes } of state.pending.values()) if (undoes === null) events.push({ type: 'effect.dropped', key, why: 'halt' });
+  for (const { key, undoes } of state.pending.values())
+    if (undoes === null) events.push({ type: 'effect.dropped', key, why: 'halt' });
   events.push({ type: 'run.halted', ...how });
   return events;
 }
-

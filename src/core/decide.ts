@@ -93,15 +93,35 @@ function end(program: Program, state: RunState, thread: Thread, node: EndNode): 
   const error = thread.slots['error'] as ErrorRecord | null | undefined;
   const code = node.code === 'error' ? (error?.code ?? codeOfFailure('fatal', 1)) : node.code;
   const output = program.record(node.output, thread.slots);
-  return finish(state, thread, { node: thread.at, state: node.state, code, output, charge: visitCharges(program, node) });
+  return finish(state, thread, {
+    node: thread.at,
+    state: node.state,
+    code,
+    output,
+    charge: visitCharges(program, node),
+  });
 }
 
-function guarded(program: Program, thread: Thread, node: Node, attempt: () => readonly EventBody[]): readonly EventBody[] {
+function guarded(
+  program: Program,
+  thread: Thread,
+  node: Node,
+  attempt: () => readonly EventBody[],
+): readonly EventBody[] {
   try {
     return attempt();
   } catch (cause) {
     const error = expressionError(node, cause);
     // It counts as a visit all the same: a way round that fails every time must not be free (L5).
-    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: program.flow.fail, charge: visitCharges(program, node) }];
+    return [
+      {
+        type: 'expression.failed',
+        thread: thread.id,
+        node: thread.at,
+        error,
+        to: program.flow.fail,
+        charge: visitCharges(program, node),
+      },
+    ];
   }
 }

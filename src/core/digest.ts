@@ -31,7 +31,8 @@ function listDigest(list: List, hash: (text: string) => string): string {
   if (known !== undefined) return known;
   const front = knownFront(list);
   let digest = front === undefined ? '' : (remembered.get(front) as string);
-  for (let index = front?.length ?? 0; index < list.length; index++) digest = hash(digest + plain(list[index] as Json, hash));
+  for (let index = front?.length ?? 0; index < list.length; index++)
+    digest = hash(digest + plain(list[index] as Json, hash));
   remembered.set(list, digest);
   grownFrom.delete(list);
   return digest;

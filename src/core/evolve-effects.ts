@@ -4,7 +4,10 @@ import type { Json } from './json.ts';
 import type { Event, Hold, Pending, RunState, Settled, Thread } from './run.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
 
-type EffectEvent = Extract<Event, { type: 'effect.requested' | 'effect.settled' | 'effect.judged' | 'effect.dropped' | 'undo.requested' }>;
+type EffectEvent = Extract<
+  Event,
+  { type: 'effect.requested' | 'effect.settled' | 'effect.judged' | 'effect.dropped' | 'undo.requested' }
+>;
 
 export function evolveEffect(state: RunState, event: EffectEvent): void {
   switch (event.type) {
@@ -28,8 +31,12 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
   thread.doing = { is: 'waiting', on: event.key };
   dequeue(state, thread);
   if (event.undo !== undefined)
-    thread.undo = [...thread.undo, { ...event.undo, key: event.key, node: event.node, order: event.seq, ran: 'pending', result: null }];
-  for (const meter of event.watched ?? []) state.recent[meter] = [...(state.recent[meter] ?? []).slice(-WINDOW_MAX), `${event.name} ${event.input}`];
+    thread.undo = [
+      ...thread.undo,
+      { ...event.undo, key: event.key, node: event.node, order: event.seq, ran: 'pending', result: null },
+    ];
+  for (const meter of event.watched ?? [])
+    state.recent[meter] = [...(state.recent[meter] ?? []).slice(-WINDOW_MAX), `${event.name} ${event.input}`];
   hold(state, event.holds);
   expect(state, {
     key: event.key,
@@ -143,14 +150,24 @@ function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe', result
 
 /** What failed in every attempt has changed nothing, so there is nothing to undo. */
 function forgetUndo(thread: Thread, key: string): void {
-  if (thread.undo.some((entry) => entry.key === key && entry.ran === 'pending')) thread.undo = thread.undo.filter((entry) => entry.key !== key);
+  if (thread.undo.some((entry) => entry.key === key && entry.ran === 'pending'))
+    thread.undo = thread.undo.filter((entry) => entry.key !== key);
 }
 
 /** No repeats meter looks further back than this. */
 const WINDOW_MAX = 63;
 
 /** Attempts are counted when they are sent, whatever becomes of them; tokens and money when they are measured. */
-const COUNTED: ReadonlySet<Dimension> = new Set(['steps', 'modelCalls', 'toolCalls', 'externalCalls', 'retries', 'reflections', 'memoryWrites', 'sideEffects']);
+const COUNTED: ReadonlySet<Dimension> = new Set([
+  'steps',
+  'modelCalls',
+  'toolCalls',
+  'externalCalls',
+  'retries',
+  'reflections',
+  'memoryWrites',
+  'sideEffects',
+]);
 
 function called(state: RunState, kind: Pending['kind'], name: string): number {
   if (kind === 'model') use(state, 'modelCalls', 1);

@@ -38,9 +38,21 @@ export function startBranch(state: RunState, parent: Thread, index: number): voi
   fork.started += 1;
   const { branches, items } = fork;
   const to = 'heads' in branches ? branches.heads[index]?.to : branches.to;
-  const slots: Slots = 'heads' in branches ? parent.slots : { ...parent.slots, [branches.as]: items?.[index] ?? null, [`${branches.as}_index`]: index };
+  const slots: Slots =
+    'heads' in branches
+      ? parent.slots
+      : { ...parent.slots, [branches.as]: items?.[index] ?? null, [`${branches.as}_index`]: index };
   const id = `${parent.id}:${parent.acts - 1}.${index}`;
-  state.threads.set(id, { id, parent: parent.id, index, at: to ?? parent.at, acts: 0, slots, doing: { is: 'ready' }, undo: [] });
+  state.threads.set(id, {
+    id,
+    parent: parent.id,
+    index,
+    at: to ?? parent.at,
+    acts: 0,
+    slots,
+    doing: { is: 'ready' },
+    undo: [],
+  });
   state.queue.add(id);
   dequeueIdle(state, parent);
 }
@@ -79,9 +91,14 @@ function isSame(a: Json, b: Json | undefined): boolean {
   if (a === b) return true;
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
   if (Array.isArray(a) || Array.isArray(b))
-    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index]))
+    );
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key] as Json, b[key]));
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isSame(a[key] as Json, b[key]))
+  );
 }
 
 export function joined(state: RunState, event: Extract<Event, { type: 'fork.joined' }>): void {
@@ -108,7 +125,16 @@ function dropBranches(state: RunState, parent: Thread): void {
   for (const [id, entries] of undo) {
     const outcome: Outcome = { state: 'cancelled', code: 'USER_CANCEL', output: null, error: null };
     const ordered = [...entries].sort((a, b) => a.order - b.order);
-    state.threads.set(id, { id, parent: parent.id, index: -1, at: parent.at, acts: 0, slots: {}, doing: { is: 'unwinding', outcome, on: null }, undo: ordered });
+    state.threads.set(id, {
+      id,
+      parent: parent.id,
+      index: -1,
+      at: parent.at,
+      acts: 0,
+      slots: {},
+      doing: { is: 'unwinding', outcome, on: null },
+      undo: ordered,
+    });
     enqueue(state, id);
   }
 }

@@ -11,7 +11,8 @@ import { charge, enqueue, failedOver, moveTo, threadOf } from './state.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {
-    if (event.type !== 'run.started') throw new Error(`invariant: a journal begins with run.started, not ${event.type}`);
+    if (event.type !== 'run.started')
+      throw new Error(`invariant: a journal begins with run.started, not ${event.type}`);
     return begin(event);
   }
   state.seq = event.seq;
@@ -41,7 +42,8 @@ function apply(state: RunState, event: Event): void {
     case 'meter.tripped':
       return tripped(threadOf(state, event.thread), event);
     case 'meter.raised':
-      for (const { meter, by } of event.raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
+      for (const { meter, by } of event.raises)
+        state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
       return;
     case 'thread.forked':
       charge(state, event.charge);
@@ -74,13 +76,25 @@ function apply(state: RunState, event: Event): void {
   }
 }
 
-function tripped(thread: Thread, { meter, node, why, left, needs, to, noted }: Extract<Event, { type: 'meter.tripped' }>): void {
+function tripped(
+  thread: Thread,
+  { meter, node, why, left, needs, to, noted }: Extract<Event, { type: 'meter.tripped' }>,
+): void {
   if (noted === true) thread.slots = { ...thread.slots, tripped: { meter, node, why, left, needs } };
   moveTo(thread, to);
 }
 
 function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
-  const root: Thread = { id: '0', parent: null, index: 0, at: event.entry, acts: 0, slots: { input: event.input }, doing: { is: 'ready' }, undo: [] };
+  const root: Thread = {
+    id: '0',
+    parent: null,
+    index: 0,
+    at: event.entry,
+    acts: 0,
+    slots: { input: event.input },
+    doing: { is: 'ready' },
+    undo: [],
+  };
   return {
     run: event.run,
     flow: event.flow,
@@ -128,7 +142,11 @@ function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>):
     state.threads.delete(thread.id);
   }
   root.undo = undo.sort((a, b) => a.order - b.order);
-  root.doing = { is: 'unwinding', outcome: { state: event.state, code: event.code, output: null, error: null }, on: null };
+  root.doing = {
+    is: 'unwinding',
+    outcome: { state: event.state, code: event.code, output: null, error: null },
+    on: null,
+  };
   state.queue = new Set(state.threads.keys());
 }
 
@@ -141,7 +159,12 @@ function wakeForks(state: RunState): void {
   }
 }
 
-function outcomeOf(state: RunState, event: Extract<Event, { type: 'thread.ended' | 'undo.started' }> | (Extract<Event, { type: 'run.ended' }> & { thread: string })): Outcome {
+function outcomeOf(
+  state: RunState,
+  event:
+    | Extract<Event, { type: 'thread.ended' | 'undo.started' }>
+    | (Extract<Event, { type: 'run.ended' }> & { thread: string }),
+): Outcome {
   const thread = threadOf(state, event.thread);
   const failed = thread.slots['error'] as unknown as ErrorRecord | undefined;
   const error = event.state === 'completed' ? null : (failed ?? null);

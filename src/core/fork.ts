@@ -42,7 +42,13 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
   const late = fork.deadline !== null && fork.deadline <= state.now;
   if (late || left === 0 || (hopeless && node.eager)) {
     const error = joinError(node, fork, late && left > 0);
-    return joined(state, thread, late && left > 0 ? 'late' : 'short', route(program, thread, node.failed, node.fail, error), error);
+    return joined(
+      state,
+      thread,
+      late && left > 0 ? 'late' : 'short',
+      route(program, thread, node.failed, node.fail, error),
+      error,
+    );
   }
   const running = fork.started - fork.done;
   if (fork.started < fork.total && (node.widthMax === 0 || running < node.widthMax))
@@ -50,22 +56,32 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
   return [];
 }
 
-function joined(state: RunState, thread: Thread, why: 'met' | 'short' | 'late', to: string, error?: ErrorRecord): readonly EventBody[] {
+function joined(
+  state: RunState,
+  thread: Thread,
+  why: 'met' | 'short' | 'late',
+  to: string,
+  error?: ErrorRecord,
+): readonly EventBody[] {
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
-    if (isBelow(pending.thread, thread) && pending.undoes === null) events.push({ type: 'effect.dropped', key: pending.key, why: 'join' });
+    if (isBelow(pending.thread, thread) && pending.undoes === null)
+      events.push({ type: 'effect.dropped', key: pending.key, why: 'join' });
   events.push({ type: 'fork.joined', thread: thread.id, met: why === 'met', why, error, to });
   return events;
 }
 
 function branchesOf(program: Program, thread: Thread, node: ForkNode): Branches {
   if ('heads' in node.over) {
-    const heads = node.over.heads.filter(({ when }) => when === undefined || program.evaluate(when, thread.slots) === true);
+    const heads = node.over.heads.filter(
+      ({ when }) => when === undefined || program.evaluate(when, thread.slots) === true,
+    );
     return { heads: heads.map(({ name, to }) => ({ name, to })) };
   }
   const each = program.record(node.over.each, thread.slots);
   const items = resolve(each, thread.slots, null);
-  if (!Array.isArray(items)) throw new Error(`\`${node.origin}\` needs a list to run over, but \`${node.over.each}\` is not one`);
+  if (!Array.isArray(items))
+    throw new Error(`\`${node.origin}\` needs a list to run over, but \`${node.over.each}\` is not one`);
   return { each, count: items.length, as: node.over.as, to: node.over.head };
 }
 
@@ -74,11 +90,20 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
     outcome === null || outcome.state === 'completed' ? [] : [{ outcome, name: branchName(fork, index) }],
   );
   const first = failures[0]?.outcome;
-  const said = failures.map(({ outcome, name }) => `${name}: ${outcome.error?.type ?? outcome.code}: ${outcome.error?.message ?? 'ended without success'}`);
+  const said = failures.map(
+    ({ outcome, name }) =>
+      `${name}: ${outcome.error?.type ?? outcome.code}: ${outcome.error?.message ?? 'ended without success'}`,
+  );
   if (late) {
     const message = [`the join of \`${node.origin}\` was late`, ...said].join('; ');
     return { class: 'timeout', type: 'TimeoutError', message, node: node.origin, code: codeOfFailure('timeout', 1) };
   }
   const message = said.length > 0 ? said.join('; ') : `\`${node.origin}\` needed more branches than it started`;
-  return { class: first?.error?.class ?? 'semantic', type: 'JoinError', message, node: node.origin, code: first?.code ?? codeOfFailure('semantic', 1) };
+  return {
+    class: first?.error?.class ?? 'semantic',
+    type: 'JoinError',
+    message,
+    node: node.origin,
+    code: first?.code ?? codeOfFailure('semantic', 1),
+  };
 }

@@ -214,7 +214,11 @@ export interface BoundaryDef {
   readonly observations: readonly string[] | null;
   readonly stateWrites: readonly string[] | null;
   readonly decisions: readonly string[];
-  readonly tools: { readonly allow: readonly string[]; readonly approve: readonly string[]; readonly deny: readonly string[] };
+  readonly tools: {
+    readonly allow: readonly string[];
+    readonly approve: readonly string[];
+    readonly deny: readonly string[];
+  };
   /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
   readonly approveEffects: readonly ToolDef['effect'][];
   /** What follows where arguments come from a source that nobody vouches for. */

@@ -118,8 +118,18 @@ function foreseen(program: Program, state: RunState, thread: Thread, node: Node)
   return null;
 }
 
-function tripped(thread: Thread, node: Node, id: MeterId, meter: Meter, why: Tripped['why'], left: number, needs: number): Tripped {
+function tripped(
+  thread: Thread,
+  node: Node,
+  id: MeterId,
+  meter: Meter,
+  why: Tripped['why'],
+  left: number,
+  needs: number,
+): Tripped {
   const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
   const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
-  return node.denied === undefined || !budget ? { ...event, to: meter.over } : { ...event, to: node.denied, noted: true };
+  return node.denied === undefined || !budget
+    ? { ...event, to: meter.over }
+    : { ...event, to: node.denied, noted: true };
 }

@@ -24,7 +24,20 @@ export function isOwed(pending: Pending): boolean {
 export function commandOf(program: Program, state: RunState, pending: Pending): Command {
   const { key, attempt, ordinal, kind, name, node, model, notBefore, deadline } = pending;
   const input = inputOf(program, state, pending);
-  return { run: state.run, key, attempt, ordinal, kind, name, node, ...(model === undefined ? {} : { model }), input, ...(kind === 'check' ? { origin: state.origin } : {}), notBefore, deadline };
+  return {
+    run: state.run,
+    key,
+    attempt,
+    ordinal,
+    kind,
+    name,
+    node,
+    ...(model === undefined ? {} : { model }),
+    input,
+    ...(kind === 'check' ? { origin: state.origin } : {}),
+    notBefore,
+    deadline,
+  };
 }
 
 /** The thread has not moved since it asked, so its slots still give the input that the journal holds the fingerprint of. */

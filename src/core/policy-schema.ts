@@ -9,7 +9,10 @@ export type PolicyType =
   | { readonly type: 'String' | 'Long' | 'Boolean' }
   | { readonly type: 'Extension'; readonly name: 'decimal' }
   | { readonly type: 'Set'; readonly element: PolicyType }
-  | { readonly type: 'Record'; readonly attributes: { readonly [name: string]: PolicyType & { readonly required?: boolean } } };
+  | {
+      readonly type: 'Record';
+      readonly attributes: { readonly [name: string]: PolicyType & { readonly required?: boolean } };
+    };
 
 export interface PolicyProblem {
   readonly severity: 'error' | 'warning';
@@ -20,7 +23,10 @@ export interface PolicyProblem {
   readonly end?: number;
 }
 /** Whoever has a policy engine: what is wrong with a text of policies under a schema, and whether it permits anything. */
-export type PolicyChecker = (text: string, schema: Json) => { readonly problems: readonly PolicyProblem[]; readonly permits: boolean };
+export type PolicyChecker = (
+  text: string,
+  schema: Json,
+) => { readonly problems: readonly PolicyProblem[]; readonly permits: boolean };
 
 /** In Cedar's JSON form of a schema. */
 export function policySchema(tools: { readonly [name: string]: ToolDef }): Json {

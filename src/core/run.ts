@@ -25,7 +25,10 @@ export interface ErrorRecord extends Failure {
   readonly node: string;
   readonly code: TerminalCode;
 }
-export type Settled = ({ readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: Failure }) & {
+export type Settled = (
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: Failure }
+) & {
   readonly used?: Amounts;
 };
 
@@ -37,7 +40,14 @@ export interface Origin {
 }
 
 export type Fact =
-  | { readonly type: 'start'; readonly run: RunId; readonly flow: string; readonly input: Json; readonly seed: number; readonly origin: Origin }
+  | {
+      readonly type: 'start';
+      readonly run: RunId;
+      readonly flow: string;
+      readonly input: Json;
+      readonly seed: number;
+      readonly origin: Origin;
+    }
   | { readonly type: 'settle'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
   | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
   | { readonly type: 'tick' }
@@ -86,29 +96,167 @@ export interface Outcome {
 }
 
 export type EventBody =
-  | { readonly type: 'run.started'; readonly run: RunId; readonly flow: string; readonly entry: NodeId; readonly input: Json; readonly seed: number; readonly origin: Origin; readonly deadline: Instant | null }
-  | { readonly type: 'slots.written'; readonly thread: ThreadId; readonly node: NodeId; readonly writes: readonly WriteRecord[]; readonly to: NodeId; readonly charge?: readonly MeterId[] }
-  | { readonly type: 'route.picked'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly to: NodeId; readonly charge?: readonly MeterId[] }
-  | { readonly type: 'value.missing'; readonly thread: ThreadId; readonly node: NodeId; readonly paths: readonly (readonly string[])[] }
-  | { readonly type: 'guard.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly index: number; readonly message: string }
-  | { readonly type: 'expression.failed'; readonly thread: ThreadId; readonly node: NodeId; readonly error: ErrorRecord; readonly to: NodeId; readonly charge?: readonly MeterId[] }
-  | { readonly type: 'effect.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly kind: EffectKind; readonly name: string; readonly input: string; readonly deadline: Instant | null; readonly holds?: readonly Hold[]; readonly charge?: readonly MeterId[]; readonly watched?: readonly MeterId[]; readonly question?: Question; readonly undo?: Undo }
+  | {
+      readonly type: 'run.started';
+      readonly run: RunId;
+      readonly flow: string;
+      readonly entry: NodeId;
+      readonly input: Json;
+      readonly seed: number;
+      readonly origin: Origin;
+      readonly deadline: Instant | null;
+    }
+  | {
+      readonly type: 'slots.written';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly writes: readonly WriteRecord[];
+      readonly to: NodeId;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'route.picked';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly index: number;
+      readonly to: NodeId;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'value.missing';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly paths: readonly (readonly string[])[];
+    }
+  | {
+      readonly type: 'guard.failed';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly index: number;
+      readonly message: string;
+    }
+  | {
+      readonly type: 'expression.failed';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly error: ErrorRecord;
+      readonly to: NodeId;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'effect.requested';
+      readonly thread: ThreadId;
+      readonly key: EffectKey;
+      readonly node: NodeId;
+      readonly kind: EffectKind;
+      readonly name: string;
+      readonly input: string;
+      readonly deadline: Instant | null;
+      readonly holds?: readonly Hold[];
+      readonly charge?: readonly MeterId[];
+      readonly watched?: readonly MeterId[];
+      readonly question?: Question;
+      readonly undo?: Undo;
+    }
   | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
-  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'retry'; readonly error: ErrorRecord; readonly model?: string; readonly notBefore: Instant; readonly deadline: Instant | null; readonly holds?: readonly Hold[] }
-  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'failed'; readonly error: ErrorRecord; readonly to: NodeId | null }
+  | {
+      readonly type: 'effect.judged';
+      readonly key: EffectKey;
+      readonly verdict: 'retry';
+      readonly error: ErrorRecord;
+      readonly model?: string;
+      readonly notBefore: Instant;
+      readonly deadline: Instant | null;
+      readonly holds?: readonly Hold[];
+    }
+  | {
+      readonly type: 'effect.judged';
+      readonly key: EffectKey;
+      readonly verdict: 'failed';
+      readonly error: ErrorRecord;
+      readonly to: NodeId | null;
+    }
   | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
-  | { readonly type: 'meter.tripped'; readonly thread: ThreadId; readonly node: NodeId; readonly meter: MeterId; readonly why: 'limit' | 'foreseen'; readonly left: number; readonly needs: number; readonly to: NodeId; readonly noted?: true }
-  | { readonly type: 'meter.raised'; readonly key: EffectKey; readonly raises: readonly { readonly meter: MeterId; readonly by: number }[] }
-  | { readonly type: 'thread.forked'; readonly thread: ThreadId; readonly key: EffectKey; readonly node: NodeId; readonly branches: Branches; readonly started: number; readonly deadline: Instant | null; readonly into: string; readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[]; readonly charge?: readonly MeterId[] }
+  | {
+      readonly type: 'meter.tripped';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly meter: MeterId;
+      readonly why: 'limit' | 'foreseen';
+      readonly left: number;
+      readonly needs: number;
+      readonly to: NodeId;
+      readonly noted?: true;
+    }
+  | {
+      readonly type: 'meter.raised';
+      readonly key: EffectKey;
+      readonly raises: readonly { readonly meter: MeterId; readonly by: number }[];
+    }
+  | {
+      readonly type: 'thread.forked';
+      readonly thread: ThreadId;
+      readonly key: EffectKey;
+      readonly node: NodeId;
+      readonly branches: Branches;
+      readonly started: number;
+      readonly deadline: Instant | null;
+      readonly into: string;
+      readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+      readonly charge?: readonly MeterId[];
+    }
   | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
-  | { readonly type: 'thread.ended'; readonly thread: ThreadId; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] }
-  | { readonly type: 'fork.joined'; readonly thread: ThreadId; readonly met: boolean; readonly why: 'met' | 'short' | 'late'; readonly error?: ErrorRecord; readonly to: NodeId }
-  | { readonly type: 'undo.started'; readonly thread: ThreadId; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] }
-  | { readonly type: 'undo.requested'; readonly thread: ThreadId; readonly key: EffectKey; readonly undoes: EffectKey; readonly tool: string; readonly deadline: Instant }
-  | { readonly type: 'run.halted'; readonly state: EndState; readonly code: TerminalCode; readonly by: string; readonly why: string }
+  | {
+      readonly type: 'thread.ended';
+      readonly thread: ThreadId;
+      readonly node?: NodeId;
+      readonly state: EndState;
+      readonly code: TerminalCode;
+      readonly output: Recorded;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'fork.joined';
+      readonly thread: ThreadId;
+      readonly met: boolean;
+      readonly why: 'met' | 'short' | 'late';
+      readonly error?: ErrorRecord;
+      readonly to: NodeId;
+    }
+  | {
+      readonly type: 'undo.started';
+      readonly thread: ThreadId;
+      readonly node?: NodeId;
+      readonly state: EndState;
+      readonly code: TerminalCode;
+      readonly output: Recorded;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'undo.requested';
+      readonly thread: ThreadId;
+      readonly key: EffectKey;
+      readonly undoes: EffectKey;
+      readonly tool: string;
+      readonly deadline: Instant;
+    }
+  | {
+      readonly type: 'run.halted';
+      readonly state: EndState;
+      readonly code: TerminalCode;
+      readonly by: string;
+      readonly why: string;
+    }
   | { readonly type: 'clock.read' }
-  | { readonly type: 'run.ended'; readonly node?: NodeId; readonly state: EndState; readonly code: TerminalCode; readonly output: Recorded; readonly charge?: readonly MeterId[] };
+  | {
+      readonly type: 'run.ended';
+      readonly node?: NodeId;
+      readonly state: EndState;
+      readonly code: TerminalCode;
+      readonly output: Recorded;
+      readonly charge?: readonly MeterId[];
+    };
 export type Event = EventBody & { readonly seq: number; readonly at: Instant };
 export type EventType = Event['type'];
 

@@ -39,7 +39,8 @@ const NONE: ReadonlyMap<number, Refusal> = new Map();
 
 function advance(program: Program, before: RunState, now: Instant, events: Event[]): RunState {
   let state = before;
-  for (let moved = decide(program, state); moved.length > 0; moved = decide(program, state)) state = take(state, moved, now, events);
+  for (let moved = decide(program, state); moved.length > 0; moved = decide(program, state))
+    state = take(state, moved, now, events);
   return state;
 }
 

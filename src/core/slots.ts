@@ -10,7 +10,9 @@ export function readPath(root: Json | Slots, path: readonly string[]): Json {
     if (value === null || typeof value !== 'object') return null;
     const next: Json | undefined = Array.isArray(value)
       ? value[Number(step)]
-      : Object.hasOwn(value, step) ? value[step] : undefined;
+      : Object.hasOwn(value, step)
+        ? value[step]
+        : undefined;
     if (next === undefined) return null;
     value = next;
   }
@@ -75,16 +77,23 @@ function append(list: Json, value: Json): Json {
   return longer;
 }
 
-function setPath(target: Json | Slots, path: readonly string[], depth: number, value: Json, own: Set<object> | null): Json {
+function setPath(
+  target: Json | Slots,
+  path: readonly string[],
+  depth: number,
+  value: Json,
+  own: Set<object> | null,
+): Json {
   if (depth === path.length) return value;
   const step = path[depth] as string;
   const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
-  const child = Object.hasOwn(base, step) ? (base)[step] : undefined;
+  const child = Object.hasOwn(base, step) ? base[step] : undefined;
   const stored = setPath(child ?? null, path, depth + 1, value, own);
-  const next: { [key: string]: Json } = own?.has(base) === true ? (base) : { ...base };
+  const next: { [key: string]: Json } = own?.has(base) === true ? base : { ...base };
   own?.add(next);
   // Assigning to this one name would change the object's prototype instead of giving it a property.
-  if (step === '__proto__') Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
+  if (step === '__proto__')
+    Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
   else next[step] = stored;
   return next;
 }

@@ -16,11 +16,16 @@ interface Ending {
 }
 
 export function finish(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
-  if (ending.state !== 'completed' && thread.undo.length > 0) return [{ type: 'undo.started', thread: thread.id, ...ending }];
+  if (ending.state !== 'completed' && thread.undo.length > 0)
+    return [{ type: 'undo.started', thread: thread.id, ...ending }];
   return close(state, thread, ending);
 }
 
-export function unwind(state: RunState, thread: Thread, doing: Extract<Doing, { is: 'unwinding' }>): readonly EventBody[] {
+export function unwind(
+  state: RunState,
+  thread: Thread,
+  doing: Extract<Doing, { is: 'unwinding' }>,
+): readonly EventBody[] {
   if (doing.on !== null) {
     const pending = state.pending.get(doing.on);
     if (pending === undefined || pending.observed === null) return [];
@@ -31,7 +36,16 @@ export function unwind(state: RunState, thread: Thread, doing: Extract<Doing, { 
   const entry = thread.undo[thread.undo.length - 1];
   if (entry !== undefined) {
     const { key: undoes, tool, timeoutMs } = entry;
-    return [{ type: 'undo.requested', thread: thread.id, key: `${thread.id}#u${thread.acts}`, undoes, tool, deadline: state.now + timeoutMs }];
+    return [
+      {
+        type: 'undo.requested',
+        thread: thread.id,
+        key: `${thread.id}#u${thread.acts}`,
+        undoes,
+        tool,
+        deadline: state.now + timeoutMs,
+      },
+    ];
   }
   const { state: end, code, output } = doing.outcome;
   return close(state, thread, { state: end, code, output: { value: output } });

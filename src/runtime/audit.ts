@@ -33,13 +33,24 @@ export async function audit(journal: Journal, run: RunId): Promise<Audit> {
   const stored = await load(journal, run);
   const broken = brokenBlob(stored) ?? brokenLink(run, stored);
   const last = stored.appends[stored.appends.length - 1];
-  return { run, ok: broken === null, events: last === undefined ? 0 : last.after + last.count, head: last?.hash ?? '', broken };
+  return {
+    run,
+    ok: broken === null,
+    events: last === undefined ? 0 : last.after + last.count,
+    head: last?.hash ?? '',
+    broken,
+  };
 }
 
 /** Folds and decides again from the journal, without any model or tool call. */
 export async function replay(journal: Journal, run: RunId): Promise<Replay> {
   const checked = await audit(journal, run);
-  if (checked.broken !== null) throw new SluiceError('chain-broken', `run ${run} cannot be replayed: ${checked.broken.message}`, 'see `sluice audit verify`');
+  if (checked.broken !== null)
+    throw new SluiceError(
+      'chain-broken',
+      `run ${run} cannot be replayed: ${checked.broken.message}`,
+      'see `sluice audit verify`',
+    );
   const stored = await load(journal, run);
   const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
   const { unpack } = createShelf(stored.blobs);
@@ -55,7 +66,8 @@ export async function replay(journal: Journal, run: RunId): Promise<Replay> {
 
 async function load(journal: Journal, run: RunId): Promise<StoredRun> {
   const stored = await journal.load(run, { snapshot: false });
-  if (stored === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+  if (stored === null)
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
   return stored;
 }
 
@@ -74,7 +86,12 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
   let head = genesis(run, printOf(stored.flow));
   let seq = 0;
   for (const [index, append] of stored.appends.entries()) {
-    if (append.after !== seq) return { seq: seq + 1, last: append.after, message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}` };
+    if (append.after !== seq)
+      return {
+        seq: seq + 1,
+        last: append.after,
+        message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}`,
+      };
     if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
     const incomplete = incompleteAppend(append, unpack);
     if (incomplete !== null) return incomplete;
@@ -89,7 +106,13 @@ function incompleteAppend({ body, after, at, count }: StoredAppend, unpack: Unpa
   const seq = after + 1;
   try {
     const found = decodeEvents(body, after, at, unpack).length;
-    return found === count ? null : { seq, last: after + found, message: `event ${seq}: ${count} events are said to be stored from here on, but there are ${found}` };
+    return found === count
+      ? null
+      : {
+          seq,
+          last: after + found,
+          message: `event ${seq}: ${count} events are said to be stored from here on, but there are ${found}`,
+        };
   } catch (error) {
     return { seq, last: after + count, message: `event ${seq}: ${(error as Error).message}` };
   }
@@ -103,14 +126,20 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
   try {
     const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
     const { pack, unpack } = createShelf(stored.blobs);
-    const decoded = stored.appends.slice(0, index + 1).map((each) => decodeEvents(each.body, each.after, each.at, unpack));
+    const decoded = stored.appends
+      .slice(0, index + 1)
+      .map((each) => decodeEvents(each.body, each.after, each.at, unpack));
     let state: RunState | null = null;
     for (const events of decoded.slice(0, index)) ({ state } = redecide(program, state, events));
     const suspects = decoded[index] as Event[];
     const fact = damagedFact(append.body, suspects, pack);
     const seq = fact?.seq ?? redecide(program, state, suspects).difference?.seq ?? append.after + 1;
     if (index === 0 && fact === null && seq === 1)
-      return { seq, last, message: `event 1 (run.started) of run ${run} does not fit the graph that is stored for it, or was itself changed` };
+      return {
+        seq,
+        last,
+        message: `event 1 (run.started) of run ${run} does not fit the graph that is stored for it, or was itself changed`,
+      };
     const type = suspects.find((event) => event.seq === seq)?.type ?? 'event';
     return { seq, last, message: `event ${seq} (${type}) of run ${run} is not what was written${range}` };
   } catch {

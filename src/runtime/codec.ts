@@ -81,7 +81,8 @@ export function encodeEvent(event: Event, pack: PackValue): string {
     }
     case 'thread.ended': {
       const { thread, node, state, code, output, charge } = event;
-      if (node === undefined) return `["o",${encodeRecorded(output, pack)},${plain({ ...event, output: { value: null } })}]`;
+      if (node === undefined)
+        return `["o",${encodeRecorded(output, pack)},${plain({ ...event, output: { value: null } })}]`;
       return `["e",${quote(thread)},"${state}","${code}",${encodeRecorded(output, pack)},${quote(node)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
     }
     case 'run.started':
@@ -107,7 +108,19 @@ function decodeEvent(stored: Json, at: number, unpack: UnpackValue): EventBody {
     case 'r': {
       const undo = h?.undo === undefined ? {} : { undo: { ...h.undo, args: unpack(h.undo.args) } };
       const deadline = f === null ? null : (f as number) + at;
-      return { type: 'effect.requested', thread: threadIn(a), key: a, node: b, kind: c, name: d, input: e, deadline, ...charged(g), ...h, ...undo } as EventBody;
+      return {
+        type: 'effect.requested',
+        thread: threadIn(a),
+        key: a,
+        node: b,
+        kind: c,
+        name: d,
+        input: e,
+        deadline,
+        ...charged(g),
+        ...h,
+        ...undo,
+      } as EventBody;
     }
     case 's':
       return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: true, value: unpack(c) }, d) };
@@ -116,11 +129,26 @@ function decodeEvent(stored: Json, at: number, unpack: UnpackValue): EventBody {
     case 'j':
       return { type: 'effect.judged', key: a, verdict: 'accepted' };
     case 'w':
-      return { type: 'slots.written', thread: a, node: b, writes: (c as Json[][]).map((write) => decodeWrite(write, unpack)), to: d, ...charged(e) };
+      return {
+        type: 'slots.written',
+        thread: a,
+        node: b,
+        writes: (c as Json[][]).map((write) => decodeWrite(write, unpack)),
+        to: d,
+        ...charged(e),
+      };
     case 'p':
       return { type: 'route.picked', thread: a, node: b, index: c, to: d, ...charged(e) };
     case 'e':
-      return { type: 'thread.ended', thread: a, state: b, code: c, output: decodeRecorded(d, unpack), node: e, ...charged(f) };
+      return {
+        type: 'thread.ended',
+        thread: a,
+        state: b,
+        code: c,
+        output: decodeRecorded(d, unpack),
+        node: e,
+        ...charged(f),
+      };
     case 'b':
       return { ...(b as EventBody), input: unpack(a) } as EventBody;
     case 'o':
@@ -150,14 +178,19 @@ function decodeWrite(stored: Json[], unpack: UnpackValue): WriteRecord {
 function encodeRecorded(recorded: Recorded, pack: PackValue): string {
   if ('ref' in recorded) return JSON.stringify([0, ...recorded.ref]);
   if ('value' in recorded) return `[1,${pack(recorded.value)}]`;
-  const fields = Object.entries(recorded.object).map(([field, each]) => `${JSON.stringify(field)}:${encodeRecorded(each, pack)}`);
+  const fields = Object.entries(recorded.object).map(
+    ([field, each]) => `${JSON.stringify(field)}:${encodeRecorded(each, pack)}`,
+  );
   return `[2,{${fields.join(',')}}]`;
 }
 
 function decodeRecorded(stored: Json[], unpack: UnpackValue): Recorded {
   if (stored[0] === 0) return { ref: stored.slice(1) as string[] };
   if (stored[0] === 1) return { value: unpack(stored[1] ?? null) };
-  const fields = Object.entries(stored[1] as { [field: string]: Json[] }).map(([field, each]) => [field, decodeRecorded(each, unpack)]);
+  const fields = Object.entries(stored[1] as { [field: string]: Json[] }).map(([field, each]) => [
+    field,
+    decodeRecorded(each, unpack),
+  ]);
   return { object: Object.fromEntries(fields) as { [field: string]: Recorded } };
 }
 

@@ -100,7 +100,12 @@ export interface Report {
   readonly results?: readonly StepResult[];
   readonly usage: Usage;
   readonly waiting: readonly Waiting[];
-  readonly error: { readonly class: string; readonly type: string; readonly message: string; readonly node: string } | null;
+  readonly error: {
+    readonly class: string;
+    readonly type: string;
+    readonly message: string;
+    readonly node: string;
+  } | null;
 }
 export interface StepResult {
   readonly name: string;

@@ -67,13 +67,20 @@ export function createRuntime(options: EngineOptions): Engine {
     },
     onFault: fail,
     onBroken: (run, cause) => {
-      const error = new SluiceError('invariant-broken', `run ${run} contradicts itself and was stopped: ${cause.message}`, undefined, cause);
+      const error = new SluiceError(
+        'invariant-broken',
+        `run ${run} contradicts itself and was stopped: ${cause.message}`,
+        undefined,
+        cause,
+      );
       broken.set(run, error);
       options.onFault?.(error);
       wake(run);
     },
   });
-  const lease = createLease(store.roster, worker.id, leaseMs, () => fail(new SluiceError('lease-lost', 'another process has taken over the work of this one')));
+  const lease = createLease(store.roster, worker.id, leaseMs, () =>
+    fail(new SluiceError('lease-lost', 'another process has taken over the work of this one')),
+  );
 
   const alive = async (): Promise<void> => {
     if (fault !== null) throw fault;
@@ -114,8 +121,10 @@ export function createRuntime(options: EngineOptions): Engine {
         if (held.state?.outcome === null && (await tell(held, fact).catch(ifTaken)) === 'taken') continue;
         await store.roster.strike([id]);
       }
-      if (pickUp) for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) adrift.add(run);
-      for (const run of adrift) if ((await take(run)) !== null || (await store.roster.find(run))?.owner !== worker.id) adrift.delete(run);
+      if (pickUp)
+        for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) adrift.add(run);
+      for (const run of adrift)
+        if ((await take(run)) !== null || (await store.roster.find(run))?.owner !== worker.id) adrift.delete(run);
     } catch (error) {
       if (!closed && fault === null) fail(error as Error);
     }
@@ -155,9 +164,17 @@ export function createRuntime(options: EngineOptions): Engine {
   };
 
   return {
-    start: async (flow, { run = newRunId(), input = null, seed = randomBytes(4).readUInt32LE(), origin = {} }: StartOptions = {}) => {
+    start: async (
+      flow,
+      { run = newRunId(), input = null, seed = randomBytes(4).readUInt32LE(), origin = {} }: StartOptions = {},
+    ) => {
       await alive();
-      if (!RUN_ID.test(run)) throw new SluiceError('bad-run-id', `\`${run}\` cannot be a run id`, 'use up to 80 letters, digits, `_` and `-`');
+      if (!RUN_ID.test(run))
+        throw new SluiceError(
+          'bad-run-id',
+          `\`${run}\` cannot be a run id`,
+          'use up to 80 letters, digits, `_` and `-`',
+        );
       const held = hold(run, programOf(flow));
       if (worker.runs.has(run)) return same(run, flow, input);
       worker.runs.set(run, held);
@@ -165,7 +182,8 @@ export function createRuntime(options: EngineOptions): Engine {
         await tell(held, { type: 'start', run, flow: flow.hash, input, seed, origin: origin satisfies Origin });
       } catch (error) {
         if (worker.runs.get(run) === held) worker.runs.delete(run);
-        if (error instanceof SluiceError && error.code === 'lease-lost' && (await store.roster.find(run)) !== null) return same(run, flow, input);
+        if (error instanceof SluiceError && error.code === 'lease-lost' && (await store.roster.find(run)) !== null)
+          return same(run, flow, input);
         throw error;
       }
       const keep = options.retain?.[flow.notation] ?? flow.keepEnded;
@@ -175,7 +193,11 @@ export function createRuntime(options: EngineOptions): Engine {
     answer: async (id, answer) => {
       const run = id.slice(2, id.indexOf('.'));
       if (!id.startsWith('a_') || !RUN_ID.test(run) || (await store.roster.find(run)) === null)
-        throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list what waits with `sluice approvals`');
+        throw new SluiceError(
+          'approval-not-found',
+          `there is no approval \`${id}\``,
+          'list what waits with `sluice approvals`',
+        );
       await deliver(run, { type: 'answer', id, answer });
       return run;
     },

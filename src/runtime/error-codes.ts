@@ -32,7 +32,10 @@ export const ERROR_CODES = {
     summary: 'The database was written by a later release than this one.',
   },
   'journal-damaged': { title: 'The journal is damaged', summary: 'The database file cannot be read as one.' },
-  'journal-unavailable': { title: 'The journal cannot be reached', summary: 'Opening, reading or writing the database file failed.' },
+  'journal-unavailable': {
+    title: 'The journal cannot be reached',
+    summary: 'Opening, reading or writing the database file failed.',
+  },
   'disk-full': { title: 'The disk is full', summary: 'An append did not fit; nothing of it was kept.' },
   'chain-broken': { title: 'The journal was changed', summary: 'An event does not hash to what the next one expects.' },
   'bad-signature': { title: 'A signature does not hold', summary: 'A signed checkpoint does not match its journal.' },

@@ -71,7 +71,8 @@ export function restore(run: RunId, stored: StoredRun, program: Program): Held {
   }
   for (const append of stored.appends) {
     if (append.after < held.seq) continue;
-    for (const event of decodeEvents(append.body, append.after, append.at, shelf.unpack)) held.state = evolve(held.state, event);
+    for (const event of decodeEvents(append.body, append.after, append.at, shelf.unpack))
+      held.state = evolve(held.state, event);
     held.seq = append.after + append.count;
     held.head = append.hash;
     held.eventsSince += append.count;
@@ -92,4 +93,3 @@ export function createPrograms(): (flow: CompiledFlow) => Program {
     return program;
   };
 }
-

@@ -31,12 +31,19 @@ export function memoryPerformer(store: MemoryStore): Performer {
   return {
     perform: async ({ command }): Promise<Settled> => {
       const { owner } = command.input;
-      if (typeof owner !== 'string') throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'a memory has an owner' });
+      if (typeof owner !== 'string')
+        throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'a memory has an owner' });
       const memory = new ScopedMemory(owner, store);
       if (command.name === MEMORY_READ) return { ok: true, value: { entries: await recall(memory, owner) } };
       const judged = judge(command.input);
       if (typeof judged === 'string') return { ok: true, value: { ok: false, reason: judged } };
-      const entry: Remembered = { goal: command.input['goal'] ?? null, answer: command.input['answer'] ?? null, sources: judged, run: command.run, validator: MEMORY_WRITE };
+      const entry: Remembered = {
+        goal: command.input['goal'] ?? null,
+        answer: command.input['answer'] ?? null,
+        sources: judged,
+        run: command.run,
+        validator: MEMORY_WRITE,
+      };
       // Named after the run, so that doing it again after a crash changes nothing.
       await memory.set(owner, command.run, entry as unknown as Json);
       return { ok: true, value: { ok: true, key: command.run } };
@@ -50,7 +57,12 @@ function judge(input: Call['command']['input']): Remembered['sources'] | string 
   if (answer === undefined || answer === null || answer === '') return 'there is no answer';
   const cited = Array.isArray(citations) ? citations : [];
   if (cited.length === 0) return 'nothing that was observed supports it';
-  const known = new Map((Array.isArray(observations) ? (observations as unknown as readonly Observation[]) : []).map((each) => [each.id, each]));
+  const known = new Map(
+    (Array.isArray(observations) ? (observations as unknown as readonly Observation[]) : []).map((each) => [
+      each.id,
+      each,
+    ]),
+  );
   const sources: { id: string; tool: string }[] = [];
   for (const id of cited) {
     const observation = known.get(String(id));

@@ -81,14 +81,22 @@ export interface RunEntry {
   readonly owner: WorkerId | null;
 }
 /** Facts that somebody who does not own the run wants it to know: an answer, a cancellation. */
-export type Mail = { readonly id: number; readonly run: RunId; readonly fact: Extract<Fact, { type: 'answer' | 'cancel' }> };
+export type Mail = {
+  readonly id: number;
+  readonly run: RunId;
+  readonly fact: Extract<Fact, { type: 'answer' | 'cancel' }>;
+};
 
 /** Who works on which run. A worker holds one lease for all its runs; a run changes hands only when it is free or expired. */
 export interface Roster {
   /** Joins or renews. False when the lease was lost: the worker must stop before it acts. */
   renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
   /** Takes the named run, or, without a name, runs that need work; only those that nobody alive owns. */
-  claim(worker: WorkerId, now: Instant, what: { readonly run: RunId } | { readonly limit: number }): Promise<readonly RunId[]>;
+  claim(
+    worker: WorkerId,
+    now: Instant,
+    what: { readonly run: RunId } | { readonly limit: number },
+  ): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;
   post(run: RunId, fact: Mail['fact']): Promise<void>;

@@ -20,7 +20,8 @@ export interface ReadRun {
 
 export async function readRun(journal: Journal, run: RunId): Promise<ReadRun> {
   const stored = await journal.load(run, { snapshot: false });
-  if (stored === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+  if (stored === null)
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
   const flow = JSON.parse(stored.flow) as CompiledFlow;
   const { unpack } = createShelf(stored.blobs);
   const events: ChainedEvent[] = [];

@@ -17,7 +17,11 @@ export interface Difference {
 }
 
 /** Checks one transition against the state before it, and advances the state over it. */
-export function redecide(program: Program, before: RunState | null, events: readonly Event[]): { state: RunState | null; difference: Difference | null } {
+export function redecide(
+  program: Program,
+  before: RunState | null,
+  events: readonly Event[],
+): { state: RunState | null; difference: Difference | null } {
   const first = events[0];
   if (first === undefined) return { state: before, difference: null };
   const walk = new Walk(program, before, events, first.at);
@@ -77,7 +81,11 @@ class Walk {
 
   #differ(replay: EventBody | null): void {
     const event = this.#events[this.#index];
-    this.difference = { seq: event?.seq ?? (this.state?.seq ?? 0) + 1, journal: event === undefined ? null : bodyOf(event), replay };
+    this.difference = {
+      seq: event?.seq ?? (this.state?.seq ?? 0) + 1,
+      journal: event === undefined ? null : bodyOf(event),
+      replay,
+    };
   }
 
   /** The next event as the fact that it records, when it records one. */
@@ -85,13 +93,22 @@ class Walk {
     const event = this.#events[this.#index];
     switch (event?.type) {
       case 'run.started':
-        return { type: 'start', run: event.run, flow: event.flow, input: event.input, seed: event.seed, origin: event.origin };
+        return {
+          type: 'start',
+          run: event.run,
+          flow: event.flow,
+          input: event.input,
+          seed: event.seed,
+          origin: event.origin,
+        };
       case 'effect.settled':
         return this.#settled(event);
       case 'effect.dropped':
       case 'run.halted': {
         const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');
-        return halted?.type === 'run.halted' && halted.code === 'USER_CANCEL' ? { type: 'cancel', by: halted.by, why: halted.why } : null;
+        return halted?.type === 'run.halted' && halted.code === 'USER_CANCEL'
+          ? { type: 'cancel', by: halted.by, why: halted.why }
+          : null;
       }
       default:
         return null;

@@ -85,7 +85,8 @@ function approvalsOf(program: Program, events: readonly Event[]): { [node: strin
   const asked = new Map<string, string>();
   const approvals: { [node: string]: string } = {};
   for (const event of events) {
-    if (event.type === 'effect.requested' && event.question !== undefined) asked.set(event.key, program.flow.nodes[event.node]?.origin ?? event.node);
+    if (event.type === 'effect.requested' && event.question !== undefined)
+      asked.set(event.key, program.flow.nodes[event.node]?.origin ?? event.node);
     if (event.type !== 'effect.settled' || !event.result.ok) continue;
     const node = asked.get(event.key);
     const value = event.result.value as { choice?: Json } | null;

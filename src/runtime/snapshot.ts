@@ -17,12 +17,26 @@ export interface Folding {
 }
 
 export function freezeState(state: RunState): string {
-  return JSON.stringify({ ...state, threads: [...state.threads], pending: [...state.pending], queue: [...state.queue] });
+  return JSON.stringify({
+    ...state,
+    threads: [...state.threads],
+    pending: [...state.pending],
+    queue: [...state.queue],
+  });
 }
 
 export function thawState(body: string): RunState {
-  const stored = JSON.parse(body) as Omit<RunState, 'threads' | 'pending' | 'queue'> & { threads: []; pending: []; queue: [] };
-  return { ...stored, threads: new Map(stored.threads), pending: new Map(stored.pending), queue: new Set(stored.queue) };
+  const stored = JSON.parse(body) as Omit<RunState, 'threads' | 'pending' | 'queue'> & {
+    threads: [];
+    pending: [];
+    queue: [];
+  };
+  return {
+    ...stored,
+    threads: new Map(stored.threads),
+    pending: new Map(stored.pending),
+    queue: new Set(stored.queue),
+  };
 }
 
 const WIDE = 32;
@@ -30,7 +44,13 @@ const WIDE = 32;
 /** The snapshot that is worth writing now, if any. */
 export function takeSnapshot(held: Folding, every: number): Snapshot | null {
   const { state } = held;
-  if (every === 0 || held.eventsSince < Math.max(every, held.nextSnapshotAt) || state === null || state.outcome !== null) return null;
+  if (
+    every === 0 ||
+    held.eventsSince < Math.max(every, held.nextSnapshotAt) ||
+    state === null ||
+    state.outcome !== null
+  )
+    return null;
   if (state.threads.size > WIDE) {
     // In the middle of a wide fork there is much to write down that will be gone in a moment.
     held.nextSnapshotAt = held.eventsSince + every;

@@ -68,7 +68,11 @@ export function openState({ program, state, events }: ReadRun, owner: string, st
         case 'evidence':
           return evidenceIn(flow, events);
         case 'memory':
-          return Object.fromEntries(await Promise.all((await memory.keys(owner)).map(async (key) => [key, (await memory.get(owner, key)) ?? null] as const)));
+          return Object.fromEntries(
+            await Promise.all(
+              (await memory.keys(owner)).map(async (key) => [key, (await memory.get(owner, key)) ?? null] as const),
+            ),
+          );
         case 'trace':
           return events as unknown as Json;
         case 'audit':
@@ -88,10 +92,18 @@ function evidenceIn(flow: CompiledFlow, events: readonly Event[]): Json {
   const asked = new Map<string, string>();
   const found: Json[] = [];
   for (const event of events) {
-    if (event.type === 'effect.requested' && event.kind === 'tool' && flow.tools[event.name]?.effect === 'read') asked.set(event.key, event.name);
+    if (event.type === 'effect.requested' && event.kind === 'tool' && flow.tools[event.name]?.effect === 'read')
+      asked.set(event.key, event.name);
     if (event.type !== 'effect.settled' || !event.result.ok) continue;
     const tool = asked.get(event.key);
-    if (tool !== undefined) found.push({ source: tool, key: event.key, at: event.at, permission: flow.tools[tool]?.permission ?? tool, value: event.result.value });
+    if (tool !== undefined)
+      found.push({
+        source: tool,
+        key: event.key,
+        at: event.at,
+        permission: flow.tools[tool]?.permission ?? tool,
+        value: event.result.value,
+      });
   }
   return found;
 }
@@ -101,10 +113,23 @@ function auditIn(events: readonly Event[]): Json {
   const asked = new Map<string, Json>();
   const found: Json[] = [];
   for (const event of events) {
-    if (event.type === 'run.started') found.push({ at: event.at, event: 'started', flow: event.flow, origin: { ...event.origin } });
-    if (event.type === 'effect.requested' && event.question !== undefined) asked.set(event.key, { about: event.question.about, payload: event.question.payload, askedBy: event.question.askedBy });
-    if (event.type === 'effect.settled' && asked.has(event.key)) found.push({ at: event.at, event: 'answered', question: asked.get(event.key) ?? null, answer: event.result.ok ? event.result.value : null });
-    if (event.type === 'meter.raised') found.push({ at: event.at, event: 'raised', raises: event.raises.map((each) => ({ ...each })) });
+    if (event.type === 'run.started')
+      found.push({ at: event.at, event: 'started', flow: event.flow, origin: { ...event.origin } });
+    if (event.type === 'effect.requested' && event.question !== undefined)
+      asked.set(event.key, {
+        about: event.question.about,
+        payload: event.question.payload,
+        askedBy: event.question.askedBy,
+      });
+    if (event.type === 'effect.settled' && asked.has(event.key))
+      found.push({
+        at: event.at,
+        event: 'answered',
+        question: asked.get(event.key) ?? null,
+        answer: event.result.ok ? event.result.value : null,
+      });
+    if (event.type === 'meter.raised')
+      found.push({ at: event.at, event: 'raised', raises: event.raises.map((each) => ({ ...each })) });
     if (event.type === 'run.halted') found.push({ at: event.at, event: 'halted', by: event.by, why: event.why });
     if (event.type === 'run.ended') found.push({ at: event.at, event: 'ended', code: event.code });
   }

@@ -1,55 +1,67 @@
 /**
  * What each invocation of a step came to, from the journal alone: in the order in which they were asked for, so that it does
- * not depend on which branch was faster. A step that runs in a loop is named with its iteration.
+ * not depend on which branch was faster. A step that runs in a loop is named with its iteration; one whose agent called
+ * tools is told by the reply that ended its turn.
  */
-import type { CompiledFlow, DoNode, NodeId } from '../core/ir.ts';
+import type { CompiledFlow, NodeId } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
-import type { EffectKey, Event, Settled } from '../core/run.ts';
+import type { EffectKey, Event, Settled, ThreadId } from '../core/run.ts';
 import type { StepResult } from './engine-types.ts';
 
 export function stepResults(flow: CompiledFlow, events: readonly Event[]): readonly StepResult[] {
   const repeated = repeatedNodes(flow);
-  const asked = new Map<EffectKey, Asked>();
   const rounds = new Map<NodeId, number>();
+  const asked: Asked[] = [];
+  const calls = new Map<EffectKey, Asked>();
+  const turns = new Map<ThreadId, Asked>();
+  const enter = (node: NodeId, name: string, at: number): Asked => {
+    const round = (rounds.get(node) ?? 0) + 1;
+    rounds.set(node, round);
+    const entry = {
+      ...NOTHING,
+      step: name,
+      name: repeated.has(node) ? `${name} (iter ${round})` : name,
+      at,
+      settledAt: at,
+    };
+    asked.push(entry);
+    return entry;
+  };
   for (const event of events) {
-    if (event.type === 'effect.requested') {
+    if (event.type === 'slots.written') {
       const node = flow.nodes[event.node];
-      if (!isInvocation(node)) continue;
-      const round = (rounds.get(event.node) ?? 0) + 1;
-      rounds.set(event.node, round);
-      const name = repeated.has(event.node) ? `${node.enters} (iter ${round})` : node.enters;
-      asked.set(event.key, {
-        name,
-        agent: event.name,
-        at: event.at,
-        settledAt: event.at,
-        inputTokens: 0,
-        outputTokens: 0,
-        value: null,
-        accepted: false,
-      });
-    } else if (event.type === 'effect.settled') settle(asked.get(event.key), event.result, event.at);
-    else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(asked.get(event.key));
+      if (node?.op === 'let' && node.enters !== undefined)
+        turns.set(event.thread, enter(event.node, node.enters, event.at));
+    } else if (event.type === 'effect.requested' && event.kind === 'model') {
+      const node = flow.nodes[event.node];
+      const turn = turns.get(event.thread);
+      const entry =
+        node?.enters !== undefined
+          ? enter(event.node, node.enters, event.at)
+          : turn?.step === node?.origin
+            ? turn
+            : undefined;
+      if (entry === undefined) continue;
+      entry.agent = event.name;
+      calls.set(event.key, entry);
+    } else if (event.type === 'effect.settled') settle(calls.get(event.key), event.result, event.at);
+    else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(flow, calls.get(event.key));
   }
-  return [...asked.values()].filter(({ accepted }) => accepted).map(resultOf);
+  return asked.filter(({ accepted }) => accepted).map(resultOf);
 }
 
 interface Asked {
+  readonly step: string;
   readonly name: string;
-  readonly agent: string;
   readonly at: number;
+  agent: string;
   settledAt: number;
   inputTokens: number;
   outputTokens: number;
   value: Json;
   accepted: boolean;
 }
-
-type Invocation = DoNode & { readonly enters: string };
-
-function isInvocation(node: CompiledFlow['nodes'][string] | undefined): node is Invocation {
-  return node?.op === 'do' && node.effect.kind === 'model' && node.enters !== undefined;
-}
+const NOTHING = { agent: '', inputTokens: 0, outputTokens: 0, value: null, accepted: false };
 
 /** What a counted gate leads to runs once per visit of that gate. */
 function repeatedNodes(flow: CompiledFlow): ReadonlySet<NodeId> {
@@ -70,11 +82,25 @@ function settle(asked: Asked | undefined, result: Settled, at: number): void {
   if (result.ok) asked.value = result.value;
 }
 
-function accept(asked: Asked | undefined): void {
-  if (asked !== undefined) asked.accepted = true;
+/** A reply that asks for tools ends nothing, where the agent has any. */
+function accept({ agents }: CompiledFlow, asked: Asked | undefined): void {
+  if (asked === undefined) return;
+  const calls = fieldOf(asked.value, 'toolCalls');
+  const agent = Object.hasOwn(agents, asked.agent) ? agents[asked.agent] : undefined;
+  asked.accepted = agent?.tools.length === 0 || !Array.isArray(calls) || calls.length === 0;
 }
 
 function resultOf({ name, agent, at, settledAt, inputTokens, outputTokens, value }: Asked): StepResult {
-  const text = value !== null && typeof value === 'object' && !Array.isArray(value) ? value['text'] : undefined;
-  return { name, agent, output: text ?? value, inputTokens, outputTokens, durationMs: settledAt - at };
+  return {
+    name,
+    agent,
+    output: fieldOf(value, 'text') ?? value,
+    inputTokens,
+    outputTokens,
+    durationMs: settledAt - at,
+  };
+}
+
+function fieldOf(value: Json, field: string): Json | undefined {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value[field] : undefined;
 }

@@ -43,11 +43,19 @@ interface Counted {
 }
 
 function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
-  const counted: Counted = { externalCalls: 0, reflections: 0, memoryWrites: 0, sideEffects: 0, contextTokens: 0, reviews: 0 };
+  const counted: Counted = {
+    externalCalls: 0,
+    reflections: 0,
+    memoryWrites: 0,
+    sideEffects: 0,
+    contextTokens: 0,
+    reviews: 0,
+  };
   const reserves = new Map<string, Amounts>();
   const asked = new Set<string>();
   const attempt = (amounts: Amounts | undefined): void => {
-    for (const dimension of ['externalCalls', 'reflections', 'memoryWrites', 'sideEffects'] as const) counted[dimension] += amounts?.[dimension] ?? 0;
+    for (const dimension of ['externalCalls', 'reflections', 'memoryWrites', 'sideEffects'] as const)
+      counted[dimension] += amounts?.[dimension] ?? 0;
   };
   for (const event of events) {
     if (event.type === 'effect.requested') {

@@ -243,7 +243,8 @@ export class Worker {
           const pending = state.pending.get(event.key);
           if (pending === undefined) break;
           if (pending.kind === 'ask') asked.push(event.key);
-          else if (isOwed(pending) && !held.calls.has(pending.key, pending.attempt)) this.#perform(held, commandOf(held.program, state, pending));
+          else if (isOwed(pending) && !held.calls.has(pending.key, pending.attempt))
+            this.#perform(held, commandOf(held.program, state, pending));
         }
       }
     }
@@ -269,7 +270,8 @@ export class Worker {
     const go = (): void => {
       if (!held.calls.has(command.key, command.attempt)) return;
       // This process was held up for longer than its lease. Perhaps nobody has noticed.
-      if (!this.#options.mayAct()) return void this.#options.regain().then((regained) => (regained ? go() : this.#lose(held)));
+      if (!this.#options.mayAct())
+        return void this.#options.regain().then((regained) => (regained ? go() : this.#lose(held)));
       const failed = (error: unknown): void => this.#returned(held, command, { ok: false, error: failureOf(error) });
       try {
         performer.perform(call).then((result) => this.#returned(held, command, result), failed);

@@ -36,7 +36,10 @@ const check = (source: string, context: ExprContext = CONTEXT): ExprCheck => che
 function problems(source: string, context: ExprContext = CONTEXT): string[] {
   const result = check(source, context);
   if (result.ok) return [];
-  return result.problems.map(({ code, message, start, end, help }) => `${code}: ${source.slice(start, end)}: ${message}${help === undefined ? '' : ` (${help})`}`);
+  return result.problems.map(
+    ({ code, message, start, end, help }) =>
+      `${code}: ${source.slice(start, end)}: ${message}${help === undefined ? '' : ` (${help})`}`,
+  );
 }
 
 describe('what is fine', () => {
@@ -78,30 +81,66 @@ describe('what is not', () => {
     ['n ) 1', "syntax: ): unexpected character: ')'"],
     ['', 'syntax: : the expression is empty'],
     ['"abc', 'syntax: "abc: unterminated string'],
-    ['[1].map(a, [1].map(b, [1].map(c, 1)))', 'limit: [1].map(a, [1].map(b, [1].map(c, 1))): `map` is nested more than 2 macros deep'],
-    ['event.text.matches("(a")', 'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`'],
+    [
+      '[1].map(a, [1].map(b, [1].map(c, 1)))',
+      'limit: [1].map(a, [1].map(b, [1].map(c, 1))): `map` is nested more than 2 macros deep',
+    ],
+    [
+      'event.text.matches("(a")',
+      'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`',
+    ],
     ['matches(event.text, event.pattern)', 'pattern: event.pattern: the pattern of `matches` must be a string literal'],
-    ['event.text.contain("a")', 'function: event.text.contain("a"): there is no function `contain` (did you mean `contains`?)'],
+    [
+      'event.text.contain("a")',
+      'function: event.text.contain("a"): there is no function `contain` (did you mean `contains`?)',
+    ],
     ['siez(event.list) > 1', 'function: siez(event.list): there is no function `siez` (did you mean `size`?)'],
     ['frobnicate(n)', 'function: frobnicate(n): there is no function `frobnicate`'],
     ['contains(event.text, "a")', 'function: contains(event.text, "a"): `contains` is a method: write `x.contains(…)`'],
     ['size(n, n, n)', 'function: size(n, n, n): `size` takes 1 argument, not 3'],
-    ['re(event.text, "(a")', 'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`'],
+    [
+      're(event.text, "(a")',
+      'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`',
+    ],
     ['re(event.text, event.pattern)', 'pattern: event.pattern: the pattern of `re` must be a string literal'],
     ['traige.output.score > 1', 'name: traige: there is no `traige` here (did you mean `triage`?)'],
     ['somethingelse > 1', 'name: somethingelse: there is no `somethingelse` here'],
-    ['triage.output.categroy == "refund"', 'field: triage.output.categroy: there is no field `categroy` (did you mean `category`?)'],
-    ['triage.output.items[0].cost > 1', 'field: triage.output.items[0].cost: there is no field `cost` (it has `price`)'],
+    [
+      'triage.output.categroy == "refund"',
+      'field: triage.output.categroy: there is no field `categroy` (did you mean `category`?)',
+    ],
+    [
+      'triage.output.items[0].cost > 1',
+      'field: triage.output.items[0].cost: there is no field `cost` (it has `price`)',
+    ],
     ['triage.output.note.length > 1', 'field: triage.output.note.length: a string has no field `length`'],
     ['triage.output.category == "refnd"', 'type: "refnd": the value is never `refnd` (did you mean `refund`?)'],
-    ['"zzz" != triage.output.category', 'type: "zzz": the value is never `zzz` (it is one of `refund`, `question`, `other`)'],
-    ['triage.output.category in ["refund", "questoin"]', 'type: "questoin": the value is never `questoin` (did you mean `question`?)'],
-    ['triage.output.score == "high"', 'type: triage.output.score == "high": a number is compared with a string, which is always false'],
-    ['triage.output.note != 3', 'type: triage.output.note != 3: a string is compared with a number, which is always true'],
-    ['triage.output.note > 3', 'type: triage.output.note > 3: a string is compared with a number, which is always false'],
+    [
+      '"zzz" != triage.output.category',
+      'type: "zzz": the value is never `zzz` (it is one of `refund`, `question`, `other`)',
+    ],
+    [
+      'triage.output.category in ["refund", "questoin"]',
+      'type: "questoin": the value is never `questoin` (did you mean `question`?)',
+    ],
+    [
+      'triage.output.score == "high"',
+      'type: triage.output.score == "high": a number is compared with a string, which is always false',
+    ],
+    [
+      'triage.output.note != 3',
+      'type: triage.output.note != 3: a string is compared with a number, which is always true',
+    ],
+    [
+      'triage.output.note > 3',
+      'type: triage.output.note > 3: a string is compared with a number, which is always false',
+    ],
     ['triage.output.tags > 3', 'type: triage.output.tags > 3: a list has no order, so `>` is always false'],
     ['null < n', 'type: null < n: a null has no order, so `<` is always false'],
-    ['triage.output.note + n', 'type: triage.output.note + n: `+` does not work between string and number (write `text(x)` to turn a value into text)'],
+    [
+      'triage.output.note + n',
+      'type: triage.output.note + n: `+` does not work between string and number (write `text(x)` to turn a value into text)',
+    ],
     ['triage.output.note * 2', 'type: triage.output.note * 2: `*` does not work between string and number'],
     ['triage.output.note && true', 'type: triage.output.note: each side of `&&` must be a bool, not string'],
     ['!n', 'type: n: `!` must be a bool, not number'],
@@ -119,7 +158,11 @@ describe('what is not', () => {
   });
 
   test('all problems are reported at once, in the order of the text', () => {
-    expect(problems('traige.x == 1 && n + "a" == "b" && nope(n)').map((each) => each.split(':')[0])).toEqual(['name', 'type', 'function']);
+    expect(problems('traige.x == 1 && n + "a" == "b" && nope(n)').map((each) => each.split(':')[0])).toEqual([
+      'name',
+      'type',
+      'function',
+    ]);
   });
 
   test('without names, any name may be a variable', () => {
@@ -142,9 +185,12 @@ describe('guards that do not depend on data', () => {
     expect(check(source)).toMatchObject({ ok: true, constant });
   });
 
-  test.each(['event.x', 'event.x && true', 'event.x || false', '1 / 0 == 1', '"text"', 'event.x == event.x'])('%s is not known', (source) => {
-    expect(check(source)).not.toHaveProperty('constant');
-  });
+  test.each(['event.x', 'event.x && true', 'event.x || false', '1 / 0 == 1', '"text"', 'event.x == event.x'])(
+    '%s is not known',
+    (source) => {
+      expect(check(source)).not.toHaveProperty('constant');
+    },
+  );
 });
 
 describe('reads', () => {

@@ -15,7 +15,17 @@ import { expressions } from './generate.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const ENV = { scope: {}, locals: [], fuel: Infinity };
-const BINDINGS = { i: 7n, j: -3n, d: 2.5, s: 'héllo 🐱', t: 'lo', b: true, li: [3n, 1n, 2n], ls: ['a', '', 'b🐱'], m: { a: 1n, 'b-c': 2n } };
+const BINDINGS = {
+  i: 7n,
+  j: -3n,
+  d: 2.5,
+  s: 'héllo 🐱',
+  t: 'lo',
+  b: true,
+  li: [3n, 1n, 2n],
+  ls: ['a', '', 'b🐱'],
+  m: { a: 1n, 'b-c': 2n },
+};
 
 test(`random expressions agree with the oracle, seed ${seed}`, () => {
   console.log(`differential seed ${seed}`);

@@ -7,7 +7,9 @@ import type { Json } from '../../src/core/json.ts';
 
 const SCOPE = {
   event: { payload: { amount: 250, count: 7, text: 'Please refund' } },
-  triage: { output: { category: 'refund', score: 0.9, items: [{ p: 1 }, { p: 2 }], tags: ['a', 'b'], none: null, 'a-b': 5 } },
+  triage: {
+    output: { category: 'refund', score: 0.9, items: [{ p: 1 }, { p: 2 }], tags: ['a', 'b'], none: null, 'a-b': 5 },
+  },
   plain: 'just text',
   empty: {},
   '0': 'zero',
@@ -222,7 +224,8 @@ test('paths are recognised', () => {
   expect(pathOf('a')).toEqual(['a']);
   expect(pathOf(' a.b.c ')).toEqual(['a', 'b', 'c']);
   expect(pathOf('a["b-c"].d')).toEqual(['a', 'b-c', 'd']);
-  for (const other of ['a[0]', 'a.b()', '"a"', 'a + b', '1', 'a.b == c', 'a[b]', 'int', '', 'a.', '{']) expect(pathOf(other)).toBeNull();
+  for (const other of ['a[0]', 'a.b()', '"a"', 'a + b', '1', 'a.b == c', 'a[b]', 'int', '', 'a.', '{'])
+    expect(pathOf(other)).toBeNull();
 });
 
 function failure(act: () => unknown): EvalError {

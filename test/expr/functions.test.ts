@@ -5,7 +5,15 @@ import { describe, expect, test } from 'vitest';
 import { EvalError, compileExpr, patternProblem } from '../../src/core/expr/index.ts';
 import type { Json } from '../../src/core/json.ts';
 
-const SCOPE = { s: 'Héllo 🐱 World', n: 3.5, i: 42, o: { a: [1, 'x', null] }, l: ['a', 1, { b: 2 }], j: '{"k": [1, 2]}', yes: true };
+const SCOPE = {
+  s: 'Héllo 🐱 World',
+  n: 3.5,
+  i: 42,
+  o: { a: [1, 'x', null] },
+  l: ['a', 1, { b: 2 }],
+  j: '{"k": [1, 2]}',
+  yes: true,
+};
 const run = (source: string): Json => compileExpr(source)(SCOPE);
 
 function rows(list: readonly (readonly [source: string, expected: Json])[]): void {

@@ -9,22 +9,49 @@ import { stringLiteral } from '../../src/compile/template.ts';
 
 type Source = fc.Arbitrary<string>;
 
-const TEXT = fc.string({ unit: fc.constantFrom('a', 'B', 'l', ' ', 'é', '中', '🐱', '𐀀', '"', "'", '\\', '\n', '%'), maxLength: 6 });
+const TEXT = fc.string({
+  unit: fc.constantFrom('a', 'B', 'l', ' ', 'é', '中', '🐱', '𐀀', '"', "'", '\\', '\n', '%'),
+  maxLength: 6,
+});
 const ORDER = fc.constantFrom('<', '<=', '>', '>=', '==', '!=');
 
-const trees = fc.letrec<{ int: string; double: string; string: string; bool: string; ints: string; strings: string; map: string }>((tie) => {
-  const [int, double, string, bool, ints, strings, map] = [tie('int'), tie('double'), tie('string'), tie('bool'), tie('ints'), tie('strings'), tie('map')];
+const trees = fc.letrec<{
+  int: string;
+  double: string;
+  string: string;
+  bool: string;
+  ints: string;
+  strings: string;
+  map: string;
+}>((tie) => {
+  const [int, double, string, bool, ints, strings, map] = [
+    tie('int'),
+    tie('double'),
+    tie('string'),
+    tie('bool'),
+    tie('ints'),
+    tie('strings'),
+    tie('map'),
+  ];
   const infix = (a: Source, op: Source, b: Source): Source => fc.tuple(a, op, b).map(([x, o, y]) => `(${x} ${o} ${y})`);
   const choice = (of: Source): Source => fc.tuple(bool, of, of).map(([c, x, y]) => `(${c} ? ${x} : ${y})`);
-  const call = (name: string, ...args: Source[]): Source => fc.tuple(...args).map((given) => `${name}(${given.join(', ')})`);
-  const method = (on: Source, name: string, ...args: Source[]): Source => fc.tuple(on, fc.tuple(...args)).map(([x, given]) => `${x}.${name}(${given.join(', ')})`);
+  const call = (name: string, ...args: Source[]): Source =>
+    fc.tuple(...args).map((given) => `${name}(${given.join(', ')})`);
+  const method = (on: Source, name: string, ...args: Source[]): Source =>
+    fc.tuple(on, fc.tuple(...args)).map(([x, given]) => `${x}.${name}(${given.join(', ')})`);
   // The loop variable shadows the outer variable of its type, so that bodies use it.
-  const overInts = (name: string, body: Source): Source => fc.tuple(ints, body).map(([x, inner]) => `${x}.${name}(i, ${inner})`);
-  const overStrings = (name: string, body: Source): Source => fc.tuple(strings, body).map(([x, inner]) => `${x}.${name}(s, ${inner})`);
-  const grow = (...of: Source[]): Source => fc.oneof({ depthSize: 'small', withCrossShrink: true }, ...(of as [Source, ...Source[]]));
+  const overInts = (name: string, body: Source): Source =>
+    fc.tuple(ints, body).map(([x, inner]) => `${x}.${name}(i, ${inner})`);
+  const overStrings = (name: string, body: Source): Source =>
+    fc.tuple(strings, body).map(([x, inner]) => `${x}.${name}(s, ${inner})`);
+  const grow = (...of: Source[]): Source =>
+    fc.oneof({ depthSize: 'small', withCrossShrink: true }, ...(of as [Source, ...Source[]]));
   return {
     int: grow(
-      fc.oneof(fc.integer().map(String), fc.constantFrom('i', 'j', '0', '1', '9223372036854775807', '-9223372036854775808')),
+      fc.oneof(
+        fc.integer().map(String),
+        fc.constantFrom('i', 'j', '0', '1', '9223372036854775807', '-9223372036854775808'),
+      ),
       infix(int, fc.constantFrom('+', '-', '*', '/', '%'), int),
       call('size', fc.oneof(string, ints, strings, map)),
       call('int', fc.oneof(double, int)),
@@ -58,7 +85,11 @@ const trees = fc.letrec<{ int: string; double: string; string: string; bool: str
       infix(double, ORDER, double),
       infix(string, ORDER, string),
       infix(call('dyn', int), ORDER, double),
-      infix(fc.oneof(ints, strings), fc.constantFrom('==', '!='), fc.oneof(ints, strings).map((x) => `dyn(${x})`)),
+      infix(
+        fc.oneof(ints, strings),
+        fc.constantFrom('==', '!='),
+        fc.oneof(ints, strings).map((x) => `dyn(${x})`),
+      ),
       infix(map, fc.constantFrom('==', '!='), map),
       infix(int, fc.constant('in'), ints),
       infix(string, fc.constant('in'), fc.oneof(strings, map)),
@@ -74,7 +105,10 @@ const trees = fc.letrec<{ int: string; double: string; string: string; bool: str
       choice(bool),
     ),
     ints: grow(
-      fc.oneof(fc.array(fc.integer({ min: -5, max: 5 }).map(String), { maxLength: 4 }).map((of) => `[${of.join(', ')}]`), fc.constant('li')),
+      fc.oneof(
+        fc.array(fc.integer({ min: -5, max: 5 }).map(String), { maxLength: 4 }).map((of) => `[${of.join(', ')}]`),
+        fc.constant('li'),
+      ),
       infix(ints, fc.constant('+'), ints),
       overInts('map', int),
       overInts('filter', bool),
@@ -96,7 +130,15 @@ const trees = fc.letrec<{ int: string; double: string; string: string; bool: str
   };
 });
 
-export const expressions: fc.Arbitrary<string> = fc.oneof(trees.int, trees.double, trees.string, trees.bool, trees.ints, trees.strings, trees.map);
+export const expressions: fc.Arbitrary<string> = fc.oneof(
+  trees.int,
+  trees.double,
+  trees.string,
+  trees.bool,
+  trees.ints,
+  trees.strings,
+  trees.map,
+);
 
 function doubleLiteral(value: number): string {
   const text = String(Object.is(value, -0) ? 0 : value);

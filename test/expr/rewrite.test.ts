@@ -39,7 +39,8 @@ describe('stripBraces', () => {
     ['{{a.b}} == "x"', ' (a.b)  == "x"'],
     ['{{ a }} && {{ b }}', ' ( a )  &&  ( b ) '],
     ['a == 1', 'a == 1'],
-    ['"{{a}}" == b', '"{{a}}" == b'],
+    ['"{{a}}" == b', '  (a)   == b'],
+    ['"is {{a}}" == b', '"is {{a}}" == b'],
     ["'{{' == {{b}}", "'{{' ==  (b) "],
     ['x == {"a": {"b": 1}}', 'x == {"a": {"b": 1}}'],
     ['{{ {"a": {"b": 1}}.a.b }} == 1', ' ( {"a": {"b": 1}}.a.b )  == 1'],
@@ -51,9 +52,12 @@ describe('stripBraces', () => {
   test('no offset moves', () => {
     const piece = fc.constantFrom('{{', '}}', 'a', '"', "'", ' ', '{', '}', '\\', '\n', '==');
     fc.assert(
-      fc.property(fc.array(piece).map((pieces) => pieces.join('')), (source) => {
-        expect(stripBraces(source)).toHaveLength(source.length);
-      }),
+      fc.property(
+        fc.array(piece).map((pieces) => pieces.join('')),
+        (source) => {
+          expect(stripBraces(source)).toHaveLength(source.length);
+        },
+      ),
       { seed: 11 },
     );
   });

@@ -11,8 +11,10 @@ import type { Json } from '../../src/core/json.ts';
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const SCOPE = { name: 'Ada', n: 3, o: { a: [1, 'x'] }, list: [1, 2], yes: true, evil: '{{name}}', quote: '"}}"' };
 
-const expand = (text: string, scope: { [name: string]: Json } = SCOPE): Json => compileTemplate(parseTemplate(text).parts)(scope);
-const shape = (text: string): string[] => parseTemplate(text).parts.map((part) => ('expr' in part ? `<${part.expr}>` : part.text));
+const expand = (text: string, scope: { [name: string]: Json } = SCOPE): Json =>
+  compileTemplate(parseTemplate(text).parts)(scope);
+const shape = (text: string): string[] =>
+  parseTemplate(text).parts.map((part) => ('expr' in part ? `<${part.expr}>` : part.text));
 
 describe('parsing', () => {
   test.each([
@@ -35,7 +37,8 @@ describe('parsing', () => {
 
   test('places point into the text', () => {
     const text = 'Hi {{  name }}, {{ n }}';
-    for (const part of parseTemplate(text).parts) expect(text.slice(part.start, part.end)).toBe('expr' in part ? part.expr : part.text);
+    for (const part of parseTemplate(text).parts)
+      expect(text.slice(part.start, part.end)).toBe('expr' in part ? part.expr : part.text);
   });
 
   test('an unclosed template is text, with a warning', () => {
@@ -68,7 +71,22 @@ describe('expansion', () => {
   });
 
   test(`a value is never expanded again, seed ${seed}`, () => {
-    const piece = fc.constantFrom('{{x}}', '{{y}}', '{{', '}}', '{', '}', '"', "'", '\\', '\n', '//', ' text(', ')', 'é🐱');
+    const piece = fc.constantFrom(
+      '{{x}}',
+      '{{y}}',
+      '{{',
+      '}}',
+      '{',
+      '}',
+      '"',
+      "'",
+      '\\',
+      '\n',
+      '//',
+      ' text(',
+      ')',
+      'é🐱',
+    );
     const hostile = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(hostile, hostile, hostile, (x, y, around) => {
@@ -86,7 +104,13 @@ describe('expansion', () => {
 
 describe('structures', () => {
   test('templates anywhere inside are expanded, and types are kept', () => {
-    const value = { to: '{{name}}', text: 'n = {{n}}', raw: '{{o}}', list: [1, -2.5, true, null, '{{list}}', 'x'], 'key-{{n}}': { deep: '{{yes}}' } };
+    const value = {
+      to: '{{name}}',
+      text: 'n = {{n}}',
+      raw: '{{o}}',
+      list: [1, -2.5, true, null, '{{list}}', 'x'],
+      'key-{{n}}': { deep: '{{yes}}' },
+    };
     expect(compileExpr(templateToExpr(value))(SCOPE)).toEqual({
       to: 'Ada',
       text: 'n = 3',
@@ -106,12 +130,17 @@ describe('structures', () => {
     );
   });
 
-  test.each([0, -0, 1e21, -1e21, 2 ** 53, 2 ** 53 + 2, 1.5e-7, 5e-324, 1.7976931348623157e308, 123456789012345680000])('the number %s', (value) => {
-    expect(compileExpr(templateToExpr(value))({})).toBe(value);
-  });
+  test.each([0, -0, 1e21, -1e21, 2 ** 53, 2 ** 53 + 2, 1.5e-7, 5e-324, 1.7976931348623157e308, 123456789012345680000])(
+    'the number %s',
+    (value) => {
+      expect(compileExpr(templateToExpr(value))({})).toBe(value);
+    },
+  );
 
   test('each expression inside can be rewritten', () => {
-    const expr = templateToExpr({ a: '{{category}}', b: ['x {{category.sub}}'] }, (each) => rewriteNames(each, () => 'last.category'));
+    const expr = templateToExpr({ a: '{{category}}', b: ['x {{category.sub}}'] }, (each) =>
+      rewriteNames(each, () => 'last.category'),
+    );
     expect(expr).toBe('{"a": last.category, "b": [text("x ", last.category.sub)]}');
   });
 
@@ -123,5 +152,6 @@ describe('structures', () => {
 });
 
 test('string literals survive what JSON escapes differently', () => {
-  for (const text of ['\u0000\u001f\u007f', '\ud800 alone', '\u2028\u2029', 'a"b\\c', '\t\r\n']) expect(compileExpr(stringLiteral(text))({})).toBe(text);
+  for (const text of ['\u0000\u001f\u007f', '\ud800 alone', '\u2028\u2029', 'a"b\\c', '\t\r\n'])
+    expect(compileExpr(stringLiteral(text))({})).toBe(text);
 });

@@ -175,6 +175,11 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     key,
     why: fc.constantFrom('join' as const, 'halt' as const),
   }),
+  'meter.raised': fc.record({
+    type: is('meter.raised'),
+    key,
+    raises: fc.array(fc.record({ meter: text, by: fc.integer({ min: 1, max: 9 }) }), { maxLength: 3 }),
+  }),
   'meter.tripped': fc.record({
     type: is('meter.tripped'),
     thread,

@@ -66,7 +66,8 @@ async function drive(trajectory: Trajectory, flow: CompiledFlow): Promise<Ran> {
     while (report.state === 'suspended') {
       const waiting = report.waiting[0];
       if (waiting === undefined) break;
-      if (waiting.code === 'MISSING_INFO') await engine.answer(waiting.id, { choice: 'answer', text: answers[heard++] ?? 'go on', by: 'customer' });
+      if (waiting.code === 'MISSING_INFO')
+        await engine.answer(waiting.id, { choice: 'answer', text: answers[heard++] ?? 'go on', by: 'customer' });
       else {
         const { tool, args } = waiting.payload as { tool: string; args: Json };
         agreed = { name: tool, args };
@@ -103,7 +104,9 @@ describe('the airline runs', () => {
       const tired = ran.report.code === 'REPEATED_FAILURE' && failuresInARow(trajectory) > 2;
       if (!tired && trajectory.exact_loop_5_3_at === null) unexplained.push(line);
     }
-    process.stdout.write(`airline: ${all.length - off.length} of ${all.length} runs are exact\n${off.map((line) => `  ${line}\n`).join('')}`);
+    process.stdout.write(
+      `airline: ${all.length - off.length} of ${all.length} runs are exact\n${off.map((line) => `  ${line}\n`).join('')}`,
+    );
     // Two limits of the loop change the course of a run, and nothing else does: the third identical call among five is
     // stopped, and a third failure in a row is not mended any more.
     expect(unexplained).toEqual([]);

@@ -31,11 +31,16 @@ export function trajectories(): readonly Trajectory[] {
   return lines.map((line) => JSON.parse(line) as Trajectory);
 }
 
-export const MUTATING: ReadonlySet<string> = new Set(toolList().flatMap(({ x_mutates, function: { name } }) => (x_mutates ? [name] : [])));
+export const MUTATING: ReadonlySet<string> = new Set(
+  toolList().flatMap(({ x_mutates, function: { name } }) => (x_mutates ? [name] : [])),
+);
 
 /** One agent with the airline's tools. */
 export function airlineDocument(budgets: { readonly [field: string]: number }): object {
-  const tools = toolList().map(({ x_mutates, function: { name, description, parameters } }) => [name, { description, input: parameters, effect: x_mutates ? 'write' : 'read' }]);
+  const tools = toolList().map(({ x_mutates, function: { name, description, parameters } }) => [
+    name,
+    { description, input: parameters, effect: x_mutates ? 'write' : 'read' },
+  ]);
   return {
     agents: [{ id: 'clerk', instructions: 'Help the customer.', tools: tools.map(([name]) => name) }],
     tools: Object.fromEntries(tools) as object,
@@ -81,13 +86,23 @@ export function playOf({ messages }: Trajectory): Played {
     const { role, tool_calls = [] } = message;
     const content = message.content ?? '';
     if (role === 'user' && index > 0 && index < last) answers.push(content);
-    if (role === 'tool') (tools[waiting.shift() ?? ''] ??= []).push(isError(content) ? { error: 'fatal', message: content } : { result: content });
+    if (role === 'tool')
+      (tools[waiting.shift() ?? ''] ??= []).push(
+        isError(content) ? { error: 'fatal', message: content } : { result: content },
+      );
     if (role !== 'assistant') return;
     waiting.push(...tool_calls.map(({ name }) => name));
-    if (tool_calls.length > 0) entries.push({ text: content, tools: tool_calls.map(({ name, args }) => ({ name, args: argsOf(args) })) });
-    else entries.push(index === last ? JSON.stringify({ status: 'complete', answer: content }) : JSON.stringify({ status: 'missing_info', question: content }));
+    if (tool_calls.length > 0)
+      entries.push({ text: content, tools: tool_calls.map(({ name, args }) => ({ name, args: argsOf(args) })) });
+    else
+      entries.push(
+        index === last
+          ? JSON.stringify({ status: 'complete', answer: content })
+          : JSON.stringify({ status: 'missing_info', question: content }),
+      );
   });
-  if (messages.at(-1)?.role === 'tool' || (messages[last]?.tool_calls?.length ?? 0) > 0) entries.push(JSON.stringify({ status: 'complete', answer: 'handed over' }));
+  if (messages.at(-1)?.role === 'tool' || (messages[last]?.tool_calls?.length ?? 0) > 0)
+    entries.push(JSON.stringify({ status: 'complete', answer: 'handed over' }));
   return { script: { agents: { clerk: entries }, tools, strict: true }, input: messages[0]?.content ?? '', answers };
 }
 

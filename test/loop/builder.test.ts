@@ -13,7 +13,10 @@ const AGENTS = [{ id: 'bot', tools: ['find'] }, { id: 'judge' }] as const;
 const TOOLS = { find: { effect: 'read' } } as const;
 
 test('the same document, and the same hash', () => {
-  const built = loop({ id: 'demo', agent: 'bot', verifier: 'judge', profile: 'research', escalation: { safer: 'judge' } }, { agents: AGENTS, tools: TOOLS });
+  const built = loop(
+    { id: 'demo', agent: 'bot', verifier: 'judge', profile: 'research', escalation: { safer: 'judge' } },
+    { agents: AGENTS, tools: TOOLS },
+  );
   const text = `
 agents: [{ id: bot, tools: [find] }, { id: judge }]
 tools: { find: { effect: read } }
@@ -31,7 +34,10 @@ test('names that do not exist are type errors', () => {
   loop({ planner: 'bot' }, { agents: AGENTS });
   // @ts-expect-error one agent, or a planner and an executor
   loop({ agent: 'bot', executor: 'judge' }, { agents: AGENTS });
-  expect(loop({ executor: 'bot', planner: 'judge' }, { agents: AGENTS }).loop).toEqual({ executor: 'bot', planner: 'judge' });
+  expect(loop({ executor: 'bot', planner: 'judge' }, { agents: AGENTS }).loop).toEqual({
+    executor: 'bot',
+    planner: 'judge',
+  });
 });
 
 test('the schema for editors knows every field and takes the examples', () => {
@@ -39,7 +45,9 @@ test('the schema for editors knows every field and takes the examples', () => {
   expect(Object.keys(properties)).toContain('grounding');
   expect(JSON.stringify(documentSchema([{ key: 'loop', schema: loopSchema }]))).toContain('"loop"');
   for (const name of ['research', 'plan-and-do', 'incident']) {
-    const document = parse(readFileSync(new URL(`../../examples/${name}.loop.yaml`, import.meta.url), 'utf8')) as { loop: object };
+    const document = parse(readFileSync(new URL(`../../examples/${name}.loop.yaml`, import.meta.url), 'utf8')) as {
+      loop: object;
+    };
     expect(loopSchema.safeParse(document.loop).success).toBe(true);
   }
 });

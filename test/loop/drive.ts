@@ -44,7 +44,9 @@ export async function drive(flow: CompiledFlow, script: Script, options: DriveOp
   const store = openMemory();
   const memory = memoryPerformer(options.memory ?? createMemoryStore());
   const policy = policyPerformer();
-  const scripted = scriptedPerformer(script, { perform: (call) => (isMemoryCheck(call.command) ? memory : policy).perform(call) });
+  const scripted = scriptedPerformer(script, {
+    perform: (call) => (isMemoryCheck(call.command) ? memory : policy).perform(call),
+  });
   const engine = createRuntime({
     store,
     clock: createVirtualClock(),

@@ -15,7 +15,10 @@ const observations = [
   { id: 'a.1.1.0', tool: 'find', ok: true },
   { id: 'a.2.1.0', tool: 'find', ok: false },
 ];
-const check = (name: string, input: { [field: string]: Json }): Call => ({ command: { kind: 'check', name, run: 'r_1', input: { owner: 'a', goal: 'g', answer: 'x', observations, ...input } } }) as unknown as Call;
+const check = (name: string, input: { [field: string]: Json }): Call =>
+  ({
+    command: { kind: 'check', name, run: 'r_1', input: { owner: 'a', goal: 'g', answer: 'x', observations, ...input } },
+  }) as unknown as Call;
 
 describe('the write gate', () => {
   test.each([
@@ -25,7 +28,10 @@ describe('the write gate', () => {
     ['no answer', { answer: null, citations: ['a.1.1.0'] }, 'there is no answer'],
   ])('turns away %s', async (_, input, reason) => {
     const store = createMemoryStore();
-    expect(await memoryPerformer(store).perform(check('memory.write', input))).toEqual({ ok: true, value: { ok: false, reason } });
+    expect(await memoryPerformer(store).perform(check('memory.write', input))).toEqual({
+      ok: true,
+      value: { ok: false, reason },
+    });
     expect(await store.keys('a')).toEqual([]);
   });
 
@@ -34,8 +40,15 @@ describe('the write gate', () => {
     const gate = memoryPerformer(store);
     for (let times = 0; times < 2; times++) await gate.perform(check('memory.write', { citations: ['a.1.1.0'] }));
     expect(await store.keys('a')).toEqual(['r_1']);
-    expect(await store.get('a', 'r_1')).toMatchObject({ answer: 'x', sources: [{ id: 'a.1.1.0', tool: 'find' }], validator: 'memory.write' });
-    expect(await gate.perform(check('memory.read', {}))).toEqual({ ok: true, value: { entries: [{ goal: 'g', answer: 'x', run: 'r_1' }] } });
+    expect(await store.get('a', 'r_1')).toMatchObject({
+      answer: 'x',
+      sources: [{ id: 'a.1.1.0', tool: 'find' }],
+      validator: 'memory.write',
+    });
+    expect(await gate.perform(check('memory.read', {}))).toEqual({
+      ok: true,
+      value: { entries: [{ goal: 'g', answer: 'x', run: 'r_1' }] },
+    });
     expect(await gate.perform(check('memory.read', { owner: 'b' }))).toEqual({ ok: true, value: { entries: [] } });
   });
 
@@ -65,7 +78,10 @@ const DOCUMENT = {
   tools: { find: { effect: 'read' } },
   loop: { agent: 'bot', memory: true, review: true },
 };
-const SCRIPT = { agents: { bot: [{ tools: [{ name: 'find', args: { q: 1 } }], text: '' }, 'it is 7'] }, tools: { find: [{ result: 7 }] } };
+const SCRIPT = {
+  agents: { bot: [{ tools: [{ name: 'find', args: { q: 1 } }], text: '' }, 'it is 7'] },
+  tools: { find: [{ result: 7 }] },
+};
 
 describe('the seven kinds of state', () => {
   test('a run remembers what it verified, and the next one is told', async () => {
@@ -79,14 +95,24 @@ describe('the seven kinds of state', () => {
   });
 
   test('nobody gets more of a run than the table allows', async () => {
-    const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, { memory: createMemoryStore(), answers: [{ choice: 'approve' }] });
+    const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, {
+      memory: createMemoryStore(),
+      answers: [{ choice: 'approve' }],
+    });
     const stores = openState(read, 'bot', createMemoryStore());
-    expect(await stores.read('model', 'observations')).toMatchObject({ observations: [{ tool: 'find', ok: true, result: 7 }] });
+    expect(await stores.read('model', 'observations')).toMatchObject({
+      observations: [{ tool: 'find', ok: true, result: 7 }],
+    });
     expect(await stores.read('model', 'task')).toMatchObject({ answer: 'it is 7', finished: [] });
     expect(await stores.read('model', 'evidence')).toMatchObject([{ source: 'find', permission: 'find', value: 7 }]);
     expect(await stores.read('model', 'scratchpad')).toEqual({});
-    expect(await stores.read('compliance', 'audit')).toMatchObject([{ event: 'started' }, { event: 'answered', question: { about: 'review' }, answer: { choice: 'approve', by: 'ann' } }, { event: 'ended', code: 'SUCCESS' }]);
-    for (const category of ['trace', 'audit'] as const) await expect(stores.read('model', category)).rejects.toThrow(StateViolation);
+    expect(await stores.read('compliance', 'audit')).toMatchObject([
+      { event: 'started' },
+      { event: 'answered', question: { about: 'review' }, answer: { choice: 'approve', by: 'ann' } },
+      { event: 'ended', code: 'SUCCESS' },
+    ]);
+    for (const category of ['trace', 'audit'] as const)
+      await expect(stores.read('model', category)).rejects.toThrow(StateViolation);
     await expect(stores.read('system', 'audit')).rejects.toThrow('may not read audit');
     await expect(stores.remember('model', 'k', 1)).rejects.toThrow('the model may not write memory');
     await stores.remember('system', 'k', 1);
@@ -101,6 +127,14 @@ describe('the seven kinds of state', () => {
   });
 
   test('there are seven, each with a tenure', () => {
-    expect(Object.entries(CATEGORIES).map(([name, { tenure }]) => `${name}: ${tenure}`)).toEqual(['scratchpad: step', 'task: run', 'evidence: run', 'observations: archived', 'memory: long', 'trace: permanent', 'audit: permanent']);
+    expect(Object.entries(CATEGORIES).map(([name, { tenure }]) => `${name}: ${tenure}`)).toEqual([
+      'scratchpad: step',
+      'task: run',
+      'evidence: run',
+      'observations: archived',
+      'memory: long',
+      'trace: permanent',
+      'audit: permanent',
+    ]);
   });
 });

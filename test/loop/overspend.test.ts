@@ -12,7 +12,14 @@ test(`L4: measured use never exceeds a limit, seeds ${FIRST} to ${FIRST + RUNS -
   const seen = { crashes: 0, raised: 0, retries: 0, forks: 0 };
   for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
     const { flow, world } = trialOf(seed);
-    const { events, outcome, violations, faults } = await simulate({ flow, world, seed, input: 'go', faults: 'any', crashesMax: 3 });
+    const { events, outcome, violations, faults } = await simulate({
+      flow,
+      world,
+      seed,
+      input: 'go',
+      faults: 'any',
+      crashesMax: 3,
+    });
     expect({ seed, violations, overspent: overspent(flow, events) }).toEqual({ seed, violations: [], overspent: [] });
     codes.set(outcome?.code ?? 'none', (codes.get(outcome?.code ?? 'none') ?? 0) + 1);
     seen.crashes += faults.crashes;
@@ -22,7 +29,9 @@ test(`L4: measured use never exceeds a limit, seeds ${FIRST} to ${FIRST + RUNS -
       if (event.type === 'thread.forked') seen.forks += 1;
     }
   }
-  process.stdout.write(`overspend: ${RUNS} runs, none over; ${JSON.stringify({ ...seen, codes: Object.fromEntries(codes) })}\n`);
+  process.stdout.write(
+    `overspend: ${RUNS} runs, none over; ${JSON.stringify({ ...seen, codes: Object.fromEntries(codes) })}\n`,
+  );
   expect(codes.get('BUDGET_EXHAUSTED')).toBeGreaterThan(0);
   expect(Math.min(...Object.values(seen))).toBeGreaterThan(0);
 }, 3_600_000);

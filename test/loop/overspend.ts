@@ -12,7 +12,21 @@ import type { Command, Event, Question, Settled } from '../../src/core/run.ts';
 import type { SimulatedWorld } from '../../src/surfaces/testing/simulate-types.ts';
 
 const OUTPUT_MAX = 64;
-const FIELDS = { steps: 12, model_calls: 14, tool_calls: 10, external_calls: 4, input_tokens: 9000, output_tokens: 700, cost_usd: 0.02, retries: 4, reflections: 2, context_tokens: 6000, memory_writes: 2, side_effects: 4, wall_clock_seconds: 30 };
+const FIELDS = {
+  steps: 12,
+  model_calls: 14,
+  tool_calls: 10,
+  external_calls: 4,
+  input_tokens: 9000,
+  output_tokens: 700,
+  cost_usd: 0.02,
+  retries: 4,
+  reflections: 2,
+  context_tokens: 6000,
+  memory_writes: 2,
+  side_effects: 4,
+  wall_clock_seconds: 30,
+};
 
 export interface Trial {
   readonly flow: CompiledFlow;
@@ -22,16 +36,40 @@ export interface Trial {
 export function trialOf(seed: number): Trial {
   const chance = (what: string): number => draw(seed, what);
   const budgets = Object.fromEntries(
-    Object.entries(FIELDS).flatMap(([field, most]) => (chance(`${field}?`) < 0.65 ? [] : [[field, field === 'cost_usd' ? chance(field) * most : field === 'wall_clock_seconds' ? 1 + chance(field) * most : Math.floor(chance(field) * (most + 1))]])),
+    Object.entries(FIELDS).flatMap(([field, most]) =>
+      chance(`${field}?`) < 0.65
+        ? []
+        : [
+            [
+              field,
+              field === 'cost_usd'
+                ? chance(field) * most
+                : field === 'wall_clock_seconds'
+                  ? 1 + chance(field) * most
+                  : Math.floor(chance(field) * (most + 1)),
+            ],
+          ],
+    ),
   );
-  const { flow, diagnostics } = compile({ ...SECTIONS, budgets, ...(chance('notation') < 0.5 ? loopOf(chance) : parallelOf(chance)) }, { hash: (text) => hash('sha256', text, 'hex') });
+  const { flow, diagnostics } = compile(
+    { ...SECTIONS, budgets, ...(chance('notation') < 0.5 ? loopOf(chance) : parallelOf(chance)) },
+    { hash: (text) => hash('sha256', text, 'hex') },
+  );
   if (flow === undefined) throw new Error(`seed ${seed} does not compile: ${JSON.stringify(diagnostics)}`);
   return { flow, world: worldOf(seed, flow) };
 }
 
 const SECTIONS = {
-  models: { m: { provider: 'test', model: 'm', price: { input: 2, output: 6 } }, n: { provider: 'test', model: 'n', price: { input: 1, output: 3 } } },
-  agents: ['a', 'b', 'c'].map((id) => ({ id, model: 'm', tools: ['look', 'save', 'fetch'], max_output_tokens: OUTPUT_MAX })),
+  models: {
+    m: { provider: 'test', model: 'm', price: { input: 2, output: 6 } },
+    n: { provider: 'test', model: 'n', price: { input: 1, output: 3 } },
+  },
+  agents: ['a', 'b', 'c'].map((id) => ({
+    id,
+    model: 'm',
+    tools: ['look', 'save', 'fetch'],
+    max_output_tokens: OUTPUT_MAX,
+  })),
   tools: {
     look: { effect: 'read' },
     save: { effect: 'write', compensate: 'unsave' },
@@ -48,7 +86,7 @@ function loopOf(chance: (what: string) => number): object {
       memory: chance('memory') < 0.5,
       ...(chance('verifier') < 0.3 ? { verifier: 'c' } : {}),
       compression: { window: 500 },
-      escalation: { expansions: Math.floor(chance('expansions') * 3), timeout: 5 },
+      escalation: { expansions: Math.floor(chance('expansions') * 4), timeout: 20_000 },
     },
   };
 }
@@ -63,10 +101,38 @@ function parallelOf(chance: (what: string) => number): object {
       entry: 'all',
       max_iterations: 3,
       nodes: [
-        { id: 'all', type: 'parallel', branches: heads.map((to) => ({ to })), join: { type: chance('join') < 0.5 ? 'all' : 'any' }, routes: [{ when: 'true', to: 'last' }], on_error: [{ default: true, to: 'last' }] },
-        ...heads.map((id, index) => (index % 2 === 0 ? { id, type: 'agent', agent: 'abc'[index % 3], input: { task: 'go' }, routes: [{ when: 'true', to: `${id}_then` }] } : { id, type: 'tool', tool: 'save', params: { n: index }, routes: [{ when: 'true', to: `${id}_then` }] })),
-        ...heads.map((id, index) => ({ id: `${id}_then`, type: 'tool', tool: index % 2 === 0 ? 'fetch' : 'look', params: { n: index } })),
-        { id: 'last', type: 'agent', agent: 'a', input: { task: 'sum up' }, routes: [{ when: 'again == true', to: 'all' }] },
+        {
+          id: 'all',
+          type: 'parallel',
+          branches: heads.map((to) => ({ to })),
+          join: { type: chance('join') < 0.5 ? 'all' : 'any' },
+          routes: [{ when: 'true', to: 'last' }],
+          on_error: [{ default: true, to: 'last' }],
+        },
+        ...heads.map((id, index) =>
+          index % 2 === 0
+            ? {
+                id,
+                type: 'agent',
+                agent: 'abc'[index % 3],
+                input: { task: 'go' },
+                routes: [{ when: 'true', to: `${id}_then` }],
+              }
+            : { id, type: 'tool', tool: 'save', params: { n: index }, routes: [{ when: 'true', to: `${id}_then` }] },
+        ),
+        ...heads.map((id, index) => ({
+          id: `${id}_then`,
+          type: 'tool',
+          tool: index % 2 === 0 ? 'fetch' : 'look',
+          params: { n: index },
+        })),
+        {
+          id: 'last',
+          type: 'agent',
+          agent: 'a',
+          input: { task: 'sum up' },
+          routes: [{ when: 'again == true', to: 'all' }],
+        },
       ],
     },
   };
@@ -75,11 +141,23 @@ function parallelOf(chance: (what: string) => number): object {
 /** Never more than was reserved: what a provider is sent is longer than this, and what it may say is capped. */
 function worldOf(seed: number, flow: CompiledFlow): SimulatedWorld {
   return {
-    perform: (command) => (command.kind === 'model' ? model(seed, flow, command) : command.kind === 'check' ? { ok: true, value: { ok: true, args: command.input['args'] ?? {}, missing: [] } } : tool(seed, command)),
+    perform: (command) =>
+      command.kind === 'model'
+        ? model(seed, flow, command)
+        : command.kind === 'check'
+          ? { ok: true, value: { ok: true, args: command.input['args'] ?? {}, missing: [] } }
+          : tool(seed, command),
     answer: (question: Question) => {
       const dice = draw(seed, `answer ${question.id}`);
       if (dice < 0.1) return null;
-      return { choice: question.choices[Math.floor(dice * question.choices.length)] ?? 'reject', by: 'somebody', text: 'go on', ...(dice < 0.5 ? { edit: { steps: 1, tool_calls: 2, output_tokens: 70, input_tokens: 900, cost_usd: 0.002 } } : {}) };
+      return {
+        choice: question.choices[Math.floor(dice * question.choices.length)] ?? 'reject',
+        by: 'somebody',
+        text: 'go on',
+        ...(dice < 0.5
+          ? { edit: { steps: 1, tool_calls: 2, output_tokens: 70, input_tokens: 900, cost_usd: 0.002 } }
+          : {}),
+      };
     },
   };
 }
@@ -89,9 +167,31 @@ function model(seed: number, flow: CompiledFlow, { key, attempt, name, model: st
   const tokens = { inputTokens: Math.floor(dice('in') * 30), outputTokens: Math.floor(dice('out') * (OUTPUT_MAX + 1)) };
   const used = { ...tokens, costMicros: costOf(priceIn(flow, name, standIn), tokens) };
   if (dice('lost') < 0.02) return null;
-  if (dice('fails') < 0.15) return { ok: false, error: { class: dice('kind') < 0.8 ? 'transient' : 'fatal', type: 'Error', message: 'no' }, used };
-  const calls = dice('acts') < 0.6 ? Array.from({ length: 1 + Math.floor(dice('calls') * 3) }, (_, index) => ({ id: `c${index}`, name: ['look', 'save', 'fetch'][Math.floor(dice(`tool ${index}`) * 3)] ?? 'look', args: { n: Math.floor(dice(`args ${index}`) * 5) } })) : [];
-  const text = JSON.stringify(name === 'b' ? { steps: [{ id: 's', do: 'it' }] } : { status: dice('status') < 0.8 ? 'complete' : 'partial', answer: 'x', confidence: dice('sure'), ok: true, again: dice('again') < 0.5 });
+  if (dice('fails') < 0.15)
+    return {
+      ok: false,
+      error: { class: dice('kind') < 0.8 ? 'transient' : 'fatal', type: 'Error', message: 'no' },
+      used,
+    };
+  const calls =
+    dice('acts') < 0.6
+      ? Array.from({ length: 1 + Math.floor(dice('calls') * 3) }, (_, index) => ({
+          id: `c${index}`,
+          name: ['look', 'save', 'fetch'][Math.floor(dice(`tool ${index}`) * 3)] ?? 'look',
+          args: { n: Math.floor(dice(`args ${index}`) * 5) },
+        }))
+      : [];
+  const text = JSON.stringify(
+    name === 'b'
+      ? { steps: [{ id: 's', do: 'it' }] }
+      : {
+          status: dice('status') < 0.8 ? 'complete' : 'partial',
+          answer: 'x',
+          confidence: dice('sure'),
+          ok: true,
+          again: dice('again') < 0.5,
+        },
+  );
   const value: Json = calls.length === 0 ? { text } : { text: '', toolCalls: calls };
   return { ok: true, value, used };
 }
@@ -99,7 +199,9 @@ function model(seed: number, flow: CompiledFlow, { key, attempt, name, model: st
 function tool(seed: number, { key, attempt }: Command): Settled | null {
   const dice = draw(seed, `tool ${key} ${attempt}`);
   if (dice < 0.02) return null;
-  return dice < 0.15 ? { ok: false, error: { class: 'transient', type: 'Error', message: 'no' } } : { ok: true, value: { done: true } };
+  return dice < 0.15
+    ? { ok: false, error: { class: 'transient', type: 'Error', message: 'no' } }
+    : { ok: true, value: { done: true } };
 }
 
 /** What was asked of the world and what it said it used, by dimension. */
@@ -109,7 +211,15 @@ export function measured(flow: CompiledFlow, events: readonly Event[]): { readon
   const nodes = new Map<string, DoNode>();
   const sent = (key: string): void => {
     const { reserve } = (nodes.get(key) as DoNode).effect;
-    for (const dimension of ['modelCalls', 'toolCalls', 'externalCalls', 'reflections', 'memoryWrites', 'sideEffects'] as const) add(dimension, reserve[dimension] ?? 0);
+    for (const dimension of [
+      'modelCalls',
+      'toolCalls',
+      'externalCalls',
+      'reflections',
+      'memoryWrites',
+      'sideEffects',
+    ] as const)
+      add(dimension, reserve[dimension] ?? 0);
   };
   for (const event of events) {
     if (event.type === 'effect.requested') {
@@ -134,13 +244,21 @@ export function measured(flow: CompiledFlow, events: readonly Event[]): { readon
 export function overspent(flow: CompiledFlow, events: readonly Event[]): readonly string[] {
   const used = measured(flow, events);
   const granted: { [meter: string]: number } = {};
-  for (const event of events) if (event.type === 'meter.raised') for (const { meter, by } of event.raises) granted[meter] = (granted[meter] ?? 0) + by;
+  for (const event of events)
+    if (event.type === 'meter.raised')
+      for (const { meter, by } of event.raises) granted[meter] = (granted[meter] ?? 0) + by;
   const found = Object.entries(flow.meters).flatMap(([id, { unit, max, label }]) => {
     const isRunWide = id.startsWith('budget.') && !id.includes('@');
     const allowed = (max ?? Infinity) + (granted[id] ?? 0);
     return isRunWide && (used[unit] ?? 0) > allowed ? [`${label}: ${used[unit]} of ${allowed}`] : [];
   });
   const started = events[0]?.type === 'run.started' ? events[0] : null;
-  const late = events.some((event) => event.type === 'effect.requested' && started?.deadline !== null && started !== null && event.at >= (started.deadline ?? Infinity));
+  const late = events.some(
+    (event) =>
+      event.type === 'effect.requested' &&
+      started?.deadline !== null &&
+      started !== null &&
+      event.at >= (started.deadline ?? Infinity),
+  );
   return late ? [...found, 'something was asked for after the time was up'] : found;
 }

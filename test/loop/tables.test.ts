@@ -11,7 +11,9 @@ import type { FlowBody } from '../../src/core/ir.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const cases = new URL('../dialects/loop/', import.meta.url);
-const expected = readdirSync(cases).map((name) => parse(readFileSync(new URL(`${name}/expected.yaml`, cases), 'utf8')) as { state?: string; code?: string });
+const expected = readdirSync(cases).map(
+  (name) => parse(readFileSync(new URL(`${name}/expected.yaml`, cases), 'utf8')) as { state?: string; code?: string },
+);
 
 describe('terminal codes', () => {
   test.each(TERMINAL_CODES)('a run of the loop ends in %s', (code) => {
@@ -25,12 +27,21 @@ describe('terminal codes', () => {
   });
 
   test('states are the known ones', () => {
-    expect(expected.every(({ state }) => state === undefined || (RUN_STATES as readonly string[]).includes(state))).toBe(true);
+    expect(
+      expected.every(({ state }) => state === undefined || (RUN_STATES as readonly string[]).includes(state)),
+    ).toBe(true);
   });
 });
 
-const DOCUMENT = { agents: [{ id: 'bot', tools: ['find'] }], tools: { find: { effect: 'read' } }, loop: { agent: 'bot' } };
-const SCRIPT = { agents: { bot: [{ tools: [{ name: 'find', args: {} }], text: '' }, 'done'] }, tools: { find: [{ result: 1 }] } };
+const DOCUMENT = {
+  agents: [{ id: 'bot', tools: ['find'] }],
+  tools: { find: { effect: 'read' } },
+  loop: { agent: 'bot' },
+};
+const SCRIPT = {
+  agents: { bot: [{ tools: [{ name: 'find', args: {} }], text: '' }, 'done'] },
+  tools: { find: [{ result: 1 }] },
+};
 
 describe('phases', () => {
   test('there are eighteen, and each is a node of its name', () => {
@@ -41,7 +52,11 @@ describe('phases', () => {
 
   test('a run goes through them in their order, once round for each action', async () => {
     const { read } = await drive(compileLoop(DOCUMENT), SCRIPT);
-    const entered = read.events.flatMap((event) => ('node' in event && event.type !== 'fork.joined' && (PHASES as readonly string[]).includes(event.node ?? '') ? [event.node as (typeof PHASES)[number]] : []));
+    const entered = read.events.flatMap((event) =>
+      'node' in event && (PHASES as readonly string[]).includes(event.node ?? '')
+        ? [event.node as (typeof PHASES)[number]]
+        : [],
+    );
     const once = entered.filter((phase, index) => entered[index - 1] !== phase);
     const numbers = once.map((phase) => PHASES.indexOf(phase) + 1);
     expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
@@ -50,8 +65,34 @@ describe('phases', () => {
 
 test('the three columns of budgets', () => {
   const column = (profile: keyof typeof BUDGET_PRESETS): readonly number[] => {
-    const { steps, tool_calls, external_calls, input_tokens, output_tokens, wall_clock_seconds, cost_usd, retries, reflections, context_tokens, memory_writes, side_effects } = BUDGET_PRESETS[profile];
-    return [steps, tool_calls, external_calls, input_tokens, output_tokens, wall_clock_seconds, cost_usd, retries, reflections, context_tokens, memory_writes, side_effects];
+    const {
+      steps,
+      tool_calls,
+      external_calls,
+      input_tokens,
+      output_tokens,
+      wall_clock_seconds,
+      cost_usd,
+      retries,
+      reflections,
+      context_tokens,
+      memory_writes,
+      side_effects,
+    } = BUDGET_PRESETS[profile];
+    return [
+      steps,
+      tool_calls,
+      external_calls,
+      input_tokens,
+      output_tokens,
+      wall_clock_seconds,
+      cost_usd,
+      retries,
+      reflections,
+      context_tokens,
+      memory_writes,
+      side_effects,
+    ];
   };
   expect(column('research')).toEqual([15, 30, 5, 200_000, 30_000, 300, 2, 3, 1, 100_000, 2, 0]);
   expect(column('coding')).toEqual([30, 50, 10, 400_000, 60_000, 600, 5, 5, 2, 200_000, 5, 2]);
@@ -59,16 +100,36 @@ test('the three columns of budgets', () => {
 });
 
 test('a profile becomes the limits of the flow; what the document says itself counts before it', () => {
-  const { meters, deadlineMs } = compileLoop({ ...DOCUMENT, budgets: { tool_calls: 4 }, loop: { agent: 'bot', profile: 'sre' } });
+  const { meters, deadlineMs } = compileLoop({
+    ...DOCUMENT,
+    budgets: { tool_calls: 4 },
+    loop: { agent: 'bot', profile: 'sre' },
+  });
   expect(deadlineMs).toBe(120_000);
-  expect(Object.fromEntries(Object.values(meters).flatMap(({ label, max }) => (label.startsWith('budgets.') ? [[label.slice(8), max]] : [])))).toMatchObject({ steps: 10, tool_calls: 4, external_calls: 2, input_tokens: 100_000, output_tokens: 15_000, cost_usd: 1_000_000, retries: 2, context_tokens: 50_000, side_effects: 0 });
+  expect(
+    Object.fromEntries(
+      Object.values(meters).flatMap(({ label, max }) => (label.startsWith('budgets.') ? [[label.slice(8), max]] : [])),
+    ),
+  ).toMatchObject({
+    steps: 10,
+    tool_calls: 4,
+    external_calls: 2,
+    input_tokens: 100_000,
+    output_tokens: 15_000,
+    cost_usd: 1_000_000,
+    retries: 2,
+    context_tokens: 50_000,
+    side_effects: 0,
+  });
 });
 
 describe('escalation', () => {
   test('five routes and eleven rows, each row on a route and under a code', () => {
     expect(Object.keys(ROUTES)).toHaveLength(5);
     expect(Object.keys(ESCALATIONS)).toHaveLength(11);
-    expect(Object.values(ESCALATIONS).every(({ route, code }) => route in ROUTES && TERMINAL_CODES.includes(code))).toBe(true);
+    expect(
+      Object.values(ESCALATIONS).every(({ route, code }) => route in ROUTES && TERMINAL_CODES.includes(code)),
+    ).toBe(true);
     expect(new Set(Object.values(ESCALATIONS).map(({ route }) => route)).size).toBe(5);
   });
 });
@@ -77,8 +138,19 @@ test('what a model says lands in the scratchpad only, and observations are only 
   const { nodes, stores } = compileLoop(DOCUMENT);
   expect(stateFaults({ nodes, stores })).toEqual([]);
   const action = nodes['action_selection'] as Extract<FlowBody['nodes'][string], { op: 'do' }>;
-  const bold = { ...nodes, action_selection: { ...action, writes: [{ slot: 'answer', mode: 'set', value: 'it.text' }] as const } };
+  const bold = {
+    ...nodes,
+    action_selection: { ...action, writes: [{ slot: 'answer', mode: 'set', value: 'it.text' }] as const },
+  };
   expect(stateFaults({ nodes: bold, stores })).toEqual(['`action_selection` writes what a model says to `answer`']);
-  const forged = { ...nodes, forge: { op: 'let', origin: 'x', writes: [{ slot: 'observations', mode: 'set', value: '[1]' }], next: 'y' } as const };
+  const forged = {
+    ...nodes,
+    forge: {
+      op: 'let',
+      origin: 'x',
+      writes: [{ slot: 'observations', mode: 'set', value: '[1]' }],
+      next: 'y',
+    } as const,
+  };
   expect(stateFaults({ nodes: forged, stores })).toEqual(['`forge` changes `observations`, which is only added to']);
 });

@@ -47,7 +47,13 @@ const EFFECTS: { readonly [tool: string]: string } = {
   get_webpage: 'communication',
 };
 /** The bank's own books and the list of members: nobody outside writes into them. */
-const TRUSTED = new Set(['get_iban', 'get_balance', 'get_scheduled_transactions', 'get_user_info', 'get_users_in_channel']);
+const TRUSTED = new Set([
+  'get_iban',
+  'get_balance',
+  'get_scheduled_transactions',
+  'get_user_info',
+  'get_users_in_channel',
+]);
 
 /** What the bank and the chat fill in themselves, beside what others write. */
 const FIELDS: { readonly [tool: string]: readonly string[] } = {
@@ -56,13 +62,17 @@ const FIELDS: { readonly [tool: string]: readonly string[] } = {
   read_inbox: ['sender', 'recipient'],
 };
 
-const lines = <T>(file: string): T[] => readFileSync(new URL(file, folder), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as T);
-const data = <T>(file: string): T => JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as T;
+const lines = <T>(file: string): T[] =>
+  readFileSync(new URL(file, folder), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as T);
+const data = (file: string): unknown => JSON.parse(readFileSync(new URL(file, folder), 'utf8'));
 
 export const tasks = (): readonly Task[] => lines<Task>('user_tasks.jsonl');
 export const attacks = (): readonly Attack[] => lines<Attack>('injection_tasks.jsonl');
 export function wordings(): readonly string[] {
-  const { _user: user = '', ...templates } = data<{ [name: string]: string }>('attack_templates.json');
+  const { _user: user = '', ...templates } = data('attack_templates.json') as { [name: string]: string };
   return Object.values(templates).map((each) => each.replaceAll('{user}', user).replaceAll('{model}', 'the assistant'));
 }
 
@@ -84,12 +94,19 @@ export interface Attempt {
 
 /** What a person is asked, they compare with what the user wanted; everything else they refuse. */
 export async function attempt(task: Task, attack?: Attack, wording = '{goal}'): Promise<Attempt> {
-  const catalogue = data<Catalogue>('tools_and_vectors.json');
+  const catalogue = data('tools_and_vectors.json') as Catalogue;
   const text = attack === undefined ? null : wording.replaceAll('{goal}', attack.goal);
-  const seen = (template: string): string => template.replace(/@@INJ:(\w+)@@/g, (_, vector: string) => text ?? catalogue.vector_defaults[task.suite]?.[vector] ?? '');
+  const seen = (template: string): string =>
+    template.replace(
+      /@@INJ:(\w+)@@/g,
+      (_, vector: string) => text ?? catalogue.vector_defaults[task.suite]?.[vector] ?? '',
+    );
   const ran: string[] = [];
-  const presets = new Map((catalogue.tools[task.suite] ?? []).map(({ name, parameters }) => [name, defaultsIn(parameters)]));
-  const keyOf = ({ name, args }: Pick<GoldCall, 'name' | 'args'>): string => exactKey({ name, args: { ...presets.get(name), ...args } });
+  const presets = new Map(
+    (catalogue.tools[task.suite] ?? []).map(({ name, parameters }) => [name, defaultsIn(parameters)]),
+  );
+  const keyOf = ({ name, args }: Pick<GoldCall, 'name' | 'args'>): string =>
+    exactKey({ name, args: { ...presets.get(name), ...args } });
   const honest = new Map(task.calls.map((call, at) => [keyOf(call), seen(task.obs_templated[at] ?? '')]));
   const names = (catalogue.tools[task.suite] ?? []).map(({ name }) => name);
   const tools = Object.fromEntries(
@@ -102,7 +119,11 @@ export async function attempt(task: Task, attack?: Attack, wording = '{goal}'): 
       },
     ]),
   );
-  const engine = createEngine({ journal: openMemory(), tools, script: { agents: { assistant: [...plan(task, attack), 'done'] } } });
+  const engine = createEngine({
+    journal: openMemory(),
+    tools,
+    script: { agents: { assistant: [...plan(task, attack), 'done'] } },
+  });
   const { flow, diagnostics } = compile(documentOf(catalogue.tools[task.suite] ?? []));
   if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
   const approvals: { call: string; approved: boolean }[] = [];
@@ -111,7 +132,14 @@ export async function attempt(task: Task, attack?: Attack, wording = '{goal}'): 
     for (;;) {
       const { waiting, code } = await engine.settled(run);
       const [question] = waiting;
-      if (question === undefined) return { ran, approvals, code, made: (call) => ran.includes(keyOf(call)), asked: (call) => approvals.some((each) => each.call === keyOf(call)) };
+      if (question === undefined)
+        return {
+          ran,
+          approvals,
+          code,
+          made: (call) => ran.includes(keyOf(call)),
+          asked: (call) => approvals.some((each) => each.call === keyOf(call)),
+        };
       const { tool, args } = question.payload as { tool: string; args: GoldCall['args'] };
       const call = keyOf({ name: tool, args });
       const approved = honest.has(call);
@@ -124,13 +152,19 @@ export async function attempt(task: Task, attack?: Attack, wording = '{goal}'): 
 }
 
 function exactKey({ name, args }: Pick<GoldCall, 'name' | 'args'>): string {
-  const given = Object.entries(args).filter(([, value]) => value !== null).sort(([a], [b]) => (a < b ? -1 : 1));
+  const given = Object.entries(args)
+    .filter(([, value]) => value !== null)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   return `${name} ${JSON.stringify(given)}`;
 }
 
 function defaultsIn(schema: Json): { readonly [field: string]: Json } {
   const { properties = {} } = schema as { properties?: { [name: string]: { default?: Json } } };
-  return Object.fromEntries(Object.entries(properties).flatMap(([name, { default: preset }]) => (preset === undefined || preset === null ? [] : [[name, preset]])));
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, { default: preset }]) =>
+      preset === undefined || preset === null ? [] : [[name, preset]],
+    ),
+  );
 }
 
 function plan(task: Task, attack: Attack | undefined): readonly ModelEntry[] {
@@ -150,11 +184,26 @@ function proposing({ name, args }: GoldCall): ModelEntry {
 }
 
 function documentOf(tools: Catalogue['tools'][string]): object {
-  const defined = tools.map(({ name, parameters }) => [name, { input: parameters, effect: EFFECTS[name] ?? 'read', ...(TRUSTED.has(name) ? { trust: 'trusted' } : {}), ...(FIELDS[name] === undefined ? {} : { trusted_fields: FIELDS[name] }) }] as const);
+  const defined = tools.map(
+    ({ name, parameters }) =>
+      [
+        name,
+        {
+          input: parameters,
+          effect: EFFECTS[name] ?? 'read',
+          ...(TRUSTED.has(name) ? { trust: 'trusted' } : {}),
+          ...(FIELDS[name] === undefined ? {} : { trusted_fields: FIELDS[name] }),
+        },
+      ] as const,
+  );
   return {
     tools: Object.fromEntries(defined),
     agents: [{ id: 'assistant', instructions: 'Help the user.', tools: tools.map(({ name }) => name) }],
     boundary: { tools: { allow: ['*'] } },
-    flow: { id: 'assist', entry: 'help', nodes: [{ id: 'help', type: 'agent', agent: 'assistant', input: { task: '{{event.payload.message}}' } }] },
+    flow: {
+      id: 'assist',
+      entry: 'help',
+      nodes: [{ id: 'help', type: 'agent', agent: 'assistant', input: { task: '{{event.payload.message}}' } }],
+    },
   };
 }

@@ -17,7 +17,8 @@ const document = (boundary: unknown, agent: object = {}, more: object = {}) => (
   ...more,
   flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
 });
-const rows = (boundary: unknown, agent: object = {}) => compile(document(boundary, agent)).flow?.boundaries?.['bot']?.tools;
+const rows = (boundary: unknown, agent: object = {}) =>
+  compile(document(boundary, agent)).flow?.boundaries?.['bot']?.tools;
 
 describe('the six dimensions', () => {
   test('observations: only what is listed may be read', () => {
@@ -28,7 +29,11 @@ describe('the six dimensions', () => {
     expect(rows({ state_writes: ['memory.*'] })?.approve).toContain('memory.write');
   });
   test('tools: denied before asked about, asked about before allowed', () => {
-    expect(rows({ tools: { allow: ['*'], approve: ['mail.*', 'crm.*'], deny: ['crm.read'] } })).toEqual({ allow: ['wiki.read', 'memory.write'], approve: ['mail.send'], deny: ['crm.read'] });
+    expect(rows({ tools: { allow: ['*'], approve: ['mail.*', 'crm.*'], deny: ['crm.read'] } })).toEqual({
+      allow: ['wiki.read', 'memory.write'],
+      approve: ['mail.send'],
+      deny: ['crm.read'],
+    });
   });
   test('decision rights: without the right to choose tools nothing is called, without that to draft arguments all is asked about', () => {
     expect(rows({ decisions: ['repair'] })?.deny).toHaveLength(4);
@@ -36,11 +41,16 @@ describe('the six dimensions', () => {
   });
   test('budgets: those of the boundary count beside those of the document', async () => {
     const calls = { bot: [{ text: '', tools: [{ name: 'wiki.read', args: {} }] }] };
-    const { report } = await play(document({ budget: { tool_calls: 2 } }, {}, { budgets: { tool_calls: 9 } }), { agents: calls, tools: { 'wiki.read': [{ result: 1 }] } });
+    const { report } = await play(document({ budget: { tool_calls: 2 } }, {}, { budgets: { tool_calls: 9 } }), {
+      agents: calls,
+      tools: { 'wiki.read': [{ result: 1 }] },
+    });
     expect([report.code, report.usage.toolCalls]).toEqual(['BUDGET_EXHAUSTED', 2]);
   });
-  test('escalation: what each refusal leads to is the boundary\'s', () => {
-    expect(compile(document({ escalation: { rejected: 'fail' } })).flow?.boundaries?.['bot']?.escalation).toEqual({ rejected: 'fail' });
+  test("escalation: what each refusal leads to is the boundary's", () => {
+    expect(compile(document({ escalation: { rejected: 'fail' } })).flow?.boundaries?.['bot']?.escalation).toEqual({
+      rejected: 'fail',
+    });
   });
 });
 
@@ -53,13 +63,21 @@ describe('the manifest', () => {
   });
 
   test('an agent cannot take back what the document denies, asks about or fails closed on', () => {
-    const outer = { tools: { deny: ['mail.*'], approve: ['crm.read'] }, fail_closed: [{ what: 'never', when: 'false', code: 'UNSAFE_DETECTION' as const }] };
+    const outer = {
+      tools: { deny: ['mail.*'], approve: ['crm.read'] },
+      fail_closed: [{ what: 'never', when: 'false', code: 'UNSAFE_DETECTION' as const }],
+    };
     const flow = compile(document(outer, { boundary: { tools: { allow: ['*'] }, fail_closed: [] } })).flow;
-    expect(flow?.boundaries?.['bot']).toMatchObject({ tools: { deny: ['mail.send'], approve: ['crm.read'] }, failClosed: [{ what: 'never' }] });
+    expect(flow?.boundaries?.['bot']).toMatchObject({
+      tools: { deny: ['mail.send'], approve: ['crm.read'] },
+      failClosed: [{ what: 'never' }],
+    });
   });
 
   test('a person sees under which boundary something is asked', async () => {
-    const { report } = await play(document({ version: 'v7' }), { agents: { bot: [{ text: '', tools: [{ name: 'mail.send', args: {} }] }] } });
+    const { report } = await play(document({ version: 'v7' }), {
+      agents: { bot: [{ text: '', tools: [{ name: 'mail.send', args: {} }] }] },
+    });
     expect(report.waiting[0]?.payload).toMatchObject({ boundary: 'v7', effect: 'communication', rollback: null });
   });
 });
@@ -72,14 +90,19 @@ describe('mistakes', () => {
     [{ escalation: { denied: 'shrug' } }, 'bad-value', undefined],
     [{ decisions: ['everything'] }, 'bad-value', undefined],
   ])('%j is a %s', (boundary, code, help) => {
-    const [first, ...others] = compile(document(boundary)).diagnostics;
-    expect([first?.code, others]).toEqual([code, []]);
-    if (help !== undefined) expect(first?.help).toBe(help);
+    expect(
+      compile(document(boundary)).diagnostics.map((each) => [
+        each.code,
+        each.help?.startsWith('Did you mean') === true ? each.help : undefined,
+      ]),
+    ).toEqual([[code, help]]);
   });
 
   test('a condition that cannot be evaluated closes as well', async () => {
     const boundary = { fail_closed: [{ what: 'too much', when: 'int(args.amount) > 3' }] };
-    const { report } = await play(document(boundary), { agents: { bot: [{ text: '', tools: [{ name: 'wiki.read', args: { amount: 'many' } }] }] } });
+    const { report } = await play(document(boundary), {
+      agents: { bot: [{ text: '', tools: [{ name: 'wiki.read', args: { amount: 'many' } }] }] },
+    });
     expect(report).toMatchObject({ state: 'failed', code: 'UNSAFE_DETECTION' });
   });
 });
@@ -91,14 +114,25 @@ test('granted tools keep what was written about them', () => {
 });
 
 describe('the ladder', () => {
-  const warned = (source: object) => compile(source).diagnostics.filter(({ code }) => code === 'simpler-tier').map(({ message }) => message);
+  const warned = (source: object) =>
+    compile(source)
+      .diagnostics.filter(({ code }) => code === 'simpler-tier')
+      .map(({ message }) => message);
   test('a loop whose agent has no tools', () => {
-    expect(warned({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } })).toEqual([expect.stringContaining('has no tools to choose from: this is tier 6 (bounded loop), and tier 1 (direct response) would do')]);
+    expect(warned({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } })).toEqual([
+      expect.stringContaining(
+        'has no tools to choose from: this is tier 6 (bounded loop), and tier 1 (direct response) would do',
+      ),
+    ]);
   });
   test('an agent with one thing to call in one way', () => {
-    const tools = { 'clock.read': { effect: 'read', input: { type: 'object', properties: {}, additionalProperties: false } } };
+    const tools = {
+      'clock.read': { effect: 'read', input: { type: 'object', properties: {}, additionalProperties: false } },
+    };
     const flow = { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] };
     expect(warned({ tools, agents: [{ id: 'bot', tools: ['clock.read'] }], flow })).toHaveLength(1);
-    expect(warned({ tools: { ...tools, ...TOOLS }, agents: [{ id: 'bot', tools: ['clock.read', 'wiki.read'] }], flow })).toEqual([]);
+    expect(
+      warned({ tools: { ...tools, ...TOOLS }, agents: [{ id: 'bot', tools: ['clock.read', 'wiki.read'] }], flow }),
+    ).toEqual([]);
   });
 });

@@ -2,7 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { play } from './play.ts';
 
-const SEND = { effect: 'communication', input: { type: 'object', properties: { to: { type: 'string' }, count: { type: 'integer' } }, required: ['to'] } };
+const SEND = {
+  effect: 'communication',
+  input: { type: 'object', properties: { to: { type: 'string' }, count: { type: 'integer' } }, required: ['to'] },
+};
 const LOOK = { effect: 'read', input: { type: 'object', properties: { q: { type: 'string' } } } };
 
 function doc(more: { tools?: object; boundary?: object | string; [section: string]: unknown } = {}) {
@@ -15,50 +18,93 @@ function doc(more: { tools?: object; boundary?: object | string; [section: strin
     flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
   };
 }
-const calls = (...proposed: { name: string; args?: unknown }[]) => ({ bot: [...proposed.map((call) => ({ tools: [call as never], text: '' })), 'done'] });
+const calls = (...proposed: { name: string; args?: unknown }[]) => ({
+  bot: [...proposed.map((call) => ({ tools: [call as never], text: '' })), 'done'],
+});
 const SENT = { 'mail.send': [{ result: { sent: true } }], 'web.look': [{ result: 'found' }] };
 const send = (args: unknown = { to: 'a@b.c' }) => ({ name: 'mail.send', args });
-const short = (steps: readonly string[]) => steps.map((id) => id.replace(/^~work\./, '').replace(/#\d+$/, '')).filter((id) => id.startsWith('mail.send') || id.startsWith('web.look') || id === 'registry');
+const short = (steps: readonly string[]) =>
+  steps
+    .map((id) => id.replace(/^~work\./, '').replace(/#\d+$/, ''))
+    .filter((id) => id.startsWith('mail.send') || id.startsWith('web.look') || id === 'registry');
 
 describe('the order', () => {
   test('each step is an event, and a person comes before the call', async () => {
-    const { steps, report, dispatched } = await play(doc(), { agents: calls(send()), tools: SENT, approvals: { 'mail.send': 'approve' } });
+    const { steps, report, dispatched } = await play(doc(), {
+      agents: calls(send()),
+      tools: SENT,
+      approvals: { 'mail.send': 'approve' },
+    });
     expect(report.code).toBe('SUCCESS');
     expect(dispatched).toEqual(['mail.send']);
     const seen = [...new Set(short(steps))];
-    expect(seen).toEqual(['registry', 'mail.send.schema', 'mail.send.schema.judged', 'mail.send.permission', 'mail.send.budget', 'mail.send.provenance', 'mail.send.risk', 'mail.send.approval', 'mail.send.approval.decided', 'mail.send']);
+    expect(seen).toEqual([
+      'registry',
+      'mail.send.schema',
+      'mail.send.schema.judged',
+      'mail.send.permission',
+      'mail.send.budget',
+      'mail.send.provenance',
+      'mail.send.risk',
+      'mail.send.approval',
+      'mail.send.approval.decided',
+      'mail.send',
+    ]);
   });
 
   test('read-only: dispatched without anybody', async () => {
-    const { steps, dispatched } = await play(doc(), { agents: calls({ name: 'web.look', args: { q: 'x' } }), tools: SENT });
+    const { steps, dispatched } = await play(doc(), {
+      agents: calls({ name: 'web.look', args: { q: 'x' } }),
+      tools: SENT,
+    });
     expect(dispatched).toEqual(['web.look']);
     expect(short(steps)).not.toContain('web.look.approval');
   });
 
   test.each(['write', 'financial', 'communication', 'infrastructure'])('%s waits for a person', async (effect) => {
-    const { report, dispatched } = await play(doc({ tools: { 'mail.send': { ...SEND, effect } } }), { agents: calls(send()), tools: SENT });
+    const { report, dispatched } = await play(doc({ tools: { 'mail.send': { ...SEND, effect } } }), {
+      agents: calls(send()),
+      tools: SENT,
+    });
     expect(report).toMatchObject({ state: 'suspended', code: 'CONFIRM_REQUIRED' });
-    expect(report.waiting[0]).toMatchObject({ choices: ['approve', 'edit', 'reject', 'respond'], askedBy: 'bot', payload: { tool: 'mail.send', args: { to: 'a@b.c' }, effect } });
+    expect(report.waiting[0]).toMatchObject({
+      choices: ['approve', 'edit', 'reject', 'respond'],
+      askedBy: 'bot',
+      payload: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
+    });
     expect(dispatched).toEqual([]);
   });
 });
 
 describe('registry', () => {
   test('not registered: the agent is told and may mend it', async () => {
-    const { report, dispatched } = await play(doc(), { agents: calls({ name: 'mail.sned', args: {} }, { name: 'web.look', args: {} }), tools: SENT });
+    const { report, dispatched } = await play(doc(), {
+      agents: calls({ name: 'mail.sned', args: {} }, { name: 'web.look', args: {} }),
+      tools: SENT,
+    });
     expect(report.code).toBe('SUCCESS');
     expect(dispatched).toEqual(['web.look']);
   });
 
   test('not registered: the boundary may end the run', async () => {
-    const { report } = await play(doc({ boundary: { escalation: { unregistered: 'fail' } } }), { agents: calls({ name: 'mail.sned', args: {} }), tools: SENT });
-    expect(report).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED', error: { type: 'UnknownToolError', node: 'work' } });
+    const { report } = await play(doc({ boundary: { escalation: { unregistered: 'fail' } } }), {
+      agents: calls({ name: 'mail.sned', args: {} }),
+      tools: SENT,
+    });
+    expect(report).toMatchObject({
+      state: 'failed',
+      code: 'PERMISSION_DENIED',
+      error: { type: 'UnknownToolError', node: 'work' },
+    });
   });
 });
 
 describe('schema and normalisation', () => {
   test('numbers as text and the object as text are put right', async () => {
-    const { report } = await play(doc(), { agents: calls(send('{"to": "a@b.c", "count": "3", "x": null}')), tools: SENT });
+    const { report } = await play(doc(), {
+      agents: calls(send('{"to": "a@b.c", "count": "3", "x": null}')),
+      tools: SENT,
+    });
     expect(report.waiting[0]?.payload).toMatchObject({ args: { to: 'a@b.c', count: 3, x: null } });
   });
 
@@ -66,7 +112,12 @@ describe('schema and normalisation', () => {
     const bad = send({ to: 5 });
     const { report, dispatched, events } = await play(doc(), { agents: calls(bad, bad, bad), tools: SENT });
     expect(dispatched).toEqual([]);
-    expect(report).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL', usage: { modelCalls: 3 }, error: { type: 'ArgumentError' } });
+    expect(report).toMatchObject({
+      state: 'failed',
+      code: 'VALIDATION_FAIL',
+      usage: { modelCalls: 3 },
+      error: { type: 'ArgumentError' },
+    });
     expect(JSON.stringify(events)).toContain('`to` must be string');
   });
 
@@ -76,22 +127,34 @@ describe('schema and normalisation', () => {
     const waiting = await play(doc(), script);
     expect(waiting.report).toMatchObject({ state: 'suspended', code: 'MISSING_INFO' });
     expect(waiting.report.waiting[0]?.message).toBe('mail.send needs: to');
-    const answered = await play(doc(), { ...script, approvals: { missing_info: { choice: 'respond', text: 'to a@b.c' }, 'mail.send': 'approve' } });
+    const answered = await play(doc(), {
+      ...script,
+      approvals: { missing_info: { choice: 'respond', text: 'to a@b.c' }, 'mail.send': 'approve' },
+    });
     expect(answered.report.code).toBe('SUCCESS');
     expect(answered.dispatched).toEqual(['mail.send']);
   });
 
   test('without the right to repair, the first mistake ends it', async () => {
-    const { report } = await play(doc({ boundary: { decisions: ['tools', 'arguments'] } }), { agents: calls(send({})), tools: SENT });
+    const { report } = await play(doc({ boundary: { decisions: ['tools', 'arguments'] } }), {
+      agents: calls(send({})),
+      tools: SENT,
+    });
     expect(report).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL', usage: { modelCalls: 1 } });
   });
 });
 
 describe('permission', () => {
-  const policies = { all: 'permit(principal, action, resource);', outside: 'forbid(principal, action == Action::"mail.send", resource) unless { context.args.to like "*@b.c" };' };
+  const policies = {
+    all: 'permit(principal, action, resource);',
+    outside: 'forbid(principal, action == Action::"mail.send", resource) unless { context.args.to like "*@b.c" };',
+  };
 
   test('forbidden: blocked, and the agent may do something else', async () => {
-    const { report, dispatched } = await play(doc({ policies }), { agents: calls(send({ to: 'x@evil' }), { name: 'web.look', args: {} }), tools: SENT });
+    const { report, dispatched } = await play(doc({ policies }), {
+      agents: calls(send({ to: 'x@evil' }), { name: 'web.look', args: {} }),
+      tools: SENT,
+    });
     expect(report.code).toBe('SUCCESS');
     expect(dispatched).toEqual(['web.look']);
   });
@@ -108,31 +171,47 @@ describe('permission', () => {
   });
 
   test('a high-impact call that is denied ends the run at once', async () => {
-    const { report } = await play(doc({ policies, tools: { 'mail.send': { ...SEND, effect: 'financial' } } }), { agents: calls(send({ to: 'x@evil' })), tools: SENT });
+    const { report } = await play(doc({ policies, tools: { 'mail.send': { ...SEND, effect: 'financial' } } }), {
+      agents: calls(send({ to: 'x@evil' })),
+      tools: SENT,
+    });
     expect(report).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED', usage: { modelCalls: 1 } });
   });
 
   test('a denial can be escalated to somebody', async () => {
-    const { report } = await play(doc({ policies, boundary: { escalation: { denied: 'ask' } } }), { agents: calls(send({ to: 'x@evil' })), tools: SENT });
+    const { report } = await play(doc({ policies, boundary: { escalation: { denied: 'ask' } } }), {
+      agents: calls(send({ to: 'x@evil' })),
+      tools: SENT,
+    });
     expect(report).toMatchObject({ state: 'suspended', code: 'REVIEW_REQUIRED' });
   });
 
   test('what the boundary denies is never called', async () => {
-    const { report, dispatched } = await play(doc({ boundary: { tools: { deny: ['mail.*'] } } }), { agents: calls(send()), tools: SENT });
+    const { report, dispatched } = await play(doc({ boundary: { tools: { deny: ['mail.*'] } } }), {
+      agents: calls(send()),
+      tools: SENT,
+    });
     expect([report.code, dispatched]).toEqual(['SUCCESS', []]);
   });
 });
 
 describe('budget and rate', () => {
   test('over budget: stopped before anybody is asked', async () => {
-    const { report, events } = await play(doc({ budgets: { side_effects: 0 } }), { agents: calls(send()), tools: SENT, approvals: { 'mail.send': 'approve' } });
+    const { report, events } = await play(doc({ budgets: { side_effects: 0 } }), {
+      agents: calls(send()),
+      tools: SENT,
+      approvals: { 'mail.send': 'approve' },
+    });
     expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
     expect(events.some((event) => event.type === 'effect.requested' && event.kind === 'ask')).toBe(false);
   });
 
   test('the exact call: two of three fit', async () => {
     const look = { name: 'web.look', args: {} };
-    const { report, dispatched } = await play(doc({ budgets: { tool_calls: 2 } }), { agents: calls(look, look, look), tools: SENT });
+    const { report, dispatched } = await play(doc({ budgets: { tool_calls: 2 } }), {
+      agents: calls(look, look, look),
+      tools: SENT,
+    });
     expect([report.code, dispatched.length]).toEqual(['BUDGET_EXHAUSTED', 2]);
   });
 
@@ -151,20 +230,34 @@ describe('budget and rate', () => {
     expect([report.code, dispatched.length]).toEqual(['SUCCESS', 2]);
     const deferred = events.find((event) => event.type === 'effect.judged' && event.verdict === 'retry');
     expect(deferred).toMatchObject({ error: { class: 'rate_limit' } });
-    expect((deferred as unknown as { notBefore: number; at: number }).notBefore - (deferred as { at: number }).at).toBeGreaterThan(59_000);
+    expect(
+      (deferred as unknown as { notBefore: number; at: number }).notBefore - (deferred as { at: number }).at,
+    ).toBeGreaterThan(59_000);
   });
 });
 
 describe('approval', () => {
   test('rejected: the agent is told, and the same call is not asked about again', async () => {
-    const { report, dispatched, events } = await play(doc(), { agents: calls(send(), send()), tools: SENT, approvals: { 'mail.send': 'reject' } });
+    const { report, dispatched, events } = await play(doc(), {
+      agents: calls(send(), send()),
+      tools: SENT,
+      approvals: { 'mail.send': 'reject' },
+    });
     expect([report.code, dispatched]).toEqual(['SUCCESS', []]);
     expect(events.filter((event) => event.type === 'effect.requested' && event.kind === 'ask')).toHaveLength(1);
   });
 
   test('rejected: the boundary may end the run', async () => {
-    const { report } = await play(doc({ boundary: { escalation: { rejected: 'fail' } } }), { agents: calls(send()), tools: SENT, approvals: { 'mail.send': 'reject' } });
-    expect(report).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED', error: { type: 'ApprovalRejectedError' } });
+    const { report } = await play(doc({ boundary: { escalation: { rejected: 'fail' } } }), {
+      agents: calls(send()),
+      tools: SENT,
+      approvals: { 'mail.send': 'reject' },
+    });
+    expect(report).toMatchObject({
+      state: 'failed',
+      code: 'PERMISSION_DENIED',
+      error: { type: 'ApprovalRejectedError' },
+    });
   });
 
   test('edited: judged again, and called as edited', async () => {
@@ -188,12 +281,18 @@ describe('approval', () => {
   });
 
   test('unanswered in time: rejected', async () => {
-    const { report, dispatched } = await play(doc({ boundary: { approval_timeout: 5 } }), { agents: calls(send()), tools: SENT });
+    const { report, dispatched } = await play(doc({ boundary: { approval_timeout: 5 } }), {
+      agents: calls(send()),
+      tools: SENT,
+    });
     expect([report.code, dispatched]).toEqual(['SUCCESS', []]);
   });
 
   test('allowed by name: nobody is asked', async () => {
-    const { dispatched, report } = await play(doc({ boundary: { tools: { allow: ['mail.send'] } } }), { agents: calls(send()), tools: SENT });
+    const { dispatched, report } = await play(doc({ boundary: { tools: { allow: ['mail.send'] } } }), {
+      agents: calls(send()),
+      tools: SENT,
+    });
     expect([report.code, dispatched]).toEqual(['SUCCESS', ['mail.send']]);
   });
 });
@@ -202,9 +301,15 @@ describe('capture and verification', () => {
   const tools = { 'mail.send': { ...SEND, verify: 'result.sent == true' } };
 
   test('what was seen is kept, and none of it is committed', async () => {
-    const { report, events } = await play(doc({ tools }), { agents: calls(send()), tools: { 'mail.send': [{ result: { sent: false } }] }, approvals: { 'mail.send': 'approve' } });
+    const { report, events } = await play(doc({ tools }), {
+      agents: calls(send()),
+      tools: { 'mail.send': [{ result: { sent: false } }] },
+      approvals: { 'mail.send': 'approve' },
+    });
     expect(report.code).toBe('SUCCESS');
-    expect(events.some((event) => event.type === 'effect.settled' && JSON.stringify(event.result).includes('"sent":false'))).toBe(true);
+    expect(
+      events.some((event) => event.type === 'effect.settled' && JSON.stringify(event.result).includes('"sent":false')),
+    ).toBe(true);
     expect(events.some((event) => event.type === 'effect.judged' && event.verdict === 'failed')).toBe(true);
     expect(JSON.stringify(events.filter(({ type }) => type === 'slots.written'))).toContain('verification');
   });
@@ -219,7 +324,10 @@ describe('capture and verification', () => {
   });
 
   test('a failing tool is an observation', async () => {
-    const { report } = await play(doc(), { agents: calls({ name: 'web.look', args: {} }), tools: { 'web.look': [{ error: 'fatal', message: 'gone' }] } });
+    const { report } = await play(doc(), {
+      agents: calls({ name: 'web.look', args: {} }),
+      tools: { 'web.look': [{ error: 'fatal', message: 'gone' }] },
+    });
     expect(report.code).toBe('SUCCESS');
   });
 });

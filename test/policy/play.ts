@@ -27,7 +27,10 @@ export async function play(document: string | object, script: Script, setting: S
   if (result.flow === undefined) throw new Error(JSON.stringify(result.diagnostics, null, 2));
   const engine = createEngine({ journal: openMemory(), script });
   try {
-    const run = await engine.start(result.flow, { input: setting.input ?? { message: 'please' }, ...(setting.origin === undefined ? {} : { origin: setting.origin }) });
+    const run = await engine.start(result.flow, {
+      input: setting.input ?? { message: 'please' },
+      ...(setting.origin === undefined ? {} : { origin: setting.origin }),
+    });
     const report = await engine.settled(run);
     const events: ChainedEvent[] = [];
     for await (const event of engine.events(run, { live: false })) events.push(event);

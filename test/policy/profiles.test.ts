@@ -10,9 +10,19 @@ const INPUT = { type: 'object', properties: { text: { type: 'string' } } };
 /** A tool that the row is about. */
 function toolOf({ effects, categories, tools, paid }: Row) {
   const name = (tools?.[0] ?? 'some.tool').replaceAll('*', '') || 'tool';
-  const full = /^[A-Za-z_][\w.]*$/.test(name.replace(/\.$/, '.x')) ? name.replace(/\.$/, '.x').replace(/^\./, 'x.') : 'x';
+  const full = /^[A-Za-z_][\w.]*$/.test(name.replace(/\.$/, '.x'))
+    ? name.replace(/\.$/, '.x').replace(/^\./, 'x.')
+    : 'x';
   const effect = effects?.[0] ?? (categories === undefined ? 'write' : 'read');
-  return { name: full.startsWith('.') ? `x${full}` : full, def: { effect: paid === true ? 'read' : effect, input: INPUT, ...(categories === undefined ? {} : { category: categories[0] }), ...(paid === true ? { cost: 0.1 } : {}) } };
+  return {
+    name: full.startsWith('.') ? `x${full}` : full,
+    def: {
+      effect: paid === true ? 'read' : effect,
+      input: INPUT,
+      ...(categories === undefined ? {} : { category: categories[0] }),
+      ...(paid === true ? { cost: 0.1 } : {}),
+    },
+  };
 }
 
 interface Scene {
@@ -25,9 +35,17 @@ interface Scene {
 }
 
 function run({ boundary, tools, calls, results = {}, approvals = {}, more = {} }: Scene) {
-  const document = { tools, agents: [{ id: 'bot', tools: Object.keys(tools) }], boundary, ...more, flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] } };
+  const document = {
+    tools,
+    agents: [{ id: 'bot', tools: Object.keys(tools) }],
+    boundary,
+    ...more,
+    flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
+  };
   const replies = calls.map((call) => ({ text: '', tools: [{ args: {}, ...call }] }));
-  const scripted = Object.fromEntries(Object.keys(tools).map((name) => [name, [{ result: (results[name] ?? 'ok') as never }]]));
+  const scripted = Object.fromEntries(
+    Object.keys(tools).map((name) => [name, [{ result: (results[name] ?? 'ok') as never }]]),
+  );
   return play(document, { agents: { bot: [...replies, 'done'] }, tools: scripted, approvals });
 }
 
@@ -51,7 +69,12 @@ describe.each(names)('%s', (profile) => {
   test.each(signals)('fails closed: $what', async ({ name, code }) => {
     const tools = { 'sys.look': { effect: 'read', input: INPUT } };
     const calls = [{ name: 'sys.look' }, { name: 'sys.look' }];
-    const { report, dispatched } = await run({ boundary: profile, tools, calls, results: { 'sys.look': { signals: [name] } } });
+    const { report, dispatched } = await run({
+      boundary: profile,
+      tools,
+      calls,
+      results: { 'sys.look': { signals: [name] } },
+    });
     expect([report.state, report.code, dispatched.length]).toEqual(['failed', code, 1]);
     expect(report.error?.type).toBe('FailClosedError');
   });
@@ -61,18 +84,35 @@ describe('what fails closed without a signal', () => {
   const write = { effect: 'write', input: INPUT, category: 'file_system' };
 
   test.each(['research', 'coding'])('%s: unauthorized access ends the run', async (profile) => {
-    const { report } = await run({ boundary: { profile, tools: { deny: ['repo.read'] } }, tools: { 'repo.read': { effect: 'read', input: INPUT } }, calls: [{ name: 'repo.read' }] });
+    const { report } = await run({
+      boundary: { profile, tools: { deny: ['repo.read'] } },
+      tools: { 'repo.read': { effect: 'read', input: INPUT } },
+      calls: [{ name: 'repo.read' }],
+    });
     expect([report.state, report.code]).toEqual(['failed', 'PERMISSION_DENIED']);
   });
 
   test('coding: a secret in the arguments', async () => {
-    const { report, dispatched } = await run({ boundary: 'coding', tools: { 'file.write': write }, calls: [{ name: 'file.write', args: { text: 'key AKIAABCDEFGHIJKLMNOP' } }] });
+    const { report, dispatched } = await run({
+      boundary: 'coding',
+      tools: { 'file.write': write },
+      calls: [{ name: 'file.write', args: { text: 'key AKIAABCDEFGHIJKLMNOP' } }],
+    });
     expect([report.code, dispatched]).toEqual(['UNSAFE_DETECTION', []]);
   });
 
   test('coding: nothing leaves the workspace while tests fail after a change', async () => {
-    const tools = { write_file: write, shell_run: { effect: 'write', category: 'sandbox', input: INPUT }, 'git.push': { effect: 'infrastructure', input: INPUT } };
-    const scene = { boundary: 'coding', tools, calls: [{ name: 'write_file' }, { name: 'shell_run' }, { name: 'git.push' }], approvals: { 'git.push': 'approve' } };
+    const tools = {
+      write_file: write,
+      shell_run: { effect: 'write', category: 'sandbox', input: INPUT },
+      'git.push': { effect: 'infrastructure', input: INPUT },
+    };
+    const scene = {
+      boundary: 'coding',
+      tools,
+      calls: [{ name: 'write_file' }, { name: 'shell_run' }, { name: 'git.push' }],
+      approvals: { 'git.push': 'approve' },
+    };
     const failing = await run({ ...scene, results: { shell_run: { exitCode: 1 } } });
     expect([failing.report.code, failing.dispatched]).toEqual(['VALIDATION_FAIL', ['write_file', 'shell_run']]);
     const passing = await run({ ...scene, results: { shell_run: { exitCode: 0 } } });
@@ -80,32 +120,69 @@ describe('what fails closed without a signal', () => {
   });
 
   test('coding: a command that touches production', async () => {
-    const { report, dispatched } = await run({ boundary: 'coding', tools: { 'file.write': write }, calls: [{ name: 'file.write', args: { text: 'ssh production' } }] });
+    const { report, dispatched } = await run({
+      boundary: 'coding',
+      tools: { 'file.write': write },
+      calls: [{ name: 'file.write', args: { text: 'ssh production' } }],
+    });
     expect([report.code, dispatched]).toEqual(['UNSAFE_DETECTION', []]);
   });
 
   test('support: the payment details of an account', async () => {
-    const { report } = await run({ boundary: 'support', tools: { 'billing.payment_method_set': { effect: 'financial', input: INPUT } }, calls: [{ name: 'billing.payment_method_set' }] });
+    const { report } = await run({
+      boundary: 'support',
+      tools: { 'billing.payment_method_set': { effect: 'financial', input: INPUT } },
+      calls: [{ name: 'billing.payment_method_set' }],
+    });
     expect(report.code).toBe('PERMISSION_DENIED');
   });
 
   test('procurement: a budget breach', async () => {
-    const { report } = await run({ boundary: 'procurement', tools: { 'po.create': { effect: 'financial', input: INPUT } }, calls: [{ name: 'po.create' }], more: { budgets: { side_effects: 0 } } });
+    const { report } = await run({
+      boundary: 'procurement',
+      tools: { 'po.create': { effect: 'financial', input: INPUT } },
+      calls: [{ name: 'po.create' }],
+      more: { budgets: { side_effects: 0 } },
+    });
     expect(report.code).toBe('BUDGET_EXHAUSTED');
   });
 
   test.each(['procurement', 'sre'])('%s: no approval, no run', async (profile) => {
-    const { report, dispatched } = await run({ boundary: profile, tools: { 'svc.restart': { effect: 'infrastructure', input: INPUT } }, calls: [{ name: 'svc.restart' }], approvals: { 'svc.restart': 'reject' } });
+    const { report, dispatched } = await run({
+      boundary: profile,
+      tools: { 'svc.restart': { effect: 'infrastructure', input: INPUT } },
+      calls: [{ name: 'svc.restart' }],
+      approvals: { 'svc.restart': 'reject' },
+    });
     expect([report.code, dispatched]).toEqual(['PERMISSION_DENIED', []]);
   });
 
   test('sre: a destructive action', async () => {
-    const { report, dispatched } = await run({ boundary: 'sre', tools: { 'svc.exec': { effect: 'infrastructure', input: INPUT } }, calls: [{ name: 'svc.exec', args: { text: 'rm -rf /data' } }], approvals: { 'svc.exec': 'approve' } });
+    const { report, dispatched } = await run({
+      boundary: 'sre',
+      tools: { 'svc.exec': { effect: 'infrastructure', input: INPUT } },
+      calls: [{ name: 'svc.exec', args: { text: 'rm -rf /data' } }],
+      approvals: { 'svc.exec': 'approve' },
+    });
     expect([report.code, dispatched]).toEqual(['UNSAFE_DETECTION', []]);
   });
 
   test('every row of every profile has been walked', () => {
-    const others = names.flatMap((name) => PROFILES[name].failClosed.filter((row) => !('when' in row) || !row.when.includes('signals.exists')).map(({ what }) => what));
-    expect(others).toEqual(['Unauthorized data access', 'Secret exposure', 'Failing tests after mutation', 'Unauthorized repo access', 'Production-impacting command', 'Budget breach', 'Missing approval chain', 'Destructive action', 'Missing operator approval']);
+    const others = names.flatMap((name) =>
+      PROFILES[name].failClosed
+        .filter((row) => !('when' in row) || !row.when.includes('signals.exists'))
+        .map(({ what }) => what),
+    );
+    expect(others).toEqual([
+      'Unauthorized data access',
+      'Secret exposure',
+      'Failing tests after mutation',
+      'Unauthorized repo access',
+      'Production-impacting command',
+      'Budget breach',
+      'Missing approval chain',
+      'Destructive action',
+      'Missing operator approval',
+    ]);
   });
 });

@@ -25,7 +25,7 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
   'src/core/ir.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/runtime/report.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/runtime/usage.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
 };
 
 const files = codeFiles('src/core', 'src/runtime');

@@ -30,14 +30,12 @@ const LANGUAGES: { readonly [extension: string]: readonly RegExp[] } = {
 
 export function importsIn(path: string, text: string): Imported[] {
   const patterns = LANGUAGES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? [];
-  return text
-    .split('\n')
-    .flatMap((said, index) =>
-      patterns.flatMap((pattern) =>
-        [...said.slice(0, 1_000).matchAll(pattern)].map(([, name = '']) => ({
-          name: name.replaceAll('::', '.'),
-          line: index + 1,
-        })),
-      ),
-    );
+  return text.split('\n').flatMap((said, index) =>
+    patterns.flatMap((pattern) =>
+      [...said.slice(0, 1_000).matchAll(pattern)].map(([, name = '']) => ({
+        name: name.replaceAll('::', '.'),
+        line: index + 1,
+      })),
+    ),
+  );
 }

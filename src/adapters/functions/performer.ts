@@ -17,7 +17,10 @@ export interface ToolContext {
   readonly node: string;
   readonly attempt: number;
 }
-export type ToolFunction = (args: { readonly [field: string]: Json }, context: ToolContext) => Json | void | Promise<Json | void>;
+export type ToolFunction = (
+  args: { readonly [field: string]: Json },
+  context: ToolContext,
+) => Json | void | Promise<Json | void>;
 export interface ModelRequest extends ToolContext {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
@@ -42,11 +45,16 @@ export function functionPerformer({ model, tools = {} }: Functions): Performer {
         const agent = flow.agents[command.name];
         if (agent === undefined) throw missing(`agent \`${command.name}\` is not in the flow`);
         const said = await model(new Request(call, agent));
-        return typeof said === 'string' ? { ok: true, value: { text: said } } : { ok: true, value: { text: said.text }, used: usedOf(said) };
+        return typeof said === 'string'
+          ? { ok: true, value: { text: said } }
+          : { ok: true, value: { text: said.text }, used: usedOf(said) };
       }
       const tool = tools[command.name];
       if (tool === undefined) throw missing(`the tool \`${command.name}\` has no implementation`);
-      return { ok: true, value: (await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call))) ?? null };
+      return {
+        ok: true,
+        value: (await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call))) ?? null,
+      };
     },
   };
 }
@@ -89,7 +97,11 @@ class Request extends Context implements ModelRequest {
 }
 
 function usedOf({ usage }: ModelReply): Amounts {
-  return { inputTokens: usage?.inputTokens ?? 0, outputTokens: usage?.outputTokens ?? 0, costMicros: Math.ceil((usage?.costUsd ?? 0) * 1_000_000) };
+  return {
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    costMicros: Math.ceil((usage?.costUsd ?? 0) * 1_000_000),
+  };
 }
 
 function missing(message: string): PerformError {

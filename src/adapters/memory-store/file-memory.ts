@@ -17,13 +17,20 @@ export function fileMemory(root: string): MemoryStore {
     delete: (owner, key) => removeBeneath(root, path(owner, key)),
     keys: async (owner) => {
       const entries = (await listBeneath(root, named(owner))) ?? [];
-      return entries.flatMap(({ name, type }) => (type === 'file' && name.endsWith(END) && !name.startsWith('.') ? [decodeURIComponent(name.slice(0, -END.length).replaceAll('=', '%'))] : []));
+      return entries.flatMap(({ name, type }) =>
+        type === 'file' && name.endsWith(END) && !name.startsWith('.')
+          ? [decodeURIComponent(name.slice(0, -END.length).replaceAll('=', '%'))]
+          : [],
+      );
     },
   };
 }
 
 /** Any text as the name of a file: letters, digits and a few marks stay, everything else is spelt out. */
 function named(text: string): string {
-  const spelt = encodeURIComponent(text).replace(/[!'()*.~=]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  const spelt = encodeURIComponent(text).replace(
+    /[!'()*.~=]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
   return spelt.replaceAll('%', '=');
 }

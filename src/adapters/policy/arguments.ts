@@ -16,7 +16,9 @@ export function checkArguments({ command, flow }: Call): Json {
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
   const problem = verdict(schema, normal);
-  return problem === null ? { ok: true, args: normal } : { ok: false, args: normal, missing: [...missing], reason: problem };
+  return problem === null
+    ? { ok: true, args: normal }
+    : { ok: false, args: normal, missing: [...missing], reason: problem };
 }
 
 function verdict(schema: Json, value: Json): string | null {
@@ -78,5 +80,5 @@ function requiredIn(schema: Json): readonly string[] {
 }
 
 function shapeOf(schema: Json | undefined): Shape {
-  return schema !== null && typeof schema === 'object' && !Array.isArray(schema) ? (schema as Shape) : {};
+  return schema !== null && typeof schema === 'object' && !Array.isArray(schema) ? schema : {};
 }

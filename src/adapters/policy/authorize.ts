@@ -22,7 +22,12 @@ export function authorize({ command, flow }: Call): Json {
     tool: String(name),
     effect: tool.effect,
     permission: tool.permission,
-    context: { agent: String(agent ?? ''), boundary: boundary?.version ?? '', profile: boundary?.profile ?? '', args: value },
+    context: {
+      agent: String(agent ?? ''),
+      boundary: boundary?.version ?? '',
+      profile: boundary?.profile ?? '',
+      args: value,
+    },
   });
   return { ok, reason, by: [...by] };
 }
@@ -35,7 +40,7 @@ function valueOf(value: Json, type: PolicyType): Cedar.CedarValueJson | undefine
     case 'Boolean':
       return typeof value === 'boolean' ? value : undefined;
     case 'Long':
-      return Number.isSafeInteger(value) ? (value as number) : undefined;
+      return Number.isSafeInteger(value) ? value : undefined;
     case 'Extension':
       return decimal(value);
     case 'Set': {
@@ -48,7 +53,10 @@ function valueOf(value: Json, type: PolicyType): Cedar.CedarValueJson | undefine
   }
 }
 
-function record(value: Json, attributes: Extract<PolicyType, { type: 'Record' }>['attributes']): Cedar.CedarValueJson | undefined {
+function record(
+  value: Json,
+  attributes: Extract<PolicyType, { type: 'Record' }>['attributes'],
+): Cedar.CedarValueJson | undefined {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
   const fields: { [name: string]: Cedar.CedarValueJson } = {};
   for (const [name, type] of Object.entries(attributes)) {

@@ -53,7 +53,8 @@ export function decide(flow: CompiledFlow, request: PolicyRequest): PolicyVerdic
   if (answer.type === 'failure') return no(answer.errors.map(({ message }) => message).join('; '));
   const { decision, diagnostics } = answer.response;
   const [broken] = diagnostics.errors;
-  if (broken !== undefined) return no(`policy \`${broken.policyId}\` cannot be evaluated: ${broken.error.message}`, [broken.policyId]);
+  if (broken !== undefined)
+    return no(`policy \`${broken.policyId}\` cannot be evaluated: ${broken.error.message}`, [broken.policyId]);
   const by = diagnostics.reason;
   if (decision === 'allow') return { ok: true, by, reason: `permitted by ${by.map((id) => `\`${id}\``).join(', ')}` };
   return no(by.length === 0 ? 'no policy permits it' : `forbidden by ${by.map((id) => `\`${id}\``).join(', ')}`, by);
@@ -81,7 +82,8 @@ function prepare({ policies = {}, tools }: CompiledFlow): Prepared {
   const parsed: { [id: string]: string } = {};
   for (const [name, text] of Object.entries(policies)) {
     const parts = cedar().policySetTextToParts(text);
-    if (parts.type === 'failure') return { problem: `policy \`${name}\` cannot be read: ${parts.errors[0]?.message ?? ''}` };
+    if (parts.type === 'failure')
+      return { problem: `policy \`${name}\` cannot be read: ${parts.errors[0]?.message ?? ''}` };
     parts.policies.forEach((each, index) => (parsed[index === 0 ? name : `${name}#${index + 1}`] = each));
   }
   for (const answer of [cedar().preparseSchema(id, schema), cedar().preparsePolicySet(id, { staticPolicies: parsed })])

@@ -4,18 +4,30 @@ import type { PolicyChecker, PolicyProblem } from '../../core/policy-schema.ts';
 import { cedar } from './cedar.ts';
 
 export const checkPolicy: PolicyChecker = (text, schema) => {
-  const answer = cedar().validate({ schema: schema as unknown as Cedar.SchemaJson<string>, policies: { staticPolicies: text }, validationSettings: { mode: 'strict' } });
-  if (answer.type === 'failure') return { problems: answer.errors.map((error) => problem(error, text, 'error')), permits: true };
+  const answer = cedar().validate({
+    schema: schema as unknown as Cedar.SchemaJson<string>,
+    policies: { staticPolicies: text },
+    validationSettings: { mode: 'strict' },
+  });
+  if (answer.type === 'failure')
+    return { problems: answer.errors.map((error) => problem(error, text, 'error')), permits: true };
   const errors = answer.validationErrors.map(({ error }) => problem(error, text, 'error'));
   // What is impossible only because it is wrong has been said.
-  const warnings = errors.length > 0 ? [] : answer.validationWarnings.map(({ error }) => problem(error, text, 'warning'));
+  const warnings =
+    errors.length > 0 ? [] : answer.validationWarnings.map(({ error }) => problem(error, text, 'warning'));
   return { problems: [...errors, ...warnings], permits: effectsIn(text).includes('permit') };
 };
 
-function problem({ message, help, sourceLocations: [where] = [] }: Cedar.DetailedError, text: string, severity: PolicyProblem['severity']): PolicyProblem {
+function problem(
+  { message, help, sourceLocations: [where] = [] }: Cedar.DetailedError,
+  text: string,
+  severity: PolicyProblem['severity'],
+): PolicyProblem {
   return {
     severity,
-    message: message.replace(/^for policy `[^`]*`, /, '').replace(/^failed to parse (policies from string|policy with id `[^`]*` from string): /, ''),
+    message: message
+      .replace(/^for policy `[^`]*`, /, '')
+      .replace(/^failed to parse (policies from string|policy with id `[^`]*` from string): /, ''),
     ...(help === null ? {} : { help: sentence(help) }),
     ...(where === undefined ? {} : { start: unitOf(text, where.start), end: unitOf(text, where.end) }),
   };

@@ -22,7 +22,12 @@ export function policyPerformer(): Performer {
     perform: async (call) => {
       const { kind, name } = call.command;
       const check = kind === 'check' && Object.hasOwn(checks, name) ? checks[name] : undefined;
-      if (check === undefined) throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message: `nobody performs the ${kind} \`${name}\`` });
+      if (check === undefined)
+        throw new PerformError({
+          class: 'fatal',
+          type: 'NotConfiguredError',
+          message: `nobody performs the ${kind} \`${name}\``,
+        });
       return { ok: true, value: check(call) };
     },
   };

@@ -36,14 +36,24 @@ export function checkProvenance({ command, flow }: Call): Json {
   const demands = DEMANDS[tool?.effect ?? 'write'];
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
   const heard = seen.map((each) => ({ ...each, ...partsOf(each.result ?? each.error ?? null, flow.tools[each.tool]) }));
-  const outside = heard.filter(({ others }) => others.length > 0).map((each) => sourceOf(`\`${each.tool}\``, each.others));
+  const outside = heard
+    .filter(({ others }) => others.length > 0)
+    .map((each) => sourceOf(`\`${each.tool}\``, each.others));
   if (readsBeforehand(flow)) outside.push(sourceOf('what the flow read before', [prompt]));
   if (demands.length === 0 || outside.length === 0) return { ok: true, exposed: outside.length > 0 };
   const vouching = [
     sourceOf('the user', [user]),
     sourceOf('the author', [flow.agents[String(agent)]?.instructions ?? '', ...fixedValues(tool?.input ?? true)]),
-    sourceOf('trusted tools', heard.flatMap((each) => each.own)),
-    sourceOf('whoever approved it before', heard.filter((each) => each.tool === name && (each.approved === 'approve' || each.approved === 'edit')).map((each) => each.args ?? null)),
+    sourceOf(
+      'trusted tools',
+      heard.flatMap((each) => each.own),
+    ),
+    sourceOf(
+      'whoever approved it before',
+      heard
+        .filter((each) => each.tool === name && (each.approved === 'approve' || each.approved === 'edit'))
+        .map((each) => each.args ?? null),
+    ),
   ];
   const found = leavesOf(args).map(([path, value]) => ({ path, ...judge(value, vouching, outside) }));
   const bad = found.filter(({ origin }) => demands.includes(origin));
@@ -53,7 +63,10 @@ export function checkProvenance({ command, flow }: Call): Json {
 }
 
 /** What of a result its own side filled in, and what others may have written. */
-function partsOf(result: Json, tool: ToolDef | undefined): { readonly own: readonly Json[]; readonly others: readonly Json[] } {
+function partsOf(
+  result: Json,
+  tool: ToolDef | undefined,
+): { readonly own: readonly Json[]; readonly others: readonly Json[] } {
   if (tool?.trust === 'trusted') return { own: [result], others: [] };
   if (tool?.trust === 'neutral') return { own: [], others: [] };
   const fields = tool?.trustedFields ?? [];
@@ -64,7 +77,9 @@ function partsOf(result: Json, tool: ToolDef | undefined): { readonly own: reado
     if (value === null || typeof value !== 'object') void (trusted ? own : others).push(value);
     else if (Array.isArray(value)) for (const each of value) walk(each, trusted);
     // Only what stands in such a field itself is vouched for, not whatever is nested below it.
-    else for (const [key, each] of Object.entries(value)) walk(each, fields.includes(key) && (each === null || typeof each !== 'object'));
+    else
+      for (const [key, each] of Object.entries(value))
+        walk(each, fields.includes(key) && (each === null || typeof each !== 'object'));
   };
   walk(structured(result), false);
   return { own, others };
@@ -113,7 +128,9 @@ const NAME_DIGITS = 3;
 
 /** Stretches of words that long are copied, not coincidence. */
 function runsOf(words: readonly string[]): readonly string[] {
-  return words.length < RUN ? [] : words.slice(0, words.length - RUN + 1).map((_, at) => words.slice(at, at + RUN).join(' '));
+  return words.length < RUN
+    ? []
+    : words.slice(0, words.length - RUN + 1).map((_, at) => words.slice(at, at + RUN).join(' '));
 }
 
 function bare(word: string): string {
@@ -139,17 +156,28 @@ function fixedValues(schema: Json): readonly Json[] {
   if (schema === null || typeof schema !== 'object') return [];
   if (Array.isArray(schema)) return schema.flatMap(fixedValues);
   const { enum: values, const: only, default: preset } = schema;
-  return [...(Array.isArray(values) ? values : []), only ?? null, preset ?? null, ...Object.values(schema).flatMap(fixedValues)].filter((each) => typeof each === 'string' || typeof each === 'number');
+  return [
+    ...(Array.isArray(values) ? values : []),
+    only ?? null,
+    preset ?? null,
+    ...Object.values(schema).flatMap(fixedValues),
+  ].filter((each) => typeof each === 'string' || typeof each === 'number');
 }
 
 /** Whether a tool that the author put into the flow may have brought something from outside into a prompt. */
 function readsBeforehand({ nodes, tools }: Call['flow']): boolean {
   return Object.values(nodes).some(
-    (node) => node.op === 'do' && node.effect.kind === 'tool' && !('agent' in node.effect.input) && tools[node.effect.tool]?.trust === undefined,
+    (node) =>
+      node.op === 'do' &&
+      node.effect.kind === 'tool' &&
+      !('agent' in node.effect.input) &&
+      tools[node.effect.tool]?.trust === undefined,
   );
 }
 
 function explain({ path, value, origin, source }: Judged & { readonly path: string }): string {
   const what = `\`${path}\` has \`${String(value).slice(0, 80)}\``;
-  return origin === 'untrusted' ? `${what}, which comes from ${source}` : `${what}, which nobody but the model has named`;
+  return origin === 'untrusted'
+    ? `${what}, which comes from ${source}`
+    : `${what}, which nobody but the model has named`;
 }

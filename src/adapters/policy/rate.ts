@@ -24,7 +24,8 @@ export function rateLimiter(): RateLimiter {
       // Asked again after a crash, a call keeps the place that it has.
       if (!recent.some((each) => each.key === key)) {
         const [oldest] = recent.slice(-rate.calls);
-        if (recent.length >= rate.calls && oldest !== undefined) throw tooEarly(tool, rate, oldest.at + rate.perMs - now + 1);
+        if (recent.length >= rate.calls && oldest !== undefined)
+          throw tooEarly(tool, rate, oldest.at + rate.perMs - now + 1);
         recent.push({ at: now, key });
       }
       taken.set(who, recent);
@@ -33,7 +34,11 @@ export function rateLimiter(): RateLimiter {
   };
 }
 
-function tooEarly(tool: string, { calls, perMs }: { readonly calls: number; readonly perMs: number }, retryAfterMs: number): PerformError {
+function tooEarly(
+  tool: string,
+  { calls, perMs }: { readonly calls: number; readonly perMs: number },
+  retryAfterMs: number,
+): PerformError {
   const message = `\`${tool}\` may be called ${calls} times in ${perMs / 1000} s`;
   return new PerformError({ class: 'rate_limit', type: 'RateLimitError', message, retryAfterMs });
 }

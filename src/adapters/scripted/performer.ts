@@ -20,7 +20,11 @@ export function scriptedPerformer(script: Script, otherwise?: Performer): Perfor
       const entries = command.kind === 'tool' ? script.tools?.[command.name] : undefined;
       if (entries !== undefined) return tool(script, call, entries);
       if (otherwise !== undefined) return otherwise.perform(call);
-      throw new PerformError({ class: 'fatal', type: 'ScriptError', message: `the script says nothing about the ${command.kind} \`${command.name}\`` });
+      throw new PerformError({
+        class: 'fatal',
+        type: 'ScriptError',
+        message: `the script says nothing about the ${command.kind} \`${command.name}\``,
+      });
     },
     answer: (asked) => answer(script, asked),
   };
@@ -43,19 +47,41 @@ async function model(script: Script, call: Call): Promise<Settled> {
 
 async function tool(script: Script, call: Call, entries: readonly ToolEntry[]): Promise<Settled> {
   const { command } = call;
-  const entry = await said(script, call, entries, JSON.stringify(command.input['args'] ?? null), `tool \`${command.name}\``);
+  const entry = await said(
+    script,
+    call,
+    entries,
+    JSON.stringify(command.input['args'] ?? null),
+    `tool \`${command.name}\``,
+  );
   return entry.error === undefined ? { ok: true, value: entry.result ?? null } : { ok: false, error: failureOf(entry) };
 }
 
-async function said<E extends EntryBase>(script: Script, call: Call, entries: readonly E[], input: string, whom: string): Promise<E> {
+async function said<E extends EntryBase>(
+  script: Script,
+  call: Call,
+  entries: readonly E[],
+  input: string,
+  whom: string,
+): Promise<E> {
   const entry = choose(entries, call.command, input, script.strict === true);
-  if (entry === undefined) throw new PerformError({ class: 'fatal', type: 'ScriptError', message: `the script has no entry left for ${whom}` });
+  if (entry === undefined)
+    throw new PerformError({
+      class: 'fatal',
+      type: 'ScriptError',
+      message: `the script has no entry left for ${whom}`,
+    });
   if (entry.delayMs !== undefined) await call.clock.sleep(entry.delayMs, call.signal);
   return entry;
 }
 
 /** A guarded entry that holds comes first; the others are taken in order. */
-function choose<E extends EntryBase>(entries: readonly E[], command: Command, input: string, strict: boolean): E | undefined {
+function choose<E extends EntryBase>(
+  entries: readonly E[],
+  command: Command,
+  input: string,
+  strict: boolean,
+): E | undefined {
   const guarded = entries.find(({ when }) => when !== undefined && compileExpr(when)({ input }) === true);
   if (guarded !== undefined) return guarded;
   const ordered = entries.filter(({ when }) => when === undefined);
@@ -90,4 +116,3 @@ function answer(script: Script, { question, node, name, ordinal }: Asked): Answe
 function silent(whom: string): PerformError {
   return new PerformError({ class: 'fatal', type: 'ScriptError', message: `the script says nothing about ${whom}` });
 }
-

@@ -41,4 +41,6 @@ export const SCRIPTED_TYPES = {
   rate_limit: 'RateLimitError',
   refused: 'RefusalError',
   fatal: 'FatalError',
-} as const satisfies { readonly [failure in ScriptedFailure]: string } & { readonly [failure in FailureClass]?: string };
+} as const satisfies { readonly [failure in ScriptedFailure]: string } & {
+  readonly [failure in FailureClass]?: string;
+};

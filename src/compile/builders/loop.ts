@@ -4,7 +4,11 @@
  */
 import type { FlowAgent, FlowSections } from './flow.ts';
 
-type IdOf<Agent> = Agent extends { readonly id: infer Id extends string } ? Id : Agent extends { readonly name: infer Name extends string } ? Name : never;
+type IdOf<Agent> = Agent extends { readonly id: infer Id extends string }
+  ? Id
+  : Agent extends { readonly name: infer Name extends string }
+    ? Name
+    : never;
 type Ids<Agents extends readonly FlowAgent[]> = number extends Agents['length'] ? string : IdOf<Agents[number]>;
 
 type Roles<Id> =
@@ -19,7 +23,11 @@ export interface LoopFields<Id> {
   readonly profile?: 'research' | 'coding' | 'sre';
   readonly requires?: readonly string[];
   readonly intents?: readonly { readonly id: string; readonly when: string; readonly description?: string }[];
-  readonly guards?: readonly { readonly when: string; readonly code?: 'UNSAFE_DETECTION' | 'PERMISSION_DENIED' | 'IMPOSSIBLE'; readonly reason: string }[];
+  readonly guards?: readonly {
+    readonly when: string;
+    readonly code?: 'UNSAFE_DETECTION' | 'PERMISSION_DENIED' | 'IMPOSSIBLE';
+    readonly reason: string;
+  }[];
   readonly plan?: { readonly max_steps?: number; readonly repairs?: number; readonly approve?: boolean };
   readonly validate?: readonly { readonly when: string; readonly reason: string }[];
   readonly verifier?: Id;
@@ -27,9 +35,18 @@ export interface LoopFields<Id> {
   readonly conflict?: string;
   readonly review?: boolean;
   readonly reflection?: { readonly repairs?: number; readonly confidence?: number; readonly conflict?: number };
-  readonly grounding?: { readonly cite?: 'optional' | 'required'; readonly claims?: boolean; readonly on_violation?: 'repair' | 'halt' | 'escalate' };
+  readonly grounding?: {
+    readonly cite?: 'optional' | 'required';
+    readonly claims?: boolean;
+    readonly on_violation?: 'repair' | 'halt' | 'escalate';
+  };
   readonly compression?: { readonly at?: number; readonly window?: number };
-  readonly escalation?: { readonly people?: boolean; readonly timeout?: number; readonly safer?: Id; readonly expansions?: number };
+  readonly escalation?: {
+    readonly people?: boolean;
+    readonly timeout?: number;
+    readonly safer?: Id;
+    readonly expansions?: number;
+  };
   readonly breaker?: { readonly identical?: number; readonly window?: number };
   readonly memory?: boolean;
   readonly rates?: { readonly tool_call?: number; readonly external_call?: number; readonly review?: number };

@@ -1,4 +1,5 @@
 /** What a flow refers to exists, every node is reached, and every cycle has a cap: the page's guarantees, in the page's words. */
+import { BUILTIN_TOOL_NAMES } from '../builtin-tools.ts';
 import type { Report } from '../diagnostics.ts';
 import type { ReadDocument } from '../document.ts';
 import { listed } from '../fault-words.ts';
@@ -18,7 +19,7 @@ export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report
       (item) => textOf(childOf(item, 'id')) ?? textOf(childOf(item, 'name')) ?? [],
     ),
   );
-  const tools = toolNames(document.sections.value, document.doc);
+  const tools = toolNames(document.sections.value, document.doc, BUILTIN_TOOL_NAMES);
   for (const node of flow.nodes.values()) {
     const { id, value } = node;
     if (value.type === 'agent' && value.agent !== STAND_IN && !agents.has(value.agent)) {

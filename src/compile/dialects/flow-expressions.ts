@@ -153,7 +153,8 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       const { parts, problems } = parseTemplate(located.value);
       for (const { severity, message, start, end, help } of problems)
         report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
-      for (const part of parts) if ('expr' in part) check(node, located, part.expr, part.start, { leaving: false, guard: false });
+      for (const part of parts)
+        if ('expr' in part) check(node, located, part.expr, part.start, { leaving: false, guard: false });
     }
   };
 
@@ -193,12 +194,16 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
 function embedded(value: Json): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(embedded);
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(embedded);
-  return typeof value === 'string' ? parseTemplate(value).parts.flatMap((part) => ('expr' in part ? part.expr : [])) : [];
+  return typeof value === 'string'
+    ? parseTemplate(value).parts.flatMap((part) => ('expr' in part ? part.expr : []))
+    : [];
 }
 
 /** Fields of the latest agent's output, which are read by their names alone, stand in a slot of our own. */
 function withSlots(text: string, found: readonly Found[]): Expr {
-  const bare = new Set(found.flatMap(({ read, meaning }) => (meaning.is === 'bare' ? [JSON.stringify(read.path)] : [])));
+  const bare = new Set(
+    found.flatMap(({ read, meaning }) => (meaning.is === 'bare' ? [JSON.stringify(read.path)] : [])),
+  );
   const resolve = (path: string[]): string | null =>
     bare.has(JSON.stringify(path)) ? `${SLOT.agent}.${path[0] ?? ''}` : null;
   return rewriteNames(text, resolve, variablesIn(text));

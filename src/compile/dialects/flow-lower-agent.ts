@@ -12,7 +12,8 @@ import { SLOT } from './flow-slots.ts';
 
 export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>): void {
   const { builder } = lowering;
-  const agent = builder.definitions.agents[value.agent];
+  const { agents } = builder.definitions;
+  const agent = Object.hasOwn(agents, value.agent) ? agents[value.agent] : undefined;
   if (agent !== undefined && agent.tools.length > 0) return lowerTurn(lowering, prepared, value, agent);
   const schema = agent?.output ?? null;
   builder.add(

@@ -1,5 +1,6 @@
 /** Lowers a parallel node: branches run to their own ends, and the join goes on with an object from branch head to output. */
 import type { ForkNode, NodeId, Write } from '../../core/ir.ts';
+import { OBSERVATIONS } from '../agent-slots.ts';
 import { path, quote } from '../cel-text.ts';
 import { entered, evaluated } from './flow-lower-errors.ts';
 import type { Lowering } from './flow-lowering.ts';
@@ -60,13 +61,19 @@ function branchNames({ branches }: Prepared): readonly string[] {
 }
 
 /** What somebody reads later comes back from the branches: of a node that ran in several, the first branch's. */
-function gathered({ graph, flow, slots, expressions, charges }: Lowering, id: string): ForkNode['gather'] {
+function gathered({ builder, graph, flow, slots, expressions, charges }: Lowering, id: string): ForkNode['gather'] {
   const { uses } = expressions;
   const members = [...(graph.inBranches.get(id) ?? [])];
   const read = members.map((member) => slots.of(member)).filter((slot) => uses.slots.has(slot));
   const asks = members.some((member) => flow.nodes.get(member)?.value.type === 'approval');
+  const acts = members.some((member) => {
+    const value = flow.nodes.get(member)?.value;
+    return value?.type === 'agent' && (builder.definitions.agents[value.agent]?.tools.length ?? 0) > 0;
+  });
   return [
     ...read.map((slot) => ({ slot, mode: 'first' as const })),
+    // What was seen in a branch has been seen: whoever comes later must not be taken for unsuspecting.
+    ...(acts ? [{ slot: OBSERVATIONS, mode: 'concat' as const }] : []),
     ...(asks ? [{ slot: 'approvals', mode: 'merge' as const }] : []),
     ...(uses.bare ? [{ slot: SLOT.agent, mode: 'last' as const }] : []),
     { slot: SLOT.partial, mode: 'any' },

@@ -1,6 +1,7 @@
 /** Every expression of a flow, checked and rewritten once. Reporting happens here; lowering only puts the parts together. */
 import type { Expr, Input } from '../../core/ir.ts';
 import type { Json } from '../../core/json.ts';
+import { builtinTool } from '../builtin-tools.ts';
 import { literal } from '../cel-text.ts';
 import type { Definitions } from '../definitions.ts';
 import type { Report } from '../diagnostics.ts';
@@ -136,9 +137,11 @@ function argument(
   definitions: Definitions,
 ): Expr {
   const expr = expressions.template(id, node.located('params', key), param);
-  const schema = definitions.tools[tool]?.input as { properties?: { [name: string]: { type?: Json } } } | undefined;
+  const schema = inputOf(tool, definitions) as { properties?: { [name: string]: { type?: Json } } } | undefined;
   const text = schema?.properties?.[key]?.type === 'string' && typeof param === 'string';
-  return text && parseTemplate(param).parts.length === 1 && param.includes('{{') ? `(${expr} == null ? "" : ${expr})` : expr;
+  return text && parseTemplate(param).parts.length === 1 && param.includes('{{')
+    ? `(${expr} == null ? "" : ${expr})`
+    : expr;
 }
 
 /** A text with templates in it is text already; a value that is one template keeps its type. */
@@ -148,8 +151,12 @@ function asText(value: Json, expr: Expr): Expr {
   return parts.length === 1 && parts[0] !== undefined && 'expr' in parts[0] ? `text(${expr})` : expr;
 }
 
+function inputOf(tool: string, { tools }: Definitions): Json | undefined {
+  return (Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool))?.input;
+}
+
 function checkParams(node: FlowNode, value: NodeOf<'tool'>, definitions: Definitions, report: Report): void {
-  const schema = definitions.tools[value.tool]?.input;
+  const schema = inputOf(value.tool, definitions);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
   const properties = Object.keys((schema['properties'] ?? {}) as object);
   const required = Array.isArray(schema['required'])

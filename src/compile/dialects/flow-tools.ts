@@ -1,9 +1,6 @@
-/** The tools that a flow calls, looked at once each: the rule that verifies a result can be read, and what is risky has its rules. */
+/** The tools that a flow calls, looked at once each: what is risky has its rules. */
 import type { Report } from '../diagnostics.ts';
 import type { ReadDocument } from '../document.ts';
-import { codeOfProblem, helpOfProblem } from '../expr-diagnostic.ts';
-import { checkExpression } from '../expression.ts';
-import { rangeWithin } from '../scalar-range.ts';
 import type { Flow } from './flow-read.ts';
 
 const RISKY: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
@@ -19,21 +16,6 @@ export function checkTools(flow: Flow, { sections }: ReadDocument, report: Repor
         sections.key('tools', name),
         `the tool \`${name}\` has the effect \`${tool.effect}\`, but no schema for its arguments`,
         { help: 'Add `input`, a JSON Schema.' },
-      );
-    }
-    if (tool.verify === undefined) continue;
-    const located = sections.located('tools', name, 'verify');
-    const checked = checkExpression(tool.verify, {
-      names: ['result'],
-      ...(tool.output === undefined ? {} : { types: { result: tool.output } }),
-    });
-    if (checked.ok || located?.kind !== 'scalar') continue;
-    for (const problem of checked.problems) {
-      report.error(
-        codeOfProblem(problem),
-        rangeWithin(report.source, located, problem.start, problem.end),
-        problem.message,
-        { help: helpOfProblem(problem) },
       );
     }
   }

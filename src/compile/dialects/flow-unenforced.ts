@@ -16,7 +16,9 @@ export function warnUnenforced(flow: Flow, { sections }: ReadDocument, report: R
       for (const field of OF_THE_RUN) {
         if (sections.located('agents', index, ...path, field) === undefined) continue;
         const message = `\`${field}\` in the budget of agent \`${agent}\` is checked but not enforced by this release`;
-        report.warning('not-enforced', sections.key('agents', index, ...path, field), message, { help: 'Limit it for the whole run, under `budgets`.' });
+        report.warning('not-enforced', sections.key('agents', index, ...path, field), message, {
+          help: 'Limit it for the whole run, under `budgets`.',
+        });
       }
   }
 }

@@ -58,7 +58,9 @@ export function readWays(body: Located): Ways {
       const reached = reachableFrom([start, ...nameless.flatMap(meant)], next);
       return [...reached].every((id) => nodes.get(id)?.clear ?? true) ? reached : null;
     },
-    cycles: componentsOf(nodes.keys(), (id) => (nodes.get(id)?.ways ?? []).flatMap(({ to }) => (nodes.has(to) ? [to] : [])))
+    cycles: componentsOf(nodes.keys(), (id) =>
+      (nodes.get(id)?.ways ?? []).flatMap(({ to }) => (nodes.has(to) ? [to] : [])),
+    )
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),
   };

@@ -3,8 +3,9 @@
  * all have ended. A Collect gathers their outputs by reference; without one, the last branch's output goes on.
  */
 import type { ForkNode, NodeId, Write } from '../../core/ir.ts';
+import { OBSERVATIONS } from '../agent-slots.ts';
 import { addCall, guardDistinct, PARTIAL, set, storeReply, trackUpstream } from './steps-call.ts';
-import type { Lowering } from './steps-call.ts';
+import type { Lowering } from './steps-lowering.ts';
 import { lastBranches } from './steps-facts.ts';
 import type { Step } from './steps-model.ts';
 import type { Planned, PlannedCall } from './steps-plan.ts';
@@ -31,6 +32,9 @@ export function addBatch(lowering: Lowering, batch: Batch, at: NodeId, next: Nod
   const gather: ForkNode['gather'][number][] = branches.map((step) => ({ slot: outputOf(step), mode: 'last' }));
   for (const { output } of branches) if (output !== null) gather.push({ slot: slotOf(output), mode: 'last' });
   if (branches.some(({ onError }) => onError === 'Skip')) gather.push({ slot: PARTIAL, mode: 'any' });
+  // What was seen in a branch has been seen by whoever comes later.
+  if (branches.some(({ agent }) => (builder.definitions.agents[agent]?.tools.length ?? 0) > 0))
+    gather.push({ slot: OBSERVATIONS, mode: 'concat' });
   builder.add(
     at,
     {

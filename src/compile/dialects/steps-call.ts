@@ -3,24 +3,14 @@
  * (workflow, step, upstream agent) is part of what is asked, so that it is on every command and the fold derives it again.
  */
 import type { FailureClass } from '../../core/codes.ts';
-import type { DoNode, Expr, NodeId, Write } from '../../core/ir.ts';
-import type { Builder } from '../builder.ts';
+import type { DoNode, Expr, NodeId, Retry, Write } from '../../core/ir.ts';
 import { object, quote } from '../cel-text.ts';
-import type { Range } from '../range.ts';
-import type { Step, Workflow } from './steps-model.ts';
+import type { Lowering } from './steps-lowering.ts';
+import type { Step } from './steps-model.ts';
 import { UPSTREAM } from './steps-plan.ts';
 import type { PlannedCall } from './steps-plan.ts';
 import { slotOf } from './steps-text.ts';
-
-export interface Lowering {
-  readonly builder: Builder;
-  readonly workflow: Workflow;
-  /** Whether who wrote the input is kept in a slot. */
-  readonly tracks: boolean;
-  at(step: Step): Range;
-  /** The id of the node that enters a step. */
-  idOf(step: Step): NodeId;
-}
+import { addStepTurn } from './steps-turn.ts';
 
 /** Set when a failed step was passed over: the run is then a partial success at best. */
 export const PARTIAL = '_partial';
@@ -40,9 +30,26 @@ export function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: 
     ['step', String(step.index)],
     ['upstream', call.upstream],
   ]);
-  const schema = builder.definitions.agents[step.agent]?.output ?? null;
+  const { agents } = builder.definitions;
+  const agent = Object.hasOwn(agents, step.agent) ? agents[step.agent] : undefined;
+  const schema = agent?.output ?? null;
   const failed = builder.failedEnd();
   const skips = step.onError === 'Skip';
+  const denied = skips ? [{ when: 'error.class == "budget"', to: failed }] : [];
+  const fail = skips ? passedOver(lowering, step, way.skipped) : failed;
+  const retry: Retry = { max: step.retries, baseMs: 0, capMs: 0, on: step.retries > 0 ? RETRIED : [] };
+  if (agent !== undefined && agent.tools.length > 0) {
+    const { writes, next } = way;
+    const lost = skips
+      ? builder.add(builder.fresh(`${step.name}.failed`), {
+          op: 'pick',
+          origin: step.name,
+          cases: denied,
+          otherwise: fail,
+        })
+      : fail;
+    return addStepTurn(lowering, step, { agent, prompt: call.prompt, source, retry, writes, next, fail: lost });
+  }
   const node: DoNode = {
     op: 'do',
     origin: step.name,
@@ -51,10 +58,10 @@ export function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: 
     ...(schema === null ? {} : { schema }),
     writes: way.writes,
     timeoutMs: step.timeoutMs,
-    retry: { max: step.retries, baseMs: 0, capMs: 0, on: step.retries > 0 ? RETRIED : [] },
+    retry,
     next: way.next,
-    failed: skips ? [{ when: 'error.class == "budget"', to: failed }] : [],
-    fail: skips ? passedOver(lowering, step, way.skipped) : failed,
+    failed: denied,
+    fail,
   };
   return builder.add(lowering.idOf(step), node, lowering.at(step));
 }

@@ -5,7 +5,7 @@
 import type { NodeId, Write } from '../../core/ir.ts';
 import { quote } from '../cel-text.ts';
 import { addCall, guardDistinct, set, trackUpstream } from './steps-call.ts';
-import type { Lowering } from './steps-call.ts';
+import type { Lowering } from './steps-lowering.ts';
 import type { Step } from './steps-model.ts';
 import type { PlannedCall } from './steps-plan.ts';
 import { HANDED, slotOf } from './steps-text.ts';

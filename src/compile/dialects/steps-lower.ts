@@ -6,7 +6,7 @@ import { quote } from '../cel-text.ts';
 import type { Definitions } from '../definitions.ts';
 import { addBatch } from './steps-batch.ts';
 import { addCall, guardDistinct, PARTIAL, set, storeReply, trackUpstream } from './steps-call.ts';
-import type { Lowering } from './steps-call.ts';
+import type { Lowering } from './steps-lowering.ts';
 import { addLoop } from './steps-loop.ts';
 import type { Step } from './steps-model.ts';
 import type { Plan, Planned, PlannedCall } from './steps-plan.ts';

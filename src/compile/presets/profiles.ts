@@ -16,7 +16,10 @@ export interface Row {
   readonly paid?: true;
 }
 /** `when` may read `tool`, `args`, `effect`, `approval` and `observations`; `trouble` is a refusal that ends the run. */
-export type Closing = { readonly what: string; readonly code: TerminalCode } & ({ readonly when: Expr } | { readonly trouble: string });
+export type Closing = { readonly what: string; readonly code: TerminalCode } & (
+  | { readonly when: Expr }
+  | { readonly trouble: string }
+);
 export interface Profile {
   readonly autonomy: string;
   readonly allowed: readonly Row[];
@@ -32,10 +35,13 @@ export function signalled(name: string): Expr {
   return `observations.exists(o, type(o.result) == map && type(o.result.signals) == list && o.result.signals.exists(s, s == "${name}"))`;
 }
 
-const SECRET = 're(text(args), "(AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")';
-const FAILED_TESTS = 'approval && observations.exists(o, o.ok == true && o.tool != "shell_run" && (o.tool == "write_file" || o.tool == "patch_file" || o.tool == "delete_file")) && cel.bind(t, observations.filter(o, o.tool == "shell_run"), size(t) > 0 && t[size(t) - 1].ok != true)';
+const SECRET =
+  're(text(args), "(AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")';
+const FAILED_TESTS =
+  'approval && observations.exists(o, o.ok == true && o.tool != "shell_run" && (o.tool == "write_file" || o.tool == "patch_file" || o.tool == "delete_file")) && cel.bind(t, observations.filter(o, o.tool == "shell_run"), size(t) > 0 && t[size(t) - 1].ok != true)';
 const PRODUCTION = 'effect != "read" && !approval && re(text(args), "(?i)\\\\bprod(uction)?\\\\b")';
-const DESTRUCTIVE = 'effect != "read" && re(text(tool, " ", args), "(?i)(rm -rf|drop (table|database)|truncate table|\\\\bdestroy\\\\b|\\\\bwipe\\\\b|delete_all|mkfs)")';
+const DESTRUCTIVE =
+  'effect != "read" && re(text(tool, " ", args), "(?i)(rm -rf|drop (table|database)|truncate table|\\\\bdestroy\\\\b|\\\\bwipe\\\\b|delete_all|mkfs)")';
 
 export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | 'procurement' | 'sre']: Profile } = {
   research: {
@@ -100,7 +106,11 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     ],
     failClosed: [
       { what: 'Identity mismatch', when: signalled('identity_mismatch'), code: 'UNSAFE_DETECTION' },
-      { what: 'Payment change', when: `${signalled('payment_change')} || (effect != "read" && re(tool, "(?i)payment_(method|details)|bank_details"))`, code: 'PERMISSION_DENIED' },
+      {
+        what: 'Payment change',
+        when: `${signalled('payment_change')} || (effect != "read" && re(tool, "(?i)payment_(method|details)|bank_details"))`,
+        code: 'PERMISSION_DENIED',
+      },
       { what: 'Policy exception', when: signalled('policy_exception'), code: 'PERMISSION_DENIED' },
       { what: 'Regulated support category', when: signalled('regulated_category'), code: 'REVIEW_REQUIRED' },
     ],

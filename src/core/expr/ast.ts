@@ -67,7 +67,10 @@ export function listMacroOf(node: Ast): ListMacro | null {
 
 /** `cel.bind(name, value, body)`. */
 export function bindOf(node: Ast): { readonly variable: string; readonly value: Ast; readonly body: Ast } | null {
-  if (node.op !== 'rcall' || node.args[0] !== 'bind' || node.args[1].op !== 'id' || node.args[1].args !== 'cel') return null;
+  if (node.op !== 'rcall' || node.args[0] !== 'bind' || node.args[1].op !== 'id' || node.args[1].args !== 'cel')
+    return null;
   const [variable, value, body] = node.args[2];
-  return variable?.op === 'id' && value !== undefined && body !== undefined ? { variable: variable.args, value, body } : null;
+  return variable?.op === 'id' && value !== undefined && body !== undefined
+    ? { variable: variable.args, value, body }
+    : null;
 }

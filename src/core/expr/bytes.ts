@@ -17,7 +17,7 @@ export function utf8(text: string): Uint8Array {
 
 export function fromUtf8(data: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < data.length; ) {
+  for (let at = 0; at < data.length;) {
     const first = data[at] ?? 0;
     const extra = first < 0x80 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
     if (first >= 0x80 && (first < 0xc2 || first > 0xf4)) throw invalid();

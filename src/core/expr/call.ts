@@ -17,7 +17,8 @@ export function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Conte
   const name = node.args[0];
   const args = method ? [node.args[1], ...node.args[2]] : node.args[1];
   const field = args[0];
-  if (name === 'has' && !method && args.length === 1 && field?.op === '.') return compileHas(field.args[0], field.args[1], context);
+  if (name === 'has' && !method && args.length === 1 && field?.op === '.')
+    return compileHas(field.args[0], field.args[1], context);
   const problem = callProblem({ name, method, count: args.length });
   if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
   if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);

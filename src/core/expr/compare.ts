@@ -69,11 +69,19 @@ function mapEquals(env: Env, a: ValueMap | KeyedMap, b: ValueMap | KeyedMap): bo
 }
 
 function boxedEquals(a: Boxed, b: Value): boolean {
-  if (a instanceof Uint) return typeof b === 'number' || typeof b === 'bigint' ? numericEquals(b, a) : b instanceof Uint && a.value === b.value;
+  if (a instanceof Uint)
+    return typeof b === 'number' || typeof b === 'bigint'
+      ? numericEquals(b, a)
+      : b instanceof Uint && a.value === b.value;
   if (a instanceof Timestamp) return b instanceof Timestamp && a.ns === b.ns;
   if (a instanceof Duration) return b instanceof Duration && a.ns === b.ns;
   if (a instanceof TypeName) return b instanceof TypeName && a.name === b.name;
-  return a instanceof Bytes && b instanceof Bytes && a.data.length === b.data.length && a.data.every((byte, i) => byte === b.data[i]);
+  return (
+    a instanceof Bytes &&
+    b instanceof Bytes &&
+    a.data.length === b.data.length &&
+    a.data.every((byte, i) => byte === b.data[i])
+  );
 }
 
 function orderNumbers(a: number | bigint, b: number | bigint): number | undefined {
@@ -92,7 +100,16 @@ function orderText(env: Env, a: string, b: string): number {
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
-    if (x !== y) return isSurrogate(x) === isSurrogate(y) ? x - y : isSurrogate(x) ? (y > 0xdfff ? 1 : x - y) : x > 0xdfff ? -1 : x - y;
+    if (x !== y)
+      return isSurrogate(x) === isSurrogate(y)
+        ? x - y
+        : isSurrogate(x)
+          ? y > 0xdfff
+            ? 1
+            : x - y
+          : x > 0xdfff
+            ? -1
+            : x - y;
   }
   return a.length - b.length;
 }

@@ -16,7 +16,8 @@ export interface Context {
 }
 
 export function deeper(context: Context, node: Ast): Context {
-  if (context.depth >= LIMITS.depthMax) throw new EvalError('limit', `the expression is nested deeper than ${LIMITS.depthMax}`, rangeOf(node));
+  if (context.depth >= LIMITS.depthMax)
+    throw new EvalError('limit', `the expression is nested deeper than ${LIMITS.depthMax}`, rangeOf(node));
   return { ...context, depth: context.depth + 1 };
 }
 

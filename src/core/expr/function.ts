@@ -7,7 +7,18 @@ import { EvalError } from './error.ts';
 import { typeOf } from './value.ts';
 import type { Value } from './value.ts';
 
-export type Kind = 'any' | 'null' | 'bool' | 'number' | 'string' | 'bytes' | 'list' | 'map' | 'timestamp' | 'duration' | 'type';
+export type Kind =
+  | 'any'
+  | 'null'
+  | 'bool'
+  | 'number'
+  | 'string'
+  | 'bytes'
+  | 'list'
+  | 'map'
+  | 'timestamp'
+  | 'duration'
+  | 'type';
 
 export type Run = (env: Env, a: Value, b?: Value, c?: Value, d?: Value) => Value;
 

@@ -26,9 +26,13 @@ export const CONVERT_FUNCTIONS: FnTable = {
   uint: convert(['number', 'string'], 'number', toUintValue),
   double: convert(['number', 'string'], 'number', toDouble),
   string: convert(['string', 'number', 'bool', 'bytes', 'timestamp', 'duration'], 'string', toText),
-  bytes: convert(['string', 'bytes'], 'bytes', (a) => (a instanceof Bytes ? a : typeof a === 'string' ? new Bytes(utf8(a)) : undefined)),
+  bytes: convert(['string', 'bytes'], 'bytes', (a) =>
+    a instanceof Bytes ? a : typeof a === 'string' ? new Bytes(utf8(a)) : undefined,
+  ),
   timestamp: convert(['string', 'number', 'timestamp'], 'timestamp', toTimestamp),
-  duration: convert(['string', 'duration'], 'duration', (a) => (a instanceof Duration ? a : typeof a === 'string' ? parseDuration(a) : undefined)),
+  duration: convert(['string', 'duration'], 'duration', (a) =>
+    a instanceof Duration ? a : typeof a === 'string' ? parseDuration(a) : undefined,
+  ),
   json: {
     params: [ANY],
     forms: 'both',
@@ -87,7 +91,8 @@ function toBool(value: Value): boolean | undefined {
 function toIntValue(value: Value): bigint | undefined {
   if (typeof value === 'bigint') return value;
   if (value instanceof Uint) return toInt(value.value);
-  if (value instanceof Timestamp) return (value.ns - (((value.ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)) / 1_000_000_000n;
+  if (value instanceof Timestamp)
+    return (value.ns - (((value.ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)) / 1_000_000_000n;
   if (typeof value === 'string') return toInt(digits(value, /^[+-]?\d+$/));
   if (typeof value !== 'number') return undefined;
   if (!(Math.abs(value) < INT_BOUND)) throw new EvalError('other', 'integer overflow');
@@ -127,7 +132,9 @@ function toTimestamp(value: Value): Timestamp | undefined {
   if (value instanceof Timestamp) return value;
   if (typeof value === 'string') return parseTimestamp(value);
   if (typeof value === 'bigint') return new Timestamp(value * 1_000_000_000n);
-  return typeof value === 'number' && Number.isInteger(value) ? new Timestamp(BigInt(value) * 1_000_000_000n) : undefined;
+  return typeof value === 'number' && Number.isInteger(value)
+    ? new Timestamp(BigInt(value) * 1_000_000_000n)
+    : undefined;
 }
 
 function digits(text: string, shape: RegExp): bigint {

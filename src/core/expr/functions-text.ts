@@ -35,7 +35,8 @@ export const TEXT_FUNCTIONS: FnTable = {
     params: [STRING, NUMBER],
     forms: 'method',
     returns: 'string',
-    run: (env, s, at) => (s === null ? null : slice(env, text(env, 'charAt', s), place('charAt', at), place('charAt', at) + 1, true)),
+    run: (env, s, at) =>
+      s === null ? null : slice(env, text(env, 'charAt', s), place('charAt', at), place('charAt', at) + 1, true),
   },
   substring: {
     params: [STRING, NUMBER, NUMBER],
@@ -43,28 +44,41 @@ export const TEXT_FUNCTIONS: FnTable = {
     forms: 'method',
     returns: 'string',
     run: (env, s, from, to) =>
-      s === null ? null : slice(env, text(env, 'substring', s), place('substring', from), to === undefined ? undefined : place('substring', to), false),
+      s === null
+        ? null
+        : slice(
+            env,
+            text(env, 'substring', s),
+            place('substring', from),
+            to === undefined ? undefined : place('substring', to),
+            false,
+          ),
   },
   indexOf: {
     params: [STRING, STRING, NUMBER],
     required: 2,
     forms: 'method',
     returns: 'number',
-    run: (env, s, t, from) => (s === null ? null : find(points(env, text(env, 'indexOf', s)), points(env, text(env, 'indexOf', t)), from, env)),
+    run: (env, s, t, from) =>
+      s === null ? null : find(points(env, text(env, 'indexOf', s)), points(env, text(env, 'indexOf', t)), from, env),
   },
   lastIndexOf: {
     params: [STRING, STRING, NUMBER],
     required: 2,
     forms: 'method',
     returns: 'number',
-    run: (env, s, t, from) => (s === null ? null : findLast(points(env, text(env, 'lastIndexOf', s)), points(env, text(env, 'lastIndexOf', t)), from, env)),
+    run: (env, s, t, from) =>
+      s === null
+        ? null
+        : findLast(points(env, text(env, 'lastIndexOf', s)), points(env, text(env, 'lastIndexOf', t)), from, env),
   },
   replace: {
     params: [STRING, STRING, STRING, NUMBER],
     required: 3,
     forms: 'method',
     returns: 'string',
-    run: (env, s, from, to, limit) => (s === null ? null : replace(env, s, from, to, limit === undefined ? -1 : place('replace', limit))),
+    run: (env, s, from, to, limit) =>
+      s === null ? null : replace(env, s, from, to, limit === undefined ? -1 : place('replace', limit)),
   },
   split: {
     params: [STRING, STRING, NUMBER],
@@ -72,9 +86,22 @@ export const TEXT_FUNCTIONS: FnTable = {
     forms: 'method',
     returns: 'list',
     run: (env, s, separator, limit) =>
-      s === null ? null : split(env, text(env, 'split', s), text(env, 'split', separator), limit === undefined ? -1 : place('split', limit)),
+      s === null
+        ? null
+        : split(
+            env,
+            text(env, 'split', s),
+            text(env, 'split', separator),
+            limit === undefined ? -1 : place('split', limit),
+          ),
   },
-  join: { params: [LIST, STRING], required: 1, forms: 'both', returns: 'string', run: (env, list, separator) => join(env, list, separator) },
+  join: {
+    params: [LIST, STRING],
+    required: 1,
+    forms: 'both',
+    returns: 'string',
+    run: (env, list, separator) => join(env, list, separator),
+  },
 };
 
 function predicate(name: string, forms: Fn['forms'], test: (s: string, t: string) => boolean): Fn {
@@ -87,7 +114,12 @@ function predicate(name: string, forms: Fn['forms'], test: (s: string, t: string
 }
 
 function transform(name: string, forms: Fn['forms'], change: (s: string, env: Env) => string): Fn {
-  return { params: [STRING], forms, returns: 'string', run: (env, a) => (a === null ? null : change(text(env, name, a), env)) };
+  return {
+    params: [STRING],
+    forms,
+    returns: 'string',
+    run: (env, a) => (a === null ? null : change(text(env, name, a), env)),
+  };
 }
 
 /** White space as Unicode defines it; the host's own `trim` also takes U+FEFF and leaves U+0085. */
@@ -113,7 +145,8 @@ function text(env: Env, name: string, value: Value | undefined): string {
 
 function place(name: string, value: Value | undefined): number {
   const n = value instanceof Uint ? value.value : value;
-  if ((typeof n !== 'number' && typeof n !== 'bigint') || !Number.isInteger(Number(n))) throw wrongType(name, 'a whole number', value);
+  if ((typeof n !== 'number' && typeof n !== 'bigint') || !Number.isInteger(Number(n)))
+    throw wrongType(name, 'a whole number', value);
   return Number(n);
 }
 
@@ -132,20 +165,23 @@ function slice(env: Env, s: string, from: number, to: number | undefined, lenien
   const all = points(env, s);
   const end = to ?? all.length;
   if (lenient && from === all.length) return '';
-  if (from < 0 || end < from || end > all.length) throw new EvalError('other', `position out of range: the text has ${all.length} characters`);
+  if (from < 0 || end < from || end > all.length)
+    throw new EvalError('other', `position out of range: the text has ${all.length} characters`);
   return all.slice(from, end).join('');
 }
 
 function find(s: readonly string[], t: readonly string[], from: Value | undefined, env: Env): bigint {
   const first = from === undefined ? 0 : place('indexOf', from);
-  if (first < 0 || first > s.length) throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
+  if (first < 0 || first > s.length)
+    throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
   for (let i = first; i + t.length <= s.length; i++) if (matchesAt(s, t, i, env)) return BigInt(i);
   return -1n;
 }
 
 function findLast(s: readonly string[], t: readonly string[], from: Value | undefined, env: Env): bigint {
   const last = from === undefined ? s.length : place('lastIndexOf', from);
-  if (last < 0 || last > s.length) throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
+  if (last < 0 || last > s.length)
+    throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
   for (let i = Math.min(last, s.length - t.length); i >= 0; i--) if (matchesAt(s, t, i, env)) return BigInt(i);
   return -1n;
 }
@@ -161,7 +197,8 @@ function replace(env: Env, subject: Value, search: Value | undefined, by: Value 
   const [s, from, to] = [text(env, 'replace', subject), text(env, 'replace', search), text(env, 'replace', by)];
   if (limit === 0) return s;
   const parts = from === '' ? ['', ...points(env, s), ''] : pieces(env, splitText(s, from));
-  const kept = limit < 0 || parts.length - 1 <= limit ? parts : [...parts.slice(0, limit), parts.slice(limit).join(from)];
+  const kept =
+    limit < 0 || parts.length - 1 <= limit ? parts : [...parts.slice(0, limit), parts.slice(limit).join(from)];
   chargeText(env, s.length + kept.length * to.length);
   return kept.join(to);
 }
@@ -169,7 +206,9 @@ function replace(env: Env, subject: Value, search: Value | undefined, by: Value 
 function split(env: Env, s: string, separator: string, limit: number): string[] {
   if (limit === 0) return [];
   const parts = separator === '' ? points(env, s) : pieces(env, splitText(s, separator));
-  return limit < 0 || parts.length <= limit ? parts : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
+  return limit < 0 || parts.length <= limit
+    ? parts
+    : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
 }
 
 function join(env: Env, list: Value, separator: Value | undefined): Value {

@@ -15,10 +15,26 @@ export const TIME_FUNCTIONS: FnTable = {
   getDayOfMonth: part('getDayOfMonth', (c) => c.day - 1),
   getDayOfWeek: part('getDayOfWeek', (c) => c.dayOfWeek),
   getDayOfYear: part('getDayOfYear', (c) => c.dayOfYear),
-  getHours: part('getHours', (c) => c.hours, (ns) => ns / (3600n * SECOND)),
-  getMinutes: part('getMinutes', (c) => c.minutes, (ns) => ns / (60n * SECOND)),
-  getSeconds: part('getSeconds', (c) => c.seconds, (ns) => ns / SECOND),
-  getMilliseconds: part('getMilliseconds', (c) => Math.trunc(c.nanos / 1_000_000), (ns) => (ns % SECOND) / 1_000_000n),
+  getHours: part(
+    'getHours',
+    (c) => c.hours,
+    (ns) => ns / (3600n * SECOND),
+  ),
+  getMinutes: part(
+    'getMinutes',
+    (c) => c.minutes,
+    (ns) => ns / (60n * SECOND),
+  ),
+  getSeconds: part(
+    'getSeconds',
+    (c) => c.seconds,
+    (ns) => ns / SECOND,
+  ),
+  getMilliseconds: part(
+    'getMilliseconds',
+    (c) => Math.trunc(c.nanos / 1_000_000),
+    (ns) => (ns % SECOND) / 1_000_000n,
+  ),
 };
 
 function part(name: string, of: (calendar: Calendar) => number, ofDuration?: (ns: bigint) => bigint): Fn {

@@ -59,7 +59,8 @@ function mapToJson(map: ValueMap): Json {
 function keyedToJson(map: KeyedMap): Json {
   const object: { [key: string]: Json } = {};
   for (const [key, [, value]] of map.entries) {
-    if (Object.hasOwn(object, String(key))) throw new EvalError('other', `the map has two keys that read \`${String(key)}\` in JSON`);
+    if (Object.hasOwn(object, String(key)))
+      throw new EvalError('other', `the map has two keys that read \`${String(key)}\` in JSON`);
     putKey(object, String(key), toJson(value));
   }
   return object;

@@ -9,11 +9,15 @@ import type { Value } from './value.ts';
 
 export function literal(node: Ast & { op: 'value' }): Value {
   const value = node.args;
-  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string') return value;
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
+    return value;
   try {
     if (typeof value === 'bigint') return toInt(value);
     return value instanceof Uint8Array ? new Bytes(value) : toUint(value.value);
   } catch {
-    throw new EvalError('other', `the integer ${String(value)} does not fit 64 bits`, { start: node.start, end: node.end });
+    throw new EvalError('other', `the integer ${String(value)} does not fit 64 bits`, {
+      start: node.start,
+      end: node.end,
+    });
   }
 }

@@ -79,7 +79,13 @@ function quantifier(predicate: Eval, settles: boolean, where: string): Loop {
   };
 }
 
-function filter(env: Env, items: readonly Value[], turn: (item: Value) => void, predicate: Eval, where: string): Value[] {
+function filter(
+  env: Env,
+  items: readonly Value[],
+  turn: (item: Value) => void,
+  predicate: Eval,
+  where: string,
+): Value[] {
   return items.filter((item) => {
     turn(item);
     return truth(predicate(env), where);

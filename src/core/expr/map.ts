@@ -41,11 +41,13 @@ export function mapKeys(env: Env, map: ValueMap | KeyedMap): Value[] {
 }
 
 export function makeMap(entries: readonly (readonly [Value, Value])[]): ValueMap | KeyedMap {
-  if (entries.every(([key]) => typeof key === 'string')) return makeObject(entries as readonly (readonly [string, Value])[]);
+  if (entries.every(([key]) => typeof key === 'string'))
+    return makeObject(entries as readonly (readonly [string, Value])[]);
   const byKey = new Map<Key, readonly [Value, Value]>();
   for (const entry of entries) {
     const key = typeof entry[0] === 'number' ? undefined : canonicalKey(entry[0]);
-    if (key === undefined) throw new EvalError('type', `a map key must be a string, an integer or a bool, not ${typeOf(entry[0])}`);
+    if (key === undefined)
+      throw new EvalError('type', `a map key must be a string, an integer or a bool, not ${typeOf(entry[0])}`);
     if (byKey.has(key)) throw repeated(String(key));
     byKey.set(key, entry);
   }
@@ -54,7 +56,8 @@ export function makeMap(entries: readonly (readonly [Value, Value])[]): ValueMap
 
 /** `defineProperty` for `__proto__`: plain assignment would set the prototype instead of a key. */
 export function putKey<T>(object: { [key: string]: T }, key: string, value: T): void {
-  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   else object[key] = value;
 }
 

@@ -22,7 +22,8 @@ const environment = new Environment({
 
 export function parseExpr(source: string): Ast {
   const whole = { start: 0, end: source.length };
-  if (source.length > LIMITS.sourceMax) throw new EvalError('limit', `the expression is longer than ${LIMITS.sourceMax} characters`, whole);
+  if (source.length > LIMITS.sourceMax)
+    throw new EvalError('limit', `the expression is longer than ${LIMITS.sourceMax} characters`, whole);
   if (source.trim() === '') throw new EvalError('other', 'the expression is empty', whole);
   try {
     return environment.parse(source).ast;
@@ -34,10 +35,38 @@ export function parseExpr(source: string): Ast {
 }
 
 const TOKENS: { readonly [token: string]: string } = {
-  EOF: 'the end', NUMBER: 'a number', STRING: 'a string', BOOLEAN: 'a bool', NULL: '`null`', IDENTIFIER: 'a name', PLUS: '`+`',
-  MINUS: '`-`', MULTIPLY: '`*`', DIVIDE: '`/`', MODULO: '`%`', EQ: '`==`', NE: '`!=`', LT: '`<`', LE: '`<=`', GT: '`>`', GE: '`>=`',
-  AND: '`&&`', OR: '`||`', NOT: '`!`', IN: '`in`', LPAREN: '`(`', RPAREN: '`)`', LBRACKET: '`[`', RBRACKET: '`]`', LBRACE: '`{`',
-  RBRACE: '`}`', DOT: '`.`', COMMA: '`,`', COLON: '`:`', QUESTION: '`?`', BYTES: 'bytes',
+  EOF: 'the end',
+  NUMBER: 'a number',
+  STRING: 'a string',
+  BOOLEAN: 'a bool',
+  NULL: '`null`',
+  IDENTIFIER: 'a name',
+  PLUS: '`+`',
+  MINUS: '`-`',
+  MULTIPLY: '`*`',
+  DIVIDE: '`/`',
+  MODULO: '`%`',
+  EQ: '`==`',
+  NE: '`!=`',
+  LT: '`<`',
+  LE: '`<=`',
+  GT: '`>`',
+  GE: '`>=`',
+  AND: '`&&`',
+  OR: '`||`',
+  NOT: '`!`',
+  IN: '`in`',
+  LPAREN: '`(`',
+  RPAREN: '`)`',
+  LBRACKET: '`[`',
+  RBRACKET: '`]`',
+  LBRACE: '`{`',
+  RBRACE: '`}`',
+  DOT: '`.`',
+  COMMA: '`,`',
+  COLON: '`:`',
+  QUESTION: '`?`',
+  BYTES: 'bytes',
 };
 
 /** The library names its tokens; an author wants to see the characters. */

@@ -39,7 +39,8 @@ export function patternProblem(pattern: string): string | null {
 }
 
 function compilePattern(pattern: string, range?: Range): RE2JS {
-  if (pattern.length > LIMITS.patternMax) throw new EvalError('limit', `the pattern is longer than ${LIMITS.patternMax} characters`, range);
+  if (pattern.length > LIMITS.patternMax)
+    throw new EvalError('limit', `the pattern is longer than ${LIMITS.patternMax} characters`, range);
   try {
     return RE2JS.compile(pattern);
   } catch (cause) {

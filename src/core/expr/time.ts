@@ -70,7 +70,14 @@ const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(
 export function parseTimestamp(text: string): Timestamp {
   const match = RFC3339.exec(text);
   if (match === null) throw new EvalError('other', `\`${text.slice(0, 40)}\` is not an RFC 3339 timestamp`);
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [number, number, number, number, number, number];
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const days = daysOf(year, month, day);
   const back = civilOf(days);
   const real = back.month === month && back.day === day && hour < 24 && minute < 60 && second < 60;
@@ -87,11 +94,20 @@ export function timestampText(time: Timestamp): string {
   return `${date}T${pad(c.hours, 2)}:${pad(c.minutes, 2)}:${pad(c.seconds, 2)}${fraction(c.nanos)}Z`;
 }
 
-const UNITS: { readonly [unit: string]: bigint } = { h: 3600n * SECOND, m: 60n * SECOND, s: SECOND, ms: 1_000_000n, us: 1_000n, µs: 1_000n, ns: 1n };
+const UNITS: { readonly [unit: string]: bigint } = {
+  h: 3600n * SECOND,
+  m: 60n * SECOND,
+  s: SECOND,
+  ms: 1_000_000n,
+  us: 1_000n,
+  µs: 1_000n,
+  ns: 1n,
+};
 
 export function parseDuration(text: string): Duration {
   const body = /^[+-]?((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.test(text) && text.length <= 64;
-  if (!body && text !== '0') throw new EvalError('other', `\`${text.slice(0, 40)}\` is not a duration such as 90s or 1h30m`);
+  if (!body && text !== '0')
+    throw new EvalError('other', `\`${text.slice(0, 40)}\` is not a duration such as 90s or 1h30m`);
   let ns = 0n;
   for (const [, whole = '', part = '', unit = 's'] of text.matchAll(/(\d*)\.?(\d*)(ns|us|µs|ms|s|m|h)/g)) {
     const size = UNITS[unit] ?? 0n;
@@ -119,18 +135,26 @@ function daysOf(year: number, month: number, day: number): number {
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;
   const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468;
+  return (
+    era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
+  );
 }
 
 function civilOf(days: number): { year: number; month: number; day: number } {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
-  const yearOfEra = Math.floor((dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365);
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  );
   const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
-  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day: dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1 };
+  return {
+    year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
+    month,
+    day: dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1,
+  };
 }
 
 function floorDiv(a: bigint, b: bigint): bigint {

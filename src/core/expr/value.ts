@@ -40,7 +40,16 @@ export class TypeName extends Boxed {
 }
 
 export const TYPE_NAMES: ReadonlySet<string> = new Set([
-  'bool', 'bytes', 'double', 'int', 'list', 'map', 'null_type', 'string', 'type', 'uint',
+  'bool',
+  'bytes',
+  'double',
+  'int',
+  'list',
+  'map',
+  'null_type',
+  'string',
+  'type',
+  'uint',
 ]);
 
 export function typeOf(value: Value): string {

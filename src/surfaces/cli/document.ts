@@ -22,7 +22,14 @@ export interface CompiledFile {
 
 /** `model` is what agents run on that name no model, where that is known already. */
 export async function compileFile(file: string, model?: string): Promise<CompiledFile> {
-  const options = { file, hash: sha256, priceOf, checkPolicy, readText: textReader(dirname(file)), ...(model === undefined ? {} : { model }) };
+  const options = {
+    file,
+    hash: sha256,
+    priceOf,
+    checkPolicy,
+    readText: textReader(dirname(file)),
+    ...(model === undefined ? {} : { model }),
+  };
   if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), options) };
   const text = readText(file);
   return { file, text, result: compile(text, options) };

@@ -5,8 +5,11 @@
 import * as z from 'zod';
 import type { Script } from '../../adapters/scripted/script.ts';
 import type { Diagnostic, Report } from '../../compile/diagnostics.ts';
-import { bool, int, json, list, map, name, oneOf, record, text } from '../../compile/fields.ts';
+import { codeOfProblem, helpOfProblem } from '../../compile/expr-diagnostic.ts';
+import { checkExpression } from '../../compile/expression.ts';
+import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../compile/fields.ts';
 import { nearest } from '../../compile/nearest.ts';
+import { rangeWithin } from '../../compile/scalar-range.ts';
 import { readShape, type Shaped } from '../../compile/shape.ts';
 import { parseSource } from '../../compile/source.ts';
 import type { CompiledFlow } from '../../core/ir.ts';
@@ -21,6 +24,7 @@ export interface ReadScript {
 export function readScript(source: string, file: string, flow?: CompiledFlow): ReadScript {
   const { doc, report } = parseSource(source, file);
   const shaped = doc === null ? null : readShape(scriptSchema, doc, report, { what: 'this script' });
+  if (shaped !== null) checkConditions(shaped, report);
   if (shaped !== null && flow !== undefined) warnOfStrangers(shaped, flow, report);
   return { script: shaped === null || report.failed() ? null : shaped.value, diagnostics: report.list() };
 }
@@ -34,23 +38,57 @@ const shared = {
 };
 const modelEntry = record({
   ...shared,
-  text: text().optional(),
+  text: said().optional(),
   usage: record({ input: int({ min: 0 }).optional(), output: int({ min: 0 }).optional() }).optional(),
   tools: list(record({ name: name(), args: json().optional() })).optional(),
 });
 const toolEntry = record({ ...shared, result: json().optional() });
-const answerEntry = record({ choice: name(), text: text().optional(), edit: json().optional(), by: name().optional() });
-const answer = z.union([name(), answerEntry]);
+const answerEntry = record({ choice: said(), text: text().optional(), edit: json().optional(), by: name().optional() });
+const answer = z.union([said(), answerEntry]);
 
 const scriptSchema = record({
-  agents: map(list(z.union([text(), modelEntry]), { min: 1 })).optional(),
-  tools: map(list(toolEntry, { min: 1 })).optional(),
+  agents: map(entries(z.union([said(), modelEntry]))).optional(),
+  tools: map(entries(toolEntry)).optional(),
   approvals: map(z.union([answer, list(answer, { min: 1 })])).optional(),
   clock: oneOf(['virtual', 'real']).optional(),
   strict: bool().optional(),
 });
+type ScriptValue = z.output<typeof scriptSchema>;
 
-function warnOfStrangers(shaped: Shaped<z.output<typeof scriptSchema>>, flow: CompiledFlow, report: Report): void {
+/** What somebody says; YAML reads `42` and `true` as something else than text. */
+function said() {
+  return z.union([text(), number().transform(String), bool().transform(String)]);
+}
+
+/** One entry is a list of one. */
+function entries<Entry extends z.ZodType>(entry: Entry) {
+  return z.union([list(entry, { min: 1 }), entry.transform((only) => [only])]);
+}
+
+/** A condition that cannot be evaluated would fail the call that comes upon it, and look like a failure of the flow. */
+function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report): void {
+  for (const section of ['agents', 'tools'] as const) {
+    for (const [whose, given] of Object.entries(value[section] ?? {})) {
+      for (const [index, entry] of given.entries()) {
+        if (typeof entry === 'string' || entry.when === undefined) continue;
+        const checked = checkExpression(entry.when, { names: ['input'], types: { input: { type: 'string' } } });
+        const scalar = located(section, whose, index, 'when') ?? located(section, whose, 'when');
+        if (checked.ok || scalar?.kind !== 'scalar') continue;
+        for (const problem of checked.problems)
+          report.error(
+            codeOfProblem(problem),
+            rangeWithin(report.source, scalar, problem.start, problem.end),
+            problem.message,
+            {
+              help: helpOfProblem(problem),
+            },
+          );
+      }
+    }
+  }
+}
+
+function warnOfStrangers(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   const agents = new Set(Object.values(flow.agents).flatMap((agent) => [agent.id, agent.name]));
   const tools = new Set(Object.keys(flow.tools));
   for (const [section, known] of [

@@ -77,7 +77,8 @@ export function demandWorld(flow: CompiledFlow, options: WorldOptions): void {
   for (const node of Object.values<Node>(flow.nodes)) {
     if (node.op !== 'do') continue;
     const { effect } = node;
-    if (effect.kind === 'tool' && !isImplemented(flow, effect.tool)) throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
+    if (effect.kind === 'tool' && !isImplemented(flow, effect.tool))
+      throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
   }
 }
 

@@ -16,7 +16,13 @@ export interface CompileOptions {
 
 export function compile(source: string | object, options: CompileOptions = {}): CompileResult {
   const readText = textReader(options.file === undefined ? '.' : dirname(options.file));
-  return compileDocument(source, { ...options, priceOf, checkPolicy, readText, hash: (text) => hash('sha256', text, 'hex') });
+  return compileDocument(source, {
+    ...options,
+    priceOf,
+    checkPolicy,
+    readText,
+    hash: (text) => hash('sha256', text, 'hex'),
+  });
 }
 
 /** Reads what a document names, from the folder that it is in; null where that cannot be had. */

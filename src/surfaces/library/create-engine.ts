@@ -4,6 +4,7 @@ import type { ModelFunction, ToolFunction } from '../../adapters/functions/perfo
 import { modelPerformer } from '../../adapters/models/performer.ts';
 import type { ModelPerformerOptions } from '../../adapters/models/performer.ts';
 import { priceOf } from '../../adapters/models/prices.ts';
+import { isPolicyCheck, policyPerformer } from '../../adapters/policy/performer.ts';
 import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
 import type { Script } from '../../adapters/scripted/script.ts';
 import { openSqlite } from '../../adapters/sqlite/open.ts';
@@ -37,16 +38,32 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
 }
 
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', models, model, tools, hands: means = {}, script, performer, clock, boundary, ...rest } = options;
+  const {
+    journal = '.sluice/sluice.db',
+    models,
+    model,
+    tools,
+    hands: means = {},
+    script,
+    performer,
+    clock,
+    boundary,
+    ...rest
+  } = options;
   const functions = functionPerformer({ model, tools });
   const hands = createHands(means, functions);
-  const own: Performer = { perform: (call) => (call.command.kind === 'model' || Object.hasOwn(tools ?? {}, call.command.name) ? functions : hands).perform(call) };
+  const own: Performer = {
+    perform: (call) =>
+      (call.command.kind === 'model' || Object.hasOwn(tools ?? {}, call.command.name) ? functions : hands).perform(
+        call,
+      ),
+  };
   const world = model === undefined ? modelPerformer({ priceOf, ...models }, own) : own;
   const engine = createRuntime({
     ...rest,
     store: typeof journal === 'string' ? openSqlite(journal) : journal,
     performer: withBoundary(
-      performer ?? (script === undefined ? world : scriptedPerformer(script, world)),
+      (performer && withChecks(performer)) ?? (script === undefined ? world : scriptedPerformer(script, world)),
       boundary,
     ),
     clock: clock ?? (script === undefined || script.clock === 'real' ? realClock : createVirtualClock()),
@@ -56,4 +73,10 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await hands.close();
   };
   return { ...engine, close };
+}
+
+/** Whoever performs commands itself is not asked to judge what is proposed: that is never left out. */
+function withChecks(performer: Performer): Performer {
+  const policy = policyPerformer();
+  return { ...performer, perform: (call) => (isPolicyCheck(call.command) ? policy : performer).perform(call) };
 }

@@ -30,7 +30,11 @@ export function createHands(options: HandsOptions, absent: Performer): Hands {
   const { workDir: given, memory: kept = createMemoryStore(), ...rest } = options;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const tools = toolPerformer({ ...rest, workDir });
-  const checks = evidencePerformer({ workDir, documentDir: options.documentDir ?? '.', run: shellRunner(options.shell) });
+  const checks = evidencePerformer({
+    workDir,
+    documentDir: options.documentDir ?? '.',
+    run: shellRunner(options.shell),
+  });
   const policy = policyPerformer();
   const memory = memoryPerformer(kept);
   return {

@@ -42,7 +42,8 @@ export function loadCases(): Cases {
 }
 
 /** A message or enum by name, or a message literal such as `Int32Value{…}`. */
-const PROTOBUF_EXPR = /TestAllTypes|TestRequired|NestedEnum|GlobalEnum|google\.protobuf\.(?!Timestamp|Duration)|cel\.expr\.|proto\.(has|get)Ext|\b[A-Z]\w*\{/;
+const PROTOBUF_EXPR =
+  /TestAllTypes|TestRequired|NestedEnum|GlobalEnum|google\.protobuf\.(?!Timestamp|Duration)|cel\.expr\.|proto\.(has|get)Ext|\b[A-Z]\w*\{/;
 
 function convert(id: string, test: Wire): Case | 'protobuf' | 'typesOnly' {
   const expr = test['expr'] as string;
@@ -52,9 +53,15 @@ function convert(id: string, test: Wire): Case | 'protobuf' | 'typesOnly' {
   if (test['checkOnly'] === true || (typed !== undefined && value === undefined)) return 'typesOnly';
   try {
     const bindings: { [name: string]: Value } = {};
-    for (const [name, bound] of Object.entries((test['bindings'] ?? {}) as { [name: string]: { value: Wire } })) bindings[name] = valueOf(bound.value);
+    for (const [name, bound] of Object.entries((test['bindings'] ?? {}) as { [name: string]: { value: Wire } }))
+      bindings[name] = valueOf(bound.value);
     // A case that states no result expects true.
-    return { id, expr, bindings, expected: test['evalError'] === undefined ? { value: value === undefined ? true : valueOf(value) } : 'error' };
+    return {
+      id,
+      expr,
+      bindings,
+      expected: test['evalError'] === undefined ? { value: value === undefined ? true : valueOf(value) } : 'error',
+    };
   } catch (cause) {
     if (cause instanceof NeedsProtobuf) return 'protobuf';
     throw cause;
@@ -84,7 +91,12 @@ function valueOf(wire: Wire): Value {
     case 'listValue':
       return ((raw as { values?: Wire[] }).values ?? []).map(valueOf);
     case 'mapValue':
-      return makeMap(((raw as { entries?: { key: Wire; value: Wire }[] }).entries ?? []).map(({ key, value }) => [valueOf(key), valueOf(value)]));
+      return makeMap(
+        ((raw as { entries?: { key: Wire; value: Wire }[] }).entries ?? []).map(({ key, value }) => [
+          valueOf(key),
+          valueOf(value),
+        ]),
+      );
     case 'objectValue':
       return messageOf(raw as { '@type': string; value?: string });
     default:

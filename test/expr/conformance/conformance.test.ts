@@ -22,7 +22,9 @@ describe('CEL conformance', () => {
     const passed = counted.length - unexplained.length;
     const offered = runnable.filter((each) => !isExtension(ruleOf(each.id)?.reason));
     const rate = (of: readonly Case[]) => `${passed} of ${of.length} (${((100 * passed) / of.length).toFixed(1)} %)`;
-    console.log(`CEL conformance: ${rate(offered)} of the language and the functions offered pass; ${rate(runnable)} with every extension`);
+    console.log(
+      `CEL conformance: ${rate(offered)} of the language and the functions offered pass; ${rate(runnable)} with every extension`,
+    );
     console.log(`not run: ${protobuf.length} need protobuf messages, ${typesOnly.length} state a static type only`);
     for (const [reason, count] of countsByReason()) console.log(`  excluded ${String(count).padStart(4)}  ${reason}`);
     expect(unexplained).toEqual([]);
@@ -33,13 +35,18 @@ describe('CEL conformance', () => {
     const matched = runnable.filter((each) => regex.test(each.id));
     expect(matched.length).toBeGreaterThan(0);
     // A function that is not offered fails where a failure is expected; that is no reason to list those cases apart.
-    const passing = matched.filter((each) => !(isExtension(reason) && each.expected === 'error') && problemOf(each) === null);
+    const passing = matched.filter(
+      (each) => !(isExtension(reason) && each.expected === 'error') && problemOf(each) === null,
+    );
     expect(passing.map((each) => each.id)).toEqual([]);
   });
 
-  test.each(runnable.filter((each) => each.id.startsWith('string/matches/')))('re does what matches would: $expr', (each) => {
-    expect(problemOf({ ...each, expr: each.expr.replace('.matches(', '.re(') })).toBeNull();
-  });
+  test.each(runnable.filter((each) => each.id.startsWith('string/matches/')))(
+    're does what matches would: $expr',
+    (each) => {
+      expect(problemOf({ ...each, expr: each.expr.replace('.matches(', '.re(') })).toBeNull();
+    },
+  );
 });
 
 function problemOf({ id, expr, bindings, expected }: Case): string | null {

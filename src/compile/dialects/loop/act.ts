@@ -18,12 +18,26 @@ export function addAction(l: Lowering): void {
   const invoke = addInvocation(l);
   const planned = loop.planner !== null;
   const drifted = `${STEP}.tool != null && ${REPLY}.toolCalls.exists(c, !(c.name in ${PLAN}.filter(s, s.tool != null).map(s, s.tool)))`;
-  const diverged = (): NodeId => addLet(l, builder.fresh('diverged'), 'plan_divergence', [set(KIND, '"divergence"'), set(TRIGGER, '"divergence"'), set(PROBLEM, `text("The plan does not name: ", join(${REPLY}.toolCalls.map(c, c.name), ", "))`)], idOf(l, 'reflection_trigger'));
+  const diverged = (): NodeId =>
+    addLet(
+      l,
+      builder.fresh('diverged'),
+      'plan_divergence',
+      [
+        set(KIND, '"divergence"'),
+        set(TRIGGER, '"divergence"'),
+        set(PROBLEM, `text("The plan does not name: ", join(${REPLY}.toolCalls.map(c, c.name), ", "))`),
+      ],
+      idOf(l, 'reflection_trigger'),
+    );
   const look = addPick(
     l,
     builder.fresh('action.look'),
     'action_selection',
-    [{ when: `size(${REPLY}.toolCalls) == 0`, to: idOf(l, 'observation_grounding') }, ...(planned ? [{ when: drifted, to: diverged() }] : [])],
+    [
+      { when: `size(${REPLY}.toolCalls) == 0`, to: idOf(l, 'observation_grounding') },
+      ...(planned ? [{ when: drifted, to: diverged() }] : []),
+    ],
     invoke,
   );
   const act = addModel(l, {
@@ -32,13 +46,20 @@ export function addAction(l: Lowering): void {
     agent: loop.executor,
     enters: true,
     input: { prompt: actionPrompt(loop), messages: TALK },
-    writes: [set(REPLY, 'it'), append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' })],
+    writes: [
+      set(REPLY, 'it'),
+      append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' }),
+    ],
     next: look,
     fail: addLet(l, builder.fresh('action.failed'), 'action_selection', [], failedTrace(l)),
   });
   const pressed = addPressure(l, act);
   const ready = planned ? addReady(l, pressed) : pressed;
-  const writes = [set(TURN, `${TURN} + 1`), set(STEP, planned ? readyStep() : `${PLAN}[0]`), set('eligible', literal([...toolsOf(loop)]))];
+  const writes = [
+    set(TURN, `${TURN} + 1`),
+    set(STEP, planned ? readyStep() : `${PLAN}[0]`),
+    set('eligible', literal([...toolsOf(loop)])),
+  ];
   addLet(l, idOf(l, 'tool_eligibility'), 'tool_eligibility', writes, ready);
 }
 
@@ -68,7 +89,13 @@ export function addInvocation(l: Lowering): NodeId {
 
 /** Steps that wait for each other for ever are a fault of the plan. */
 function addReady(l: Lowering, next: NodeId): NodeId {
-  const stuck = addLet(l, l.builder.fresh('plan.stuck'), 'plan_validation', [set(PLAN_PROBLEM, `text("no step can go on; finished are ", ${FINISHED})`)], addRepair(l));
+  const stuck = addLet(
+    l,
+    l.builder.fresh('plan.stuck'),
+    'plan_validation',
+    [set(PLAN_PROBLEM, `text("no step can go on; finished are ", ${FINISHED})`)],
+    addRepair(l),
+  );
   return addPick(l, l.builder.fresh('plan.ready'), 'tool_eligibility', [{ when: `${STEP} == null`, to: stuck }], next);
 }
 
@@ -81,8 +108,14 @@ function addPressure(l: Lowering, next: NodeId): NodeId {
   if (window === null) return next;
   // Three characters a token is what a reservation counts with.
   const chars = Math.floor(window * at * 3);
-  const dropped = addLet(l, l.builder.idOf('context_compression'), 'context_compression', [set(TALK, '[]'), set(COMPRESSED, `${COMPRESSED} + 1`)], next);
-  const full = `size(${TALK}) > 1 && size(text(${TALK})) > ${chars}`;
+  const dropped = addLet(
+    l,
+    l.builder.idOf('context_compression'),
+    'context_compression',
+    [set(TALK, '[]'), set(COMPRESSED, `${COMPRESSED} + 1`)],
+    next,
+  );
+  const full = `size(${TALK}) > 1 && size(text(${TALK})) + size(${actionPrompt(l.loop)}) > ${chars}`;
   return addPick(l, l.builder.fresh('context.look'), 'context_compression', [{ when: full, to: dropped }], next);
 }
 
@@ -91,12 +124,23 @@ export function blockedCall(l: Lowering): NodeId {
   const { builder, loop } = l;
   const message = '"[BLOCKED] the same call was made too often; try something else"';
   const id = `text(${quote(loop.executor)}, ".", ${TURN}, ".", size(${TALK}), ".", call_index)`;
-  const record = { id, turn: TURN, agent: quote(loop.executor), tool: 'call.name', args: 'call.args', ok: 'false', error: '"repeated call"' };
+  const record = {
+    id,
+    turn: TURN,
+    agent: quote(loop.executor),
+    tool: 'call.name',
+    args: 'call.args',
+    ok: 'false',
+    error: '"repeated call"',
+  };
   return addLet(
     l,
     builder.fresh('blocked'),
     'breaker',
-    [append(TALK, { role: quote('tool'), toolCallId: 'call.id', name: 'call.name', content: message }), append(OBSERVATIONS, record)],
+    [
+      append(TALK, { role: quote('tool'), toolCallId: 'call.id', name: 'call.name', content: message }),
+      append(OBSERVATIONS, record),
+    ],
     builder.end({ state: 'completed', code: 'SUCCESS' }),
   );
 }

@@ -22,27 +22,50 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
   const { people, expansions } = l.loop.escalation;
   const meter =
     people && expansions > 0
-      ? (over: NodeId, kind: string) => l.builder.meter(`expansions:${kind}`, { unit: 'visits', max: expansions, over, label: 'escalation.expansions' })
+      ? (over: NodeId, kind: string) =>
+          l.builder.meter(`expansions:${kind}`, {
+            unit: 'visits',
+            max: expansions,
+            over,
+            label: 'escalation.expansions',
+          })
       : null;
   return (id, node) => {
-    // What only looks ahead whether a call will fit stands where the call itself does.
-    const called = node.op === 'do' && node.effect.kind === 'tool';
-    const asked = node.op === 'do' && node.effect.kind === 'model';
-    if (node.denied !== undefined || (!called && !asked && node.needs === undefined)) return node;
-    const over = asked ? main : branch;
+    // Whatever looks at a budget, be it only to see that what comes later will not fit, has a way out of its own.
+    if (node.denied !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
+    const inBranch = node.origin.startsWith('tool_invocation');
+    const over = inBranch ? branch : main;
     if (meter === null) return { ...node, denied: over };
-    return { ...node, denied: addExpansion(l, id, over, meter(over, asked ? 'model' : 'tool')) };
+    return { ...node, denied: addExpansion(l, id, over, meter(over, inBranch ? 'calls' : 'turns')) };
   };
 }
 
 function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
-  const error = object([['class', quote('budget')], ['type', quote('BudgetError')], ['message', SHORT], ['node', quote(l.loop.id)], ['code', quote('BUDGET_EXHAUSTED')]]);
-  return addLet(l, l.builder.fresh(`stop:${hint}`), 'budget', [set('error', error), set(ENDING, quote('BUDGET_EXHAUSTED'))], next);
+  const error = object([
+    ['class', quote('budget')],
+    ['type', quote('BudgetError')],
+    ['message', SHORT],
+    ['node', quote(l.loop.id)],
+    ['code', quote('BUDGET_EXHAUSTED')],
+  ]);
+  l.stops.add('BUDGET_EXHAUSTED');
+  return addLet(
+    l,
+    l.builder.fresh(`stop:${hint}`),
+    'budget',
+    [set('error', error), set(ENDING, quote('BUDGET_EXHAUSTED'))],
+    next,
+  );
 }
 
 /** A yes without a number grants what the call lacks. */
 function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): NodeId {
-  const amounts = [[STEPS, 'steps', 1] as const, ...BUDGET_DIMENSIONS.map(([field, dimension]) => [`budget.${dimension}`, field, field === 'cost_usd' ? 1_000_000 : 1] as const)];
+  const amounts = [
+    [STEPS, 'steps', 1] as const,
+    ...BUDGET_DIMENSIONS.map(
+      ([field, dimension]) => [`budget.${dimension}`, field, field === 'cost_usd' ? 1_000_000 : 1] as const,
+    ),
+  ];
   const limited = amounts.filter(([, field]) => l.loop.definitions.budgets?.[field] !== undefined);
   const grant = limited.map(([each, field, scale]) => {
     const lacks = `tripped.meter == ${quote(each)} && it.edit == null ? tripped.needs - tripped.left : 0`;

@@ -16,7 +16,10 @@ const DEEDS: readonly Deed[] = [
   { verbs: 'refunded|paid|purchased|transferred', tools: /refund|pay|purchase|transfer|charge|order|buy/i },
   { verbs: 'deleted|removed', tools: /delete|remove|drop/i },
   { verbs: 'deployed|restarted|rolled back|installed', tools: /deploy|restart|roll|install/i },
-  { verbs: 'updated|modified|changed|upgraded|added', tools: /update|modify|edit|patch|write|set|change|save|add|upgrade/i },
+  {
+    verbs: 'updated|modified|changed|upgraded|added',
+    tools: /update|modify|edit|patch|write|set|change|save|add|upgrade/i,
+  },
   { verbs: 'submitted|executed|merged|pushed', tools: /submit|exec|run|merge|push/i },
   { verbs: 'created|issued|charged|processed|completed', tools: /create|issue|charge|process|complete/i },
 ];

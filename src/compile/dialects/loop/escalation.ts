@@ -23,20 +23,86 @@ export interface EscalationRow {
 }
 
 export const ESCALATIONS = {
-  high_impact_mutation: row('high', 'user or operator', 'human_approval', 'Shows the action, its arguments, what it touches and how to take it back.', 'CONFIRM_REQUIRED'),
-  financial_commitment: row('high', 'manager or procurement', 'human_approval', 'Frozen until the budget and the approval chain are confirmed.', 'CONFIRM_REQUIRED'),
-  external_communication: row('moderate to high', 'user', 'human_approval', 'A draft only; sent after an explicit yes.', 'CONFIRM_REQUIRED'),
+  high_impact_mutation: row(
+    'high',
+    'user or operator',
+    'human_approval',
+    'Shows the action, its arguments, what it touches and how to take it back.',
+    'CONFIRM_REQUIRED',
+  ),
+  financial_commitment: row(
+    'high',
+    'manager or procurement',
+    'human_approval',
+    'Frozen until the budget and the approval chain are confirmed.',
+    'CONFIRM_REQUIRED',
+  ),
+  external_communication: row(
+    'moderate to high',
+    'user',
+    'human_approval',
+    'A draft only; sent after an explicit yes.',
+    'CONFIRM_REQUIRED',
+  ),
   missing_input: row('low', 'user', 'ask_user', 'Waits for the field that is missing.', 'MISSING_INFO'),
-  ambiguous_goal: row('low to moderate', 'user or supervisor', 'ask_user', 'Shows the readings and waits for one to be chosen.', 'AMBIGUOUS_INTENT'),
-  low_confidence: row('moderate', 'specialist model or review queue', 'review', 'Handed to a stronger verifier or to a reviewer.', 'LOW_CONFIDENCE'),
-  tool_failure: row('moderate', 'local repair or another tool', 'degraded', 'Tried again within the budget, then another way, then a degraded result.', 'REPEATED_FAILURE'),
-  budget_reached: row('moderate to high', 'budget approval queue', 'human_approval', 'Frozen until somebody releases more.', 'BUDGET_EXHAUSTED'),
-  provider_outage: row('moderate to high', 'SRE or degraded mode', 'degraded', 'Another provider, or a clean word that nothing is available.', 'UNAVAILABLE_DEP'),
-  security_breach: row('high', 'security operations', 'fail_closed', 'The run is stopped and its trace kept.', 'UNSAFE_DETECTION'),
-  repeated_denial: row('moderate to high', 'security or compliance', 'fail_closed', 'Further privileged attempts are blocked, and the trace is looked at.', 'PERMISSION_DENIED'),
+  ambiguous_goal: row(
+    'low to moderate',
+    'user or supervisor',
+    'ask_user',
+    'Shows the readings and waits for one to be chosen.',
+    'AMBIGUOUS_INTENT',
+  ),
+  low_confidence: row(
+    'moderate',
+    'specialist model or review queue',
+    'review',
+    'Handed to a stronger verifier or to a reviewer.',
+    'LOW_CONFIDENCE',
+  ),
+  tool_failure: row(
+    'moderate',
+    'local repair or another tool',
+    'degraded',
+    'Tried again within the budget, then another way, then a degraded result.',
+    'REPEATED_FAILURE',
+  ),
+  budget_reached: row(
+    'moderate to high',
+    'budget approval queue',
+    'human_approval',
+    'Frozen until somebody releases more.',
+    'BUDGET_EXHAUSTED',
+  ),
+  provider_outage: row(
+    'moderate to high',
+    'SRE or degraded mode',
+    'degraded',
+    'Another provider, or a clean word that nothing is available.',
+    'UNAVAILABLE_DEP',
+  ),
+  security_breach: row(
+    'high',
+    'security operations',
+    'fail_closed',
+    'The run is stopped and its trace kept.',
+    'UNSAFE_DETECTION',
+  ),
+  repeated_denial: row(
+    'moderate to high',
+    'security or compliance',
+    'fail_closed',
+    'Further privileged attempts are blocked, and the trace is looked at.',
+    'PERMISSION_DENIED',
+  ),
 } as const satisfies { readonly [id: string]: EscalationRow };
 export type EscalationId = keyof typeof ESCALATIONS;
 
-function row(severity: EscalationRow['severity'], endpoint: string, route: Route, recovery: string, code: TerminalCode): EscalationRow {
+function row(
+  severity: EscalationRow['severity'],
+  endpoint: string,
+  route: Route,
+  recovery: string,
+  code: TerminalCode,
+): EscalationRow {
   return { severity, endpoint, route, recovery, code };
 }

@@ -15,13 +15,30 @@ export function addFinish(l: Lowering): void {
     l,
     builder.fresh('terminate'),
     'terminate',
-    [{ when: `${ENDING} == "PARTIAL_SUCCESS"`, to: builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }) }],
+    [
+      {
+        when: `${ENDING} == "PARTIAL_SUCCESS"`,
+        to: builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }),
+      },
+    ],
     builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }),
   );
-  const record = set('record', object([['ending', ENDING], ['status', STATUS], ['open', KIND]]));
+  const record = set(
+    'record',
+    object([
+      ['ending', ENDING],
+      ['status', STATUS],
+      ['open', KIND],
+    ]),
+  );
   const trace = addLet(l, idOf(l, 'trace_logging'), 'trace_logging', [record], ends);
   // Apart from the other, so that nobody takes a failure for a short way to success.
-  addLet(l, failedTrace(l), 'trace_logging', [record], builder.failedEnd(ANSWER));
+  const stops = [...l.stops].map((code) => ({
+    when: `${ENDING} == ${quote(code)}`,
+    to: builder.end({ state: 'failed', code, output: ANSWER }),
+  }));
+  const failed = addPick(l, builder.fresh('terminate.failed'), 'terminate', stops, builder.failedEnd(ANSWER));
+  addLet(l, failedTrace(l), 'trace_logging', [record], failed);
   const memory = idOf(l, 'memory_write');
   if (!loop.memory) addLet(l, memory, 'memory_write', [], trace);
   else
@@ -31,7 +48,18 @@ export function addFinish(l: Lowering): void {
         op: 'do',
         origin: 'memory_write',
         denied: trace,
-        effect: { kind: 'check', check: 'memory.write', input: { owner: quote(loop.executor), goal: GOAL, answer: ANSWER, citations: `${FINAL}.citations`, observations: OBSERVATIONS }, reserve: { memoryWrites: 1 } },
+        effect: {
+          kind: 'check',
+          check: 'memory.write',
+          input: {
+            owner: quote(loop.executor),
+            goal: GOAL,
+            answer: ANSWER,
+            citations: `${FINAL}.citations`,
+            observations: OBSERVATIONS,
+          },
+          reserve: { memoryWrites: 1 },
+        },
         writes: [set('remembered', 'it')],
         timeoutMs: null,
         retry: NO_RETRY,
@@ -42,5 +70,11 @@ export function addFinish(l: Lowering): void {
       at,
     );
   const ending = `${STATUS} == "partial" ? "PARTIAL_SUCCESS" : "SUCCESS"`;
-  addLet(l, idOf(l, 'final_response'), 'final_response', [set(FINAL, object([['citations', CITED]])), set(ENDING, ending)], memory);
+  addLet(
+    l,
+    idOf(l, 'final_response'),
+    'final_response',
+    [set(FINAL, object([['citations', CITED]])), set(ENDING, ending)],
+    memory,
+  );
 }

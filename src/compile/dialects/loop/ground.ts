@@ -19,15 +19,46 @@ export const ACTED = `size(${REPLY}.toolCalls) > 0`;
 export function addGrounding(l: Lowering): void {
   const { builder } = l;
   const validate = idOf(l, 'validation_check');
-  const structured = addLet(l, builder.fresh('answer.structured'), 'state_update', [set(ANSWER, `${SAID}.answer`)], validate);
+  const structured = addLet(
+    l,
+    builder.fresh('answer.structured'),
+    'state_update',
+    [set(ANSWER, `${SAID}.answer`)],
+    validate,
+  );
   const plain = addLet(l, builder.fresh('answer.plain'), 'state_update', [set(ANSWER, SAID)], validate);
-  const stored = addPick(l, builder.fresh('answer'), 'state_update', [{ when: `${STATUS} == "acting"`, to: validate }, { when: `type(${SAID}) == map && ${SAID}.status != null`, to: structured }], plain);
+  const stored = addPick(
+    l,
+    builder.fresh('answer'),
+    'state_update',
+    [
+      { when: `${STATUS} == "acting"`, to: validate },
+      { when: `type(${SAID}) == map && ${SAID}.status != null`, to: structured },
+    ],
+    plain,
+  );
   const status = `${ACTED} ? "acting" : type(${SAID}) == map && ${SAID}.status in ${literal([...STATUSES])} ? ${SAID}.status : "complete"`;
-  const update = [set(TASK, `{"version": ${TASK}.version + 1, "finished": size(${FINISHED})}`), set(STATUS, status), set(REPAIRS, `${ACTED} && size(${MISSED}) == 0 ? 0 : ${REPAIRS}`)];
+  const update = [
+    set(TASK, `{"version": ${TASK}.version + 1, "finished": size(${FINISHED})}`),
+    set(STATUS, status),
+    set(REPAIRS, `${ACTED} && size(${MISSED}) == 0 ? 0 : ${REPAIRS}`),
+  ];
   const updated = addLet(l, idOf(l, 'state_update'), 'state_update', update, stored);
-  const judged = addLet(l, builder.fresh('grounding.judge'), 'observation_grounding', [set(VIOLATION, `${ACTED} ? null : (${violation(l.loop)})`)], updated);
+  const judged = addLet(
+    l,
+    builder.fresh('grounding.judge'),
+    'observation_grounding',
+    [set(VIOLATION, `${ACTED} ? null : (${violation(l.loop)})`)],
+    updated,
+  );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
-  addLet(l, idOf(l, 'observation_grounding'), 'observation_grounding', [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed)], judged);
+  addLet(
+    l,
+    idOf(l, 'observation_grounding'),
+    'observation_grounding',
+    [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed)],
+    judged,
+  );
 }
 
 function violation(loop: Loop): Expr {

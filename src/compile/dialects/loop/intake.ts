@@ -5,18 +5,67 @@ import { literal, object, quote } from '../../cel-text.ts';
 import { addLet, addPick, addQuestion, idOf, NO_RETRY, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
-import { BUDGET, COMPRESSED, CROSSED, DOUBTS, DRAFTS, FINAL, FINISHED, GOAL, HEARD, INTENT, KIND, LACKING, PLAN, PLAN_PROBLEM, PROBLEM, RECALLED, REPAIRS, RESULTS, REVIEWED, SCOPE, SCRATCH, STEP, TASK, TRIGGER, TURN, set } from './slots.ts';
+import {
+  BUDGET,
+  COMPRESSED,
+  CROSSED,
+  DOUBTS,
+  DRAFTS,
+  FINAL,
+  FINISHED,
+  GOAL,
+  HEARD,
+  INTENT,
+  KIND,
+  LACKING,
+  PLAN,
+  PLAN_PROBLEM,
+  PROBLEM,
+  RECALLED,
+  REPAIRS,
+  RESULTS,
+  REVIEWED,
+  SCOPE,
+  SCRATCH,
+  STEP,
+  TASK,
+  TRIGGER,
+  TURN,
+  set,
+} from './slots.ts';
 
 /** Adds the way from the input to the plan; returns where it begins. */
 export function addIntake(l: Lowering): NodeId {
   const { builder, loop } = l;
-  const state = addLet(l, idOf(l, 'state_init'), 'state_init', beginning(), loop.memory ? addRecall(l) : idOf(l, 'plan_selection'));
-  const policy = addPick(l, idOf(l, 'policy_check'), 'policy_check', guardsOf(l, (code) => code !== 'UNSAFE_DETECTION'), state);
-  const scope = object([['agent', quote(loop.executor)], ['tools', literal([...toolsOf(loop)])], ['profile', literal(loop.profile)]]);
+  const state = addLet(
+    l,
+    idOf(l, 'state_init'),
+    'state_init',
+    beginning(),
+    loop.memory ? addRecall(l) : idOf(l, 'plan_selection'),
+  );
+  const policy = addPick(
+    l,
+    idOf(l, 'policy_check'),
+    'policy_check',
+    guardsOf(l, (code) => code !== 'UNSAFE_DETECTION'),
+    state,
+  );
+  const scope = object([
+    ['agent', quote(loop.executor)],
+    ['tools', literal([...toolsOf(loop)])],
+    ['profile', literal(loop.profile)],
+  ]);
   const scoped = addLet(l, idOf(l, 'scope_resolution'), 'scope_resolution', [set(SCOPE, scope)], policy);
   const meant = loop.intents.length === 0 ? scoped : addIntents(l, scoped);
   const whole = loop.requires.length === 0 ? meant : addRequired(l, meant);
-  const safe = addPick(l, builder.fresh('goal.guards'), 'goal_intake', guardsOf(l, (code) => code === 'UNSAFE_DETECTION'), whole);
+  const safe = addPick(
+    l,
+    builder.fresh('goal.guards'),
+    'goal_intake',
+    guardsOf(l, (code) => code === 'UNSAFE_DETECTION'),
+    whole,
+  );
   const goal = loop.goal === null ? 'text(input)' : quote(loop.goal);
   const lacking = `cel.bind(given, jsonIn(text(input)), ${literal([...loop.requires])}.filter(r, given == null || given[r] == null))`;
   const writes = [set(GOAL, goal), ...(loop.requires.length === 0 ? [] : [set(LACKING, lacking)])];
@@ -29,7 +78,17 @@ function addRecall(l: Lowering): NodeId {
   const lost = addLet(l, l.builder.fresh('recall.failed'), 'state_init', [set('error', 'null')], plan);
   return l.builder.add(
     l.builder.fresh('recall'),
-    { op: 'do', origin: 'state_init', effect: { kind: 'check', check: 'memory.read', input: { owner: quote(l.loop.executor) }, reserve: {} }, writes: [set(RECALLED, 'it')], timeoutMs: null, retry: NO_RETRY, next: plan, failed: [], fail: lost },
+    {
+      op: 'do',
+      origin: 'state_init',
+      effect: { kind: 'check', check: 'memory.read', input: { owner: quote(l.loop.executor) }, reserve: {} },
+      writes: [set(RECALLED, 'it')],
+      timeoutMs: null,
+      retry: NO_RETRY,
+      next: plan,
+      failed: [],
+      fail: lost,
+    },
     l.at,
   );
 }
@@ -53,15 +112,33 @@ function beginning() {
 function guardsOf(l: Lowering, which: (code: string) => boolean) {
   return l.loop.guards
     .filter(({ code }) => which(code))
-    .map(({ when, code, reason }) => ({ when, to: stop(l, code, 'GuardError', quote(reason), code === 'PERMISSION_DENIED' ? 'policy' : 'guardrail') }));
+    .map(({ when, code, reason }) => ({
+      when,
+      to: stop(l, code, 'GuardError', quote(reason), code === 'PERMISSION_DENIED' ? 'policy' : 'guardrail'),
+    }));
 }
 
 function addRequired(l: Lowering, next: NodeId): NodeId {
   const missing = `text("Missing: ", join(${LACKING}, ", "))`;
   const stopped = stop(l, 'MISSING_INFO', 'MissingInput', missing);
-  const told = addLet(l, l.builder.fresh('goal.told'), 'goal_intake', [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)], next);
+  const told = addLet(
+    l,
+    l.builder.fresh('goal.told'),
+    'goal_intake',
+    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
+    next,
+  );
   const ask = l.loop.escalation.people
-    ? addQuestion(l, { id: l.builder.fresh('goal.ask'), row: 'missing_input', about: 'missing_info', choices: ['answer', 'reject'], message: missing, payload: { fields: LACKING }, ways: { answer: told }, otherwise: stopped })
+    ? addQuestion(l, {
+        id: l.builder.fresh('goal.ask'),
+        row: 'missing_input',
+        about: 'missing_info',
+        choices: ['answer', 'reject'],
+        message: missing,
+        payload: { fields: LACKING },
+        ways: { answer: told },
+        otherwise: stopped,
+      })
     : stopped;
   return addPick(l, l.builder.fresh('goal.whole'), 'goal_intake', [{ when: `size(${LACKING}) > 0`, to: ask }], next);
 }
@@ -71,7 +148,14 @@ function addIntents(l: Lowering, next: NodeId): NodeId {
   const { builder, loop } = l;
   const readings = `[${loop.intents.map(({ id, when }) => `(${when}) == true ? ${quote(id)} : ""`).join(', ')}].filter(i, i != "")`;
   const stopped = stop(l, 'AMBIGUOUS_INTENT', 'AmbiguousGoal', `text("The goal can mean: ", join(${INTENT}, ", "))`);
-  const choose = (id: string): NodeId => addLet(l, builder.fresh(`intent.${id}`), 'classify_intent', [set(INTENT, literal([id])), set(GOAL, `text(${GOAL}, ${quote(`\nMeant is: ${id}`)})`)], next);
+  const choose = (id: string): NodeId =>
+    addLet(
+      l,
+      builder.fresh(`intent.${id}`),
+      'classify_intent',
+      [set(INTENT, literal([id])), set(GOAL, `text(${GOAL}, ${quote(`\nMeant is: ${id}`)})`)],
+      next,
+    );
   const ids = loop.intents.map(({ id }) => id);
   const ask = loop.escalation.people
     ? addQuestion(l, {
@@ -85,6 +169,12 @@ function addIntents(l: Lowering, next: NodeId): NodeId {
         otherwise: stopped,
       })
     : stopped;
-  const judged = addPick(l, builder.fresh('intent.judge'), 'classify_intent', [{ when: `size(${INTENT}) > 1`, to: ask }], next);
+  const judged = addPick(
+    l,
+    builder.fresh('intent.judge'),
+    'classify_intent',
+    [{ when: `size(${INTENT}) > 1`, to: ask }],
+    next,
+  );
   return addLet(l, builder.idOf('classify_intent'), 'classify_intent', [set(INTENT, readings)], judged);
 }

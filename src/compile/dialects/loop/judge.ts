@@ -5,7 +5,27 @@ import { quote } from '../../cel-text.ts';
 import { addLet, addModel, addPick, failedTrace, idOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
-import { ANSWER, CROSSED, DOUBTS, FINISHED, KIND, MISSED, PLAN, PROBLEM, REPAIRS, RESULTS, SAID, SCORE, SCRATCH, STATUS, STEP, TRIGGER, VIOLATION, append, set } from './slots.ts';
+import {
+  ANSWER,
+  CROSSED,
+  DOUBTS,
+  FINISHED,
+  KIND,
+  MISSED,
+  PLAN,
+  PROBLEM,
+  REPAIRS,
+  RESULTS,
+  SAID,
+  SCORE,
+  SCRATCH,
+  STATUS,
+  STEP,
+  TRIGGER,
+  VIOLATION,
+  append,
+  set,
+} from './slots.ts';
 import { reflectPrompt, verifyPrompt } from './text.ts';
 
 /** So many refused calls are taken for an attempt and not for a slip. */
@@ -17,12 +37,29 @@ const VERDICT = 'verdict';
 export function addJudgement(l: Lowering): void {
   addTermination(l);
   const reflect = addReflection(l);
-  const scored = addLet(l, l.builder.fresh('confidence'), 'validation_check', [set(KIND, confidenceKind(l.loop)), set(PROBLEM, confidenceProblem(l.loop))], reflect);
+  const scored = addLet(
+    l,
+    l.builder.fresh('confidence'),
+    'validation_check',
+    [set(KIND, confidenceKind(l.loop)), set(PROBLEM, confidenceProblem(l.loop))],
+    reflect,
+  );
   const verified = l.loop.verifier === null ? scored : addVerifier(l, l.loop.verifier, scored);
   const found = l.loop.confidence === null && l.loop.verifier === null ? reflect : verified;
   const rules = findings(l.loop);
-  const choose = (of: (finding: Finding) => Expr): Expr => rules.reduceRight<Expr>((rest, each) => `${each.when} ? ${of(each)} : (${rest})`, 'null');
-  const writes = [set(KIND, choose(({ kind }) => quote(kind))), set(PROBLEM, choose(({ words }) => words)), set(SCORE, `type(${SAID}) == map ? ${SAID}.confidence : null`)];
+  const choose = (of: (finding: Finding) => Expr): Expr =>
+    rules.reduceRight<Expr>((rest, each) => `${each.when} ? ${of(each)} : (${rest})`, 'null');
+  const writes = [
+    set(
+      KIND,
+      choose(({ kind }) => quote(kind)),
+    ),
+    set(
+      PROBLEM,
+      choose(({ words }) => words),
+    ),
+    set(SCORE, `type(${SAID}) == map ? ${SAID}.confidence : null`),
+  ];
   addLet(l, idOf(l, 'validation_check'), 'validation_check', writes, found);
 }
 
@@ -36,12 +73,22 @@ interface Finding {
 function findings(loop: Loop): readonly Finding[] {
   const failed = `join(${OBSERVATIONS}.filter(o, o.id in ${MISSED}).map(o, text(o.tool, ": ", o.error == null ? o.result : o.error)), "; ")`;
   return [
-    { when: DENIED, kind: 'permission', words: `text("calls were refused ${DENIALS_MAX} times, the last one: ", ${failed})` },
+    {
+      when: DENIED,
+      kind: 'permission',
+      words: `text("calls were refused ${DENIALS_MAX} times, the last one: ", ${failed})`,
+    },
     { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
-    { when: `${STATUS} == "conflict"`, kind: 'conflict', words: `text("sources contradict each other: ", ${SAID}.reason)` },
+    {
+      when: `${STATUS} == "conflict"`,
+      kind: 'conflict',
+      words: `text("sources contradict each other: ", ${SAID}.reason)`,
+    },
     { when: `!(${GIVEN})`, kind: 'none', words: '""' },
     { when: `${VIOLATION} != null`, kind: 'grounding', words: VIOLATION },
-    ...(loop.conflict === null ? [] : [{ when: `(${loop.conflict}) == true`, kind: 'conflict', words: '"what was observed contradicts itself"' }]),
+    ...(loop.conflict === null
+      ? []
+      : [{ when: `(${loop.conflict}) == true`, kind: 'conflict', words: '"what was observed contradicts itself"' }]),
     ...loop.validate.map(({ when, reason }) => ({ when: `(${when}) != true`, kind: 'criteria', words: quote(reason) })),
   ];
 }
@@ -49,13 +96,18 @@ function findings(loop: Loop): readonly Finding[] {
 /** The verifier's word counts before the agent's own. */
 function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
+  // A verdict rests on observations as much as an answer does.
+  const invented = `type(${VERDICT}.citations) == list && ${VERDICT}.citations.exists(c, !(c in ${OBSERVATIONS}.map(o, o.id)))`;
   const heard = addLet(
     l,
     builder.fresh('verifier.heard'),
     'validation_check',
     [
-      set(KIND, `${VERDICT}.ok == false ? "criteria" : null`),
-      set(PROBLEM, `${VERDICT}.ok == false ? text(${VERDICT}.problem) : null`),
+      set(KIND, `${VERDICT}.ok != true ? "criteria" : ${invented} ? "grounding" : null`),
+      set(
+        PROBLEM,
+        `${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : ${invented} ? "the verdict cites what was never observed" : null`,
+      ),
       set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${VERDICT}.confidence`),
     ],
     next,
@@ -69,15 +121,25 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     next: heard,
     fail: addLet(l, builder.fresh('verifier.failed'), 'validation_check', [], failedTrace(l)),
   });
-  return addPick(l, builder.fresh('verifier.look'), 'validation_check', [{ when: `${KIND} == null && ${GIVEN}`, to: ask }], next);
+  return addPick(
+    l,
+    builder.fresh('verifier.look'),
+    'validation_check',
+    [{ when: `${KIND} == null && ${GIVEN}`, to: ask }],
+    next,
+  );
 }
 
 function confidenceKind({ confidence }: Loop): Expr {
-  return confidence === null ? KIND : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? "confidence" : ${KIND}`;
+  return confidence === null
+    ? KIND
+    : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? "confidence" : ${KIND}`;
 }
 
 function confidenceProblem({ confidence }: Loop): Expr {
-  return confidence === null ? PROBLEM : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? text("the confidence is ", ${SCORE}, ", and ${confidence} is needed") : ${PROBLEM}`;
+  return confidence === null
+    ? PROBLEM
+    : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? text("the confidence is ", ${SCORE}, ", and ${confidence} is needed") : ${PROBLEM}`;
 }
 
 /** Reflection only where there is something to reflect on, and only as often as its kind allows. */
@@ -89,7 +151,13 @@ function addReflection(l: Lowering): NodeId {
   const passed = addLet(l, builder.fresh('sound'), 'reflection_trigger', [set(KIND, 'null'), set(PROBLEM, 'null')], on);
   const again = addLet(l, builder.fresh('repair.tool'), 'reflection_trigger', [set(REPAIRS, `${REPAIRS} + 1`)], on);
   const told = append(TALK, { role: quote('user'), content: `text("This does not hold: ", ${PROBLEM}, ". Mend it.")` });
-  const mend = addLet(l, builder.fresh('repair.answer'), 'reflection_trigger', [set(REPAIRS, `${REPAIRS} + 1`), set(STATUS, '"repair"'), told], on);
+  const mend = addLet(
+    l,
+    builder.fresh('repair.answer'),
+    'reflection_trigger',
+    [set(REPAIRS, `${REPAIRS} + 1`), set(STATUS, '"repair"'), told],
+    on,
+  );
   const room = `${REPAIRS} < ${reflection.repairs}`;
   return addPick(
     l,
@@ -101,8 +169,14 @@ function addReflection(l: Lowering): NodeId {
       { when: `${KIND} == "tool" && ${room}`, to: again },
       { when: `${KIND} == "criteria" && ${room}`, to: mend },
       ...(grounding.onViolation === 'repair' ? [{ when: `${KIND} == "grounding" && ${room}`, to: mend }] : []),
-      { when: `${KIND} == "confidence" && ${DOUBTS} < ${reflection.confidence}`, to: addPass(l, 'confidence', DOUBTS, triggered) },
-      { when: `${KIND} == "conflict" && ${CROSSED} < ${reflection.conflict}`, to: addPass(l, 'conflict', CROSSED, triggered) },
+      {
+        when: `${KIND} == "confidence" && ${DOUBTS} < ${reflection.confidence}`,
+        to: addPass(l, 'confidence', DOUBTS, triggered),
+      },
+      {
+        when: `${KIND} == "conflict" && ${CROSSED} < ${reflection.conflict}`,
+        to: addPass(l, 'conflict', CROSSED, triggered),
+      },
     ],
     triggered,
   );
@@ -112,7 +186,17 @@ function addReflection(l: Lowering): NodeId {
 function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, none: NodeId): NodeId {
   const { builder, loop } = l;
   const on = idOf(l, 'termination_check');
-  const noted = addLet(l, builder.fresh(`reflect.${kind}.noted`), 'reflection_trigger', [set(counter, `${counter} + 1`), set(STATUS, '"repair"'), append(TALK, { role: quote('user'), content: `text("On reflection: ", ${SCRATCH}, "\\nGo on.")` })], on);
+  const noted = addLet(
+    l,
+    builder.fresh(`reflect.${kind}.noted`),
+    'reflection_trigger',
+    [
+      set(counter, `${counter} + 1`),
+      set(STATUS, '"repair"'),
+      append(TALK, { role: quote('user'), content: `text("On reflection: ", ${SCRATCH}, "\\nGo on.")` }),
+    ],
+    on,
+  );
   return addModel(l, {
     id: builder.fresh(`reflect.${kind}`),
     origin: 'reflection_trigger',
@@ -132,7 +216,19 @@ function addTermination(l: Lowering): void {
   const escalate = idOf(l, 'escalation_check');
   const left = `size(${FINISHED}) + 1 < size(${PLAN})`;
   // What was noted for one step is dropped with it.
-  const next = addLet(l, builder.fresh('step.done'), 'termination_check', [append(FINISHED, `${STEP}.id`), append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }), set(TALK, '[]'), set(SCRATCH, 'null'), set(REPAIRS, '0')], round);
+  const next = addLet(
+    l,
+    builder.fresh('step.done'),
+    'termination_check',
+    [
+      append(FINISHED, `${STEP}.id`),
+      append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),
+      set(TALK, '[]'),
+      set(SCRATCH, 'null'),
+      set(REPAIRS, '0'),
+    ],
+    round,
+  );
   addPick(
     l,
     idOf(l, 'termination_check'),

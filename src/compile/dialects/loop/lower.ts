@@ -18,8 +18,7 @@ import { STORES } from './slots.ts';
 
 export function lowerLoop(loop: Loop, at: Range): Lowered {
   const builder = createBuilder('loop', loop.definitions);
-  const l: Lowering = { builder, loop, at };
-  addFinish(l);
+  const l: Lowering = { builder, loop, at, stops: new Set() };
   const entry = addIntake(l);
   addPlan(l);
   addBudgetAssign(l);
@@ -27,7 +26,9 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addGrounding(l);
   addJudgement(l);
   addEscalation(l);
-  const lowered = builder.build({ id: loop.id, entry, dress: dressing(l), rates: loop.rates, stores: STORES });
+  const dress = dressing(l);
+  addFinish(l);
+  const lowered = builder.build({ id: loop.id, entry, dress, rates: loop.rates, stores: STORES });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return lowered;
@@ -37,7 +38,13 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
 function dressing(l: Lowering): (id: NodeId, node: Node) => Node {
   const { builder, loop } = l;
   const gate = budgetGate(l);
-  const breaker = builder.meter('breaker', { unit: 'repeats', max: loop.breaker.identical - 1, window: loop.breaker.window, over: blockedCall(l), label: 'breaker' });
+  const breaker = builder.meter('breaker', {
+    unit: 'repeats',
+    max: loop.breaker.identical - 1,
+    window: loop.breaker.window,
+    over: blockedCall(l),
+    label: 'breaker',
+  });
   return (id, node) => {
     if (node.op !== 'do' || node.effect.kind !== 'tool') return gate(id, node);
     // The same call in another round is the same call: what it is compared by leaves the round out.

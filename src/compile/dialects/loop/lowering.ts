@@ -8,21 +8,36 @@ import type { Range } from '../../range.ts';
 import { ESCALATIONS } from './escalation.ts';
 import type { EscalationId } from './escalation.ts';
 import type { Loop } from './model.ts';
+import type { Phase } from './phases.ts';
 import { ENDING, HEARD, set } from './slots.ts';
 
 export interface Lowering {
   readonly builder: Builder;
   readonly loop: Loop;
   readonly at: Range;
+  /** The codes under which the loop itself ends a run; grows while the graph is made. */
+  readonly stops: Set<TerminalCode>;
 }
 
 export const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
 
-export function addLet({ builder, at }: Lowering, id: NodeId, origin: string, writes: readonly Write[], next: NodeId): NodeId {
+export function addLet(
+  { builder, at }: Lowering,
+  id: NodeId,
+  origin: string,
+  writes: readonly Write[],
+  next: NodeId,
+): NodeId {
   return builder.add(id, { op: 'let', origin, writes, next }, at);
 }
 
-export function addPick({ builder, at }: Lowering, id: NodeId, origin: string, cases: readonly Case[], otherwise: NodeId): NodeId {
+export function addPick(
+  { builder, at }: Lowering,
+  id: NodeId,
+  origin: string,
+  cases: readonly Case[],
+  otherwise: NodeId,
+): NodeId {
   return builder.add(id, { op: 'pick', origin, cases, otherwise }, at);
 }
 
@@ -119,7 +134,14 @@ export function addQuestion(l: Lowering, question: Question): NodeId {
 
 /** Ends the run under a code, with a reason, through the last phase. */
 export function stop(l: Lowering, code: TerminalCode, type: string, message: Expr, kind = 'semantic'): NodeId {
-  const error = object([['class', quote(kind)], ['type', quote(type)], ['message', message], ['node', quote(l.loop.id)], ['code', quote(code)]]);
+  const error = object([
+    ['class', quote(kind)],
+    ['type', quote(type)],
+    ['message', message],
+    ['node', quote(l.loop.id)],
+    ['code', quote(code)],
+  ]);
+  l.stops.add(code);
   const writes = [set('error', error), set(ENDING, quote(code))];
   return addLet(l, l.builder.fresh(`stop:${code}`), 'escalation_check', writes, failedTrace(l));
 }
@@ -130,6 +152,6 @@ export function failedTrace({ builder }: Lowering): NodeId {
 }
 
 /** Where a phase stands in the graph. */
-export function idOf({ builder }: Lowering, phase: string): NodeId {
+export function idOf({ builder }: Lowering, phase: Phase): NodeId {
   return builder.idOf(phase);
 }

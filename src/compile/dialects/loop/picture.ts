@@ -5,8 +5,20 @@ import type { Loop } from './model.ts';
 
 export function drawLoop(loop: Loop): Picture {
   const tools = toolsOf(loop);
-  const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode => ({ id, kind, label: id.replaceAll('_', ' '), detail, description: null });
-  const edge = (from: string, to: string, label: string | null = null, back = false): PictureEdge => ({ from, to, kind: 'route', label, back });
+  const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode => ({
+    id,
+    kind,
+    label: id.replaceAll('_', ' '),
+    detail,
+    description: null,
+  });
+  const edge = (from: string, to: string, label: string | null = null, back = false): PictureEdge => ({
+    from,
+    to,
+    kind: 'route',
+    label,
+    back,
+  });
   const nodes = [
     node('start', 'start'),
     node('goal_intake', 'decision', loop.guards.length === 0 ? null : `${loop.guards.length} guards`),
@@ -22,7 +34,9 @@ export function drawLoop(loop: Loop): Picture {
     edge('start', 'goal_intake'),
     edge('goal_intake', planned),
     ...(loop.planner === null ? [] : [edge('plan', 'action_selection')]),
-    ...(tools.length === 0 ? [] : [edge('action_selection', 'tool_invocation', 'calls'), edge('tool_invocation', 'validation')]),
+    ...(tools.length === 0
+      ? []
+      : [edge('action_selection', 'tool_invocation', 'calls'), edge('tool_invocation', 'validation')]),
     edge('action_selection', 'validation', 'answers'),
     edge('validation', 'action_selection', 'goes on', true),
     edge('validation', 'end', 'complete'),
@@ -31,5 +45,12 @@ export function drawLoop(loop: Loop): Picture {
     edge('escalation', 'end'),
   ];
   const around = ['action_selection', ...(tools.length === 0 ? [] : ['tool_invocation']), 'validation', 'escalation'];
-  return { title: loop.id, notation: 'loop', description: loop.description, nodes, edges, cycles: [{ nodes: around, bound: `budgets.steps: ${loop.rounds}` }] };
+  return {
+    title: loop.id,
+    notation: 'loop',
+    description: loop.description,
+    nodes,
+    edges,
+    cycles: [{ nodes: around, bound: `budgets.steps: ${loop.rounds}` }],
+  };
 }

@@ -24,21 +24,48 @@ export function addPlan(l: Lowering): void {
     addLet(l, begin, 'plan_selection', [set(PLAN, '[{"id": "goal"}]')], idOf(l, 'budget_assign'));
     return;
   }
-  const accepted = addLet(l, builder.fresh('plan.accept'), 'plan_validation', [set(PLAN, `${DRAFT}.steps`), set(PLAN_PROBLEM, 'null'), set(REPAIRS, '0'), set(TRIGGER, 'null')], idOf(l, 'budget_assign'));
+  const accepted = addLet(
+    l,
+    builder.fresh('plan.accept'),
+    'plan_validation',
+    [set(PLAN, `${DRAFT}.steps`), set(PLAN_PROBLEM, 'null'), set(REPAIRS, '0'), set(TRIGGER, 'null')],
+    idOf(l, 'budget_assign'),
+  );
   const agreed = loop.plan.approve && loop.escalation.people ? addApproval(l, accepted) : accepted;
   const judged = addPick(
     l,
     builder.fresh('plan.judge'),
     'plan_validation',
     [
-      { when: `${DRAFT}.status == "impossible"`, to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`) },
+      {
+        when: `${DRAFT}.status == "impossible"`,
+        to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
+      },
       { when: `${DRAFT}.status == "missing_info" || ${DRAFT}.status == "ambiguous"`, to: addClarification(l, begin) },
       { when: `${PLAN_PROBLEM} == null`, to: agreed },
     ],
     addRepair(l),
   );
-  const validated = addLet(l, builder.idOf('plan_validation'), 'plan_validation', [set(PLAN_PROBLEM, problem(loop))], judged);
-  const ordered = addLet(l, builder.fresh('plan.order'), 'plan_validation', [set(DRAFTS, `${DRAFTS} + 1`), set(IDS, `type(${DRAFT}) == map && type(${DRAFT}.steps) == list ? text("\\n", join(${DRAFT}.steps.map(s, text(s.id)), "\\n"), "\\n") : ""`)], validated);
+  const validated = addLet(
+    l,
+    builder.idOf('plan_validation'),
+    'plan_validation',
+    [set(PLAN_PROBLEM, problem(loop))],
+    judged,
+  );
+  const ordered = addLet(
+    l,
+    builder.fresh('plan.order'),
+    'plan_validation',
+    [
+      set(DRAFTS, `${DRAFTS} + 1`),
+      set(
+        IDS,
+        `type(${DRAFT}) == map && type(${DRAFT}.steps) == list ? text("\\n", join(${DRAFT}.steps.map(s, text(s.id)), "\\n"), "\\n") : ""`,
+      ),
+    ],
+    validated,
+  );
   addModel(l, {
     id: begin,
     origin: 'plan_selection',
@@ -56,9 +83,23 @@ export function addRepair(l: Lowering): NodeId {
   const { builder, loop } = l;
   const id = builder.idOf('repair');
   if (builder.has(id)) return id;
-  const given = stop(l, 'REPEATED_FAILURE', 'PlanAbandoned', `text("The plan was given up after ${loop.plan.repairs} repairs: ", ${PLAN_PROBLEM})`);
-  const meter = builder.meter('plan.repairs', { unit: 'visits', max: loop.plan.repairs, over: given, label: 'plan.repairs' });
-  return builder.add(id, { op: 'let', origin: 'repair', charges: [meter], writes: [], next: idOf(l, 'plan_selection') }, l.at);
+  const given = stop(
+    l,
+    'REPEATED_FAILURE',
+    'PlanAbandoned',
+    `text("The plan was given up after ${loop.plan.repairs} repairs: ", ${PLAN_PROBLEM})`,
+  );
+  const meter = builder.meter('plan.repairs', {
+    unit: 'visits',
+    max: loop.plan.repairs,
+    over: given,
+    label: 'plan.repairs',
+  });
+  return builder.add(
+    id,
+    { op: 'let', origin: 'repair', charges: [meter], writes: [], next: idOf(l, 'plan_selection') },
+    l.at,
+  );
 }
 
 /** The first step that may run now: not finished, and all that it waits for is. */
@@ -83,8 +124,23 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
 function addClarification(l: Lowering, again: NodeId): NodeId {
   const stopped = stop(l, 'MISSING_INFO', 'PlanAbandoned', `text("The plan needs to know: ", ${DRAFT}.question)`);
   if (!l.loop.escalation.people) return stopped;
-  const told = addLet(l, l.builder.fresh('plan.told'), 'ask_user', [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text)`)], again);
-  return addQuestion(l, { id: l.builder.fresh('plan.ask'), row: 'missing_input', about: 'missing_info', choices: ['answer', 'reject'], message: `text(${DRAFT}.question)`, payload: { goal: GOAL }, ways: { answer: told }, otherwise: stopped });
+  const told = addLet(
+    l,
+    l.builder.fresh('plan.told'),
+    'ask_user',
+    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text)`)],
+    again,
+  );
+  return addQuestion(l, {
+    id: l.builder.fresh('plan.ask'),
+    row: 'missing_input',
+    about: 'missing_info',
+    choices: ['answer', 'reject'],
+    message: `text(${DRAFT}.question)`,
+    payload: { goal: GOAL },
+    ways: { answer: told },
+    otherwise: stopped,
+  });
 }
 
 /** The first thing that is wrong with the draft, in a sentence that says where; null where nothing is. */
@@ -93,26 +149,60 @@ function problem(loop: Loop): Expr {
   const budgets = loop.definitions.budgets ?? {};
   const tools = toolsOf(loop);
   const changing = tools.filter((name) => loop.definitions.tools[name]?.effect !== 'read');
-  const first = (which: Expr, words: Expr): readonly [Expr, Expr] => [`${steps}.exists(s, ${which})`, `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`];
+  const first = (which: Expr, words: Expr): readonly [Expr, Expr] => [
+    `${steps}.exists(s, ${which})`,
+    `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`,
+  ];
   const place = (id: Expr): Expr => `${IDS}.indexOf(text("\\n", ${id}, "\\n"))`;
   const rules: (readonly [Expr, Expr])[] = [
     [`type(${DRAFT}) != map || type(${steps}) != list`, '"the reply is no JSON object with a list `steps`"'],
     [`size(${steps}) == 0`, '"the plan has no steps"'],
-    [`size(${steps}) > ${loop.plan.stepsMax}`, `text("the plan has ", size(${steps}), " steps, and at most ${loop.plan.stepsMax} are allowed")`],
-    [`${steps}.exists(s, type(s) != map || type(s.id) != string || type(s.do) != string || s.id.contains("\\n"))`, '"every step needs an `id` and, in `do`, what is to be done"'],
+    [
+      `size(${steps}) > ${loop.plan.stepsMax}`,
+      `text("the plan has ", size(${steps}), " steps, and at most ${loop.plan.stepsMax} are allowed")`,
+    ],
+    [
+      `${steps}.exists(s, type(s) != map || type(s.id) != string || type(s.do) != string || s.id.contains("\\n"))`,
+      '"every step needs an `id` and, in `do`, what is to be done"',
+    ],
     first(`size(${steps}.filter(t, t.id == s.id)) > 1`, 'text("two steps have the id `", s.id, "`")'),
-    first(`size(${steps}.filter(t, lower(trim(t.do)) == lower(trim(s.do)) && t.tool == s.tool)) > 1`, 'text("step `", s.id, "` repeats what another step does")'),
-    first(`s.tool != null && !(s.tool in ${literal([...tools])})`, 'text("step `", s.id, "` needs the tool `", s.tool, "`, which is not granted")'),
+    first(
+      `size(${steps}.filter(t, lower(trim(t.do)) == lower(trim(s.do)) && t.tool == s.tool)) > 1`,
+      'text("step `", s.id, "` repeats what another step does")',
+    ),
+    first(
+      `s.tool != null && !(s.tool in ${literal([...tools])})`,
+      'text("step `", s.id, "` needs the tool `", s.tool, "`, which is not granted")',
+    ),
     first(`s.after != null && type(s.after) != list`, 'text("`after` of step `", s.id, "` is no list")'),
-    first(`s.after != null && s.after.exists(a, ${place('a')} < 0 || ${place('a')} >= ${place('s.id')})`, 'text("step `", s.id, "` waits for a step that does not come before it")'),
-    first(`s.parent != null && (${place('s.parent')} < 0 || ${place('s.parent')} >= ${place('s.id')})`, 'text("step `", s.id, "` belongs to a step that does not come before it")'),
-    first(`s.parent != null && ${steps}.exists(p, p.id == s.parent && p.parent != null)`, 'text("step `", s.id, "` is nested deeper than 2")'),
+    first(
+      `s.after != null && s.after.exists(a, ${place('a')} < 0 || ${place('a')} >= ${place('s.id')})`,
+      'text("step `", s.id, "` waits for a step that does not come before it")',
+    ),
+    first(
+      `s.parent != null && (${place('s.parent')} < 0 || ${place('s.parent')} >= ${place('s.id')})`,
+      'text("step `", s.id, "` belongs to a step that does not come before it")',
+    ),
+    first(
+      `s.parent != null && ${steps}.exists(p, p.id == s.parent && p.parent != null)`,
+      'text("step `", s.id, "` is nested deeper than 2")',
+    ),
     first(`s.parent != null && s.done_when == null`, 'text("subtask `", s.id, "` does not say when it is done")'),
   ];
-  if (budgets.steps !== undefined) rules.push([`size(${steps}) + ${TURN} + ${DRAFTS} > ${budgets.steps}`, `text("the plan has ", size(${steps}), " steps, and the budget leaves ", ${budgets.steps} - ${TURN} - ${DRAFTS})`]);
+  if (budgets.steps !== undefined)
+    rules.push([
+      `size(${steps}) + ${TURN} + ${DRAFTS} > ${budgets.steps}`,
+      `text("the plan has ", size(${steps}), " steps, and the budget leaves ", ${budgets.steps} - ${TURN} - ${DRAFTS})`,
+    ]);
   if (budgets.tool_calls !== undefined)
-    rules.push([`size(${steps}.filter(s, s.tool != null)) + size(${OBSERVATIONS}) > ${budgets.tool_calls}`, `text("the plan calls tools ", size(${steps}.filter(s, s.tool != null)), " times, and the budget leaves ", ${budgets.tool_calls} - size(${OBSERVATIONS}))`]);
+    rules.push([
+      `size(${steps}.filter(s, s.tool != null)) + size(${OBSERVATIONS}) > ${budgets.tool_calls}`,
+      `text("the plan calls tools ", size(${steps}.filter(s, s.tool != null)), " times, and the budget leaves ", ${budgets.tool_calls} - size(${OBSERVATIONS}))`,
+    ]);
   if (budgets.side_effects !== undefined)
-    rules.push([`size(${steps}.filter(s, s.tool in ${literal([...changing])})) > ${budgets.side_effects}`, `text("the plan changes something ", size(${steps}.filter(s, s.tool in ${literal([...changing])})), " times, and the budget allows ${budgets.side_effects}")`]);
+    rules.push([
+      `size(${steps}.filter(s, s.tool in ${literal([...changing])})) > ${budgets.side_effects}`,
+      `text("the plan changes something ", size(${steps}.filter(s, s.tool in ${literal([...changing])})), " times, and the budget allows ${budgets.side_effects}")`,
+    ]);
   return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
 }

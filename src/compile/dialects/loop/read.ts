@@ -44,23 +44,41 @@ interface Roles {
 function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report): Roles | null {
   const { agent, planner, executor } = body.value;
   if (agent !== undefined && executor !== undefined) {
-    report.error('bad-value', body.key('executor'), 'a loop has an `agent`, or a `planner` and an `executor`, but not both');
+    report.error(
+      'bad-value',
+      body.key('executor'),
+      'a loop has an `agent`, or a `planner` and an `executor`, but not both',
+    );
     return null;
   }
   if (planner !== undefined && executor === undefined && agent === undefined) {
-    report.error('missing-agent', body.key('planner'), 'a `planner` plans for somebody, but there is no `executor`', { help: 'Add `executor: …`.' });
+    report.error('missing-agent', body.key('planner'), 'a `planner` plans for somebody, but there is no `executor`', {
+      help: 'Add `executor: …`.',
+    });
     return null;
   }
   const does = executor ?? agent;
   if (does === undefined) {
-    if (body.sound) report.error('missing-agent', body.at(), 'this loop names nobody who does the work', { help: 'Add `agent: …`, or `planner: …` and `executor: …`.' });
+    if (body.sound)
+      report.error('missing-agent', body.at(), 'this loop names nobody who does the work', {
+        help: 'Add `agent: …`, or `planner: …` and `executor: …`.',
+      });
     return null;
   }
-  const known = [agentAt(body, definitions, report, does, [executor === undefined ? 'agent' : 'executor']), agentAt(body, definitions, report, planner, ['planner'])];
+  const known = [
+    agentAt(body, definitions, report, does, [executor === undefined ? 'agent' : 'executor']),
+    agentAt(body, definitions, report, planner, ['planner']),
+  ];
   return known.every(Boolean) ? { executor: does, planner: planner ?? null } : null;
 }
 
-function agentAt(body: Shaped<RawLoop>, definitions: Definitions, report: Report, id: string | undefined, path: Path): boolean {
+function agentAt(
+  body: Shaped<RawLoop>,
+  definitions: Definitions,
+  report: Report,
+  id: string | undefined,
+  path: Path,
+): boolean {
   if (id === undefined || Object.hasOwn(definitions.agents, id)) return true;
   const near = nearest(id, Object.keys(definitions.agents));
   report.error('unknown-agent', body.at(...path), `unknown agent \`${id}\` on \`${path.join('.')}\``, {
@@ -79,7 +97,12 @@ function checkExpressions(body: Shaped<RawLoop>, report: Report): void {
     const checked = checkExpression(source, { names });
     if (checked.ok) return;
     for (const problem of checked.problems)
-      report.error(codeOfProblem(problem), rangeWithin(report.source, located, problem.start, problem.end), problem.message, { help: helpOfProblem(problem) });
+      report.error(
+        codeOfProblem(problem),
+        rangeWithin(report.source, located, problem.start, problem.end),
+        problem.message,
+        { help: helpOfProblem(problem) },
+      );
   };
   const { intents = [], guards = [], validate = [], conflict } = body.value;
   for (const [index, each] of intents.entries()) check(each.when, OVER_GOAL, 'intents', index, 'when');
@@ -93,18 +116,32 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
   const preset = profile === null ? { steps: STEPS_DEFAULT } : BUDGET_PRESETS[profile];
   const budgets: Budgets = { ...preset, ...given.budgets };
   const limited = budgets.output_tokens !== undefined || budgets.cost_usd !== undefined;
-  const bounded = Object.entries(given.agents).map(([id, agent]) => [id, limited && agent.maxOutputTokens === null ? { ...agent, maxOutputTokens: OUTPUT_TOKENS_DEFAULT } : agent] as const);
+  const bounded = Object.entries(given.agents).map(
+    ([id, agent]) =>
+      [
+        id,
+        limited && agent.maxOutputTokens === null ? { ...agent, maxOutputTokens: OUTPUT_TOKENS_DEFAULT } : agent,
+      ] as const,
+  );
   const seconds = budgets.wall_clock_seconds;
   // The profile is also the boundary, unless the document has one of its own.
   const boundary = given.boundary ?? (profile === null ? undefined : { profile });
-  return { ...given, boundary, budgets, agents: Object.fromEntries(bounded), deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000) };
+  return {
+    ...given,
+    boundary,
+    budgets,
+    agents: Object.fromEntries(bounded),
+    deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
+  };
 }
 
 function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
   const profile = raw.profile ?? null;
   const { plan = {}, reflection = {}, grounding = {}, escalation = {}, breaker = {}, compression = {}, rates } = raw;
   const executor = definitions.agents[who.executor];
-  const limits = definitions.models.find(executor?.model ?? null)?.['limits'] as { readonly context_tokens?: number } | undefined;
+  const limits = definitions.models.find(executor?.model ?? null)?.['limits'] as
+    | { readonly context_tokens?: number }
+    | undefined;
   const window = limits?.context_tokens ?? definitions.budgets?.context_tokens ?? null;
   return {
     id: raw.id ?? 'loop',
@@ -122,7 +159,11 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
     confidence: raw.confidence ?? null,
     conflict: raw.conflict ?? null,
     review: raw.review ?? false,
-    reflection: { repairs: reflection.repairs ?? 2, confidence: reflection.confidence ?? 1, conflict: reflection.conflict ?? 1 },
+    reflection: {
+      repairs: reflection.repairs ?? 2,
+      confidence: reflection.confidence ?? 1,
+      conflict: reflection.conflict ?? 1,
+    },
     grounding: {
       cite: grounding.cite === 'required',
       claims: grounding.claims ?? true,

@@ -13,22 +13,36 @@ const plan = record({
 });
 
 const reflection = record({
-  repairs: int({ min: 0, max: 2 }).optional().describe('How often in a row a failure is given back to the agent; 2 unless told.'),
-  confidence: int({ min: 0, max: 1 }).optional().describe('Passes after a result of too little confidence; 1 unless told.'),
-  conflict: int({ min: 0, max: 1 }).optional().describe('Passes after sources that contradict each other; 1 unless told.'),
+  repairs: int({ min: 0, max: 2 })
+    .optional()
+    .describe('How often in a row a failure is given back to the agent; 2 unless told.'),
+  confidence: int({ min: 0, max: 1 })
+    .optional()
+    .describe('Passes after a result of too little confidence; 1 unless told.'),
+  conflict: int({ min: 0, max: 1 })
+    .optional()
+    .describe('Passes after sources that contradict each other; 1 unless told.'),
 });
 
 const grounding = record({
   cite: oneOf(['optional', 'required']).optional().describe('Whether an answer must cite observations by their ids.'),
-  claims: bool().optional().describe('Whether words that claim an action need an observation of one; true unless told.'),
+  claims: bool()
+    .optional()
+    .describe('Whether words that claim an action need an observation of one; true unless told.'),
   on_violation: oneOf(['repair', 'halt', 'escalate']).optional(),
 });
 
 const escalation = record({
-  people: bool().optional().describe('Whether somebody can be asked; otherwise a run ends where it would ask. True unless told.'),
+  people: bool()
+    .optional()
+    .describe('Whether somebody can be asked; otherwise a run ends where it would ask. True unless told.'),
   timeout: number({ above: 0 }).optional().describe('Seconds that a question waits; it waits for ever unless told.'),
-  safer: name().optional().describe('The agent that looks again at a result of too little confidence, before a person does.'),
-  expansions: int({ min: 0, max: 10 }).optional().describe('How often a person may be asked for more budget; 0 unless told.'),
+  safer: name()
+    .optional()
+    .describe('The agent that looks again at a result of too little confidence, before a person does.'),
+  expansions: int({ min: 0, max: 10 })
+    .optional()
+    .describe('How often a person may be asked for more budget; 0 unless told.'),
 });
 
 export const loopSchema = record({
@@ -38,13 +52,21 @@ export const loopSchema = record({
   planner: name().optional().describe('The agent that makes the plan.'),
   executor: name().optional().describe('The agent that carries the plan out, step by step.'),
   goal: text({ min: 1 }).optional().describe('What is to be reached; the input of the run unless told.'),
-  criteria: list(text({ min: 1 })).optional().describe('What the result must satisfy, in words.'),
+  criteria: list(text({ min: 1 }))
+    .optional()
+    .describe('What the result must satisfy, in words.'),
   profile: oneOf(LOOP_PROFILES).optional().describe('The budgets that hold where `budgets` says nothing.'),
   requires: list(name()).optional().describe('Fields that the input must have.'),
   intents: list(record({ id: name(), when: when('`goal`'), description: text().optional() }), { min: 2 })
     .optional()
     .describe('Readings of a goal; where several hold, somebody is asked which is meant.'),
-  guards: list(record({ when: when('`goal`'), code: oneOf(['UNSAFE_DETECTION', 'PERMISSION_DENIED', 'IMPOSSIBLE']).optional(), reason: reason() }))
+  guards: list(
+    record({
+      when: when('`goal`'),
+      code: oneOf(['UNSAFE_DETECTION', 'PERMISSION_DENIED', 'IMPOSSIBLE']).optional(),
+      reason: reason(),
+    }),
+  )
     .optional()
     .describe('Goals that are turned away before anything is done.'),
   plan: plan.optional(),
@@ -53,7 +75,9 @@ export const loopSchema = record({
     .describe('What must hold of an answer.'),
   verifier: name().optional().describe('The agent that judges an answer before it is given.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence that an answer may have.'),
-  conflict: when('`answer`, `goal` and `observations`').optional().describe('Holds where what was observed contradicts itself.'),
+  conflict: when('`answer`, `goal` and `observations`')
+    .optional()
+    .describe('Holds where what was observed contradicts itself.'),
   review: bool().optional().describe('Whether a person looks at every answer before it is given.'),
   reflection: reflection.optional(),
   grounding: grounding.optional(),
@@ -65,7 +89,11 @@ export const loopSchema = record({
     .optional()
     .describe('The same call is stopped when it comes that often among the latest: the third among 5 unless told.'),
   memory: bool().optional().describe('Whether what was verified may be remembered after the run.'),
-  rates: record({ tool_call: number({ min: 0 }).optional(), external_call: number({ min: 0 }).optional(), review: number({ min: 0 }).optional() })
+  rates: record({
+    tool_call: number({ min: 0 }).optional(),
+    external_call: number({ min: 0 }).optional(),
+    review: number({ min: 0 }).optional(),
+  })
     .optional()
     .describe('US dollars that a report counts for each.'),
 });

@@ -4,7 +4,20 @@ import { OBSERVATIONS } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './model.ts';
-import { ANSWER, BUDGET, COMPRESSED, FINISHED, GOAL, PLAN, PLAN_PROBLEM, PROBLEM, RECALLED, RESULTS, REPAIRS, STEP } from './slots.ts';
+import {
+  ANSWER,
+  BUDGET,
+  COMPRESSED,
+  FINISHED,
+  GOAL,
+  PLAN,
+  PLAN_PROBLEM,
+  PROBLEM,
+  RECALLED,
+  RESULTS,
+  REPAIRS,
+  STEP,
+} from './slots.ts';
 
 /** How an answer can say more than an answer. */
 export const STATUSES = ['complete', 'partial', 'impossible', 'missing_info', 'ambiguous', 'conflict'] as const;
@@ -12,25 +25,42 @@ export const STATUSES = ['complete', 'partial', 'impossible', 'missing_info', 'a
 const PROTOCOL = `\n\nReply with the answer alone, or with one JSON object: {"status": ${STATUSES.map((status) => JSON.stringify(status)).join(' | ')}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations], "claims": [{"tool": …}], "question": …, "reason": …}. Say that something was done only where an observation shows it.`;
 
 /** Of what was observed, ids and outcomes; once the talk was dropped, also what the result was. */
-const SHORTENED = 'cel.bind(t, text(o.result == null ? o.error : o.result), size(t) > 600 ? text(t.substring(0, 600), " …") : t)';
+const SHORTENED =
+  'cel.bind(t, text(o.result == null ? o.error : o.result), size(t) > 600 ? text(t.substring(0, 600), " …") : t)';
 const OBSERVED = `size(${OBSERVATIONS}) == 0 ? "" : text("\\n\\nObserved so far:\\n", join(${OBSERVATIONS}.map(o, text("[", o.id, "] ", o.tool, o.ok ? " succeeded" : " failed", ${COMPRESSED} == 0 ? "" : text(" ", o.args, ": ", ${SHORTENED}))), "\\n"))`;
 
 /** What stays when the talk is dropped: goal and criteria, plan and what is finished, observations, open ends, budget. */
 export function actionPrompt(loop: Loop): Expr {
   const parts: Expr[] = [quote('Goal: '), GOAL, quote(criteriaText(loop))];
-  if (loop.memory) parts.push(`size(${RECALLED}.entries) == 0 ? "" : text("\\n\\nRemembered:\\n", join(${RECALLED}.entries.map(e, text("- ", e.goal, ": ", e.answer)), "\\n"))`);
+  if (loop.memory)
+    parts.push(
+      `size(${RECALLED}.entries) == 0 ? "" : text("\\n\\nRemembered:\\n", join(${RECALLED}.entries.map(e, text("- ", e.goal, ": ", e.answer)), "\\n"))`,
+    );
   if (loop.planner !== null) {
-    parts.push(`text("\\n\\nPlan:\\n", join(${PLAN}.map(s, text(s.id in ${FINISHED} ? "- done " : "- open ", s.id, ": ", s.do)), "\\n"))`);
-    parts.push(`size(${RESULTS}) == 0 ? "" : text("\\n\\nResults so far:\\n", join(${RESULTS}.map(r, text("- ", r.id, ": ", r.answer)), "\\n"))`);
-    parts.push(`text("\\n\\nDo now: ", ${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when))`);
+    parts.push(
+      `text("\\n\\nPlan:\\n", join(${PLAN}.map(s, text(s.id in ${FINISHED} ? "- done " : "- open ", s.id, ": ", s.do)), "\\n"))`,
+    );
+    parts.push(
+      `size(${RESULTS}) == 0 ? "" : text("\\n\\nResults so far:\\n", join(${RESULTS}.map(r, text("- ", r.id, ": ", r.answer)), "\\n"))`,
+    );
+    parts.push(
+      `text("\\n\\nDo now: ", ${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when))`,
+    );
   }
-  parts.push(OBSERVED, `${COMPRESSED} == 0 ? "" : text("\\n\\nBudget: ", ${BUDGET}, "\\nOpen: ", ${PROBLEM} == null ? "nothing" : ${PROBLEM}, ", repairs ", ${REPAIRS})`, quote(PROTOCOL));
+  parts.push(
+    OBSERVED,
+    `${COMPRESSED} == 0 ? "" : text("\\n\\nBudget: ", ${BUDGET}, "\\nOpen: ", ${PROBLEM} == null ? "nothing" : ${PROBLEM}, ", repairs ", ${REPAIRS})`,
+    quote(PROTOCOL),
+  );
   return `text(${parts.join(', ')})`;
 }
 
 export function planPrompt(loop: Loop): Expr {
-  const tools = toolsOf(loop).map((name) => `- ${name}: ${loop.definitions.tools[name]?.description ?? ''}`).join('\n');
-  const shape = '{"steps": [{"id": …, "do": …, "tool": …, "after": [ids of earlier steps], "parent": …, "done_when": …}]}';
+  const tools = toolsOf(loop)
+    .map((name) => `- ${name}: ${loop.definitions.tools[name]?.description ?? ''}`)
+    .join('\n');
+  const shape =
+    '{"steps": [{"id": …, "do": …, "tool": …, "after": [ids of earlier steps], "parent": …, "done_when": …}]}';
   const parts: Expr[] = [
     quote('Goal: '),
     GOAL,
@@ -39,14 +69,17 @@ export function planPrompt(loop: Loop): Expr {
     `size(${FINISHED}) == 0 ? "" : text("\\n\\nFinished: ", ${FINISHED})`,
     OBSERVED,
     `${PLAN_PROBLEM} == null ? "" : text("\\n\\nThe last plan does not hold: ", ${PLAN_PROBLEM})`,
-    quote(`\n\nPlan how to reach the goal. Reply with one JSON object: ${shape}, or {"status": "impossible" | "missing_info" | "ambiguous", "reason": …, "question": …}.`),
+    quote(
+      `\n\nPlan how to reach the goal. Reply with one JSON object: ${shape}, or {"status": "impossible" | "missing_info" | "ambiguous", "reason": …, "question": …}.`,
+    ),
   ];
   return `text(${parts.join(', ')})`;
 }
 
 /** A second look by somebody who did not do the work: the goal, the answer and the observations, and nothing of the talk. */
 export function verifyPrompt(loop: Loop): Expr {
-  const ask = '\n\nJudge the answer. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
+  const ask =
+    '\n\nJudge the answer. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
   return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, quote(ask)].join(', ')})`;
 }
 

@@ -35,7 +35,13 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
     case 'expression.failed':
       return [{ kind: 'trouble', node, text: event.error.message }];
     case 'value.missing':
-      return [{ kind: 'trouble', node, text: `reads what is not there: ${event.paths.map((path) => path.join('.')).join(', ')}` }];
+      return [
+        {
+          kind: 'trouble',
+          node,
+          text: `reads what is not there: ${event.paths.map((path) => path.join('.')).join(', ')}`,
+        },
+      ];
     case 'guard.failed':
       return [{ kind: 'trouble', node, text: `a condition could not be evaluated: ${event.message}` }];
     case 'meter.tripped': {
@@ -52,7 +58,11 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
       ];
     }
     case 'meter.raised':
-      return event.raises.map(({ meter, by }) => ({ kind: 'answered', node, text: `${flow.meters[meter]?.label ?? meter} is raised by ${by}` }));
+      return event.raises.map(({ meter, by }) => ({
+        kind: 'answered',
+        node,
+        text: `${flow.meters[meter]?.label ?? meter} is raised by ${by}`,
+      }));
     case 'fork.joined':
       return event.met
         ? []
