@@ -30,6 +30,8 @@ describe('the certificate against every way through random small flows', () => {
           if (hasForks(body)) continue;
           exact += 1;
           expect(bound.most).toBe(most);
+          // The way with the fewest calls or tokens may take more visits than the cap allows; then the bound is only sound.
+          if (total !== 'steps' && body.meters['max'] !== undefined) continue;
           expect(good.length === 0 || bound.least === lowest).toBe(true);
         }
       }),

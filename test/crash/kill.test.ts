@@ -5,7 +5,7 @@ import { campaign } from './campaign.ts';
 const CYCLES = 48;
 
 test(`L8: ${CYCLES} times kill -9 changes nothing but time`, { timeout: 240_000 }, async () => {
-  const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000_000);
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_000);
   process.stdout.write(`kill -9: seed ${seed}\n`);
   const verdict = await campaign({ cycles: CYCLES, seed, say: (line) => process.stdout.write(`${line}\n`) });
   expect(verdict.violations).toEqual([]);

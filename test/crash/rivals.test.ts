@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 test('L8: a process that slept through its lease acts no more', { timeout: 120_000 }, async () => {
-  const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000_000);
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_000);
   process.stdout.write(`rivals: seed ${seed}\n`);
   const orders = (name: string): WorkerOrders => ({
     name,

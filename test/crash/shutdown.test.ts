@@ -27,7 +27,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   '%s lets go of everything, and nothing is lost or done twice',
   { timeout: 90_000 },
   async (signal) => {
-    const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000_000);
+    const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_000);
     process.stdout.write(`${signal}: seed ${seed}\n`);
     const orders = (name: string, place: string): WorkerOrders => ({
       name,

@@ -13,7 +13,7 @@ import { reportOf } from '../../src/runtime/report.ts';
 import { compileExample, exampleNames, playExample } from '../dialects/team-examples.ts';
 
 const KILLS = 8;
-const SEED = Number(process.env['SLUICE_SEED'] ?? 7);
+const SEED = Number(process.env['SEED'] ?? 7);
 
 test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout: 240_000 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'sluice-teams-'));

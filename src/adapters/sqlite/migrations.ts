@@ -28,9 +28,12 @@ export function migrate(db: DatabaseSync, path: string, steps: readonly string[]
 
 /** How many steps the database has taken; throws when it is not for us to touch. */
 export function examine(db: DatabaseSync, path: string, known: number = MIGRATIONS.length): number {
-  const version = pragma(db, 'user_version');
-  const application = pragma(db, 'application_id');
-  const ours = application === APPLICATION_ID || (application === 0 && version === 0 && isEmpty(db));
+  const { version, application, empty } = atOnce(db, () => ({
+    version: pragma(db, 'user_version'),
+    application: pragma(db, 'application_id'),
+    empty: isEmpty(db),
+  }));
+  const ours = application === APPLICATION_ID || (application === 0 && version === 0 && empty);
   if (!ours)
     throw new SluiceError(
       'journal-damaged',
@@ -45,6 +48,17 @@ export function examine(db: DatabaseSync, path: string, known: number = MIGRATIO
     );
   }
   return version;
+}
+
+/** Read at one moment: another process may be creating the file right now, and half of what it does would look foreign. */
+function atOnce<T>(db: DatabaseSync, read: () => T): T {
+  if (db.isTransaction) return read();
+  db.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    db.exec('ROLLBACK');
+  }
 }
 
 function pragma(db: DatabaseSync, name: string): number {
