@@ -26,6 +26,19 @@ export function inferCall(
   const wrong = callProblem({ name, method, count: args.length });
   if (wrong !== null) return { type: ANY, problems: [unusable(node, name, wrong)] };
   if (name === 'text') return { type: STRING, problems: [] };
+  // What other hosts do under this name can take exponential time; one word for the safe search leaves no doubt which it is.
+  if (name === 'matches')
+    return {
+      type: BOOL,
+      problems: [
+        problem(
+          'function',
+          node,
+          '`matches` is not available',
+          'write `re(text, "pattern")`, which searches in linear time',
+        ),
+      ],
+    };
   if (isSearch(name)) return { type: BOOL, problems: checkSearch(name, args as [Ast, Ast], types as [Type, Type]) };
   const fn = FUNCTIONS.get(name);
   const problems = args.flatMap((arg, i) => {

@@ -12,7 +12,7 @@ import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
 const RUNS = ['r1', 'r2', 'r3'];
-const FRAME = 4096 + 24;
+const FRAME = 2048 + 24;
 const HEADER = 32;
 
 test('L8: a torn tail gives a prefix of the commits, and never half of one', async () => {

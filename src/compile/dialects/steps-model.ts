@@ -36,6 +36,8 @@ export interface Hole {
 }
 
 export const INPUT = 'input';
+/** How the name begins that stands for an agent who cannot be told. */
+export const NOBODY = '\u0000';
 
 /** What runs as one: a step by itself, or consecutive FanOut steps with the Collect that follows them. */
 export type Unit =

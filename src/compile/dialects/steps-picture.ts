@@ -1,5 +1,6 @@
 /** A workflow as something to draw: steps in a row, conditions as diamonds that can be passed by, batches side by side, loops. */
 import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../picture.ts';
+import { NOBODY } from './steps-model.ts';
 import type { Step, Unit, Workflow } from './steps-model.ts';
 
 export function drawWorkflow(workflow: Workflow, units: readonly Unit[], description: string | null): Picture {
@@ -80,7 +81,8 @@ function drawBatch(drawing: Drawing, branches: readonly Step[], collect: Step | 
 
 function nodeOf(step: Step): PictureNode {
   const retries = step.onError === 'Retry' ? `, ${step.retries} ${step.retries === 1 ? 'retry' : 'retries'}` : '';
-  return { id: idOf(step), kind: 'agent', label: step.name, detail: `${step.agent}${retries}`, description: null };
+  const detail = step.agent.startsWith(NOBODY) ? null : `${step.agent}${retries}`;
+  return { id: idOf(step), kind: 'agent', label: step.name, detail, description: null };
 }
 
 function skips(step: Step): readonly Exit[] {

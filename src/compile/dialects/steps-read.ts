@@ -10,7 +10,7 @@ import { readShape } from '../shape.ts';
 import type { Shaped } from '../shape.ts';
 import { agentRefs, createRegistry } from './steps-agents.ts';
 import type { Registry } from './steps-agents.ts';
-import { INPUT } from './steps-model.ts';
+import { INPUT, NOBODY } from './steps-model.ts';
 import type { Step, Workflow } from './steps-model.ts';
 import { errorModeOf, modeOf, promptOf, wasTried } from './steps-fields.ts';
 import type { Given } from './steps-fields.ts';
@@ -74,7 +74,7 @@ function readStep(index: number, raw: RawStep, reading: Reading): Step {
     mode: mode.mode,
     unclear,
     // Nobody is called this: whether it is the agent before or after cannot be told.
-    agent: agent === null || unclear || errors === null || tried('error_mode') ? `\u0000${index}` : agent,
+    agent: agent === null || unclear || errors === null || tried('error_mode') ? `${NOBODY}${index}` : agent,
     prompt: piecesOf(prompt ?? ''),
     contains: mode.contains ?? '',
     iterations: mode.iterations,

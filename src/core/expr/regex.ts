@@ -1,6 +1,7 @@
 /**
- * `re(text, pattern)`, also as `text.matches(pattern)`: an unanchored search in linear time. The pattern is a literal, compiled once with the expression:
- * a pattern from data could grow the automaton at run time and could not be checked before the flow starts.
+ * `re(text, pattern)`, also written `text.matches(pattern)`: an unanchored search in linear time. The pattern is a literal,
+ * compiled once with the expression: a pattern from data could grow the automaton at run time and could not be checked before
+ * the flow starts.
  */
 import { RE2JS } from 're2js';
 import { charge } from './env.ts';

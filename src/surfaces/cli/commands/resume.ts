@@ -1,6 +1,7 @@
 /** `sluice resume`: takes up one run, or every one that is unfinished. A run in another live process's hands is waited for. */
 import type { RunId } from '../../../core/run.ts';
 import type { Report } from '../../../runtime/engine-types.ts';
+import type { RunEntry } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
@@ -13,9 +14,11 @@ export async function resumeCommand(cli: Cli, given: string | undefined, options
   if (given !== undefined) demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   const runs = await withStore(cli, async (store) => {
     if (given !== undefined) return [await findRun(store, given, cli.db)];
-    return store === null
-      ? []
-      : (await store.roster.list({ status: ['pending', 'running'] })).map(({ run }) => run).reverse();
+    const listed = (await store?.roster.list({ status: ['pending', 'running', 'suspended'] })) ?? [];
+    return listed
+      .filter(isDue)
+      .map(({ run }) => run)
+      .reverse();
   });
   if (runs.length === 0) {
     if (cli.json) cli.printJson([]);
@@ -27,6 +30,11 @@ export async function resumeCommand(cli: Cli, given: string | undefined, options
     if (cli.json) cli.printJson(given === undefined ? reports : reports[0]);
     return worst(reports.map(statusOfRun));
   });
+}
+
+/** One that waits for a person is left to them, unless the wait is over. */
+function isDue({ status, due }: RunEntry): boolean {
+  return status !== 'suspended' || (due !== null && due <= Date.now());
 }
 
 /** All of them work at once; they are told one after the other. */
