@@ -86,6 +86,8 @@ test.each([
   [
     "REPLACE INTO log (id, run, after, count, at, body, hash) SELECT id, run, after + count, 1, 0, 'x', 'x' FROM log ORDER BY id DESC LIMIT 1",
   ],
+  ["INSERT INTO log (run, after, count, at, body, hash) VALUES (1, 3, 1, 0, 'x', 'x')"],
+  ["INSERT INTO log (run, after, count, at, body, hash) VALUES (7, 0, 1, 0, 'x', 'x')"],
   [
     "INSERT INTO log (run, after, count, at, body, hash) VALUES (1, 0, 1, 0, 'x', 'x') ON CONFLICT (run, after) DO UPDATE SET body = 'x'",
   ],

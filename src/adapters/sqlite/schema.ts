@@ -1,7 +1,7 @@
 /**
  * The first shape of the database. Appends lie in one log in the order of their arrival, with a small index by run, so that
- * a commit touches few pages. The triggers hold for whoever opens the file: what is in the log stays as it is (L11), and
- * goes only together with a whole ended run, of which a tombstone remains.
+ * a commit touches few pages. The triggers hold for whoever opens the file: what is in the log stays as it is (L11), has no
+ * gaps, and goes only together with a whole ended run, of which a tombstone remains.
  *
  * A BEFORE INSERT trigger is what stops `INSERT OR REPLACE`: its implicit delete fires no delete trigger by default.
  */
@@ -63,10 +63,13 @@ CREATE TABLE log (
   hash TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX log_by_run ON log (run, after);
--- Asks the index alone: a look at the row before would double the cost of every append. Gaps are for the audit to find.
+-- Stands in for a foreign key too: only a run that exists has an event 0 to come after.
 CREATE TRIGGER log_insert BEFORE INSERT ON log
-WHEN EXISTS (SELECT 1 FROM log WHERE run = NEW.run AND after = NEW.after) OR EXISTS (SELECT 1 FROM log WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+WHEN NEW.after IS NOT coalesce(
+    (SELECT after + count FROM log WHERE run = NEW.run ORDER BY after DESC LIMIT 1),
+    (SELECT 0 FROM runs WHERE id = NEW.run))
+  OR EXISTS (SELECT 1 FROM log WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'the log is append-only and has no gaps'); END;
 CREATE TRIGGER log_update BEFORE UPDATE ON log
 BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER log_delete BEFORE DELETE ON log
