@@ -6,9 +6,10 @@ import { codeOfFailure } from './codes.ts';
 import type { FailureClass } from './codes.ts';
 import { digest } from './digest.ts';
 import { expressionError } from './failure.ts';
-import type { AgentDef, Amounts, Case, DoNode } from './ir.ts';
+import type { AgentDef, Amounts, Case, DoNode, Write } from './ir.ts';
 import type { Json } from './json.ts';
-import { reserve, tripOnRepeat, visitCharges, watchedBy } from './meters.ts';
+import { declaredOf } from './declared.ts';
+import { reserve, tripOnRepeat } from './meters.ts';
 import { costOf, priceIn } from './price.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -22,11 +23,13 @@ import type {
   Pending,
   Question,
   RunState,
+  Slots,
   Thread,
   Undo,
   WriteRecord,
 } from './run.ts';
 import { parsedJson, readPath, reply } from './slots.ts';
+import { CLOCK, sooner, timingOf } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
   let input: { [field: string]: Json };
@@ -47,9 +50,15 @@ export function request(program: Program, state: RunState, thread: Thread, node:
     const message = `the arguments of \`${name}\` are not valid: ${unfit}`;
     return unasked(program, thread, node, recordOf(node, { class: 'semantic', type: 'ArgumentError', message }, 1));
   }
-  const print = digest(input, program.pure.hash);
+  const declared = declaredOf(program, node);
+  const print = declared.print ?? digest(input, program.pure.hash);
   const repeated = tripOnRepeat(program, state, thread, node, `${name} ${print}`);
   if (repeated !== null) return [repeated];
+  const timing = timingOf(program, state, thread, node);
+  if ('type' in timing) return [timing];
+  const { notBefore, paced, timed } = timing;
+  if (notBefore !== undefined && state.deadline !== null && notBefore >= state.deadline)
+    return unasked(program, thread, node, recordOf(node, tooEarly(name), 1));
   const reserved = reserve(program, state, thread, node, worstCase(program, node, input));
   if ('type' in reserved) return [reserved];
   const key = `${thread.id}#${thread.acts}`;
@@ -62,10 +71,16 @@ export function request(program: Program, state: RunState, thread: Thread, node:
       kind: node.effect.kind,
       name,
       input: print,
-      deadline: deadlineFrom(state, state.now, node.timeoutMs),
+      deadline: sooner(
+        deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, mayWait(program, node)),
+        timing.until,
+      ),
       holds: reserved.holds.length > 0 ? reserved.holds : undefined,
-      charge: visitCharges(program, node),
-      watched: watchedBy(program, node),
+      charge: declared.visits,
+      watched: declared.repeats,
+      notBefore,
+      paced,
+      timed,
       question: question(state, node, key, print),
       undo,
     },
@@ -76,7 +91,14 @@ export function request(program: Program, state: RunState, thread: Thread, node:
 function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRecord): readonly EventBody[] {
   const to = route(program, thread, node.failed, node.fail, error);
   return [
-    { type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge: visitCharges(program, node) },
+    {
+      type: 'expression.failed',
+      thread: thread.id,
+      node: thread.at,
+      error,
+      to,
+      charge: declaredOf(program, node).visits,
+    },
   ];
 }
 
@@ -91,34 +113,49 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   if (failure === null && pending.observed.ok) {
     const it = pending.observed.value;
     try {
-      const writes: WriteRecord[] = [];
-      for (const { slot, path, mode, value } of node.writes)
-        writes.push({ slot, path, mode, from: program.record(value, thread.slots, it) });
-      const raises = granted(program, thread, node, it);
-      return [
-        { type: 'effect.judged', key, verdict: 'accepted' },
-        ...(raises.length === 0 ? [] : [{ type: 'meter.raised', key, raises } as const]),
-        { type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next },
-      ];
+      const writes = declaredOf(program, node).writes ?? recordWrites(program, node.writes, thread.slots, it);
+      const events: EventBody[] = [{ type: 'effect.judged', key, verdict: 'accepted' }];
+      const raises = node.grant === undefined ? [] : granted(program, state, thread, node.grant, it);
+      if (raises.length > 0) events.push({ type: 'meter.raised', key, raises });
+      events.push({ type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next });
+      return events;
     } catch (cause) {
       return [failed(program, thread, node, key, expressionError(node, cause))];
     }
   }
   const error = recordOf(node, failure as Failure, pending.attempt);
   const retryAfterMs = failure?.retryAfterMs ?? 0;
-  return [
-    retry(program, state, thread, node, pending, error, retryAfterMs) ?? failed(program, thread, node, key, error),
-  ];
+  const again = retry(program, state, thread, node, pending, error, retryAfterMs);
+  return again !== null
+    ? [again]
+    : (cutOff(program, state, thread, node, key, error) ?? [failed(program, thread, node, key, error)]);
 }
 
 /** What an answer adds to the limits; whatever is no number above zero adds nothing. */
-function granted(program: Program, thread: Thread, node: DoNode, it: Json): { meter: string; by: number }[] {
+function granted(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  grant: NonNullable<DoNode['grant']>,
+  it: Json,
+): { meter: string; by: number }[] {
   // In an order of their own: that of the keys is lost when a flow is stored.
-  const grants = Object.entries(node.grant ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const grants = Object.entries(grant).sort(([a], [b]) => (a < b ? -1 : 1));
   return grants.flatMap(([meter, source]) => {
     const by = program.evaluate(source, thread.slots, it);
-    return typeof by === 'number' && Number.isFinite(by) && by > 0 ? [{ meter, by }] : [];
+    if (typeof by !== 'number' || !Number.isFinite(by) || by <= 0) return [];
+    // Time is granted from now on: what passed while the run was late is not taken off it.
+    const late = meter === CLOCK && state.late === true ? state.now - (state.deadline ?? state.now) : 0;
+    return [{ meter, by: by + late }];
   });
+}
+
+/** What is written, with the values that have to be computed now; the others stay references. */
+export function recordWrites(program: Program, writes: readonly Write[], slots: Slots, it: Json): WriteRecord[] {
+  const records: WriteRecord[] = [];
+  for (const { slot, path, mode, value } of writes)
+    records.push({ slot, path, mode, from: program.record(value, slots, it) });
+  return records;
 }
 
 /** The first declared way out that takes this failure. */
@@ -140,10 +177,37 @@ export function route(
   return fallback;
 }
 
-export function deadlineFrom(state: RunState, start: Instant, timeoutMs: number | null): Instant | null {
-  const own = timeoutMs === null ? null : start + timeoutMs;
-  if (own === null || state.deadline === null) return own ?? state.deadline;
-  return Math.min(own, state.deadline);
+/** `free`: bounded by its own time alone, and not by the run's. */
+export function deadlineFrom(state: RunState, start: Instant, timeoutMs: number | null, free = false): Instant | null {
+  return sooner(timeoutMs === null ? null : start + timeoutMs, free ? null : state.deadline);
+}
+
+/** Where more time can be granted, the end of it answers no question. */
+function mayWait({ flow }: Program, { effect }: DoNode): boolean {
+  return flow.extendable === true && effect.kind === 'ask';
+}
+
+/** A model that was cut off because time was up goes where whatever lacks a budget goes: nothing was done yet. */
+function cutOff(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  key: EffectKey,
+  error: ErrorRecord,
+): readonly EventBody[] | null {
+  if (node.denied === undefined || error.class !== 'timeout' || node.effect.kind !== 'model') return null;
+  const timing = timingOf(program, state, thread, node);
+  if (!('type' in timing)) return null;
+  return [{ type: 'effect.judged', key, verdict: 'failed', error, to: timing.to }, timing];
+}
+
+function tooEarly(name: string): Failure {
+  return {
+    class: 'rate_limit',
+    type: 'RateLimitError',
+    message: `\`${name}\` is called too often, and the run has no time to wait`,
+  };
 }
 
 export function nameOf(node: DoNode): string {
@@ -217,12 +281,26 @@ function retry(
       : draw(state.seed, `${pending.key} ${pending.attempt}`) * Math.min(capMs, baseMs * 2 ** pending.attempt);
   const notBefore = state.now + (again ? Math.floor(Math.max(jitter, retryAfterMs)) : 0);
   if (state.deadline !== null && notBefore >= state.deadline) return null;
+  const timing = timingOf(program, state, thread, node);
+  if ('type' in timing) return null;
   const input = evaluateInput(program, node.effect.input, thread.slots);
   const reserved = reserve(program, state, thread, node, { ...worstCase(program, node, input, model), retries: 1 });
   if ('type' in reserved) return null;
   const holds = reserved.holds.length > 0 ? reserved.holds : undefined;
-  const deadline = deadlineFrom(state, notBefore, node.timeoutMs);
-  return { type: 'effect.judged', key: pending.key, verdict: 'retry', error, model, notBefore, deadline, holds };
+  const start = Math.max(notBefore, timing.notBefore ?? notBefore);
+  const deadline = sooner(deadlineFrom(state, start, node.timeoutMs), timing.until);
+  const { paced } = timing;
+  return {
+    type: 'effect.judged',
+    key: pending.key,
+    verdict: 'retry',
+    error,
+    model,
+    notBefore: start,
+    deadline,
+    holds,
+    paced,
+  };
 }
 
 function standIn({ effect }: DoNode, { model }: Pending, error: ErrorRecord): string | undefined {

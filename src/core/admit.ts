@@ -40,10 +40,11 @@ export function admit(
 }
 
 /** What has run out of time by `at`; empty when nothing has. Looks only when the earliest deadline has passed. */
-export function expire(state: RunState, at: Instant): readonly EventBody[] {
-  if (state.wake === null || at < state.wake || state.outcome !== null) return [];
+export function expire(state: RunState, at: Instant, extendable = false): readonly EventBody[] {
+  if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
   const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
-  if (state.deadline !== null && at >= state.deadline && !unwinding)
+  const over = state.deadline !== null && at >= state.deadline && !unwinding;
+  if (over && !extendable)
     return halt(state, { state: 'failed', code: 'TIMEOUT', by: 'clock', why: 'the run had no time left' });
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
@@ -51,17 +52,19 @@ export function expire(state: RunState, at: Instant): readonly EventBody[] {
   const forkDue = [...state.threads.values()].some(
     ({ doing }) => doing.is === 'forked' && doing.fork.deadline !== null && at >= doing.fork.deadline,
   );
-  if (forkDue) events.unshift({ type: 'clock.read' });
+  if (forkDue || (over && state.late !== true)) events.unshift({ type: 'clock.read' });
   state.wake = earliest(state, at);
   return events;
 }
+
+const NOTHING: readonly EventBody[] = [];
 
 export function earliest(state: RunState, after: Instant): Instant | null {
   let wake: Instant | null = null;
   const consider = (deadline: Instant | null): void => {
     if (deadline !== null && deadline > after && (wake === null || deadline < wake)) wake = deadline;
   };
-  consider(state.deadline);
+  if (state.late !== true) consider(state.deadline);
   for (const pending of state.pending.values()) if (pending.observed === null) consider(pending.deadline);
   for (const { doing } of state.threads.values()) if (doing.is === 'forked') consider(doing.fork.deadline);
   return wake;

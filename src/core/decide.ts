@@ -3,27 +3,29 @@
  * the queue that can move does; the order is part of the state, so the same journal always decides the same.
  */
 import { codeOfFailure } from './codes.ts';
-import { judge, request } from './act.ts';
+import { judge, recordWrites, request } from './act.ts';
 import { expressionError, messageOf } from './failure.ts';
 import { fork, join } from './fork.ts';
 import type { Case, EndNode, LetNode, Node, PickNode } from './ir.ts';
-import { tripOnVisit, visitCharges } from './meters.ts';
+import { declaredOf } from './declared.ts';
+import { tripOnVisit } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { ErrorRecord, EventBody, RunState, Thread, WriteRecord } from './run.ts';
+import type { ErrorRecord, EventBody, RunState, Thread } from './run.ts';
 import { hasPath } from './slots.ts';
 import { finish, unwind } from './undo.ts';
 
 export function decide(program: Program, state: RunState): readonly EventBody[] {
-  if (state.outcome !== null) return [];
+  if (state.outcome !== null) return NOTHING;
   for (const id of state.queue) {
     const thread = state.threads.get(id);
     if (thread === undefined) continue;
     const events = move(program, state, thread);
     if (events.length > 0) return events;
   }
-  return [];
+  return NOTHING;
 }
+const NOTHING: readonly EventBody[] = [];
 
 function move(program: Program, state: RunState, thread: Thread): readonly EventBody[] {
   switch (thread.doing.is) {
@@ -64,17 +66,21 @@ function visit(program: Program, state: RunState, thread: Thread, node: Node): r
 }
 
 function write(program: Program, thread: Thread, node: LetNode): EventBody {
-  const writes: WriteRecord[] = [];
-  for (const { slot, path, mode, value } of node.writes)
-    writes.push({ slot, path, mode, from: program.record(value, thread.slots) });
-  const charge = visitCharges(program, node);
-  return { type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next, charge };
+  const { writes, visits: charge } = declaredOf(program, node);
+  return {
+    type: 'slots.written',
+    thread: thread.id,
+    node: thread.at,
+    writes: writes ?? recordWrites(program, node.writes, thread.slots, null),
+    to: node.next,
+    charge,
+  };
 }
 
 /** A guard that cannot be evaluated does not hold, and that is an event of its own. */
 function pick(program: Program, thread: Thread, node: PickNode): readonly EventBody[] {
   const events: EventBody[] = [];
-  const charge = visitCharges(program, node);
+  const charge = declaredOf(program, node).visits;
   for (let index = 0; index < node.cases.length; index++) {
     const branch = node.cases[index] as Case;
     try {
@@ -92,13 +98,13 @@ function pick(program: Program, thread: Thread, node: PickNode): readonly EventB
 function end(program: Program, state: RunState, thread: Thread, node: EndNode): readonly EventBody[] {
   const error = thread.slots['error'] as ErrorRecord | null | undefined;
   const code = node.code === 'error' ? (error?.code ?? codeOfFailure('fatal', 1)) : node.code;
-  const output = program.record(node.output, thread.slots);
+  const { output, visits: charge } = declaredOf(program, node);
   return finish(state, thread, {
     node: thread.at,
     state: node.state,
     code,
-    output,
-    charge: visitCharges(program, node),
+    output: output ?? program.record(node.output, thread.slots),
+    charge,
   });
 }
 
@@ -120,7 +126,7 @@ function guarded(
         node: thread.at,
         error,
         to: program.flow.fail,
-        charge: visitCharges(program, node),
+        charge: declaredOf(program, node).visits,
       },
     ];
   }

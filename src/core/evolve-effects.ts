@@ -2,6 +2,7 @@
 import type { Amounts, Dimension } from './ir.ts';
 import type { Json } from './json.ts';
 import type { Event, Hold, Pending, RunState, Settled, Thread } from './run.ts';
+import { keepPace, startClocks, stopClocks } from './timing.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
 
 type EffectEvent = Extract<
@@ -38,7 +39,10 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
   for (const meter of event.watched ?? [])
     state.recent[meter] = [...(state.recent[meter] ?? []).slice(-WINDOW_MAX), `${event.name} ${event.input}`];
   hold(state, event.holds);
-  expect(state, {
+  const notBefore = event.notBefore ?? event.at;
+  keepPace(state, event.paced, notBefore);
+  startClocks(state, event.timed);
+  const pending: Pending = {
     key: event.key,
     thread: event.thread,
     node: event.node,
@@ -46,14 +50,16 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
     name: event.name,
     ordinal: called(state, event.kind, event.name),
     attempt: 1,
-    notBefore: event.at,
+    notBefore,
     deadline: event.deadline,
     holds: event.holds ?? [],
     question: event.question ?? null,
     undoes: null,
     observed: null,
     accepted: false,
-  });
+  };
+  if (event.timed !== undefined) pending.timed = event.timed;
+  expect(state, pending);
 }
 
 function undoRequested(state: RunState, event: Extract<Event, { type: 'undo.requested' }>): void {
@@ -88,6 +94,7 @@ function settled(state: RunState, pending: Pending, result: Settled): void {
   }
   release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
   pending.holds = [];
+  stopClocks(state, pending.timed);
   const thread = threadOf(state, pending.thread);
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
   else if (result.error.class === 'timeout') markUndo(thread, pending, 'maybe', null);
@@ -118,6 +125,8 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       pending.ordinal = called(state, pending.kind, pending.name);
       use(state, 'retries', 1);
       hold(state, event.holds);
+      keepPace(state, event.paced, event.notBefore);
+      startClocks(state, pending.timed);
       wakeBy(state, event.deadline);
       return dequeue(state, thread);
     case 'failed':
@@ -130,6 +139,7 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
 /** Nobody will learn what a dropped call came to, so it is taken to have used all that was reserved for it. */
 function dropped(state: RunState, pending: Pending): void {
   release(state, pending.holds, {}, true);
+  if (pending.observed === null) stopClocks(state, pending.timed);
   const thread = threadOf(state, pending.thread);
   if (pending.observed === null) markUndo(thread, pending, 'maybe', null);
   else forgetUndo(thread, pending.key);

@@ -3,7 +3,7 @@ import type { GatherMode } from './ir.ts';
 import type { Json } from './json.ts';
 import type { Event, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from './run.ts';
 import { resolve } from './slots.ts';
-import { branchName, dequeue, enqueue, failedOver, isBelow, moveTo, threadOf, wakeBy } from './state.ts';
+import { READY, branchName, dequeue, enqueue, failedOver, isBelow, moveTo, threadOf, wakeBy } from './state.ts';
 
 export function forked(state: RunState, event: Extract<Event, { type: 'thread.forked' }>): void {
   const thread = threadOf(state, event.thread);
@@ -50,7 +50,7 @@ export function startBranch(state: RunState, parent: Thread, index: number): voi
     at: to ?? parent.at,
     acts: 0,
     slots,
-    doing: { is: 'ready' },
+    doing: READY,
     undo: [],
   });
   state.queue.add(id);
@@ -68,8 +68,9 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   const parent = state.threads.get(child.parent ?? '0');
   if (parent === undefined || parent.doing.is !== 'forked' || !isBelow(child.id, parent)) return enqueue(state, '0');
   const { fork } = parent.doing;
-  const handed = handedBack(child.slots, parent.slots);
-  fork.outcomes[child.index] = { ...outcome, handed };
+  const { state: end, code, output, error } = outcome;
+  const handed = handedBack(child.slots, parent.slots, fork.gather);
+  fork.outcomes[child.index] = { state: end, code, output, error, handed };
   fork.done += 1;
   if (outcome.state === 'completed') {
     fork.ok += 1;
@@ -78,13 +79,17 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   enqueue(state, parent.id);
 }
 
-/** What a branch has written. Most branches of a wide fork write one slot of the very many that it may hand back. */
-function handedBack(slots: Slots, before: Slots): Slots {
-  const handed: { [slot: string]: Json } = {};
-  if (slots === before) return handed;
-  for (const slot in slots) if (!isSame(slots[slot] as Json, before[slot])) handed[slot] = slots[slot] as Json;
-  return handed;
+/** Of what the join gathers, what this branch has written. */
+function handedBack(slots: Slots, before: Slots, gather: ForkState['gather']): Slots {
+  if (slots === before) return NOTHING;
+  let handed: { [slot: string]: Json } | null = null;
+  for (const { slot } of gather) {
+    const value = slots[slot];
+    if (value !== undefined && !isSame(value, before[slot])) (handed ??= {})[slot] = value;
+  }
+  return handed ?? NOTHING;
 }
+const NOTHING: Slots = {};
 
 /** By content: a state that came back from a snapshot shares no objects any more. */
 function isSame(a: Json, b: Json | undefined): boolean {

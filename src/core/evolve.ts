@@ -5,9 +5,11 @@
  */
 import { evolveEffect } from './evolve-effects.ts';
 import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
+import type { MeterId } from './ir.ts';
 import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from './run.ts';
 import { applyWrites, resolve } from './slots.ts';
-import { charge, enqueue, failedOver, moveTo, threadOf } from './state.ts';
+import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
+import { CLOCK } from './timing.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {
@@ -42,8 +44,7 @@ function apply(state: RunState, event: Event): void {
     case 'meter.tripped':
       return tripped(threadOf(state, event.thread), event);
     case 'meter.raised':
-      for (const { meter, by } of event.raises)
-        state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
+      for (const { meter, by } of event.raises) raise(state, meter, by);
       return;
     case 'thread.forked':
       charge(state, event.charge);
@@ -69,11 +70,20 @@ function apply(state: RunState, event: Event): void {
       return;
     }
     case 'clock.read':
+      if (state.deadline !== null && state.now >= state.deadline) state.late = true;
       return wakeForks(state);
     case 'guard.failed':
     case 'value.missing':
       return;
   }
+}
+
+function raise(state: RunState, meter: MeterId, by: number): void {
+  state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
+  if (meter !== CLOCK || state.deadline === null) return;
+  state.deadline += by;
+  state.late = state.now >= state.deadline;
+  wakeBy(state, state.deadline);
 }
 
 function tripped(
@@ -92,7 +102,7 @@ function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
     at: event.entry,
     acts: 0,
     slots: { input: event.input },
-    doing: { is: 'ready' },
+    doing: READY,
     undo: [],
   };
   return {

@@ -5,7 +5,7 @@
 import { codeOfFailure } from './codes.ts';
 import { deadlineFrom, route } from './act.ts';
 import type { ForkNode } from './ir.ts';
-import { visitCharges } from './meters.ts';
+import { declaredOf } from './declared.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { Branches, ErrorRecord, EventBody, ForkState, RunState, Thread } from './run.ts';
@@ -13,7 +13,8 @@ import { resolve } from './slots.ts';
 import { branchName, isBelow } from './state.ts';
 
 export function fork(program: Program, state: RunState, thread: Thread, node: ForkNode): readonly EventBody[] {
-  const branches = branchesOf(program, thread, node);
+  const { branches: all, visits: charge } = declaredOf(program, node);
+  const branches = all ?? branchesOf(program, thread, node);
   const total = 'heads' in branches ? branches.heads.length : branches.count;
   // Too few to begin with: none of them is worth its cost.
   const hopeless = node.eager && node.need !== 'all' && total < node.need;
@@ -25,10 +26,10 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
       node: thread.at,
       branches,
       started: hopeless ? 0 : node.widthMax === 0 ? total : Math.min(node.widthMax, total),
-      deadline: deadlineFrom(state, state.now, node.timeoutMs),
+      deadline: deadlineFrom(state, state.now, node.timeoutMs, program.flow.extendable === true),
       into: node.into,
       gather: node.gather,
-      charge: visitCharges(program, node),
+      charge,
     },
   ];
 }

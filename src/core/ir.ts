@@ -167,8 +167,11 @@ export type Node = LetNode | PickNode | DoNode | ForkNode | EndNode;
 
 /** Every bound there is. `over` is where the thread goes instead when the meter does not have room. */
 export interface Meter {
-  readonly unit: 'visits' | 'repeats' | Dimension;
+  readonly unit: 'visits' | 'repeats' | 'rate' | 'time' | Dimension;
+  /** Of `time`, milliseconds. */
   readonly max: number | null;
+  /** Of `rate`: the stretch of time in which so many calls are let go; the others wait. */
+  readonly perMs?: number;
   /** Repeats only: how many of the latest effects are compared. */
   readonly window?: number;
   readonly over: NodeId;
@@ -242,6 +245,8 @@ export interface FlowBody {
   readonly models: { readonly [alias: string]: Json };
   /** Wall-clock bound of the whole run. */
   readonly deadlineMs: number | null;
+  /** Whether somebody may grant more time: what is under way is cut off then, and what comes next is denied. */
+  readonly extendable?: boolean;
   /** The least that any path from a node to a terminal still needs, where a budget limits that dimension. */
   readonly least: { readonly [id: NodeId]: Amounts };
   /** Cedar policies by id. Where there are any, what none of them permits is denied. */

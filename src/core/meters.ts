@@ -2,11 +2,11 @@
  * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
  * an effect is requested and settled to the measured use after it.
  */
-import type { Amounts, Meter, MeterId, Node } from './ir.ts';
+import type { Amounts, Dimension, Meter, MeterId, Node } from './ir.ts';
 import type { EventBody, Hold, RunState, Thread } from './run.ts';
 import type { Program } from './program.ts';
 
-type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
+export type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
 
 /** The meter that has no room for one more visit of this node, as the event that says so; null when all have. */
 export function tripOnVisit(program: Program, state: RunState, thread: Thread, node: Node): Tripped | null {
@@ -19,34 +19,22 @@ export function tripOnVisit(program: Program, state: RunState, thread: Thread, n
   return foreseen(program, state, thread, node);
 }
 
-/** Of the node's meters, those that a visit charges by one. */
-export function visitCharges(program: Program, node: Node): readonly MeterId[] | undefined {
-  return chargesOf(program, node).visits;
-}
-
-/** Of the node's meters, those that compare this effect with the latest ones. */
-export function watchedBy(program: Program, node: Node): readonly MeterId[] | undefined {
-  return chargesOf(program, node).repeats;
-}
-
-interface Charges {
+export interface Charges {
+  /** Of a node's meters, those that a visit charges by one. */
   readonly visits: readonly MeterId[] | undefined;
+  /** Of a node's meters, those that compare its effect with the latest ones. */
   readonly repeats: readonly MeterId[] | undefined;
+  /** Of a node's meters, those that go by the clock. */
+  readonly clocks: readonly MeterId[] | undefined;
 }
-const charges = new WeakMap<Node, Charges>();
 
-/** Which meters a node charges in which way never changes; nodes are asked for it at every step. */
-function chargesOf(program: Program, node: Node): Charges {
-  let known = charges.get(node);
-  if (known === undefined) {
-    const some = (units: readonly string[]): readonly MeterId[] | undefined => {
-      const ids = (node.charges ?? []).filter((id) => units.includes(meterAt(program, id).unit));
-      return ids.length === 0 ? undefined : ids;
-    };
-    known = { visits: some(['visits', 'steps']), repeats: some(['repeats']) };
-    charges.set(node, known);
-  }
-  return known;
+/** Which meters a node charges in which way. */
+export function chargesOf(program: Program, node: Node): Charges {
+  const some = (units: readonly string[]): readonly MeterId[] | undefined => {
+    const ids = (node.charges ?? []).filter((id) => units.includes(meterAt(program, id).unit));
+    return ids.length === 0 ? undefined : ids;
+  };
+  return { visits: some(['visits', 'steps']), repeats: some(['repeats']), clocks: some(['rate', 'time']) };
 }
 
 /** Reserves the worst case in every dimension that a meter of this node limits, or says which one has no room. */
@@ -60,7 +48,7 @@ export function reserve(
   const holds: Hold[] = [];
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
-    if (meter.unit === 'visits' || meter.unit === 'repeats' || meter.unit === 'steps') continue;
+    if (!isCounted(meter.unit) || meter.unit === 'steps') continue;
     const amount = amounts[meter.unit] ?? 0;
     if (amount === 0) continue;
     const left = remaining(state, id, meter);
@@ -110,7 +98,7 @@ function foreseen(program: Program, state: RunState, thread: Thread, node: Node)
   if (least === undefined) return null;
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
-    if (meter.max === null || meter.unit === 'visits' || meter.unit === 'repeats') continue;
+    if (meter.max === null || !isCounted(meter.unit)) continue;
     const needs = least[meter.unit] ?? 0;
     const left = remaining(state, id, meter);
     if (left < needs) return tripped(thread, node, id, meter, 'foreseen', left, needs);
@@ -118,7 +106,7 @@ function foreseen(program: Program, state: RunState, thread: Thread, node: Node)
   return null;
 }
 
-function tripped(
+export function tripped(
   thread: Thread,
   node: Node,
   id: MeterId,
@@ -132,4 +120,9 @@ function tripped(
   return node.denied === undefined || !budget
     ? { ...event, to: meter.over }
     : { ...event, to: node.denied, noted: true };
+}
+
+/** Whether the meter counts a dimension of what is used. */
+export function isCounted(unit: Meter['unit']): unit is Dimension {
+  return unit !== 'visits' && unit !== 'repeats' && unit !== 'rate' && unit !== 'time';
 }

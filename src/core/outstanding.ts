@@ -24,20 +24,9 @@ export function isOwed(pending: Pending): boolean {
 export function commandOf(program: Program, state: RunState, pending: Pending): Command {
   const { key, attempt, ordinal, kind, name, node, model, notBefore, deadline } = pending;
   const input = inputOf(program, state, pending);
-  return {
-    run: state.run,
-    key,
-    attempt,
-    ordinal,
-    kind,
-    name,
-    node,
-    ...(model === undefined ? {} : { model }),
-    input,
-    ...(kind === 'check' ? { origin: state.origin } : {}),
-    notBefore,
-    deadline,
-  };
+  const command = { run: state.run, key, attempt, ordinal, kind, name, node, input, notBefore, deadline };
+  if (model !== undefined) return { ...command, model };
+  return kind === 'check' ? { ...command, origin: state.origin } : command;
 }
 
 /** The thread has not moved since it asked, so its slots still give the input that the journal holds the fingerprint of. */

@@ -2,7 +2,7 @@
  * A compiled flow made ready to run: expressions parsed once, schemas compiled once. Pure functions that the core cannot
  * have without a platform (SHA-256, JSON Schema) are handed in.
  */
-import { compileExpr, pathOf } from './expr/index.ts';
+import { compileExpr, literalOf, pathOf } from './expr/index.ts';
 import type { CompiledFlow, Expr, Input, Node, NodeId } from './ir.ts';
 import type { Json } from './json.ts';
 import type { Recorded, Slots } from './run.ts';
@@ -22,27 +22,37 @@ export interface Program {
   readonly pure: Pure;
   evaluate(source: Expr, slots: Slots, it?: Json): Json;
   /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
-  record(source: Expr | { readonly [field: string]: Expr }, slots: Slots, it?: Json): Recorded;
+  record(source: Recordable, slots: Slots, it?: Json): Recorded;
+  /** What `record` gives whatever the slots hold: a reference, or a value that stands in the text. Null for all else. */
+  fixed(source: Recordable): Recorded | null;
 }
+type Recordable = Expr | { readonly [field: string]: Expr };
 
 export function createProgram(flow: CompiledFlow, pure: Pure): Program {
-  const cache = new Map<Expr, { run: Evaluate; path: readonly string[] | null }>();
+  const cache = new Map<Expr, { run: Evaluate; fixed: Recorded | null }>();
   const compiled = (source: Expr) => {
     let entry = cache.get(source);
-    if (entry === undefined) {
-      const path = pathOf(source);
-      entry = { path, run: path === null ? general(source) : direct(path) };
-      cache.set(source, entry);
-    }
+    if (entry === undefined) cache.set(source, (entry = compileOne(source)));
     return entry;
   };
   const one = (source: Expr, slots: Slots, it: Json): Recorded => {
-    const { path, run } = compiled(source);
-    return path === null ? { value: run(slots, it) } : { ref: path };
+    const { fixed, run } = compiled(source);
+    return fixed ?? { value: run(slots, it) };
+  };
+  const fixed = (source: Recordable): Recorded | null => {
+    if (typeof source === 'string') return compiled(source).fixed;
+    const object: { [field: string]: Recorded } = {};
+    for (const field in source) {
+      const part = compiled(source[field] as Expr).fixed;
+      if (part === null) return null;
+      object[field] = part;
+    }
+    return { object };
   };
   return {
     flow,
     pure,
+    fixed,
     evaluate: (source, slots, it = null) => compiled(source).run(slots, it),
     record: (source, slots, it = null) => {
       if (typeof source === 'string') return one(source, slots, it);
@@ -51,6 +61,14 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
       return { object };
     },
   };
+}
+
+function compileOne(source: Expr): { run: Evaluate; fixed: Recorded | null } {
+  const path = pathOf(source);
+  if (path !== null) return { run: direct(path), fixed: { ref: path } };
+  const literal = literalOf(source);
+  if (literal !== undefined) return { run: () => literal, fixed: { value: literal } };
+  return { run: general(source), fixed: null };
 }
 
 export function nodeAt(program: Program, id: NodeId): Node {

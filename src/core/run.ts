@@ -78,6 +78,11 @@ export interface Hold {
   readonly dimension: Dimension;
   readonly amount: number;
 }
+/** A meter that remembers when calls were let go, and how long it has to. */
+export interface Pace {
+  readonly meter: MeterId;
+  readonly perMs: number;
+}
 /** A question as it stands in the journal: what is asked of whom, bound to a payload by its hash. */
 export interface Question {
   readonly id: string;
@@ -155,6 +160,9 @@ export type EventBody =
       readonly holds?: readonly Hold[];
       readonly charge?: readonly MeterId[];
       readonly watched?: readonly MeterId[];
+      readonly notBefore?: Instant;
+      readonly paced?: readonly Pace[];
+      readonly timed?: readonly MeterId[];
       readonly question?: Question;
       readonly undo?: Undo;
     }
@@ -169,6 +177,7 @@ export type EventBody =
       readonly notBefore: Instant;
       readonly deadline: Instant | null;
       readonly holds?: readonly Hold[];
+      readonly paced?: readonly Pace[];
     }
   | {
       readonly type: 'effect.judged';
@@ -326,6 +335,8 @@ export interface Pending {
   notBefore: Instant;
   deadline: Instant | null;
   holds: readonly Hold[];
+  /** Whose time it runs on. */
+  timed?: readonly MeterId[];
   readonly question: Question | null;
   readonly undoes: EffectKey | null;
   observed: Settled | null;
@@ -338,7 +349,9 @@ export interface RunState {
   readonly origin: Origin;
   readonly input: Json;
   readonly startedAt: Instant;
-  readonly deadline: Instant | null;
+  deadline: Instant | null;
+  /** Whether the deadline has passed and the run goes on only if somebody grants more time. */
+  late?: boolean;
   seq: number;
   now: Instant;
   threads: Map<ThreadId, Thread>;
@@ -349,6 +362,10 @@ export interface RunState {
   held: { [meter: MeterId]: number };
   /** What people have granted beyond the limits of the flow. */
   raised?: { [meter: MeterId]: number };
+  /** When calls were let go, by the meter that paces them. */
+  paced?: { [meter: MeterId]: readonly Instant[] };
+  /** Who has time of their own: how many of their calls are under way, since when, and what they used before. */
+  clocks?: { [meter: MeterId]: { readonly active: number; readonly since: Instant; readonly used: number } };
   usage: { [dimension in Dimension]?: number };
   calls: { [name: string]: number };
   recent: { [meter: MeterId]: string[] };
@@ -358,20 +375,7 @@ export interface RunState {
   outcome: Outcome | null;
 }
 
-export type RefusalReason =
-  | 'run-not-found'
-  | 'run-exists'
-  | 'run-ended'
-  | 'not-pending'
-  | 'approval-closed'
-  | 'not-a-choice'
-  | 'stale-payload'
-  | 'self-approval'
-  | 'nothing-due';
-export interface Refusal {
-  readonly refused: RefusalReason;
-  readonly message: string;
-}
+export type { Refusal, RefusalReason } from './refusal.ts';
 
 /** What the core wants of the world: plain data, safe to repeat under its key. */
 export interface Command {

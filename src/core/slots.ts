@@ -4,9 +4,10 @@ import type { Json } from './json.ts';
 import type { Recorded, Slots, WriteRecord } from './run.ts';
 
 /** A missing step anywhere on the way reads as null. */
-export function readPath(root: Json | Slots, path: readonly string[]): Json {
+export function readPath(root: Json | Slots, path: readonly string[], from = 0): Json {
   let value: Json = root;
-  for (const step of path) {
+  for (let index = from; index < path.length; index++) {
+    const step = path[index] as string;
     if (value === null || typeof value !== 'object') return null;
     const next: Json | undefined = Array.isArray(value)
       ? value[Number(step)]
@@ -36,23 +37,28 @@ export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
     for (const field in recorded.object) built[field] = resolve(recorded.object[field] as Recorded, slots, it);
     return built;
   }
-  const [root, ...rest] = recorded.ref;
-  return root === 'it' ? readPath(it, rest) : readPath(slots, recorded.ref);
+  const { ref } = recorded;
+  return ref[0] === 'it' ? readPath(it, ref, 1) : readPath(slots, ref);
 }
 
 /** Copies what it changes, once: of a thousand writes into one object, the first makes the copy that the others fill. */
 export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json): Slots {
-  const own = writes.length > 1 ? new Set<object>() : null;
-  let next = slots;
-  for (const write of writes) {
-    const value = resolve(write.from, slots, it);
-    const path = write.path === undefined ? [write.slot] : [write.slot, ...write.path];
+  // Remembering which copies are our own costs more than a second copy, where there are few.
+  const own = writes.length > FEW ? new Set<object>() : null;
+  let next: { [slot: string]: Json } | null = null;
+  for (const { slot, path, mode, from } of writes) {
+    const value = resolve(from, slots, it);
+    const before = next ?? slots;
+    const held = Object.hasOwn(before, slot) ? (before[slot] as Json) : null;
     const stored =
-      write.mode === 'reply' ? reply(value) : write.mode === 'append' ? append(readPath(next, path), value) : value;
-    next = setPath(next, path, 0, stored, own) as Slots;
+      mode === 'reply' ? reply(value) : mode === 'set' ? value : append(readPath(held, path ?? HERE), value);
+    next ??= { ...slots };
+    assign(next, slot, path === undefined ? stored : setPath(held, path, 0, stored, own));
   }
-  return next;
+  return next ?? slots;
 }
+const FEW = 4;
+const HERE: readonly string[] = [];
 
 /** A model's reply is an object when its text is a JSON object, and its text otherwise. */
 export function reply(value: Json): Json {
@@ -77,13 +83,7 @@ function append(list: Json, value: Json): Json {
   return longer;
 }
 
-function setPath(
-  target: Json | Slots,
-  path: readonly string[],
-  depth: number,
-  value: Json,
-  own: Set<object> | null,
-): Json {
+function setPath(target: Json, path: readonly string[], depth: number, value: Json, own: Set<object> | null): Json {
   if (depth === path.length) return value;
   const step = path[depth] as string;
   const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
@@ -91,9 +91,13 @@ function setPath(
   const stored = setPath(child ?? null, path, depth + 1, value, own);
   const next: { [key: string]: Json } = own?.has(base) === true ? base : { ...base };
   own?.add(next);
-  // Assigning to this one name would change the object's prototype instead of giving it a property.
-  if (step === '__proto__')
-    Object.defineProperty(next, step, { value: stored, enumerable: true, writable: true, configurable: true });
-  else next[step] = stored;
+  assign(next, step, stored);
   return next;
+}
+
+/** Assigning to this one name would change the object's prototype instead of giving it a property. */
+function assign(target: { [key: string]: Json }, key: string, value: Json): void {
+  if (key === '__proto__')
+    Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+  else target[key] = value;
 }

@@ -13,8 +13,10 @@ export function failedOver(thread: Thread, error: ErrorRecord, to: NodeId): void
 
 export function moveTo(thread: Thread, to: NodeId): void {
   thread.at = to;
-  thread.doing = { is: 'ready' };
+  thread.doing = READY;
 }
+
+export const READY: Thread['doing'] = { is: 'ready' };
 
 export function enqueue(state: RunState, id: string): void {
   if (state.threads.has(id)) state.queue.add(id);

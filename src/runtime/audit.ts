@@ -1,11 +1,12 @@
 /** Checks the chain of a run, byte by byte (L11), and says at which event it breaks. Replay refuses a broken chain. */
 import type { CompiledFlow } from '../core/ir.ts';
 import { createProgram } from '../core/program.ts';
+import type { Program } from '../core/program.ts';
 import type { Event, RunId, RunState } from '../core/run.ts';
 import { hash } from 'node:crypto';
 import { genesis, link } from './chain.ts';
-import { damagedFact, decodeEvents } from './codec.ts';
-import type { UnpackValue } from './codec.ts';
+import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
+import type { UnpackValue } from './codec-events.ts';
 import type { Journal, StoredAppend, StoredRun } from './ports.ts';
 import { printOf } from './graph-text.ts';
 import { pure } from './pure.ts';
@@ -56,7 +57,7 @@ export async function replay(journal: Journal, run: RunId): Promise<Replay> {
   const { unpack } = createShelf(stored.blobs);
   let state: RunState | null = null;
   for (const append of stored.appends) {
-    const events = decodeEvents(append.body, append.after, append.at, unpack);
+    const events = decodeEvents(program, append.body, append.after, append.at, unpack);
     const { state: next, difference } = redecide(program, state, events);
     if (difference !== null) return { run, agrees: false, events: checked.events, difference };
     state = next;
@@ -85,6 +86,7 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
   const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, printOf(stored.flow));
   let seq = 0;
+  let program: Program | null = null;
   for (const [index, append] of stored.appends.entries()) {
     if (append.after !== seq)
       return {
@@ -93,7 +95,9 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
         message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}`,
       };
     if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
-    const incomplete = incompleteAppend(append, unpack);
+    // Not before the first link holds: only then is the graph what it was.
+    program ??= createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    const incomplete = incompleteAppend(program, append, unpack);
     if (incomplete !== null) return incomplete;
     head = append.hash;
     seq = append.after + append.count;
@@ -102,10 +106,14 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
 }
 
 /** The hash does not cover how many events an append holds, nor the values that it names. */
-function incompleteAppend({ body, after, at, count }: StoredAppend, unpack: UnpackValue): Audit['broken'] {
+function incompleteAppend(
+  program: Program,
+  { body, after, at, count }: StoredAppend,
+  unpack: UnpackValue,
+): Audit['broken'] {
   const seq = after + 1;
   try {
-    const found = decodeEvents(body, after, at, unpack).length;
+    const found = decodeEvents(program, body, after, at, unpack).length;
     return found === count
       ? null
       : {
@@ -123,16 +131,18 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
   const append = stored.appends[index] as StoredAppend;
   const last = append.after + append.count;
   const range = append.count === 1 ? '' : ` (events ${append.after + 1} to ${last} were stored together)`;
+  let program: Program | null = null;
   try {
-    const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
     const { pack, unpack } = createShelf(stored.blobs);
+    const graph = program;
     const decoded = stored.appends
       .slice(0, index + 1)
-      .map((each) => decodeEvents(each.body, each.after, each.at, unpack));
+      .map((each) => decodeEvents(graph, each.body, each.after, each.at, unpack));
     let state: RunState | null = null;
     for (const events of decoded.slice(0, index)) ({ state } = redecide(program, state, events));
-    const suspects = decoded[index] as Event[];
-    const fact = damagedFact(append.body, suspects, pack);
+    const suspects = decoded[index] as readonly Event[];
+    const fact = damagedFact(program, append.body, suspects, pack);
     const seq = fact?.seq ?? redecide(program, state, suspects).difference?.seq ?? append.after + 1;
     if (index === 0 && fact === null && seq === 1)
       return {
@@ -143,20 +153,8 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
     const type = suspects.find((event) => event.seq === seq)?.type ?? 'event';
     return { seq, last, message: `event ${seq} (${type}) of run ${run} is not what was written${range}` };
   } catch {
-    const seq = append.after + 1 + Math.max(0, unreadableLine(append.body));
+    const seq =
+      append.after + 1 + (program === null ? 0 : Math.min(readableEvents(program, append.body), append.count - 1));
     return { seq, last, message: `event ${seq} of run ${run} cannot be read any more${range}` };
   }
-}
-
-/** Events stand one to a line, so that one that is no longer JSON can be told from its neighbours. */
-function unreadableLine(body: string): number {
-  const lines = body.replace(/^\[/, '').split(',\n');
-  return lines.slice(0, -1).findIndex((line) => {
-    try {
-      JSON.parse(line);
-      return false;
-    } catch {
-      return true;
-    }
-  });
 }

@@ -98,6 +98,9 @@ class Entered implements AgentCall {
   get idempotencyKey(): string {
     return this.#call.idempotencyKey;
   }
+  get hear(): Call['hear'] {
+    return this.#call.hear;
+  }
 
   restore(text: string): string {
     return this.#pipeline.restore(text, this.#known ?? new Map());

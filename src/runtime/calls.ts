@@ -2,15 +2,15 @@
 import { hash } from 'node:crypto';
 import { digest } from '../core/digest.ts';
 import type { CompiledFlow } from '../core/ir.ts';
-import type { Command, EffectKey } from '../core/run.ts';
+import type { Command, EffectKey, RunId } from '../core/run.ts';
 import type { Call, Clock } from './ports.ts';
 import { pure } from './pure.ts';
 
 export class Calls {
   readonly #running = new Map<EffectKey, RunningCall>();
 
-  start(command: Command, flow: CompiledFlow, clock: Clock): Call {
-    const call = new RunningCall(command, flow, clock);
+  start(command: Command, flow: CompiledFlow, clock: Clock, hearing?: Hearing): Call {
+    const call = new RunningCall(command, flow, clock, hearing);
     this.#running.set(command.key, call);
     return call;
   }
@@ -41,14 +41,22 @@ export class Calls {
   }
 }
 
+/** Who listens to what models say while they say it. */
+export interface Hearing {
+  listens(run: RunId): boolean;
+  say(command: Command, text: string): void;
+}
+
 class RunningCall implements Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
   readonly clock: Clock;
+  readonly #hearing: Hearing | undefined;
   #controller: AbortController | null = null;
   #aborted = false;
 
-  constructor(command: Command, flow: CompiledFlow, clock: Clock) {
+  constructor(command: Command, flow: CompiledFlow, clock: Clock, hearing: Hearing | undefined) {
+    this.#hearing = hearing;
     this.command = command;
     this.flow = flow;
     this.clock = clock;
@@ -58,6 +66,15 @@ class RunningCall implements Call {
     this.#controller ??= new AbortController();
     if (this.#aborted) this.#controller.abort();
     return this.#controller.signal;
+  }
+
+  /** What an aborted call still says is said to nobody. */
+  get hear(): ((text: string) => void) | undefined {
+    const hearing = this.#hearing;
+    if (hearing === undefined || !hearing.listens(this.command.run)) return undefined;
+    return (text) => {
+      if (!this.#aborted && text !== '') hearing.say(this.command, text);
+    };
   }
 
   /** The same for every attempt, so that a tool that has already done the work can say so; never shared between runs. */

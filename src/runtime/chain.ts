@@ -3,9 +3,10 @@
  * people who read single events, every event has a hash; the last one of an append carries the hash that is stored.
  */
 import { hash } from 'node:crypto';
+import type { Program } from '../core/program.ts';
 import type { Event, RunId } from '../core/run.ts';
 import { decodeEvents } from './codec.ts';
-import type { UnpackValue } from './codec.ts';
+import type { UnpackValue } from './codec-events.ts';
 import type { ChainedEvent } from './engine-types.ts';
 import type { StoredAppend } from './ports.ts';
 
@@ -18,8 +19,8 @@ export function link(previous: string, after: number, at: number, body: string):
   return hash('sha256', `${previous}\n${after} ${at}\n${body}`, 'base64url');
 }
 
-export function chained(previous: string, append: StoredAppend, unpack: UnpackValue): ChainedEvent[] {
-  const events = decodeEvents(append.body, append.after, append.at, unpack);
+export function chained(program: Program, previous: string, append: StoredAppend, unpack: UnpackValue): ChainedEvent[] {
+  const events = decodeEvents(program, append.body, append.after, append.at, unpack);
   return linkEvents(previous, events, append.hash);
 }
 

@@ -1,23 +1,29 @@
 /**
- * Events as they are stored. The events of every step have a short positional form; the rare ones are stored as plain
- * JSON. What follows from its neighbours (seq, time, the thread inside a key) is not stored. Decoding gives back exactly
- * what was encoded, for ever: a new form gets a new tag.
+ * What is stored of the events of one turn: a JSON list, one event or two to a line, then a mark for every fact. Decoding
+ * gives back exactly what was encoded, for ever: a new form gets a new tag.
  */
 import { crc32 } from 'node:zlib';
 import type { Json } from '../core/json.ts';
-import type { Event, EventBody, Recorded, Settled, WriteRecord } from '../core/run.ts';
+import type { Program } from '../core/program.ts';
+import type { Event, EventBody } from '../core/run.ts';
+import { decodeEvent, encodeEvent } from './codec-events.ts';
+import type { PackValue, UnpackValue } from './codec-events.ts';
+import { decodeByGraph, encodeAccepted, encodeByGraph } from './codec-graph.ts';
 
-/** Turns a value into JSON text, putting big ones aside. */
-export type PackValue = (value: Json) => string;
-export type UnpackValue = (stored: Json) => Json;
-
-export function encodeEvents(events: readonly Event[], pack: PackValue): string {
+export function encodeEvents(program: Program, events: readonly Event[], pack: PackValue): string {
   let text = '[';
   let marks = '';
   for (let i = 0; i < events.length; i++) {
     const event = events[i] as Event;
-    const encoded = encodeEvent(event, pack);
-    text += (i === 0 ? '' : ',\n') + encoded;
+    if (i > 0) text += ',\n';
+    const both = encodeAccepted(program, event, events[i + 1]);
+    if (both !== null) {
+      text += both;
+      i += 1;
+      continue;
+    }
+    const encoded = encodeOne(program, event, pack);
+    text += encoded;
     if (isFact(event)) marks += `,${crc32(encoded)}`;
   }
   return `${text}${marks}]`;
@@ -29,189 +35,51 @@ export function isFact({ type }: EventBody): boolean {
 }
 
 /** The first fact that does not match the mark that was stored with it: the hash says that something was changed, this what. */
-export function damagedFact(body: string, events: readonly Event[], pack: PackValue): Event | null {
+export function damagedFact(program: Program, body: string, events: readonly Event[], pack: PackValue): Event | null {
   const marks = (JSON.parse(body) as Json[]).filter((each) => typeof each === 'number');
   const facts = events.filter(isFact);
-  return facts.find((event, index) => crc32(encodeEvent(event, pack)) !== marks[index]) ?? null;
+  return facts.find((event, index) => crc32(encodeOne(program, event, pack)) !== marks[index]) ?? null;
 }
 
-export function decodeEvents(body: string, after: number, at: number, unpack: UnpackValue): Event[] {
-  const stored = JSON.parse(body) as Json[];
-  const events: Event[] = [];
-  for (const each of stored) {
+export function decodeEvents(
+  program: Program,
+  body: string,
+  after: number,
+  at: number,
+  unpack: UnpackValue,
+): readonly Event[] {
+  const events: EventBody[] = [];
+  for (const each of JSON.parse(body) as Json[]) {
     if (typeof each === 'number') continue;
-    // Decoded for this call alone, so that it can become the event itself.
-    const event = decodeEvent(each, at, unpack) as Mutable<Event>;
-    event.seq = after + 1 + events.length;
-    event.at = at;
-    events.push(event);
+    if (!Array.isArray(each) || !decodeByGraph(program, each, at, unpack, events))
+      events.push(decodeEvent(each, at, unpack));
   }
-  return events;
+  for (let i = 0; i < events.length; i++) {
+    // Decoded for this call alone, so that it can become the event itself.
+    const event = events[i] as Mutable<Event>;
+    event.seq = after + 1 + i;
+    event.at = at;
+  }
+  return events as unknown as readonly Event[];
+}
+
+/** How many events stand on the lines before the first that cannot be read any more. */
+export function readableEvents(program: Program, body: string): number {
+  const events: EventBody[] = [];
+  for (const line of body.replace(/^\[/, '').split(',\n')) {
+    try {
+      const each = JSON.parse(line) as Json;
+      if (!Array.isArray(each) || !decodeByGraph(program, each, 0, (value) => value, events))
+        events.push(decodeEvent(each, 0, (value) => value));
+    } catch {
+      break;
+    }
+  }
+  return events.length;
+}
+
+function encodeOne(program: Program, event: Event, pack: PackValue): string {
+  return encodeByGraph(program, event, pack) ?? encodeEvent(event, pack);
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-
-export function encodeEvent(event: Event, pack: PackValue): string {
-  switch (event.type) {
-    case 'effect.requested': {
-      const { key, node, kind, name, input, deadline, charge, holds, watched, question, undo } = event;
-      const lead = `["r",${quote(key)},${quote(node)},"${kind}",${quote(name)},"${input}",${deadline === null ? 'null' : deadline - event.at}`;
-      if (holds === undefined && watched === undefined && question === undefined && undo === undefined)
-        return charge === undefined ? `${lead}]` : `${lead},${JSON.stringify(charge)}]`;
-      const undone = undo === undefined ? undefined : { ...undo, args: JSON.parse(pack(undo.args)) as Json };
-      return `${lead},${JSON.stringify(charge ?? null)},${JSON.stringify({ holds, watched, question, undo: undone })}]`;
-    }
-    case 'effect.settled': {
-      const { key, attempt, result } = event;
-      const used = result.used === undefined ? '' : `,${JSON.stringify(result.used)}`;
-      if (result.ok) return `["s",${quote(key)},${attempt},${pack(result.value)}${used}]`;
-      return `["f",${quote(key)},${attempt},${JSON.stringify(result.error)}${used}]`;
-    }
-    case 'effect.judged':
-      return event.verdict === 'accepted' ? `["j",${quote(event.key)}]` : plain(event);
-    case 'slots.written': {
-      const { thread, node, writes, to, charge } = event;
-      let list = '';
-      for (const write of writes) list += (list === '' ? '' : ',') + encodeWrite(write, pack);
-      return `["w",${quote(thread)},${quote(node)},[${list}],${quote(to)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
-    }
-    case 'route.picked': {
-      const { thread, node, index, to, charge } = event;
-      return `["p",${quote(thread)},${quote(node)},${index},${quote(to)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
-    }
-    case 'thread.ended': {
-      const { thread, node, state, code, output, charge } = event;
-      if (node === undefined)
-        return `["o",${encodeRecorded(output, pack)},${plain({ ...event, output: { value: null } })}]`;
-      return `["e",${quote(thread)},"${state}","${code}",${encodeRecorded(output, pack)},${quote(node)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
-    }
-    case 'run.started':
-      return `["b",${pack(event.input)},${plain({ ...event, input: null })}]`;
-    case 'run.ended':
-    case 'undo.started':
-      return `["o",${encodeRecorded(event.output, pack)},${plain({ ...event, output: { value: null } })}]`;
-    case 'thread.forked':
-      if ('heads' in event.branches) return plain(event);
-      return `["l",${encodeRecorded(event.branches.each, pack)},${plain({ ...event, branches: { ...event.branches, each: { value: null } } })}]`;
-    default:
-      return plain(event);
-  }
-}
-
-/** The fields of a positional form are what the tag says they are; nothing but `encodeEvent` writes them. */
-type Positional = [string, never, never, never, never, never, never, never?, { undo?: { args: Json } }?];
-
-function decodeEvent(stored: Json, at: number, unpack: UnpackValue): EventBody {
-  if (!Array.isArray(stored)) return stored as unknown as EventBody;
-  const [tag, a, b, c, d, e, f, g, h] = stored as unknown as Positional;
-  switch (tag) {
-    case 'r': {
-      const undo = h?.undo === undefined ? {} : { undo: { ...h.undo, args: unpack(h.undo.args) } };
-      const deadline = f === null ? null : (f as number) + at;
-      return {
-        type: 'effect.requested',
-        thread: threadIn(a),
-        key: a,
-        node: b,
-        kind: c,
-        name: d,
-        input: e,
-        deadline,
-        ...charged(g),
-        ...h,
-        ...undo,
-      } as EventBody;
-    }
-    case 's':
-      return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: true, value: unpack(c) }, d) };
-    case 'f':
-      return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: false, error: c }, d) };
-    case 'j':
-      return { type: 'effect.judged', key: a, verdict: 'accepted' };
-    case 'w':
-      return {
-        type: 'slots.written',
-        thread: a,
-        node: b,
-        writes: (c as Json[][]).map((write) => decodeWrite(write, unpack)),
-        to: d,
-        ...charged(e),
-      };
-    case 'p':
-      return { type: 'route.picked', thread: a, node: b, index: c, to: d, ...charged(e) };
-    case 'e':
-      return {
-        type: 'thread.ended',
-        thread: a,
-        state: b,
-        code: c,
-        output: decodeRecorded(d, unpack),
-        node: e,
-        ...charged(f),
-      };
-    case 'b':
-      return { ...(b as EventBody), input: unpack(a) } as EventBody;
-    case 'o':
-      return { ...(b as EventBody), output: decodeRecorded(a, unpack) } as EventBody;
-    case 'l':
-      return { ...(b as Forked), branches: { ...(b as Forked).branches, each: decodeRecorded(a, unpack) } };
-    default:
-      throw new Error(`this journal holds an event form \`${String(tag)}\` that this version does not know`);
-  }
-}
-
-type Forked = Extract<EventBody, { type: 'thread.forked' }>;
-
-const MODES = ['set', 'append', 'reply'] as const;
-
-function encodeWrite({ slot, mode, from, path }: WriteRecord, pack: PackValue): string {
-  const lead = `[${quote(slot)},${MODES.indexOf(mode)},${encodeRecorded(from, pack)}`;
-  return path === undefined ? `${lead}]` : `${lead},${JSON.stringify(path)}]`;
-}
-
-function decodeWrite(stored: Json[], unpack: UnpackValue): WriteRecord {
-  const [slot, mode, from, path] = stored as [string, number, Json[], string[] | undefined];
-  const write = { slot, mode: MODES[mode] ?? 'set', from: decodeRecorded(from, unpack) };
-  return path === undefined ? write : { ...write, path };
-}
-
-function encodeRecorded(recorded: Recorded, pack: PackValue): string {
-  if ('ref' in recorded) return JSON.stringify([0, ...recorded.ref]);
-  if ('value' in recorded) return `[1,${pack(recorded.value)}]`;
-  const fields = Object.entries(recorded.object).map(
-    ([field, each]) => `${JSON.stringify(field)}:${encodeRecorded(each, pack)}`,
-  );
-  return `[2,{${fields.join(',')}}]`;
-}
-
-function decodeRecorded(stored: Json[], unpack: UnpackValue): Recorded {
-  if (stored[0] === 0) return { ref: stored.slice(1) as string[] };
-  if (stored[0] === 1) return { value: unpack(stored[1] ?? null) };
-  const fields = Object.entries(stored[1] as { [field: string]: Json[] }).map(([field, each]) => [
-    field,
-    decodeRecorded(each, unpack),
-  ]);
-  return { object: Object.fromEntries(fields) as { [field: string]: Recorded } };
-}
-
-function plain(event: EventBody): string {
-  return JSON.stringify({ ...event, seq: undefined, at: undefined });
-}
-
-function withUsed(result: Settled, used: Settled['used']): Settled {
-  return used === undefined ? result : { ...result, used };
-}
-
-function charged(charge: readonly string[] | null | undefined): { charge?: readonly string[] } {
-  return charge === undefined || charge === null ? {} : { charge };
-}
-
-function threadIn(key: string): string {
-  return key.slice(0, key.lastIndexOf('#'));
-}
-
-/** Names are short and mostly plain; asking the engine to quote them is the slow part of a small event. */
-function quote(text: string): string {
-  return SIMPLE.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-const SIMPLE = /^[\w#:.\- /]*$/;

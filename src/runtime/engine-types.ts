@@ -1,8 +1,9 @@
 /** What a program holds in its hand: the engine, and what it says of a run. The JSON shape of a report is the contract's. */
 import type { RunStatus, TerminalCode } from '../core/codes.ts';
+import type { Escalation } from '../core/escalations.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
-import type { Answer, Event, Origin, RunId } from '../core/run.ts';
+import type { Answer, EffectKey, Event, Origin, RunId } from '../core/run.ts';
 import type { Clock, Performer, RunEntry, Store } from './ports.ts';
 
 export interface EngineOptions {
@@ -43,12 +44,32 @@ export interface Engine {
   /** The same, with the report. */
   settled(run: RunId): Promise<Report>;
   list(): Promise<readonly RunEntry[]>;
-  /** The journal of a run from an event on; goes on live until the run ends. Resumable by seq. */
-  events(run: RunId, options?: { readonly after?: number; readonly live?: boolean }): AsyncIterable<ChainedEvent>;
+  /**
+   * The journal of a run from an event on; goes on live until the run ends. Resumable by seq. With `deltas`, what models say
+   * comes as well, piece by piece while they say it: beside the journal, kept nowhere, and only from now on.
+   */
+  events(run: RunId, options?: EventsOptions & { readonly deltas?: false }): AsyncIterable<ChainedEvent>;
+  events(run: RunId, options: EventsOptions & { readonly deltas: boolean }): AsyncIterable<ChainedEvent | Delta>;
   /** What waits for a person, over all runs or one. */
   approvals(run?: RunId): Promise<readonly Waiting[]>;
   /** Stops taking work, aborts what is under way, keeps everything on the journal. */
   close(): Promise<void>;
+}
+
+export interface EventsOptions {
+  readonly after?: number;
+  readonly live?: boolean;
+}
+
+/** A piece of what a model says while it says it. No event: it has no place in the journal, and the reply that follows counts. */
+export interface Delta {
+  readonly type: 'reply.streamed';
+  readonly run: RunId;
+  /** The call that it belongs to, as `effect.requested` and `effect.settled` name it. */
+  readonly key: EffectKey;
+  readonly attempt: number;
+  readonly agent: string;
+  readonly text: string;
 }
 
 /** An event with its place in the chain. */
@@ -106,6 +127,8 @@ export interface Report {
     readonly message: string;
     readonly node: string;
   } | null;
+  /** Of a run that failed: who takes over now, and how grave it is. */
+  readonly escalation?: Escalation;
 }
 export interface StepResult {
   readonly name: string;

@@ -8,7 +8,7 @@ import { statusOf } from '../core/outstanding.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Fact, Origin, Refusal, RunId } from '../core/run.ts';
 import { realClock } from './clock.ts';
-import type { Engine, EngineOptions, Report, StartOptions } from './engine-types.ts';
+import type { Engine, EngineOptions, EventsOptions, Report, StartOptions } from './engine-types.ts';
 import { isErrorCode } from './error-codes.ts';
 import { createFeed } from './feed.ts';
 import { createPrograms, hold, restore } from './held.ts';
@@ -54,6 +54,7 @@ export function createRuntime(options: EngineOptions): Engine {
     mayAct: () => lease.holds(),
     regain: () => lease.regain(),
     onTurn: (held, events, previous) => feed.publish(held.run, events, previous, held.head),
+    hearing: feed,
     onIdle: (held) => {
       // Somebody is about to answer, or the clock is about to move: it stays.
       if (held.inbox.length > 0) return;
@@ -145,11 +146,11 @@ export function createRuntime(options: EngineOptions): Engine {
       // Whoever had the run may have read the mail and let go of it since.
       if (posted && (await done(run, fact))) return;
       const held = await take(run);
-      const ended = held?.state?.outcome ?? null;
-      if (ended !== null) return refuse({ refused: 'run-ended', message: `run ${run} has ended ${ended.code}` });
       if (held !== null) {
-        const told = await tell(held, fact).catch(ifTaken);
+        const told = hasEnded(held) ?? (await tell(held, fact).catch(ifTaken));
         if (told === 'taken') continue;
+        // What is refused now may be what the mail has brought about since we looked.
+        if (told !== null && posted && (await done(run, fact))) return;
         return refuse(told);
       }
       if (!posted) await store.roster.post(run, fact);
@@ -214,7 +215,8 @@ export function createRuntime(options: EngineOptions): Engine {
       return report(run);
     },
     list: () => store.roster.list(),
-    events: (run, { after = 0, live = true } = {}) => feed.follow(store.journal, run, after, live),
+    events: ((run: RunId, { after = 0, live = true, deltas = false }: EventsOptions & { deltas?: boolean } = {}) =>
+      feed.follow(store.journal, run, after, live, deltas)) as Engine['events'],
     approvals: async (run) => {
       const entries = run === undefined ? await store.roster.list({ status: ['suspended', 'running'] }) : [{ run }];
       const waiting = [];
@@ -281,6 +283,11 @@ function isQuiet({ state, inbox, storing, cancelWake }: Held, virtual: boolean):
 /** Nobody owns a run that waits for a person: another process may have taken it further since. */
 function waits({ state }: Held): boolean {
   return state !== null && statusOf(state) === 'suspended';
+}
+
+function hasEnded({ run, state }: Held): Refusal | null {
+  const ended = state?.outcome ?? null;
+  return ended === null ? null : { refused: 'run-ended', message: `run ${run} has ended ${ended.code}` };
 }
 
 function refuse(refusal: Refusal | null): void {

@@ -1,19 +1,31 @@
-/** Events for whoever listens: first what is stored, then what is committed, each exactly once and in order. */
-import type { Event, RunId } from '../core/run.ts';
+/**
+ * Events for whoever listens: first what is stored, then what is committed, each exactly once and in order. Whoever asks for
+ * it also hears models while they speak, beside the journal: that is passed on and kept nowhere.
+ */
+import type { Command, Event, RunId } from '../core/run.ts';
+import type { Hearing } from './calls.ts';
 import { linkEvents } from './chain.ts';
-import type { ChainedEvent } from './engine-types.ts';
+import type { ChainedEvent, Delta } from './engine-types.ts';
 import type { Journal } from './ports.ts';
 import { readRun } from './read.ts';
 
-export interface Feed {
+export interface Feed extends Hearing {
   publish(run: RunId, events: readonly Event[], previous: string, hash: string): void;
   end(run: RunId): void;
   close(): void;
-  follow(journal: Journal, run: RunId, after: number, live: boolean): AsyncIterable<ChainedEvent>;
+  follow(
+    journal: Journal,
+    run: RunId,
+    after: number,
+    live: boolean,
+    deltas: boolean,
+  ): AsyncIterable<ChainedEvent | Delta>;
 }
 
 interface Listener {
-  readonly queue: ChainedEvent[];
+  readonly queue: (ChainedEvent | Delta)[];
+  /** Whether it hears models as well. */
+  readonly deltas: boolean;
   ended: boolean;
   wake: () => void;
 }
@@ -36,12 +48,20 @@ export function createFeed(): Feed {
         listener.wake();
       }
     },
+    listens: (run) => [...(listeners.get(run) ?? [])].some(({ deltas }) => deltas),
+    say: (command, text) => {
+      for (const listener of listeners.get(command.run) ?? []) {
+        if (!listener.deltas) continue;
+        addDelta(listener.queue, command, text);
+        listener.wake();
+      }
+    },
     end,
     close: () => {
       for (const run of listeners.keys()) end(run);
     },
-    follow: async function* (journal, run, after, live) {
-      const listener: Listener = { queue: [], ended: false, wake: () => undefined };
+    follow: async function* (journal, run, after, live, deltas) {
+      const listener: Listener = { queue: [], deltas, ended: false, wake: () => undefined };
       const here = listeners.get(run) ?? new Set();
       // Listening starts before reading, so that nothing falls between the two.
       if (live) listeners.set(run, here.add(listener));
@@ -55,11 +75,15 @@ export function createFeed(): Feed {
         }
         if (!live || stored.state.outcome !== null) return;
         for (;;) {
-          for (let event = listener.queue.shift(); event !== undefined; event = listener.queue.shift()) {
-            if (event.seq <= seen) continue;
-            seen = event.seq;
-            yield event;
-            if (event.type === 'run.ended') return;
+          for (let entry = listener.queue.shift(); entry !== undefined; entry = listener.queue.shift()) {
+            if (entry.type === 'reply.streamed') {
+              yield entry;
+              continue;
+            }
+            if (entry.seq <= seen) continue;
+            seen = entry.seq;
+            yield entry;
+            if (entry.type === 'run.ended') return;
           }
           if (listener.ended) return;
           await new Promise<void>((resolve) => {
@@ -72,4 +96,12 @@ export function createFeed(): Feed {
       }
     },
   };
+}
+
+/** Whoever reads slowly gets longer pieces, not more of them. */
+function addDelta(queue: (ChainedEvent | Delta)[], { run, key, attempt, name }: Command, text: string): void {
+  const last = queue.at(-1);
+  if (last?.type === 'reply.streamed' && last.key === key && last.attempt === attempt)
+    queue[queue.length - 1] = { ...last, text: last.text + text };
+  else queue.push({ type: 'reply.streamed', run, key, attempt, agent: name, text });
 }

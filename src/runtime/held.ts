@@ -71,7 +71,7 @@ export function restore(run: RunId, stored: StoredRun, program: Program): Held {
   }
   for (const append of stored.appends) {
     if (append.after < held.seq) continue;
-    for (const event of decodeEvents(append.body, append.after, append.at, shelf.unpack))
+    for (const event of decodeEvents(program, append.body, append.after, append.at, shelf.unpack))
       held.state = evolve(held.state, event);
     held.seq = append.after + append.count;
     held.head = append.hash;

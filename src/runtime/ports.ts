@@ -136,6 +136,8 @@ export interface Call {
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Takes the text of a reply as it comes, for whoever listens to the run; undefined where nobody does. Nothing keeps it. */
+  readonly hear?: ((text: string) => void) | undefined;
 }
 export interface Performer {
   perform(call: Call): Promise<Settled>;

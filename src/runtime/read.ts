@@ -22,18 +22,18 @@ export async function readRun(journal: Journal, run: RunId): Promise<ReadRun> {
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
-  const flow = JSON.parse(stored.flow) as CompiledFlow;
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
   const { unpack } = createShelf(stored.blobs);
   const events: ChainedEvent[] = [];
   let state: RunState | null = null;
   let head = genesis(run, printOf(stored.flow));
   for (const append of stored.appends) {
-    for (const event of chained(head, append, unpack)) {
+    for (const event of chained(program, head, append, unpack)) {
       events.push(event);
       state = evolve(state, event);
     }
     head = append.hash;
   }
   if (state === null) throw new SluiceError('run-not-found', `run \`${run}\` has no events`);
-  return { program: createProgram(flow, pure), state, events };
+  return { program, state, events };
 }

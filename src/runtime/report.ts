@@ -1,6 +1,7 @@
 /** What a run came to, in the words of the contract. Derived from the journal alone. */
 import { SUSPENDING_CODES } from '../core/codes.ts';
 import type { TerminalCode } from '../core/codes.ts';
+import { escalationOfCode } from '../core/escalations.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
 import { inputOf, statusOf } from '../core/outstanding.ts';
@@ -13,6 +14,7 @@ import { usageOf } from './usage.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
+  const takenOver = state.outcome?.state === 'failed' ? escalationOfCode(state.outcome.code) : null;
   return {
     run: state.run,
     flow: program.flow.id,
@@ -26,6 +28,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     usage: usageOf(program.flow, state, events),
     waiting,
     error: errorOf(program, state, events),
+    ...(takenOver === null ? {} : { escalation: takenOver }),
   };
 }
 
@@ -107,6 +110,11 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
   const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
   if (stop?.type === 'run.halted')
     return { class: 'timeout', type: 'TimeoutError', message: stop.why, node: pathOf(program, events).at(-1) ?? '' };
+  const meter = stop?.type === 'meter.tripped' ? program.flow.meters[stop.meter] : undefined;
+  if (stop?.type === 'meter.tripped' && meter?.unit === 'time' && code === 'TIMEOUT' && error?.class !== 'timeout') {
+    const node = program.flow.nodes[stop.node]?.origin ?? stop.node;
+    return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
+  }
   if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
     const label = program.flow.meters[stop.meter]?.label ?? stop.meter;
     const message = `${label} has ${stop.left} left, and ${stop.needs} is needed`;

@@ -10,8 +10,9 @@ import type { Command, Event, Fact, Refusal, RunId, RunState, Settled } from '..
 import { link } from './chain.ts';
 import { encodeEvents } from './codec.ts';
 import { graphText } from './graph-text.ts';
+import type { Hearing } from './calls.ts';
 import type { Held, Told } from './held.ts';
-import type { Append, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
+import type { Append, Call, Clock, Journal, Performer, RunEntryChange } from './ports.ts';
 import { failureOf } from './failures.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { SluiceError } from './sluice-error.ts';
@@ -28,6 +29,8 @@ export interface WorkerOptions {
   readonly onFault: (error: Error) => void;
   /** One run contradicts itself, and was let go of as it is. */
   readonly onBroken: (run: RunId, error: Error) => void;
+  /** Hears what models say while they say it. */
+  readonly hearing?: Hearing;
   /** Whether the lease still holds, by this machine's own watch. */
   readonly mayAct: () => boolean;
   /** Asks for the lease again after it has lapsed; false when it is gone. */
@@ -167,10 +170,9 @@ export class Worker {
       for (const each of told) each.failed?.(new SluiceError('lease-lost', `run ${held.run} is in other hands`));
       return null;
     }
-    const facts: Fact[] = told.map(({ fact }) => fact);
     const previous = held.head;
     try {
-      const { state, events, refusals } = settle(held.program, held.state, facts, now);
+      const { state, events, refusals } = settle(held.program, held.state, told.map(factOf), now);
       held.state = state;
       const append = events.length === 0 || state === null ? null : this.#append(held, state, events);
       return { held, told, events, refusals, append, previous, stale: false };
@@ -187,14 +189,15 @@ export class Worker {
     const { flow } = held.program;
     const after = held.seq;
     const at = (events[0] as Event).at;
-    const body = encodeEvents(events, held.shelf.pack);
+    const body = encodeEvents(held.program, events, held.shelf.pack);
     const hash = link(held.head, after, at, body);
     held.seq = after + events.length;
     held.head = hash;
     held.eventsSince += events.length;
     held.bytesSince += body.length;
-    const entry = entryOf(state);
-    const changed = held.entry === null || !sameEntry(held.entry, entry);
+    const before = held.entry;
+    const entry = before?.status === 'running' && statusOf(state) === 'running' ? before : entryOf(state);
+    const changed = before !== entry && (before === null || !sameEntry(before, entry));
     held.entry = entry;
     const first = { flow: flow.id, notation: flow.notation, startedAt: at };
     return {
@@ -265,23 +268,25 @@ export class Worker {
   }
 
   #perform(held: Held, command: Command): void {
-    const { clock, performer } = this.#options;
-    const call = held.calls.start(command, held.program.flow, clock);
-    const go = (): void => {
-      if (!held.calls.has(command.key, command.attempt)) return;
-      // This process was held up for longer than its lease. Perhaps nobody has noticed.
-      if (!this.#options.mayAct())
-        return void this.#options.regain().then((regained) => (regained ? go() : this.#lose(held)));
-      const failed = (error: unknown): void => this.#returned(held, command, { ok: false, error: failureOf(error) });
-      try {
-        performer.perform(call).then((result) => this.#returned(held, command, result), failed);
-      } catch (error) {
-        // A performer that throws before it gives a promise has failed like any other.
-        failed(error);
-      }
-    };
-    if (command.notBefore > clock.now()) clock.at(command.notBefore, go);
-    else go();
+    const { clock } = this.#options;
+    const call = held.calls.start(command, held.program.flow, clock, this.#options.hearing);
+    if (command.notBefore > clock.now()) clock.at(command.notBefore, () => this.#go(held, call));
+    else this.#go(held, call);
+  }
+
+  #go(held: Held, call: Call): void {
+    const { command } = call;
+    if (!held.calls.has(command.key, command.attempt)) return;
+    // This process was held up for longer than its lease. Perhaps nobody has noticed.
+    if (!this.#options.mayAct())
+      return void this.#options.regain().then((regained) => (regained ? this.#go(held, call) : this.#lose(held)));
+    const failed = (error: unknown): void => this.#returned(held, command, { ok: false, error: failureOf(error) });
+    try {
+      this.#options.performer.perform(call).then((result) => this.#returned(held, command, result), failed);
+    } catch (error) {
+      // A performer that throws before it gives a promise has failed like any other.
+      failed(error);
+    }
   }
 
   #returned(held: Held, { key, attempt }: Command, result: Settled): void {
@@ -313,6 +318,10 @@ interface Turned {
   readonly append: Append | null;
   readonly previous: string;
   stale: boolean;
+}
+
+function factOf({ fact }: Told): Fact {
+  return fact;
 }
 
 function acknowledge(told: readonly Told[], refusals: ReadonlyMap<number, Refusal>): void {

@@ -103,7 +103,7 @@ const standIn = (...fallback: string[]): Partial<DoNode> => ({
 });
 
 describe('how long to wait', () => {
-  test('the longer of jitter and what was asked for', () => {
+  test('the longer of jitter and what was asked for §controls/retry-storm', () => {
     const life = new Life(flowWith({ retry: TWICE })).fails(BUSY);
     expect(life.owed).toMatchObject({ attempt: 2, notBefore: 1000 + 9000 });
     const soon = new Life(flowWith({ retry: TWICE })).fails({ ...BUSY, retryAfterMs: 0 });
@@ -134,7 +134,7 @@ describe('how long to wait', () => {
 });
 
 describe('models that stand in', () => {
-  test('one attempt each, in order, at once, after the retries of the agent’s own; each an event', () => {
+  test('one attempt each, in order, at once, after the retries of the agent’s own; each an event §handoffs/production-pathologies', () => {
     const life = new Life(flowWith({ ...standIn('second', 'third'), retry: TWICE }));
     const seen = [];
     for (; life.owed !== undefined; life.fails(DOWN)) {

@@ -15,7 +15,7 @@ interface Frozen {
 const here = new URL('./', import.meta.url);
 const releases = readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 
-describe.each(releases.map(({ name }) => name))('journals of release %s', (release) => {
+describe.each(releases.map(({ name }) => name))('journals of release %s §modes/replay', (release) => {
   const folder = new URL(`${release}/`, here);
   test.each(readdirSync(folder))('L2: %s', async (file) => {
     const { stored, report } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Frozen;

@@ -7,7 +7,7 @@ const timed = flowOf({ a: ask('gate', 'end', { timeoutMs: 1000 }), end: end('gat
 const ID = 'a_r.0.0';
 
 describe('approvals', () => {
-  test('a question stands on the journal with all that an answer is judged by', () => {
+  test('a question stands on the journal with all that an answer is judged by §handoffs/human-in-the-loop', () => {
     const core = new Core(timed, { euros: 5 });
     const [, asked] = core.events;
     expect(asked).toMatchObject({
@@ -50,7 +50,7 @@ describe('approvals', () => {
     expect(core.state?.pending.size).toBe(1);
   });
 
-  test('an answer is bound to what was asked about', () => {
+  test('an answer is bound to what was asked about §pathologies/stale-state', () => {
     const payloadOf = (core: Core): string => [...(core.state?.pending.values() ?? [])][0]?.question?.payload ?? '';
     const [small, large] = [new Core(asking, { euros: 5 }), new Core(asking, { euros: 5000 })];
     expect(payloadOf(small)).not.toBe(payloadOf(large));

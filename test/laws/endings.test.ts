@@ -4,7 +4,7 @@ import { Core, ask, end, flowOf, forkOver, meter, pick, set, tool, undoable } fr
 const endsOf = (core: Core): number => core.types().filter((type) => type === 'run.ended').length;
 
 describe('cycles', () => {
-  test('L5: a cycle ends when its meter is used up, after exactly that many visits', () => {
+  test('L5: a cycle ends when its meter is used up, after exactly that many visits §pathologies/runaway-loops', () => {
     const nodes = {
       n: set('n', '0', 'loop'),
       loop: pick('true', 'more', 'end', ['visits']),
@@ -54,7 +54,7 @@ describe('cycles', () => {
     expect(core.state?.spent['visits']).toBe(10);
   });
 
-  test('L5: the same call again and again trips the meter that watches it', () => {
+  test('L5: the same call again and again trips the meter that watches it §pathologies/duplicate-actions', () => {
     const meters = { same: { ...meter('repeats', 2, 'over'), window: 5 }, visits: meter('visits', 100) };
     const core = new Core(
       flowOf(

@@ -67,6 +67,7 @@ const code = fc.constantFrom(...TERMINAL_CODES);
 const thread = fc.constantFrom('0', '0:1.2', '0:1.2:0.0');
 const key = fc.tuple(thread, fc.nat(99)).map(([id, n]) => `${id}#${n}`);
 const instant = fc.integer({ min: 0, max: 2 ** 45 });
+const paced = optional(fc.array(fc.record({ meter: text, perMs: fc.nat(100_000) }), { minLength: 1, maxLength: 2 }));
 const holds = optional(
   fc.array(fc.record({ meter: text, dimension: fc.constant('toolCalls' as const), amount: fc.nat() }), {
     minLength: 1,
@@ -151,6 +152,9 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       holds,
       charge,
       watched: charge,
+      notBefore: optional(instant),
+      paced,
+      timed: charge,
       question: optional(question),
       undo: optional(undo),
     })
@@ -167,6 +171,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       notBefore: instant,
       deadline: fc.option(instant),
       holds,
+      paced,
     }),
     fc.record({ type: is('effect.judged'), key, verdict: fc.constant('failed' as const), error, to: fc.option(text) }),
   ),

@@ -40,7 +40,7 @@ describe('facts', () => {
     expect(core.events.filter(({ type }) => type === 'effect.settled')).toHaveLength(1);
   });
 
-  test('L1: a second start, a second cancel and anything after the end are refused', () => {
+  test('L1: a second start, a second cancel and anything after the end are refused §pathologies/refusal-to-stop', () => {
     const core = new Core(two);
     expect(core.tell({ type: 'start', run: 'r', flow: two.hash, input: 1, seed: 1, origin: {} }, 1)?.refused).toBe(
       'run-exists',

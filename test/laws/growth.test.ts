@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/core/ir.ts';
 import type { Store } from '../../src/runtime/ports.ts';
-import { end, flowOf, meter, pick, runToEnd, tool } from './flow.ts';
+import { end, flowOf, forkOver, meter, pick, runToEnd, tool } from './flow.ts';
 
 /** A conversation of so many turns: each call is sent the whole history, and its reply is appended to it. */
 function conversation(turns: number): CompiledFlow {
@@ -42,7 +42,7 @@ async function journalOf(turns: number, length: number): Promise<{ bytes: number
 }
 
 describe('growth', () => {
-  test('L9: the journal of a conversation of 1,000 turns is within 3 times the bytes of its messages', async () => {
+  test('L9: the journal of a conversation of 1,000 turns is within 3 times the bytes of its messages §modes/long-run-soak', async () => {
     const { bytes, said } = await journalOf(1000, 400);
     console.log(`1,000 turns: ${said} bytes said, ${bytes} bytes stored`);
     expect(bytes).toBeLessThan(3 * said);
@@ -83,20 +83,7 @@ describe('growth', () => {
     const items = Array.from({ length: 300 }, (_, i) => `item ${i} `.padEnd(300, '.'));
     const said = JSON.stringify(items).length;
     const nodes = {
-      fork: {
-        op: 'fork',
-        origin: 'fork',
-        over: { each: 'input', as: 'item', head: 'a' },
-        widthMax: 0,
-        need: 'all',
-        eager: false,
-        timeoutMs: null,
-        into: 'all',
-        gather: [],
-        next: 'end',
-        failed: [],
-        fail: 'fail',
-      },
+      fork: forkOver({ each: 'input', as: 'item', head: 'a' }, 'end'),
       a: tool('a', 'done', { effect: { input: { item: 'item' } } }),
       done: end('a'),
       end: end('size(all)'),

@@ -124,7 +124,7 @@ describe('reservations', () => {
     expect(counted.state).toMatchObject({ spent: { m: 10 } });
   });
 
-  test('L4: a retry reserves again, and is not made when that does not fit', () => {
+  test('L4: a retry reserves again, and is not made when that does not fit §controls/retry-storm', () => {
     const retry = { ...NO_RETRY, max: 5, on: ['transient'] as const };
     const core = new Core(
       flowOf(
@@ -153,7 +153,7 @@ describe('reservations', () => {
     expect(core.types().filter((type) => type === 'effect.requested')).toHaveLength(1);
   });
 
-  test('L4: a run that cannot finish any more stops before it spends', () => {
+  test('L4: a run that cannot finish any more stops before it spends §estimation/lower §estimation/remaining', () => {
     const nodes = {
       a: tool('a', 'end', { charges: ['calls'] }),
       over: end('null', 'failed', 'BUDGET_EXHAUSTED'),

@@ -36,7 +36,7 @@ test('L3: all writes of an observation are made, or none', () => {
   expect(core.state?.outcome?.error).toMatchObject({ type: 'ExpressionError' });
 });
 
-test('L3: what was observed stays on the journal, accepted or not', () => {
+test('L3: what was observed stays on the journal, accepted or not §terms/observation §handoffs/action-verification', () => {
   const core = new Core(flowOf({ a: tool('a', 'end', { accept: 'false' }), end: end() }));
   core.answer('0#0', 'as it was said');
   expect(core.events.find(({ type }) => type === 'effect.settled')).toMatchObject({

@@ -63,7 +63,7 @@ describe('tampering', () => {
     expect(await replay(journalOf(run), 'r')).toMatchObject({ agrees: true });
   });
 
-  test('L11: every changed byte of every stored event is found, and the event is named', async () => {
+  test('L11: every changed byte of every stored event is found, and the event is named §terms/agent-run-trace', async () => {
     const run = await stored();
     for (const [index, append] of run.appends.entries()) {
       for (const body of flips(append.body, 1)) {

@@ -76,7 +76,8 @@ test('a process that could not renew its lease does not try again what another o
   const silent = createRuntime({
     store: { ...store, roster: { ...store.roster, renew } },
     performer: failing('silent'),
-    leaseMs: LEASE_MS,
+    // Long enough for the first attempt on a busy machine.
+    leaseMs: LEASE_MS * 4,
   });
   // With this seed the second attempt is due long after the lease has run out.
   const seed = seedWithWaitAbove(0.6);
@@ -86,6 +87,31 @@ test('a process that could not renew its lease does not try again what another o
   expect(tries).toEqual(['silent', 'other']);
   await other.close();
   await silent.close();
+});
+
+test('a cancellation that its run has read by the time its sender looks again is not refused', async () => {
+  const [store, elsewhere] = [openSqlite(join(dir, 'mailed.db')), openSqlite(join(dir, 'mailed.db'))];
+  let delivered = false;
+  const mail: Roster['mail'] = async (worker) => (delivered ? store.roster.mail(worker) : []);
+  const performer = functionPerformer({ tools: { nap: () => new Promise(() => undefined) } });
+  const owner = createRuntime({ store: { ...store, roster: { ...store.roster, mail } }, performer });
+  const run = await owner.start(chain('call'));
+  let claims = 0;
+  const claim: Roster['claim'] = async (worker, now, what) => {
+    claims += 1;
+    if (claims === 2) {
+      delivered = true;
+      await owner.wait(run);
+    }
+    return elsewhere.roster.claim(worker, now, what);
+  };
+  const roster = { ...elsewhere.roster, claim };
+  const sender = createRuntime({ store: { ...elsewhere, roster }, performer: nobody, pickUp: false });
+  await sender.cancel(run, 'ann');
+  expect(claims).toBe(2);
+  expect(await sender.get(run)).toMatchObject({ state: 'cancelled' });
+  await sender.close();
+  await owner.close();
 });
 
 test('a second start under the same id is the first, whoever has the run', async () => {

@@ -7,6 +7,7 @@ import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { promptOf } from '../../runtime/prompt.ts';
 import type { Message } from '../../runtime/prompt.ts';
+import { toolResult } from '../../runtime/tool-result.ts';
 
 export interface ToolContext {
   /** Aborted when the call is no longer wanted. */
@@ -24,6 +25,8 @@ export type ToolFunction = (
 export interface ModelRequest extends ToolContext {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
+  /** Passes on what is said while it is said; undefined where nobody listens. The reply is what is returned all the same. */
+  readonly hear?: ((text: string) => void) | undefined;
 }
 export interface ModelReply {
   readonly text: string;
@@ -34,9 +37,11 @@ export type ModelFunction = (request: ModelRequest) => string | ModelReply | Pro
 export interface Functions {
   readonly model?: ModelFunction;
   readonly tools?: { readonly [name: string]: ToolFunction };
+  /** Characters of a result that are kept. Default 4 Mi. */
+  readonly resultMax?: number;
 }
 
-export function functionPerformer({ model, tools = {} }: Functions): Performer {
+export function functionPerformer({ model, tools = {}, resultMax }: Functions): Performer {
   return {
     perform: async (call): Promise<Settled> => {
       const { command, flow } = call;
@@ -45,16 +50,15 @@ export function functionPerformer({ model, tools = {} }: Functions): Performer {
         const agent = flow.agents[command.name];
         if (agent === undefined) throw missing(`agent \`${command.name}\` is not in the flow`);
         const said = await model(new Request(call, agent));
-        return typeof said === 'string'
-          ? { ok: true, value: { text: said } }
-          : { ok: true, value: { text: said.text }, used: usedOf(said) };
+        if (typeof said === 'string') return { ok: true, value: { text: said } };
+        if (typeof said?.text !== 'string') throw silent(command.name);
+        return { ok: true, value: { text: said.text }, used: usedOf(said) };
       }
-      const tool = tools[command.name];
-      if (tool === undefined) throw missing(`the tool \`${command.name}\` has no implementation`);
-      return {
-        ok: true,
-        value: (await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call))) ?? null,
-      };
+      const { name } = command;
+      const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+      if (tool === undefined) throw missing(`the tool \`${name}\` has no implementation`);
+      const given = await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call));
+      return { ok: true, value: toolResult(name, given ?? null, resultMax) };
     },
   };
 }
@@ -91,6 +95,9 @@ class Request extends Context implements ModelRequest {
     this.agent = agent;
     this.#of = call;
   }
+  get hear(): ModelRequest['hear'] {
+    return this.#of.hear;
+  }
   get messages(): readonly Message[] {
     return (this.#messages ??= promptOf(this.#of.flow, this.#of.command));
   }
@@ -102,6 +109,11 @@ function usedOf({ usage }: ModelReply): Amounts {
     outputTokens: usage?.outputTokens ?? 0,
     costMicros: Math.ceil((usage?.costUsd ?? 0) * 1_000_000),
   };
+}
+
+function silent(agent: string): PerformError {
+  const message = `what answers for the agent \`${agent}\` gave neither text nor an object with \`text\``;
+  return new PerformError({ class: 'semantic', type: 'ResultError', message });
 }
 
 function missing(message: string): PerformError {

@@ -9,7 +9,7 @@ import type { Connection, KnownRun } from './connection.ts';
 export type Stored = 'committed' | 'stale';
 
 export function createAppends(connection: Connection): (worker: WorkerId, appends: readonly Append[]) => Stored[] {
-  const { known, prepare } = connection;
+  const { known, graphs, leases, prepare } = connection;
   const lease = prepare('SELECT id FROM workers WHERE worker = ? AND fenced = 0');
   const findRun = prepare(
     'SELECT id, owner, (SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1), status FROM runs WHERE run = ?',
@@ -17,7 +17,7 @@ export function createAppends(connection: Connection): (worker: WorkerId, append
   const findFlow = prepare('SELECT id FROM flows WHERE hash = ?');
   const insertFlow = prepare('INSERT INTO flows (hash, text) VALUES (?, ?)');
   const insertRun = prepare(
-    'INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING',
   );
   const updateRun = prepare('UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ? WHERE id = ?');
   const insertLog = prepare('INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)');
@@ -28,18 +28,27 @@ export function createAppends(connection: Connection): (worker: WorkerId, append
   );
 
   return (worker, appends) => {
-    const held = lease.get(worker) as [number] | undefined;
-    return appends.map((append) => (held === undefined ? 'stale' : store(held[0], append)));
+    const held = leases.get(worker) ?? leaseOf(worker);
+    return appends.map((append) => (held === null ? 'stale' : store(held, append)));
   };
+
+  function leaseOf(worker: WorkerId): number | null {
+    const row = lease.get(worker) as [number] | undefined;
+    if (row === undefined) return null;
+    leases.set(worker, row[0]);
+    return row[0];
+  }
 
   function store(worker: number, append: Append): Stored {
     const { after, count, at, body, hash, entry, blobs, snapshot } = append;
-    let run = known.get(append.run) ?? look(append);
-    if (run === undefined) {
-      if (after !== 0 || entry?.first === undefined) return 'stale';
+    let run: KnownRun | undefined;
+    if (after === 0) {
+      if (entry?.first === undefined || known.has(append.run)) return 'stale';
       run = create(worker, append, entry, entry.first);
+      if (run === undefined) return 'stale';
     } else {
-      if (!mayAppend(run, worker) || run.head !== after) return 'stale';
+      run = known.get(append.run) ?? look(append);
+      if (run === undefined || !mayAppend(run, worker) || run.head !== after) return 'stale';
       if (entry !== null) updateRun.run(entry.status, entry.code, at, entry.due, ownerAfter(entry, worker), run.id);
     }
     insertLog.run(run.id, after, count, at, body, hash);
@@ -67,13 +76,12 @@ export function createAppends(connection: Connection): (worker: WorkerId, append
     append: Append,
     entry: RunEntryChange,
     first: NonNullable<RunEntryChange['first']>,
-  ): KnownRun {
+  ): KnownRun | undefined {
     const { flow, at } = append;
     if (flow === null) throw new TypeError(`the first append of run ${append.run} brings no flow`);
-    const found = findFlow.get(flow.hash) as [number] | undefined;
-    const graph = found === undefined ? insertFlow.run(flow.hash, flow.text).lastInsertRowid : found[0];
+    const graph = graphs.get(flow.hash) ?? graphOf(flow.hash, flow.text);
     const { status, code, due } = entry;
-    const { lastInsertRowid } = insertRun.run(
+    const { changes, lastInsertRowid } = insertRun.run(
       append.run,
       graph,
       first.flow,
@@ -85,9 +93,17 @@ export function createAppends(connection: Connection): (worker: WorkerId, append
       due,
       ownerAfter(entry, worker),
     );
+    if (changes === 0) return undefined;
     const run = { id: Number(lastInsertRowid), head: 0, owner: worker, waits: false };
     known.set(append.run, run);
     return run;
+  }
+
+  function graphOf(hash: string, text: string): number {
+    const found = findFlow.get(hash) as [number] | undefined;
+    const id = found === undefined ? Number(insertFlow.run(hash, text).lastInsertRowid) : found[0];
+    graphs.set(hash, id);
+    return id;
   }
 }
 

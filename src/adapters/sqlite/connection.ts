@@ -16,6 +16,9 @@ export interface KnownRun {
 
 export interface Connection {
   readonly known: Map<RunId, KnownRun>;
+  /** Numbers of graphs, by hash, and of workers whose leases hold, by name. */
+  readonly graphs: Map<string, number>;
+  readonly leases: Map<string, number>;
   /** A prepared statement whose rows are arrays. */
   prepare(sql: string): StatementSync;
   /** All of the work in one durable step, or none of it. */
@@ -27,6 +30,13 @@ export interface Connection {
 
 export function createConnection(db: DatabaseSync, path: string): Connection {
   const known = new Map<RunId, KnownRun>();
+  const graphs = new Map<string, number>();
+  const leases = new Map<string, number>();
+  const forget = (): void => {
+    known.clear();
+    graphs.clear();
+    leases.clear();
+  };
   const prepare = (sql: string): StatementSync => {
     const statement = db.prepare(sql);
     statement.setReturnArrays(true);
@@ -45,19 +55,21 @@ export function createConnection(db: DatabaseSync, path: string): Connection {
       commit.run();
       return result;
     } catch (error) {
-      known.clear();
+      forget();
       if (db.isOpen && db.isTransaction) db.exec('ROLLBACK');
       throw faultOf(error, path);
     }
   };
   const forgetWhatOthersChanged = (): void => {
     const [version] = dataVersion.get() as unknown as [number];
-    if (version !== seen) known.clear();
+    if (version !== seen) forget();
     seen = version;
   };
 
   return {
     known,
+    graphs,
+    leases,
     prepare,
     write: (work) =>
       within(beginWrite, () => {

@@ -1,8 +1,9 @@
 /**
- * Who works on which run. A run of a worker that fell silent is taken over in the same transaction that fences that worker:
- * should it wake up later, it finds its lease gone before it can write or act.
+ * Who works on which run. A run of a worker that fell silent, or whose process is certainly dead, is taken over in the same
+ * transaction that fences that worker: should it wake up later, it finds its lease gone before it can write or act.
  */
 import type { RunId } from '../../core/run.ts';
+import { holderHere, isDead } from '../../runtime/holder.ts';
 import type { Roster } from '../../runtime/ports.ts';
 import type { Connection } from './connection.ts';
 
@@ -12,9 +13,12 @@ type Leases = Pick<Roster, 'renew' | 'claim' | 'release' | 'resign'>;
 const REMEMBER_MS = 7 * 24 * 3600 * 1000;
 
 export function createLeases(connection: Connection, flush: () => void): Leases {
-  const { known, prepare } = connection;
+  const { known, leases, prepare } = connection;
   const find = prepare('SELECT id, until, fenced FROM workers WHERE worker = ?');
-  const join = prepare('INSERT INTO workers (worker, until) VALUES (?, ?)');
+  const join = prepare('INSERT INTO workers (worker, until, holder) VALUES (?, ?, ?)');
+  const others = prepare(
+    'SELECT id, holder FROM workers WHERE id <> ? AND fenced = 0 AND until > ? AND holder NOT NULL',
+  );
   const renew = prepare('UPDATE workers SET until = ? WHERE id = ?');
   const leave = prepare('DELETE FROM workers WHERE id = ?');
   const forget = prepare(
@@ -29,6 +33,10 @@ export function createLeases(connection: Connection, flush: () => void): Leases 
      WHERE runs.run = ? AND (runs.owner IS NULL OR runs.owner = ? OR workers.fenced = 1 OR workers.until <= ?)`,
   );
   const needy = prepare(NEEDY);
+  const shutOut = (number: number): void => {
+    fence.run(number);
+    leases.clear();
+  };
   const worker = (id: string): readonly [id: number, until: number, fenced: number] | undefined =>
     find.get(id) as [number, number, number] | undefined;
 
@@ -38,7 +46,7 @@ export function createLeases(connection: Connection, flush: () => void): Leases 
         const found = worker(id);
         if (found === undefined) {
           forget.run(now - REMEMBER_MS);
-          join.run(id, until);
+          join.run(id, until, holderHere());
           return true;
         }
         if (found[2] !== 0) return false;
@@ -51,9 +59,11 @@ export function createLeases(connection: Connection, flush: () => void): Leases 
         const found = worker(id);
         if (found === undefined || found[2] !== 0 || found[1] <= now) return [];
         const self = found[0];
+        for (const [other, holder] of others.all(self, now) as unknown as [number, string][])
+          if (isDead(holder)) shutOut(other);
         const rows = 'run' in what ? named.all(what.run, self, now) : needy.all({ now, limit: what.limit });
         return (rows as unknown as [number, RunId, number | null][]).map(([number, run, owner]) => {
-          if (owner !== null && owner !== self) fence.run(owner);
+          if (owner !== null && owner !== self) shutOut(owner);
           take.run(self, number);
           known.delete(run);
           return run;
@@ -78,6 +88,7 @@ export function createLeases(connection: Connection, flush: () => void): Leases 
         const found = worker(id);
         if (found === undefined) return;
         known.clear();
+        leases.clear();
         freeAll.run(found[0]);
         leave.run(found[0]);
       });

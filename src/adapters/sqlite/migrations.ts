@@ -6,7 +6,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/sluice-error.ts';
 import { FIRST_SCHEMA } from './schema.ts';
 
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA];
+export const MIGRATIONS: readonly string[] = [
+  FIRST_SCHEMA,
+  // Which process a worker is, so that one that is certainly dead need not be waited for.
+  'ALTER TABLE workers ADD COLUMN holder TEXT',
+];
 
 /** "slce": tells our files from those of other programs. */
 const APPLICATION_ID = 0x736c6365;
@@ -57,7 +61,8 @@ function atOnce<T>(db: DatabaseSync, read: () => T): T {
   try {
     return read();
   } finally {
-    db.exec('ROLLBACK');
+    // On a full disk SQLite may have ended it already, and why is what we want to hear.
+    if (db.isTransaction) db.exec('ROLLBACK');
   }
 }
 

@@ -4,7 +4,7 @@ import type { Roster } from '../../runtime/ports.ts';
 import type { Connection } from './connection.ts';
 
 export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
-  const { known, prepare } = connection;
+  const { known, graphs, prepare } = connection;
   const beyond = prepare(
     `SELECT id, run, graph FROM runs WHERE notation = ? AND status IN ('completed', 'failed', 'cancelled')
      ORDER BY started_at DESC, id DESC LIMIT -1 OFFSET ?`,
@@ -31,6 +31,7 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
           for (const each of remove) each.run(id);
           dropFlow.run(graph);
           known.delete(run);
+          graphs.clear();
         }
         return rows.map(([, run]) => run).reverse();
       });

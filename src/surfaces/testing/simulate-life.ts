@@ -159,8 +159,9 @@ class Process {
     return this.#fate === 'dead';
   }
 
-  #note({ body, after, at, blobs }: Append): void {
+  #note({ run, body, after, at, blobs }: Append): void {
     const { committed } = this.#given;
+    const program = this.#worker.runs.get(run)?.program ?? createPrograms()(this.#given.options.flow);
     // Blobs of earlier appends are not at hand, and which effects were asked for does not depend on them.
     const { unpack } = createShelf(blobs);
     const known = (stored: Parameters<typeof unpack>[0]): ReturnType<typeof unpack> => {
@@ -170,7 +171,7 @@ class Process {
         return null;
       }
     };
-    for (const event of decodeEvents(body, after, at, known)) {
+    for (const event of decodeEvents(program, body, after, at, known)) {
       if (event.type === 'effect.requested' || event.type === 'undo.requested') committed.add(`${event.key} 1`);
       if (event.type !== 'effect.judged' || event.verdict !== 'retry') continue;
       let attempt = 2;

@@ -1,0 +1,71 @@
+/**
+ * What a node's own text fixes, whatever the run: worked out once per node, because every step asks for it. The journal
+ * names these parts by their node instead of repeating them.
+ */
+import { digest } from './digest.ts';
+import type { DoNode, Expr, ForkNode, Input, Node, Write } from './ir.ts';
+import { chargesOf } from './meters.ts';
+import type { Charges } from './meters.ts';
+import type { Program } from './program.ts';
+import type { Branches, Recorded, WriteRecord } from './run.ts';
+
+export interface Declared extends Charges {
+  /** What is written, where every value is read from somewhere or stands in the text; null where one is computed. */
+  readonly writes: readonly WriteRecord[] | null;
+  /** Of an end: its output, unless it is computed. */
+  readonly output: Recorded | null;
+  /** Of a fork: its branches, where all of them are taken. */
+  readonly branches: Branches | null;
+  /** The fingerprint of an input that reads nothing from the run. */
+  readonly print: string | null;
+}
+
+const known = new WeakMap<Node, Declared>();
+
+export function declaredOf(program: Program, node: Node): Declared {
+  let declared = known.get(node);
+  if (declared === undefined) known.set(node, (declared = declare(program, node)));
+  return declared;
+}
+
+function declare(program: Program, node: Node): Declared {
+  return {
+    ...chargesOf(program, node),
+    writes: node.op === 'let' || node.op === 'do' ? writesOf(program, node.writes) : null,
+    output: node.op === 'end' ? program.fixed(node.output) : null,
+    branches: node.op === 'fork' ? branchesOf(node) : null,
+    print: node.op === 'do' ? printOf(program, node) : null,
+  };
+}
+
+function writesOf(program: Program, writes: readonly Write[]): readonly WriteRecord[] | null {
+  const records: WriteRecord[] = [];
+  for (const { slot, path, mode, value } of writes) {
+    const from = isOrdered(value) ? program.fixed(value) : null;
+    if (from === null) return null;
+    records.push({ slot, path, mode, from });
+  }
+  return records;
+}
+
+function branchesOf({ over }: ForkNode): Branches | null {
+  if (!('heads' in over) || over.heads.some(({ when }) => when !== undefined)) return null;
+  return { heads: over.heads.map(({ name, to }) => ({ name, to })) };
+}
+
+/** A graph is stored with its keys in order, and what is written must not change its own when it comes back. */
+function isOrdered(value: Write['value']): boolean {
+  if (typeof value === 'string') return true;
+  const keys = Object.keys(value);
+  return keys.every((key, index) => index === 0 || (keys[index - 1] as string) < key);
+}
+
+function printOf(program: Program, { effect }: DoNode): string | null {
+  const constants = Object.entries(effect.input satisfies Input).map(([field, source]) => {
+    const fixed = program.fixed(source satisfies Expr);
+    return fixed !== null && 'value' in fixed ? ([field, fixed.value] as const) : null;
+  });
+  return constants.includes(null)
+    ? null
+    : digest(Object.fromEntries(constants as [string, never][]), program.pure.hash);
+}

@@ -1,0 +1,15 @@
+/** Why a fact was not admitted: a word that callers can go by, and a sentence for people. */
+export type RefusalReason =
+  | 'run-not-found'
+  | 'run-exists'
+  | 'run-ended'
+  | 'not-pending'
+  | 'approval-closed'
+  | 'not-a-choice'
+  | 'stale-payload'
+  | 'self-approval'
+  | 'nothing-due';
+export interface Refusal {
+  readonly refused: RefusalReason;
+  readonly message: string;
+}
