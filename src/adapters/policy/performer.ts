@@ -1,12 +1,14 @@
 /**
  * Performs the checks that stand between what a model proposes and what is done: `policy:arguments`, `policy:authorize`,
- * `policy:rate`, `policy:provenance`. Each gives a verdict with its reason; what follows from it is the flow's affair.
+ * `policy:rate`, `policy:provenance`, `policy:output`, `policy:grounding`. Each gives a verdict with its reason; what follows from it is the flow's affair.
  */
 import type { Json } from '../../core/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { checkArguments } from './arguments.ts';
 import { authorize } from './authorize.ts';
+import { checkGrounding } from './grounding.ts';
+import { checkOutput } from './output.ts';
 import { checkProvenance } from './provenance.ts';
 import { rateLimiter } from './rate.ts';
 
@@ -17,6 +19,8 @@ export function policyPerformer(): Performer {
     'policy:authorize': authorize,
     'policy:rate': (call) => limiter.check(call),
     'policy:provenance': checkProvenance,
+    'policy:output': checkOutput,
+    'policy:grounding': checkGrounding,
   };
   return {
     perform: async (call) => {

@@ -1,0 +1,105 @@
+/**
+ * What a text says was done: clauses in the perfect or the passive (`has been cancelled`, `I sent`, `is now booked`, `your
+ * booking is confirmed`), and none that only ask, offer, deny or suppose it.
+ */
+import { isParticiple, stem } from './word-stem.ts';
+
+export interface Clause {
+  readonly text: string;
+  /** What was done: its stem, and as written. */
+  readonly verb: string;
+  readonly word: string;
+  /** `noun`: it is called by a noun. `state`: how things stand now. `self`: the speaker did it. */
+  readonly form: 'perfect' | 'self' | 'state' | 'noun';
+  /** The clause and the lines that explain it. */
+  readonly scope: string;
+}
+
+export function clausesOf(text: string): readonly Clause[] {
+  const parts = sentencesOf(text);
+  const heads = parts.map((part) => headsOf(part.text));
+  return parts.flatMap((part, at) =>
+    (heads[at] ?? []).map((head) => ({ ...head, text: part.text, scope: scopeOf(parts, heads, at) })),
+  );
+}
+
+export interface Part {
+  readonly text: string;
+  /** Whether it stands in a list. */
+  readonly item: boolean;
+}
+
+/** Sentences and lines, without the marks of a markup. */
+export function sentencesOf(text: string): readonly Part[] {
+  return text.split(/\n+/).flatMap((line) => {
+    const [mark = ''] = /^\s*(?:[-*•–]|\d+[.)])\s+/.exec(line) ?? [];
+    const plain = line.slice(mark.length).replace(/[*`#>|]+/g, ' ');
+    const parts = plain.split(/(?<=[.!?])\s+/).map((part) => part.trim());
+    return parts.filter((part) => part !== '').map((part) => ({ text: part, item: mark !== '' }));
+  });
+}
+
+/** Questions, offers, conditions, wishes and what is still to come: of a sentence, or of what is said in it up to a place. */
+export function isSupposed(part: string, until = part.length): boolean {
+  const before = part.slice(0, until);
+  return part.endsWith('?') || SUPPOSED_FIRST.test(before) || SUPPOSED.test(before);
+}
+
+const SUPPOSED_FIRST =
+  /^\W*(?:if|once|when|unless|until|should|would|could|can|may|please|let me|do|did|does|to|before|after|as soon as)\b/i;
+const SUPPOSED =
+  /\b(?:if|unless|once|until|would|could|should|might|will|can be|must|to be|need|want|wish|like to|going to|before I)\b|['’]ll\b/i;
+const NEGATED = /\b(?:not|no|never|cannot|unable|none|without|neither|nor|nothing)\b|n['’]t\b/i;
+
+/** What comes after a claim explains it, until something else is claimed, denied or offered. A list belongs to what announces it. */
+function scopeOf(parts: readonly Part[], heads: readonly (readonly Head[])[], at: number): string {
+  const announced = parts[at]?.text.endsWith(':') === true;
+  const ends = (part: Part, index: number): boolean =>
+    index > at &&
+    !(announced && part.item) &&
+    ((heads[index]?.length ?? 0) > 0 || isSupposed(part.text) || NEGATED.test(part.text));
+  const end = parts.findIndex(ends);
+  return parts
+    .slice(at, end < 0 ? parts.length : end)
+    .map(({ text }) => text)
+    .join('\n');
+}
+
+type Head = Pick<Clause, 'verb' | 'word' | 'form'>;
+
+function headsOf(part: string): readonly Head[] {
+  const found = new Map<string, Head>();
+  const add = (word: string, form: Clause['form'], until: number): void => {
+    const verb = stem(word);
+    if (!found.has(verb) && !isSupposed(part, until) && !NEGATED.test(part.slice(0, until)))
+      found.set(verb, { verb, word: word.toLowerCase(), form });
+  };
+  for (const [form, pattern] of FORMS)
+    for (const match of part.matchAll(pattern)) {
+      const word = match.groups?.['verb'] ?? '';
+      if (isParticiple(word)) add(word, form, match.index + match[0].length);
+    }
+  if (found.size > 0)
+    for (const match of part.matchAll(JOINED)) {
+      const word = match.groups?.['verb'] ?? '';
+      if (isParticiple(word)) add(word, 'perfect', match.index);
+    }
+  const finished = FINISHED.exec(part);
+  if (finished !== null)
+    for (const word of part.slice(0, finished.index).match(/\p{L}{4,}/gu) ?? [])
+      add(word, 'noun', finished.index + finished[0].length);
+  return [...found.values()];
+}
+
+const ADVERBS = '(?:\\s+(?:all|both|also|now|just|already|successfully|fully|since|officially|automatically))*';
+const FORMS: readonly (readonly [Clause['form'], RegExp])[] = [
+  ['perfect', new RegExp(`\\b(?:has|have|had|['’]s)${ADVERBS}\\s+been${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
+  ['self', new RegExp(`\\b(?:I|we)(?:\\s+have|['’]ve)?${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
+  ['perfect', /\bsuccessfully\s+(?<verb>\p{L}+)/giu],
+  ['perfect', /\b(?<verb>\p{L}+)\s+successfully\b/giu],
+  ['state', /\b(?:is|are)\s+now\s+(?<verb>\p{L}+)/giu],
+];
+/** More of the same: `was upgraded and then cancelled`. */
+const JOINED = /\band(?:\s+then|\s+also|\s+successfully)*\s+(?<verb>\p{L}+)/giu;
+const FINISHED =
+  /\b(?:is|are|was|were|been)(?:\s+now|\s+all|\s+both|\s+successfully)*\s+(?:complete|completed|successful|confirmed|done|final|finished|finalized)\b/i;

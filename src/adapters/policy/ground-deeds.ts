@@ -1,0 +1,136 @@
+/**
+ * Claims that something was done. Each is laid at the door of the tools that its words fit best, and holds where one of them
+ * has succeeded: for what the sentence names, with what it says was chosen, and since somebody last asked for something.
+ */
+import type { Json } from '../../core/json.ts';
+import { clausesOf } from './ground-clauses.ts';
+import type { Clause } from './ground-clauses.ts';
+import { isFresh, quoted } from './ground-material.ts';
+import type { Finding, Material, Observation } from './ground-material.ts';
+import { fitting, speaksOf } from './ground-tools.ts';
+import type { ToolWords } from './ground-tools.ts';
+import { LOOKING, MAKING } from './ground-words.ts';
+import { flat } from './sources.ts';
+import { akin, stemsIn } from './word-stem.ts';
+
+export interface Deeds {
+  readonly findings: readonly Finding[];
+  /** The sentences whose claims hold. */
+  readonly claimed: readonly string[];
+}
+
+export function judgeDeeds(text: string, material: Material): Deeds {
+  const findings: Finding[] = [];
+  const claimed = new Set<string>();
+  for (const clause of clausesOf(text)) {
+    const problem = problemOf(clause, material);
+    if (problem === null) continue;
+    if (problem === '') claimed.add(clause.text);
+    else
+      findings.push({
+        kind: 'deed',
+        reason: `says that something was done, and no observation shows it: ${quoted(clause.text)} (${problem})`,
+      });
+  }
+  return { findings, claimed: [...claimed] };
+}
+
+/** What is missing; nothing where it holds, null where it is no claim. */
+function problemOf(clause: Clause, m: Material): string | null {
+  const changing = m.tools.filter(({ changes }) => changes);
+  const words = stemsIn(clause.text);
+  const fit = fitting(clause.verb, words, changing);
+  if (changing.length === 0 || (!fit.verb && !isDeed(clause, fit.score, m.tools)) || isReported(clause, m)) return null;
+  const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
+  const names = tools.map(({ name }) => name);
+  const done = m.observations.filter(({ ok, tool }) => ok && names.includes(tool));
+  if (done.length === 0) {
+    const close = changing.filter((tool) => clause.form === 'state' || (!fit.verb && speaksOf(tool, words)));
+    const fresh = m.observations.some((o) => o.ok && isFresh(o, m) && close.some(({ name }) => name === o.tool));
+    // A consequence of what was just done: `the difference has been refunded`.
+    return fresh ? null : `${names.join(' or ')} has not succeeded`;
+  }
+  const missing = targetsIn(clause.scope, m.observations, tools).find((each) => !done.some((o) => isAbout(o, each)));
+  if (missing !== undefined) return `${names.join(' or ')} has not succeeded for ${missing}`;
+  const chosen = tools
+    .flatMap(({ choices }) => choices)
+    .filter((choice) => evened(clause.text).includes(evened(choice)));
+  const suiting =
+    chosen.length === 0
+      ? done
+      : done.filter((o) =>
+          flat(o.args)
+            .split('\n')
+            .some((arg) => chosen.includes(arg)),
+        );
+  if (suiting.length === 0) return `${names.join(' or ')} has not succeeded with ${chosen.join(' or ')}`;
+  const fresh = suiting.some((o) => isFresh(o, m)) || m.claimed.some((each) => isRepeated(clause.text, each));
+  return fresh ? '' : `${names.join(' or ')} has not succeeded since it was asked for`;
+}
+
+/** A verb that is no tool's own is a deed where it is one of the usual ones, or where the things it speaks of are a tool's. */
+function isDeed({ verb, form }: Clause, score: number, tools: readonly ToolWords[]): boolean {
+  if (form === 'state' || form === 'noun' || LOOKING.has(verb)) return false;
+  if (tools.some(({ changes, verbs }) => !changes && verbs.some((each) => akin(each, verb)))) return false;
+  return MAKING.has(verb) || (form === 'perfect' && score >= FITS);
+}
+
+const FITS = 0.3;
+
+/** Somebody else's doing: what was read says so itself, or the user does. */
+function isReported({ word, form }: Clause, m: Material): boolean {
+  if (form === 'noun' || form === 'self') return false;
+  const changes = (o: Observation): boolean => m.tools.some(({ name, changes: does }) => does && name === o.tool);
+  const state = new RegExp(`\\b(?:was|were|been|got)\\s+${word}\\b`, 'i');
+  const alone = new RegExp(`\\b${word}\\b`, 'i');
+  return (
+    m.told.some((each) => state.test(each)) ||
+    m.observations.some((o) => !changes(o) && alone.test(flat(o.result ?? null)))
+  );
+}
+
+/** Names in the text that were an argument before, where the tools have an argument of that name. */
+function targetsIn(
+  scope: string,
+  observations: readonly Observation[],
+  tools: readonly ToolWords[],
+): readonly string[] {
+  const said = new Set(
+    scope
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}_@.-]+/u)
+      .map((word) => word.replace(/[.-]+$/, '')),
+  );
+  const named = observations
+    .flatMap(({ args }) => entriesOf(args))
+    .filter(([key]) => tools.some(({ params }) => params.has(key)));
+  return [
+    ...new Set(
+      named.flatMap(([, value]) => (typeof value === 'string' && said.has(value.toLowerCase()) ? [value] : [])),
+    ),
+  ];
+}
+
+function entriesOf(args: Json): readonly (readonly [string, Json])[] {
+  return args !== null && typeof args === 'object' && !Array.isArray(args) ? Object.entries(args) : [];
+}
+
+function isAbout({ args, result = null }: Observation, name: string): boolean {
+  return `${flat(args)}\n${flat(result)}`.includes(name);
+}
+
+function evened(text: string): string {
+  return ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()} `;
+}
+
+/** Most of its words were in a claim before. */
+function isRepeated(text: string, before: string): boolean {
+  const known = stemsIn(before);
+  const words = stemsIn(text);
+  return words.filter((word) => known.some((each) => akin(each, word))).length >= words.length * REPEATED;
+}
+
+const REPEATED = 0.6;

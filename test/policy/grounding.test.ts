@@ -1,0 +1,194 @@
+/** What counts as a claim, what it is held against, and what a text may state: in other trades than the one it was measured in. */
+import { describe, expect, test } from 'vitest';
+import { judgeUtterance, materialOf } from '../../src/adapters/policy/grounding.ts';
+import type { Observation } from '../../src/adapters/policy/ground-material.ts';
+import { wordsOf } from '../../src/adapters/policy/ground-tools.ts';
+import type { ToolDef } from '../../src/core/ir.ts';
+
+function tool(
+  effect: ToolDef['effect'],
+  description: string,
+  input: ToolDef['input'] = true,
+  trust?: 'neutral',
+): ToolDef {
+  return {
+    description,
+    input,
+    output: true,
+    effect,
+    implementation: null,
+    timeoutMs: 0,
+    permission: '',
+    idempotent: false,
+    compensate: null,
+    ...(trust === undefined ? {} : { trust }),
+  };
+}
+
+const SERVICE = { type: 'object', properties: { service: { type: 'string' }, size: { enum: ['small', 'large'] } } };
+const TOOLS = {
+  'deploy.restart_service': tool('infrastructure', 'Restarts a service.', SERVICE),
+  'deploy.scale_service': tool('infrastructure', 'Scales a service to a size.', SERVICE),
+  'mail.send_letter': tool('communication', 'Sends a letter to somebody.', { properties: { to: { type: 'string' } } }),
+  'logs.search': tool('read', 'Searches the logs of a service.'),
+  'metrics.get_dashboard': tool('read', 'Gets a dashboard.'),
+  calculate: tool('read', 'Calculates.', true, 'neutral'),
+};
+
+interface Case {
+  readonly observations?: readonly Partial<Observation>[];
+  readonly told?: readonly string[];
+  readonly since?: number;
+  readonly claimed?: readonly string[];
+  readonly values?: 'names' | 'all';
+}
+
+function kindsIn(text: string, { observations = [], told = [], since, claimed = [], values = 'names' }: Case = {}) {
+  const material = materialOf({
+    observations: observations.map((each, at) => ({
+      id: `bot.${at}`,
+      turn: at + 1,
+      tool: 'logs.search',
+      args: {},
+      ok: true,
+      result: 'found',
+      ...each,
+    })),
+    told,
+    given: ['You run the shop. A restart takes 40 seconds.'],
+    since: since ?? null,
+    claimed,
+    tools: Object.entries(TOOLS).map(([name, each]) => wordsOf(name, each)),
+  });
+  const { findings } = judgeUtterance({ said: {}, text, answer: text, cite: false, claims: true, values }, material);
+  return findings.map(({ kind }) => kind);
+}
+
+const restarted = { tool: 'deploy.restart_service', args: { service: 'web-1' }, result: 'ok' };
+
+describe('claims that something was done', () => {
+  test.each([
+    'The service has been restarted.',
+    'I restarted the service.',
+    "I've now scaled the service.",
+    'We have successfully sent the letter.',
+    'The letter was sent successfully.',
+    'The restart is complete.',
+    'Letter successfully sent, and you will hear from them.',
+    '**Done:** the service has been updated.',
+    'All is well.\n- The service has been restarted',
+  ])('is one without any observation: %s', (text) => expect(kindsIn(text)).toContain('deed'));
+
+  test.each([
+    'Shall I say that the service has been restarted?',
+    'If the service has been restarted, tell me.',
+    'The service has not been restarted.',
+    'I will tell you once the service has been restarted.',
+    'No letter has been sent.',
+    'The weather has been mentioned.',
+    'I would have restarted the service.',
+    'I need the service to be restarted.',
+  ])('is none: %s', (text) => expect(kindsIn(text)).not.toContain('deed'));
+
+  test('holds for the tool that its words fit, and not for another one that changes something', () => {
+    expect(kindsIn('The service has been restarted.', { observations: [restarted] })).toEqual([]);
+    expect(kindsIn('The letter has been sent.', { observations: [restarted] })).toEqual(['deed']);
+  });
+
+  test('does not hold for what was tried and failed', () => {
+    expect(kindsIn('I restarted the service.', { observations: [{ ...restarted, ok: false, error: 'no' }] })).toEqual([
+      'deed',
+    ]);
+  });
+
+  test('holds for what it names, if that is what was done', () => {
+    const observations = [{ tool: 'logs.search', args: { service: 'web-2' } }, restarted];
+    expect(kindsIn('I restarted web-1.', { observations })).toEqual([]);
+    expect(kindsIn('I restarted web-2.', { observations })).toEqual(['deed']);
+    expect(kindsIn('These were restarted successfully:\n- web-1\n- web-2', { observations })).toEqual(['deed']);
+  });
+
+  test('holds with what was chosen', () => {
+    const scaled = { tool: 'deploy.scale_service', args: { service: 'web-1', size: 'small' } };
+    expect(kindsIn('The service has been scaled to small.', { observations: [scaled] })).toEqual([]);
+    expect(kindsIn('The service has been scaled to large.', { observations: [scaled] })).toEqual(['deed']);
+  });
+
+  test('needs something newer than the last words of the user, unless it only says the same again', () => {
+    const text = 'The service has been restarted.';
+    expect(kindsIn(text, { observations: [restarted], since: 1 })).toEqual(['deed']);
+    expect(kindsIn(text, { observations: [restarted], since: 1, claimed: [text] })).toEqual([]);
+  });
+
+  test('is none of the agent where the user or a reading tool has said so', () => {
+    const text = 'The service has been restarted.';
+    expect(kindsIn(text, { told: ['It was restarted by Ann last night.'] })).toEqual([]);
+    expect(kindsIn(text, { observations: [{ result: 'web-1 restarted 03:00' }] })).toEqual([]);
+    expect(kindsIn(text, { told: ['I want it restarted.'] })).toEqual(['deed']);
+  });
+});
+
+describe('claims that something was looked up', () => {
+  test.each(['According to the dashboard, all is well.', 'I checked the dashboard.', 'Your dashboard is empty.'])(
+    'need the tool that shows it: %s',
+    (text) => {
+      expect(kindsIn(text)).toContain('lookup');
+      expect(kindsIn(text, { observations: [{}] })).toContain('lookup');
+      expect(kindsIn(text, { observations: [{ tool: 'metrics.get_dashboard' }] })).toEqual([]);
+    },
+  );
+
+  test('need some observation where they only speak of a source', () => {
+    const text = 'A reliable source indicates that it is so.';
+    expect(kindsIn(text)).toEqual(['lookup']);
+    expect(kindsIn(text, { observations: [{}] })).toEqual([]);
+    expect(kindsIn(text, { observations: [{ tool: 'calculate' }] })).toEqual(['lookup']);
+  });
+});
+
+describe('values', () => {
+  test.each([
+    ['web-17', 'web-17'],
+    ['2024-05-20', 'May 20th'],
+    ['20 May 2024', 'May 20, 2024'],
+    ['18:00:00', '6 PM'],
+    ['1200.5', '$1,200.50'],
+    ['ann_lee_77@example.com', 'ann_lee_77'],
+    ['card_12345', '12345'],
+  ])('%s is %s', (observed, said) => {
+    expect(kindsIn(`It says ${said}.`, { observations: [{ result: observed }] })).toEqual([]);
+    expect(kindsIn(`It says ${said}.`)).toContain('value');
+  });
+
+  test('amounts may be worked out from few numbers, identifiers may not', () => {
+    const observations = [{ result: { parts: [120, 35, 7.5] } }];
+    expect(kindsIn('That makes $162.50.', { observations })).toEqual([]);
+    expect(kindsIn('That makes $997.13.', { observations })).toEqual(['value']);
+    expect(kindsIn('It is INV-162.', { observations: [{ result: 'INV-100, INV-62' }] })).toEqual(['value']);
+  });
+
+  test('what the user, the author and failures say is known', () => {
+    expect(kindsIn('It is web-9.', { told: ['What about web-9?'] })).toEqual([]);
+    expect(kindsIn('It costs $40.')).toEqual([]);
+    expect(kindsIn('It is web-9.', { observations: [{ ok: false, error: 'web-9 is unknown' }] })).toEqual([]);
+  });
+
+  test('a tool that only works on its arguments knows no more than they do', () => {
+    const result = { tool: 'calculate', args: { expression: '612 * 3' }, result: '1836' };
+    expect(kindsIn('1836', { observations: [result], values: 'all' })).toContain('value');
+    expect(kindsIn('1836', { observations: [{ result: '612 of 3' }, result], values: 'all' })).toEqual([]);
+  });
+
+  test('an answer half of whose words stand nowhere is made up, where all is looked at', () => {
+    const observations = [{ result: 'The bridge is the work of Ada Stone.' }];
+    expect(kindsIn('Ada Stone', { observations, values: 'all' })).toEqual([]);
+    expect(kindsIn('Eva Brook', { observations, values: 'all' })).toEqual(['value']);
+    expect(kindsIn('Eva Brook', { observations })).toEqual([]);
+  });
+
+  test('a long run of letters takes no time to speak of, and what is too long to read counts as known', () => {
+    const observations = [{ result: 'x'.repeat(2_000_000) }];
+    expect(kindsIn('It is web-9.', { observations })).toEqual([]);
+    expect(kindsIn(`It is ${'a1'.repeat(50_000)}.`)).toEqual(['value']);
+  });
+});
