@@ -12,7 +12,7 @@ import { consequenceOf } from './boundary.ts';
 import type { Builder } from './builder.ts';
 import { isIdentifier, quote } from './cel-text.ts';
 import { addEligibility } from './eligibility.ts';
-import { ANSWER, addTrouble } from './gate.ts';
+import { ANSWER, addQuestion, addTrouble } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { rewriteNames } from './rewrite.ts';
 
@@ -97,14 +97,15 @@ function addDispatch(builder: Builder, turn: AgentTurn): NodeId {
 function addUnknown(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): NodeId {
   const { hint, origin, at, agent, tools } = turn;
   const message = `text("unknown tool ", ${CALL}.name)`;
-  if (consequenceOf(boundary, 'unregistered', null) === 'fail')
-    return addStop(builder, turn, {
-      hint: `${hint}.unknown`,
-      class: 'policy',
-      type: 'UnknownToolError',
-      code: 'PERMISSION_DENIED',
-      message,
-    });
+  const stop = { class: 'policy', type: 'UnknownToolError', code: 'PERMISSION_DENIED', message } as const;
+  const consequence = consequenceOf(boundary, 'unregistered', null);
+  if (consequence === 'fail') return addStop(builder, turn, { ...stop, hint: `${hint}.unknown` });
+  if (consequence === 'ask') {
+    const refusal = { step: 'registry', tag: 'NOT FOUND', reason: message };
+    const gate: Gate = { builder, turn, tool: 'unknown', boundary, dispatch: done, done };
+    const words = `text(${quote(`${agent} wants to call `)}, ${CALL}.name, ${quote(`, which it does not have${available(tools)}`)})`;
+    return addQuestion(gate, 'unregistered', words, refusal, stop);
+  }
   const content = `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`;
   return builder.add(
     builder.fresh(`${hint}.unknown`),

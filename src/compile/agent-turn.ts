@@ -5,8 +5,10 @@
 import type { FailureClass } from '../core/codes.ts';
 import type { Expr, NodeId, Retry } from '../core/ir.ts';
 import { addCalls } from './agent-calls.ts';
+import { addGroundedEnd } from './agent-grounding.ts';
 import { REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
+import { agentSteps } from './budget-meters.ts';
 import type { Builder } from './builder.ts';
 import { quote } from './cel-text.ts';
 
@@ -20,11 +22,12 @@ export const MODEL_RETRY: Retry = {
 
 /** Adds the turn and returns where it begins. Afterwards `reply` and `talk` are set, and `next` has control. */
 export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
-  const { agent, hint, origin, at, next } = turn;
+  const { agent, hint, origin, at } = turn;
   const ask = builder.fresh(`${hint}.ask`);
   const look = builder.fresh(`${hint}.look`);
   const effect = builder.model(agent, '""');
-  const { enters, charges, opening = [] } = turn;
+  const { enters, opening = [] } = turn;
+  const charges = [...(turn.charges ?? []), ...agentSteps(builder.definitions.agentBudgets, agent)];
   const begin = builder.add(
     turn.begin ?? builder.fresh(hint),
     {
@@ -32,7 +35,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       origin,
       ...(enters === undefined ? {} : { enters }),
       ...(turn.expects === undefined ? {} : { expects: turn.expects }),
-      ...(charges === undefined || charges.length === 0 ? {} : { charges }),
+      ...(charges.length === 0 ? {} : { charges }),
       writes: [{ slot: TALK, mode: 'set', value: '[]' }, ...opening],
       next: turn.prepare?.(ask) ?? ask,
     },
@@ -61,13 +64,14 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     },
     at,
   );
+  const over = addGroundedEnd(builder, turn, ask);
   builder.add(
     look,
     {
       op: 'pick',
       origin,
-      cases: endings(turn).map((when) => ({ when, to: next })),
-      otherwise: addCalls(builder, turn, ask),
+      cases: endings(turn).map((when) => ({ when, to: over })),
+      otherwise: addCalls(builder, { ...turn, next: over }, ask),
     },
     at,
   );

@@ -5,6 +5,7 @@
 import type { DoNode, Input, NodeId } from '../core/ir.ts';
 import { CALL, addRefusal } from './agent-told.ts';
 import { quote } from './cel-text.ts';
+import { callFields } from './escalation-packet.ts';
 import { ANSWER, APPROVED, CHECKED, EDITS_MAX, NO_RETRY, addTrouble, name, pick } from './gate.ts';
 import type { Gate } from './gate.ts';
 
@@ -83,16 +84,14 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
 /** What is shown, all of which the answer is bound to. */
 function packet({ builder, turn, tool, boundary }: Gate): Input {
   const def = builder.toolDef(tool);
+  const { budgets, toolCosts } = builder.definitions;
   const doubt =
     boundary.untrusted === 'off' || def?.effect === 'read'
       ? '""'
       : `${CHECKED}.ok == false ? text(" Careful: ", ${CHECKED}.reason, ".") : ""`;
   return {
     message: `text(${quote(`${turn.agent} wants to call ${tool}.`)}, ${doubt})`,
-    tool: quote(tool),
-    args: `${CALL}.args`,
-    effect: quote(def?.effect ?? 'write'),
-    rollback: def?.compensate === null || def === undefined ? 'null' : quote(def.compensate),
+    ...callFields({ tool, def, cost: toolCosts[tool] ?? 0, args: `${CALL}.args`, budgets, observed: true }),
     boundary: quote(boundary.version),
   };
 }

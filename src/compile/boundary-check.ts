@@ -2,11 +2,10 @@
 import { BUILTIN_TOOL_NAMES } from './builtin-tools.ts';
 import type { Report } from './diagnostics.ts';
 import type { ReadDocument } from './document.ts';
-import { codeOfProblem, helpOfProblem } from './expr-diagnostic.ts';
+import { reportProblems } from './expr-diagnostic.ts';
 import { checkExpression } from './expression.ts';
 import { GUARD_NAMES } from './fail-closed.ts';
 import type { Path } from './located.ts';
-import { rangeWithin } from './scalar-range.ts';
 import { toolNames } from './section-checks.ts';
 import type { Boundary } from './section-bounds.ts';
 
@@ -41,12 +40,6 @@ export function checkBoundaries({ sections, doc }: ReadDocument, report: Report)
     const checked = checkExpression(when, { names: [...GUARD_NAMES] });
     const located = sections.located(...at);
     if (checked.ok || located?.kind !== 'scalar') return;
-    for (const problem of checked.problems)
-      report.error(
-        codeOfProblem(problem),
-        rangeWithin(report.source, located, problem.start, problem.end),
-        problem.message,
-        { help: helpOfProblem(problem) },
-      );
+    reportProblems(report, located, checked.problems);
   }
 }

@@ -84,7 +84,7 @@ export function consequenceOf(
 
 type Written = Partial<BoundaryFields>;
 
-/** The later one decides, but it cannot take back what the earlier one denies, asks about or fails closed on. */
+/** The later one decides, but it cannot take back what the earlier one denies, withholds, asks about or fails closed on. */
 function narrowed(outer: Written, inner: Written): Written {
   const both = (row: 'approve' | 'deny'): string[] => [...(outer.tools?.[row] ?? []), ...(inner.tools?.[row] ?? [])];
   const allow = inner.tools?.allow ?? outer.tools?.allow;
@@ -93,6 +93,9 @@ function narrowed(outer: Written, inner: Written): Written {
     ...outer,
     ...given,
     tools: { approve: both('approve'), deny: both('deny'), ...(allow === undefined ? {} : { allow }) },
+    ...(outer.decisions === undefined || inner.decisions === undefined
+      ? {}
+      : { decisions: inner.decisions.filter((right) => outer.decisions?.includes(right)) }),
     escalation: { ...outer.escalation, ...inner.escalation },
     fail_closed: [...(outer.fail_closed ?? []), ...(inner.fail_closed ?? [])],
   };
@@ -104,6 +107,7 @@ function rowOf(name: string, tool: Granted, given: Written, mode: GateMode): 'al
   const { allow, approve, deny } = given.tools ?? {};
   const decides = given.decisions ?? DECISIONS;
   if (matches(deny, name) || !decides.includes('tools')) return 'deny';
+  if (isHandover(tool) && !decides.includes('escalate')) return 'deny';
   if (given.observations !== undefined && effect === 'read' && !matches(given.observations, name)) return 'deny';
   if (given.state_writes !== undefined && writesState(name) && !matches(given.state_writes, name)) return 'deny';
   if (tool.approval || matches(approve, name) || !decides.includes('arguments')) return 'approve';
@@ -115,7 +119,7 @@ function rowOf(name: string, tool: Granted, given: Written, mode: GateMode): 'al
   if (profile?.allowed.some(fits) === true) return 'allow';
   if (profile?.approval.some(fits) === true) return 'approve';
   const classes = given.approve_effects ?? (mode === 'eligible' ? MUTATING : []);
-  return classes.includes(effect) && !asksNobody(tool) ? 'approve' : 'allow';
+  return classes.includes(effect) && !isHandover(tool) ? 'approve' : 'allow';
 }
 
 /** Every condition that the row has must hold. */
@@ -126,8 +130,8 @@ function fitsRow({ effects, categories, tools, paid }: Row, name: string, { def,
   return paid !== true || cost > 0;
 }
 
-/** Nobody has to be asked before a review is asked for. */
-function asksNobody({ def }: Granted): boolean {
+/** Whether a call hands the matter to somebody else: nobody has to be asked before, but the agent must be free to. */
+function isHandover({ def }: Granted): boolean {
   return def?.category === 'review';
 }
 

@@ -8,6 +8,7 @@
  */
 import type { Dimension, ForkNode, NodeId } from '../core/ir.ts';
 import { needOf } from './bounds-cost.ts';
+import type { Edge } from './edges.ts';
 import { MEASURED } from './graph.ts';
 import type { Graph } from './graph.ts';
 import { Heap } from './heap.ts';
@@ -23,6 +24,49 @@ export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeI
   return new Map([...shortest(graph, dimension, ends), ...least]);
 }
 
+/** The least from one node on, given the same for what comes after it. */
+export function leastThrough(
+  graph: Graph,
+  dimension: Dimension,
+  id: NodeId,
+  then: (to: NodeId, kind: Edge['kind']) => number,
+): number {
+  const node = graph.node(id);
+  const join = joinOf(dimension);
+  let onward = isGood(graph, id) ? 0 : Infinity;
+  let over = Infinity;
+  for (const { to, kind } of graph.edges(id)) {
+    if (kind === 'over') over = Math.min(over, then(to, kind));
+    else if (node.op === 'fork' && kind === 'next')
+      onward = Math.min(
+        onward,
+        join(
+          branchesLeast(node, dimension, (head) => then(head, 'branch')),
+          then(to, kind),
+        ),
+      );
+    else if (kind !== 'branch') onward = Math.min(onward, then(to, kind));
+  }
+  return Math.min(over, join(needOf(node, dimension), onward));
+}
+
+/** Of the branches that the join cannot do without, the cheapest. */
+function branchesLeast({ over, need }: ForkNode, dimension: Dimension, least: (head: NodeId) => number): number {
+  const heads =
+    'heads' in over
+      ? over.heads.filter(({ when }) => need !== 'all' || when === undefined).map(({ to }) => least(to))
+      : need === 'all'
+        ? []
+        : Array.from({ length: need }, () => least(over.head));
+  if (need !== 'all' && heads.length < need) return Infinity;
+  const needed = heads.sort((a, b) => a - b).slice(0, need === 'all' ? heads.length : need);
+  return needed.reduce(joinOf(dimension), 0);
+}
+
+function joinOf(dimension: Dimension): (a: number, b: number) => number {
+  return MEASURED.has(dimension) ? (a, b) => Math.max(a, b) : (a, b) => a + b;
+}
+
 function isGood(graph: Graph, id: NodeId): boolean {
   const node = graph.node(id);
   return node.op === 'end' && node.state === 'completed' && node.code !== 'BUDGET_EXHAUSTED';
@@ -33,7 +77,7 @@ function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): 
   const queue = new Heap<NodeId>();
   const forks = new Map<NodeId, Need>();
   const measured = MEASURED.has(dimension);
-  const join = measured ? Math.max : (a: number, b: number) => a + b;
+  const join = joinOf(dimension);
   const own = (id: NodeId): number => needOf(graph.node(id), dimension);
   for (const id of ends) queue.push(own(id), id);
   for (const id of graph.ids) {

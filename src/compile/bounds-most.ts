@@ -3,6 +3,7 @@
  * Infinite where nothing bounds it. Without cycles it is the longest path; a cycle is paid for by the meters that bound it.
  */
 import type { Dimension, MeterId, NodeId } from '../core/ir.ts';
+import { isCounted } from '../core/meters.ts';
 import { mostOf, needOf, times } from './bounds-cost.ts';
 import { branches, through } from './bounds-visit.ts';
 import { mostUnderCap } from './bounds-walk.ts';
@@ -60,9 +61,7 @@ function around(graph: Graph, dimension: Dimension, { members }: Component<NodeI
 function tightest(graph: Graph, id: NodeId): readonly [MeterId, number] | readonly [] {
   let best: readonly [MeterId, number] | readonly [] = [];
   for (const [meterId, { max, unit }] of graph.bounding(id)) {
-    const visits = Math.floor(
-      (max ?? Infinity) / (unit === 'visits' || unit === 'repeats' ? 1 : Math.max(1, needOf(graph.node(id), unit))),
-    );
+    const visits = Math.floor((max ?? Infinity) / (isCounted(unit) ? Math.max(1, needOf(graph.node(id), unit)) : 1));
     if (best.length === 0 || visits < best[1]) best = [meterId, visits];
   }
   return best;

@@ -10,6 +10,7 @@ import { leastFrom } from './bounds-least.ts';
 import { mostFrom } from './bounds-most.ts';
 import { concurrencyOf, cyclesOf } from './bounds-shape.ts';
 import type { Concurrency, Cycle } from './bounds-shape.ts';
+import { leastUnderCaps } from './bounds-walk.ts';
 import { graphOf } from './graph.ts';
 
 /** Dimensions as people read them: money is in dollars. */
@@ -39,14 +40,15 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
     most: mostFrom(graph, dimension),
     limit: limitOf(body, dimension),
   }));
-  const measuresAt = (id: NodeId): Measures => {
+  const measuresAt = (id: NodeId, whole = false): Measures => {
     const entries = table.map(({ dimension, least, most, limit }) => {
       const money = dimension === 'costMicros';
       const upper = Math.min(most.get(id) ?? 0, limit);
+      const lower = Math.max(least.get(id) ?? 0, whole && least.size > 0 ? leastUnderCaps(graph, dimension) : 0);
       const scale = money ? 1_000_000 : 1;
       return [
         money ? 'costUsd' : dimension,
-        { least: (least.get(id) ?? 0) / scale, most: Number.isFinite(upper) ? upper / scale : null },
+        { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null },
       ];
     });
     return Object.fromEntries(entries) as Measures;
@@ -64,7 +66,7 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
     if (amounts.length > 0) least.push([id, Object.fromEntries(amounts) as Amounts]);
   }
   const bounds: Bounds = {
-    flow: measuresAt(body.entry),
+    flow: measuresAt(body.entry, true),
     nodes: Object.fromEntries(nodes),
     cycles: cyclesOf(graph),
     codes: codesOf(graph),

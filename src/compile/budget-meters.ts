@@ -3,6 +3,7 @@
  * since it also counts, and is charged by every node that counts as entered.
  */
 import type { Dimension, Meter, MeterId, Node, NodeId } from '../core/ir.ts';
+import { CLOCK } from '../core/timing.ts';
 import type { Budgets } from './section-bounds.ts';
 
 export const STEPS: MeterId = 'steps';
@@ -34,16 +35,27 @@ export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { read
   return meters;
 }
 
-/** What single agents may use: meters of their own beside those of the run. Steps and the clock are the run's alone. */
+/** The time of the run, where somebody may grant more of it. */
+export function clockMeter(deadlineMs: number | null, over: NodeId): { readonly [id: MeterId]: Meter } {
+  if (deadlineMs === null) return {};
+  return { [CLOCK]: { unit: 'time', max: deadlineMs, over, label: 'budgets.wall_clock_seconds' } };
+}
+
+/** What single agents may use: meters of their own beside those of the run. Their time runs while they or their tools work. */
 export function agentMeters(
   budgets: { readonly [agent: string]: Budgets },
   over: NodeId,
+  late: NodeId,
 ): { readonly [id: MeterId]: Meter } {
   const meters: { [id: MeterId]: Meter } = {};
   for (const [agent, budget] of Object.entries(budgets)) {
     const own = budgetMeters(budget, over);
     for (const [id, meter] of Object.entries(own))
-      if (id !== STEPS) meters[agentMeter(agent, id)] = { ...meter, label: `${agent}.${meter.label}` };
+      if (meter.max !== null) meters[agentMeter(agent, id)] = { ...meter, label: `${agent}.${meter.label}` };
+    const seconds = budget.wall_clock_seconds;
+    if (seconds === undefined) continue;
+    const label = `${agent}.budgets.wall_clock_seconds`;
+    meters[agentMeter(agent, 'time')] = { unit: 'time', max: Math.ceil(seconds * 1000), over: late, label };
   }
   return meters;
 }
@@ -51,9 +63,16 @@ export function agentMeters(
 /** The meters that calls of an agent charge beside the run's. */
 export function agentMeterIds(budgets: { readonly [agent: string]: Budgets }, agent: string): readonly MeterId[] {
   const own = Object.hasOwn(budgets, agent) ? budgets[agent] : undefined;
-  return BUDGET_DIMENSIONS.filter(([field]) => own?.[field] !== undefined).map(([, dimension]) =>
+  const counted = BUDGET_DIMENSIONS.filter(([field]) => own?.[field] !== undefined).map(([, dimension]) =>
     agentMeter(agent, `budget.${dimension}`),
   );
+  return own?.wall_clock_seconds === undefined ? counted : [...counted, agentMeter(agent, 'time')];
+}
+
+/** The meter that a turn of an agent charges as it begins. */
+export function agentSteps(budgets: { readonly [agent: string]: Budgets }, agent: string): readonly MeterId[] {
+  const own = Object.hasOwn(budgets, agent) ? budgets[agent] : undefined;
+  return own?.steps === undefined ? [] : [agentMeter(agent, STEPS)];
 }
 
 function agentMeter(agent: string, id: MeterId): MeterId {

@@ -22,13 +22,14 @@ import type {
 import { reserveOfModel, reserveOfTool } from './amounts.ts';
 import { boundaryOf } from './boundary.ts';
 import type { GateMode } from './boundary.ts';
-import { agentMeterIds, agentMeters, budgetMeters, chargesOf } from './budget-meters.ts';
+import { agentMeterIds, agentMeters, agentSteps, budgetMeters, chargesOf, clockMeter } from './budget-meters.ts';
 import { builtinTool } from './builtin-tools.ts';
 import { object } from './cel-text.ts';
 import { serverTool } from './definitions.ts';
 import type { Definitions } from './definitions.ts';
 import { prune } from './prune.ts';
 import type { Range } from './range.ts';
+import { paced, rateMeters } from './rate-meters.ts';
 
 export interface Lowered {
   readonly body: FlowBody;
@@ -36,7 +37,7 @@ export interface Lowered {
   readonly places: ReadonlyMap<NodeId, Range>;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded' | 'rates' | 'stores'> {
+export interface BuildOptions extends Pick<FlowBody, 'extendable' | 'itemised' | 'keepEnded' | 'rates' | 'stores'> {
   readonly id: string;
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless told. */
@@ -163,13 +164,18 @@ export function createBuilder(notation: string, definitions: Definitions): Build
     build({ id, entry, fail = builder.failedEnd(), dress, ...kept }) {
       if (dress !== undefined) for (const [at, node] of [...nodes]) nodes.set(at, dress(at, node));
       const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
-      const budget = budgetMeters(definitions.budgets, exhausted);
-      const own = agentMeters(definitions.agentBudgets, exhausted);
-      for (const [meter, each] of Object.entries({ ...budget, ...own })) meters.set(meter, each);
+      const late = builder.end({ state: 'failed', code: 'TIMEOUT' });
+      const budget = {
+        ...budgetMeters(definitions.budgets, exhausted),
+        ...(kept.extendable === true ? clockMeter(definitions.deadlineMs, late) : {}),
+      };
+      const own = agentMeters(definitions.agentBudgets, exhausted, late);
+      for (const [meter, each] of Object.entries({ ...budget, ...own, ...rateMeters(tools, exhausted) }))
+        meters.set(meter, each);
       const charged = new Map(
         [...nodes].map(([at, node]) => [
           at,
-          chargesOf(ofAgent(definitions.models.withFallback(node, agents), definitions), budget),
+          chargesOf(paced(ofAgent(definitions.models.withFallback(node, agents), definitions), tools), budget),
         ]),
       );
       const pruned = prune({ nodes: charged, meters, entry, fail });
@@ -199,6 +205,10 @@ export function createBuilder(notation: string, definitions: Definitions): Build
 /** A model call charges what its agent may use as well. */
 function ofAgent(node: Node, { agentBudgets }: Definitions): Node {
   if (node.op !== 'do' || node.effect.kind !== 'model') return node;
-  const own = agentMeterIds(agentBudgets, node.effect.agent);
+  const { agent } = node.effect;
+  const own = [
+    ...(node.enters === undefined ? [] : agentSteps(agentBudgets, agent)),
+    ...agentMeterIds(agentBudgets, agent),
+  ];
   return own.length === 0 ? node : { ...node, charges: [...(node.charges ?? []), ...own] };
 }

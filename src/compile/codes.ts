@@ -127,6 +127,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'Policies that permit nothing',
     summary: 'There are policies, but none of them permits anything, so every call is denied.',
   },
+  'not-granted': {
+    title: 'A part that an agent may not play',
+    summary: 'The boundary of an agent withholds a decision that its place in the document is about.',
+  },
   'simpler-tier': {
     title: 'More autonomy than the task shows a need for',
     summary: 'What the document does could be done by a simpler and more predictable arrangement.',

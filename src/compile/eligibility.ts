@@ -49,7 +49,6 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
             to: addQuestion(
               gate,
               'missing',
-              'MISSING_INFO',
               `text(${quote(`${tool} needs: `)}, join(${CHECKED}.missing, ", "))`,
               refusal,
               stop,

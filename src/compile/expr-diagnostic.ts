@@ -1,6 +1,21 @@
 /** A problem of an expression as a diagnostic: its code, and a way out that reads as a sentence. */
 import type { DiagnosticCode } from './codes.ts';
+import type { Report } from './diagnostics.ts';
 import type { Problem } from './expr-problem.ts';
+import type { Located } from './located.ts';
+import { rangeWithin } from './scalar-range.ts';
+
+/** Each problem at the characters that it is about. */
+export function reportProblems(
+  report: Report,
+  located: Extract<Located, { readonly kind: 'scalar' }>,
+  problems: readonly Problem[],
+): void {
+  for (const problem of problems) {
+    const at = rangeWithin(report.source, located, problem.start, problem.end);
+    report.error(codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
+  }
+}
 
 export function codeOfProblem({ code, message }: Problem): DiagnosticCode {
   switch (code) {

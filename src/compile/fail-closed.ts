@@ -10,7 +10,18 @@ import { name, pick } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { rewriteNames } from './rewrite.ts';
 
-export const GUARD_NAMES = ['tool', 'args', 'effect', 'approval', 'observations', 'input'] as const;
+/** `workspace` and `tests` are the names of the agent's tools that change its files, and of those that run something there. */
+export const GUARD_NAMES = [
+  'tool',
+  'args',
+  'effect',
+  'category',
+  'approval',
+  'observations',
+  'input',
+  'workspace',
+  'tests',
+] as const;
 
 export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
   const { builder, turn, tool, boundary } = gate;
@@ -20,8 +31,11 @@ export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
     tool: quote(tool),
     args: `${CALL}.args`,
     effect: quote(effect),
+    category: quote(builder.toolDef(tool)?.category ?? ''),
     approval: literal(approval),
     observations: OBSERVATIONS,
+    workspace: literal(namesOf(gate, 'file_system')),
+    tests: literal(namesOf(gate, 'sandbox')),
   };
   const closings = boundary.failClosed.map(({ what, when, code }, index) => ({
     when: rewriteNames(when, ([root = '']) => (Object.hasOwn(names, root) ? (names[root] as Expr) : null)),
@@ -44,4 +58,12 @@ export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
       message: quote(`${what}: ${tool} was not called`),
     });
   }
+}
+
+/** The agent's tools of a kind that change something. */
+function namesOf({ builder, turn }: Gate, category: string): string[] {
+  return turn.tools.filter((each) => {
+    const def = builder.toolDef(each);
+    return def?.category === category && def.effect !== 'read';
+  });
 }

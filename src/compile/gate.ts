@@ -11,6 +11,7 @@ import { consequenceOf } from './boundary.ts';
 import type { Trouble } from './boundary.ts';
 import type { Builder } from './builder.ts';
 import { quote } from './cel-text.ts';
+import { refusalFields } from './escalation-packet.ts';
 
 export const CHECKED = '_checked';
 export const ANSWER = '_answer';
@@ -54,27 +55,20 @@ export function addTrouble(
     case 'fail':
       return addStop(gate.builder, gate.turn, { ...stop, hint: name(gate, `${refusal.step}.stop`) });
     case 'ask':
-      return addQuestion(
-        gate,
-        trouble,
-        'REVIEW_REQUIRED',
-        `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`,
-        refusal,
-        stop,
-      );
+      return addQuestion(gate, trouble, `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`, refusal, stop);
   }
 }
 
 /** Somebody says what to do about a refusal: their words go to the agent, or the run stops. */
 export function addQuestion(
   gate: Gate,
-  about: string,
-  code: 'MISSING_INFO' | 'REVIEW_REQUIRED',
+  about: Trouble | 'missing',
   message: Expr,
   refusal: Omit<Refusal, 'hint'>,
   stop: Omit<Stop, 'hint'>,
 ): NodeId {
-  const { builder, turn, tool, boundary } = gate;
+  const { builder, turn, boundary } = gate;
+  const code = about === 'missing' ? 'MISSING_INFO' : 'REVIEW_REQUIRED';
   const heard = tell(gate, { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${CHECKED}.text)` });
   const stopped = addStop(builder, turn, {
     ...stop,
@@ -82,6 +76,14 @@ export function addQuestion(
     hint: name(gate, `${about}.stop`),
   });
   const decided = pick(gate, `${about}.decided`, [{ when: `${CHECKED}.choice == "respond"`, to: heard }], stopped);
+  const shown = refusalFields({
+    trouble: about,
+    tool: `${CALL}.name`,
+    args: `${CALL}.args`,
+    problem: refusal.reason,
+    fields: `${CHECKED}.missing`,
+    tools: turn.tools,
+  });
   return builder.add(
     builder.fresh(name(gate, `${about}.ask`)),
     {
@@ -94,7 +96,7 @@ export function addQuestion(
         onExpiry: 'stop',
         code,
         askedBy: turn.agent,
-        input: { message, tool: quote(tool), args: `${CALL}.args` },
+        input: { message, ...shown },
         reserve: {},
       },
       writes: [{ slot: CHECKED, mode: 'set', value: 'it' }],

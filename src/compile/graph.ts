@@ -70,7 +70,7 @@ export function graphOf(body: FlowBody): Graph {
 /** A repeats meter bounds nothing: different calls never trip it. Tokens and money may be measured as none. */
 function alwaysCharged(node: Node, { unit }: Meter): boolean {
   if (unit === 'visits' || unit === 'steps') return true;
-  if (node.op !== 'do' || unit === 'repeats' || MEASURED.has(unit)) return false;
+  if (node.op !== 'do' || unit === 'repeats' || unit === 'rate' || unit === 'time' || MEASURED.has(unit)) return false;
   return (node.effect.reserve[unit] ?? 0) > 0;
 }
 

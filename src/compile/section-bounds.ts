@@ -48,13 +48,14 @@ const boundaryFields = record({
     rate: consequence(),
     rejected: consequence(),
     unverified: consequence(),
+    ungrounded: consequence(),
   })
     .optional()
     .describe('What each kind of refusal leads to.'),
   fail_closed: list(record({ what: name(), when: name(), code: oneOf(TERMINAL_CODES).default('UNSAFE_DETECTION') }))
     .optional()
     .describe(
-      'Conditions over `tool`, `args`, `effect`, `approval` and `observations` that end the run before the call.',
+      'Conditions over `tool`, `args`, `effect`, `category`, `approval`, `observations` and `input` that end the run before the call.',
     ),
   approval_timeout: number({ above: 0 })
     .optional()

@@ -1,9 +1,8 @@
 /** The rule by which a tool's result is verified can be read, whoever calls the tool. */
 import type { Report } from './diagnostics.ts';
 import type { ReadDocument } from './document.ts';
-import { codeOfProblem, helpOfProblem } from './expr-diagnostic.ts';
+import { reportProblems } from './expr-diagnostic.ts';
 import { checkExpression } from './expression.ts';
-import { rangeWithin } from './scalar-range.ts';
 
 export function checkVerifications({ sections }: ReadDocument, report: Report): void {
   for (const [name, { verify, output }] of Object.entries(sections.value.tools)) {
@@ -13,13 +12,6 @@ export function checkVerifications({ sections }: ReadDocument, report: Report): 
       names: ['result'],
       ...(output === undefined ? {} : { types: { result: output } }),
     });
-    if (checked.ok) continue;
-    for (const problem of checked.problems)
-      report.error(
-        codeOfProblem(problem),
-        rangeWithin(report.source, located, problem.start, problem.end),
-        problem.message,
-        { help: helpOfProblem(problem) },
-      );
+    if (!checked.ok) reportProblems(report, located, checked.problems);
   }
 }

@@ -1,8 +1,16 @@
 /** What a model says while it says it: the latest of it stands beside the step that asked, until the reply is there. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import picocolors from 'picocolors';
 import { expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/core/ir.ts';
 import type { Event } from '../../src/core/run.ts';
+import { createCli } from '../../src/surfaces/cli/context.ts';
+import { follow } from '../../src/surfaces/cli/follow.ts';
+import { withSession } from '../../src/surfaces/cli/session.ts';
 import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
+import { compile } from '../../src/surfaces/library/compile.ts';
+import { folder } from './cli.ts';
 
 const flow = {
   entry: 'ask',
@@ -35,4 +43,26 @@ test('one line, the newest part of it, and only for a call that is under way', (
   expect(progress.steps[0]?.doing).toMatch(/^x{57}end$/);
   progress.hear('0#9', 'nobody asked');
   expect(progress.steps).toHaveLength(1);
+});
+
+test('on a terminal, what a model says is drawn beside its step', async () => {
+  const cwd = folder({
+    'w.yaml': 'agents: [{ id: writer }]\nworkflow: { id: w, steps: [{ name: letter, agent: writer }] }\n',
+    // Long enough that the view listens before the reply comes.
+    's.yaml': 'clock: real\nagents: { writer: [{ delayMs: 400, text: "Dear Madam" }] }\n',
+  });
+  const drawn: string[] = [];
+  const ignore = (): void => undefined;
+  const screen = { colors: picocolors.createColors(false), live: true, interactive: false, columns: () => 80 };
+  const cli = createCli(
+    { db: join(cwd, 'runs.db') },
+    { ...screen, print: ignore, note: ignore, draw: (text: string) => void drawn.push(text) },
+  );
+  const compiled = compile(readFileSync(join(cwd, 'w.yaml'), 'utf8')).flow as CompiledFlow;
+  const report = await withSession(cli, { script: join(cwd, 's.yaml') }, compiled, async (session) => {
+    const run = await session.engine.start(compiled, { input: 'x' });
+    return follow(cli, session, run);
+  });
+  expect([report.code, report.output]).toEqual(['SUCCESS', 'Dear Madam']);
+  expect(drawn.join('')).toContain('Dear Madam');
 });

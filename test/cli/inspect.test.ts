@@ -23,7 +23,7 @@ test('where nothing has run, nothing is made and nothing fails', async () => {
   expect(shown.stderr).toContain('error[run-not-found]');
 });
 
-test('runs, show and approvals tell of one run in the same words', async () => {
+test('runs, show and approvals tell of one run in the same words §handoffs/telemetry', async () => {
   const cwd = await newProject();
   const started = report(await sluice([...RUN, '--json', '--tenant', 'acme', '--user', 'kim'], { cwd }));
   const runs = json(await sluice(['runs', '--json'], { cwd })) as readonly object[];
@@ -60,7 +60,7 @@ test('trace gives every event with its place in the chain, and on request what e
   expect((await sluice(['trace', run], { cwd })).stdout.trimEnd().split('\n')).toHaveLength(events.length);
 });
 
-test('replay and audit agree on an untouched journal; a changed byte is named, and replay refuses', async () => {
+test('replay and audit agree on an untouched journal; a changed byte is named, and replay refuses §handoffs/replay-traces', async () => {
   const cwd = await newProject();
   const { run } = report(await sluice([...RUN, '--json'], { cwd }));
   const replayed = await sluice(['replay', run, '--json'], { cwd });

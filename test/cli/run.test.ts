@@ -69,7 +69,7 @@ test('--quiet says nothing on standard error', async () => {
   expect(await sluice([...RUN, '--quiet'], { cwd })).toEqual({ status: 3, stdout: '', stderr: '' });
 });
 
-test('a failed run exits with 1 and says where and why', async () => {
+test('a failed run exits with 1 and says where and why §handoffs/incident-response', async () => {
   const cwd = await newProject();
   writeFileSync(
     join(cwd, 'broken.yaml'),

@@ -58,6 +58,19 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
+test('a run whose process was killed is taken up without waiting for its lease', async () => {
+  const cwd = await newProject();
+  writeFileSync(join(cwd, 'slow.yaml'), SLOW);
+  const child = start(['run', 'support.flow.yaml', '--script', 'slow.yaml', '--run', 'held'], { cwd });
+  const killed = ended(child);
+  await untilEntered(child);
+  child.kill('SIGKILL');
+  await killed;
+  const resumed = await sluice(['resume', 'held', '--script', 'support.script.yaml'], { cwd });
+  expect(resumed.status).toBe(3);
+  expect(resumed.stderr).not.toContain('in the hands of another process');
+});
+
 test('another process can cancel a run that this one follows', async () => {
   const cwd = await newProject();
   writeFileSync(join(cwd, 'slow.yaml'), SLOW);

@@ -41,6 +41,8 @@ interface Expected extends Partial<Report> {
   readonly cancel?: boolean;
   readonly answers?: readonly (Omit<Answer, 'by'> & { readonly node: string })[];
   readonly prompts?: { readonly [agent: string]: readonly string[] };
+  /** The rows of the specification that the case shows. */
+  readonly shows?: readonly string[];
 }
 
 export async function runCase(folder: URL): Promise<void> {
@@ -54,6 +56,7 @@ export async function runCase(folder: URL): Promise<void> {
   const {
     diagnostics: _,
     warnings: __,
+    shows: ___,
     input = 'hello',
     events = [],
     nodes = [],

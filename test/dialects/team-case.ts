@@ -48,6 +48,8 @@ interface Expected extends Partial<Report> {
   readonly marks?: readonly string[];
   readonly trips?: readonly string[];
   readonly told?: { readonly [agent: string]: readonly (string | readonly string[] | null)[] };
+  /** The rows of the specification that the case shows. */
+  readonly shows?: readonly string[];
 }
 
 export async function runTeamCase(folder: URL): Promise<void> {
@@ -63,6 +65,7 @@ export async function runTeamCase(folder: URL): Promise<void> {
     marks,
     trips,
     told = {},
+    shows: _,
     ...report
   } = expected;
   const severity = diagnostics === undefined ? 'warning' : 'error';

@@ -103,7 +103,7 @@ describe('evidence gating', () => {
 });
 
 describe('routing topology and ghost signals', () => {
-  test('keyword: any agent may take any open route', () => {
+  test('keyword: any agent may take any open route §patterns/specialist-swarm', () => {
     for (const from of ['A', 'B', 'C']) {
       const { path } = driveTeam(KEYWORD, {
         say: (agent, call) =>
@@ -113,7 +113,7 @@ describe('routing topology and ghost signals', () => {
       expect(path.length).toBeGreaterThan(1);
     }
   });
-  test('state machine: nothing but the transitions of the current state', () =>
+  test('state machine: nothing but the transitions of the current state §terms/state-machine §patterns/state-machine', () =>
     always((said) => {
       for (const [from, to] of steps(driveTeam(MACHINE, { say: saying(said) })))
         expect([from, ...(STATES[from]?.Transitions.map(({ To }) => To) ?? [])]).toContain(to);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { teamSchema, teamShape } from '../../src/compile/dialects/team/schema.ts';
 import { documentSchema } from '../../src/compile/editor-schema.ts';
+import { caseName } from './case-name.ts';
 import { compileCase } from './run-case.ts';
 import { hasNotes } from './own-validator.ts';
 import { runTeamCase } from './team-case.ts';
@@ -16,7 +17,10 @@ describe('golden trajectories of teams', () => {
   test('there are at least 120', () => {
     expect(cases.length).toBeGreaterThanOrEqual(120);
   });
-  for (const name of cases) test(name, () => runTeamCase(new URL(`${name}/`, root)));
+  for (const name of cases) {
+    const folder = new URL(`${name}/`, root);
+    test(caseName(folder), () => runTeamCase(folder));
+  }
 });
 
 test('editors accept every document that compiles, and refuse a misspelt key', () => {

@@ -7,7 +7,7 @@ import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
 import type { Script } from '../../src/adapters/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
 import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Answer } from '../../src/core/run.ts';
+import type { Answer, Origin } from '../../src/core/run.ts';
 import { replay } from '../../src/runtime/audit.ts';
 import { createVirtualClock } from '../../src/runtime/clock.ts';
 import type { Report } from '../../src/runtime/engine-types.ts';
@@ -37,6 +37,7 @@ interface DriveOptions {
   readonly memory?: MemoryStore;
   readonly answers?: readonly Omit<Answer, 'by'>[];
   readonly input?: string;
+  readonly origin?: Origin;
 }
 
 export async function drive(flow: CompiledFlow, script: Script, options: DriveOptions = {}): Promise<Driven> {
@@ -60,7 +61,8 @@ export async function drive(flow: CompiledFlow, script: Script, options: DriveOp
     },
   });
   try {
-    const run = await engine.start(flow, { input: options.input ?? 'what is it?', seed: 1 });
+    const { origin = {} } = options;
+    const run = await engine.start(flow, { input: options.input ?? 'what is it?', seed: 1, origin });
     let report = await engine.settled(run);
     for (const answer of options.answers ?? []) {
       await engine.answer(report.waiting[0]?.id ?? '', { ...answer, by: 'ann' });

@@ -8,7 +8,7 @@ import type { Json } from '../../src/core/json.ts';
 import { isMemoryCheck, memoryPerformer } from '../../src/runtime/memory-gate.ts';
 import type { Call } from '../../src/runtime/ports.ts';
 import { createMemoryStore } from '../../src/runtime/scoped-memory.ts';
-import { CATEGORIES, StateViolation, openState } from '../../src/runtime/state-stores.ts';
+import { StateViolation, openState } from '../../src/runtime/state-stores.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const observations = [
@@ -26,7 +26,7 @@ describe('the write gate', () => {
     ['an observation that never was', { citations: ['a.9.9.9'] }, 'a.9.9.9 was never observed'],
     ['an observation that failed', { citations: ['a.1.1.0', 'a.2.1.0'] }, 'a.2.1.0 is no success'],
     ['no answer', { answer: null, citations: ['a.1.1.0'] }, 'there is no answer'],
-  ])('turns away %s', async (_, input, reason) => {
+  ])('turns away %s §pathologies/memory-poisoning', async (_, input, reason) => {
     const store = createMemoryStore();
     expect(await memoryPerformer(store).perform(check('memory.write', input))).toEqual({
       ok: true,
@@ -35,7 +35,7 @@ describe('the write gate', () => {
     expect(await store.keys('a')).toEqual([]);
   });
 
-  test('keeps what is supported, with its sources, once per run', async () => {
+  test('keeps what is supported, with its sources, once per run §pathologies/memory-write-poisoning', async () => {
     const store = createMemoryStore();
     const gate = memoryPerformer(store);
     for (let times = 0; times < 2; times++) await gate.perform(check('memory.write', { citations: ['a.1.1.0'] }));
@@ -94,7 +94,7 @@ describe('the seven kinds of state', () => {
     expect(first.prompts[0]).not.toContain('Remembered');
   });
 
-  test('nobody gets more of a run than the table allows', async () => {
+  test('nobody gets more of a run than the table allows §terms/task-state §handoffs/governance', async () => {
     const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, {
       memory: createMemoryStore(),
       answers: [{ choice: 'approve' }],
@@ -124,17 +124,5 @@ describe('the seven kinds of state', () => {
     const stores = openState(read, 'bot', createMemoryStore());
     await expect(stores.remember('system', 'k', 1)).rejects.toThrow('the run has not ended');
     expect(await stores.read('model', 'scratchpad')).toMatchObject({ reply: { text: 'it is 7' } });
-  });
-
-  test('there are seven, each with a tenure', () => {
-    expect(Object.entries(CATEGORIES).map(([name, { tenure }]) => `${name}: ${tenure}`)).toEqual([
-      'scratchpad: step',
-      'task: run',
-      'evidence: run',
-      'observations: archived',
-      'memory: long',
-      'trace: permanent',
-      'audit: permanent',
-    ]);
   });
 });

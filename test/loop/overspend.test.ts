@@ -7,7 +7,7 @@ import { overspent, trialOf } from './overspend.ts';
 const RUNS = Number(process.env['OVERSPEND_RUNS'] ?? 200);
 const FIRST = Number(process.env['OVERSPEND_SEED'] ?? 1);
 
-test(`L4: measured use never exceeds a limit, seeds ${FIRST} to ${FIRST + RUNS - 1}`, async () => {
+test(`L4: measured use never exceeds a limit §pathologies/budget-blowout §modes/budget-stress, seeds ${FIRST} to ${FIRST + RUNS - 1}`, async () => {
   const codes = new Map<string, number>();
   const seen = { crashes: 0, raised: 0, retries: 0, forks: 0 };
   for (let seed = FIRST; seed < FIRST + RUNS; seed++) {

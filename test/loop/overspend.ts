@@ -10,6 +10,7 @@ import { costOf, priceIn } from '../../src/core/price.ts';
 import { draw } from '../../src/core/random.ts';
 import type { Command, Event, Question, Settled } from '../../src/core/run.ts';
 import type { SimulatedWorld } from '../../src/surfaces/testing/simulate-types.ts';
+import { overtime } from './overspend-time.ts';
 
 const OUTPUT_MAX = 64;
 const FIELDS = {
@@ -52,7 +53,7 @@ export function trialOf(seed: number): Trial {
     ),
   );
   const { flow, diagnostics } = compile(
-    { ...SECTIONS, budgets, ...(chance('notation') < 0.5 ? loopOf(chance) : parallelOf(chance)) },
+    { ...sectionsOf(chance), budgets, ...(chance('notation') < 0.5 ? loopOf(chance) : parallelOf(chance)) },
     { hash: (text) => hash('sha256', text, 'hex') },
   );
   if (flow === undefined) throw new Error(`seed ${seed} does not compile: ${JSON.stringify(diagnostics)}`);
@@ -77,6 +78,23 @@ const SECTIONS = {
     fetch: { effect: 'read', http: { method: 'GET', url: 'https://example.org/' } },
   },
 };
+
+/** Some agents have budgets of their own, and one tool may not be called too often. */
+function sectionsOf(chance: (what: string) => number): object {
+  const own = (id: string): object => ({
+    ...(chance(`steps ${id}`) < 0.2 ? { steps: 1 + Math.floor(chance(`steps of ${id}`) * 3) } : {}),
+    ...(chance(`time ${id}`) < 0.3 ? { wall_clock_seconds: 0.5 + chance(`time of ${id}`) * 5 } : {}),
+  });
+  const rate = { calls: 1 + Math.floor(chance('calls') * 2), per_seconds: 1 + chance('per') * 4 };
+  return {
+    ...SECTIONS,
+    agents: SECTIONS.agents.map((agent) => ({ ...agent, budget: own(agent.id) })),
+    tools: {
+      ...SECTIONS.tools,
+      ...(chance('rate') < 0.4 ? { look: { ...SECTIONS.tools.look, rate_limit: rate } } : {}),
+    },
+  };
+}
 
 function loopOf(chance: (what: string) => number): object {
   return {
@@ -145,7 +163,7 @@ function worldOf(seed: number, flow: CompiledFlow): SimulatedWorld {
       command.kind === 'model'
         ? model(seed, flow, command)
         : command.kind === 'check'
-          ? { ok: true, value: { ok: true, args: command.input['args'] ?? {}, missing: [] } }
+          ? { ok: true, value: { ok: true, args: command.input['args'] ?? {}, missing: [], claimed: [] } }
           : tool(seed, command),
     answer: (question: Question) => {
       const dice = draw(seed, `answer ${question.id}`);
@@ -155,7 +173,16 @@ function worldOf(seed: number, flow: CompiledFlow): SimulatedWorld {
         by: 'somebody',
         text: 'go on',
         ...(dice < 0.5
-          ? { edit: { steps: 1, tool_calls: 2, output_tokens: 70, input_tokens: 900, cost_usd: 0.002 } }
+          ? {
+              edit: {
+                steps: 1,
+                tool_calls: 2,
+                output_tokens: 70,
+                input_tokens: 900,
+                cost_usd: 0.002,
+                wall_clock_seconds: 3,
+              },
+            }
           : {}),
       };
     },
@@ -247,18 +274,24 @@ export function overspent(flow: CompiledFlow, events: readonly Event[]): readonl
   for (const event of events)
     if (event.type === 'meter.raised')
       for (const { meter, by } of event.raises) granted[meter] = (granted[meter] ?? 0) + by;
-  const found = Object.entries(flow.meters).flatMap(([id, { unit, max, label }]) => {
+  const counted = Object.entries(flow.meters).flatMap(([id, { unit, max, label }]) => {
     const isRunWide = id.startsWith('budget.') && !id.includes('@');
     const allowed = (max ?? Infinity) + (granted[id] ?? 0);
     return isRunWide && (used[unit] ?? 0) > allowed ? [`${label}: ${used[unit]} of ${allowed}`] : [];
   });
-  const started = events[0]?.type === 'run.started' ? events[0] : null;
-  const late = events.some(
-    (event) =>
-      event.type === 'effect.requested' &&
-      started?.deadline !== null &&
-      started !== null &&
-      event.at >= (started.deadline ?? Infinity),
-  );
-  return late ? [...found, 'something was asked for after the time was up'] : found;
+  const found = [...counted, ...overtime(flow, events, granted)];
+  return askedLate(flow, events) ? [...found, 'something was asked for after the time was up'] : found;
+}
+
+/** Whether a model, a tool or a check was asked for when there was no time; a person may be, where they can grant more. */
+function askedLate(flow: CompiledFlow, events: readonly Event[]): boolean {
+  let deadline = Infinity;
+  for (const event of events) {
+    if (event.type === 'run.started') deadline = event.deadline ?? Infinity;
+    if (event.type === 'meter.raised')
+      for (const { meter, by } of event.raises) if (meter === 'wall_clock') deadline += by;
+    if (event.type !== 'effect.requested' || event.at < deadline) continue;
+    if (event.kind !== 'ask' || flow.extendable !== true) return true;
+  }
+  return false;
 }

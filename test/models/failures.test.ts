@@ -91,7 +91,7 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     });
   });
 
-  test('a key that is not accepted names its variable', async () => {
+  test('a key that is not accepted names its variable §pathologies/tool-credential-expiry', async () => {
     const variable = { openai: 'OPENAI_API_KEY', anthropic: 'ANTHROPIC_API_KEY', google: 'GEMINI_API_KEY' }[
       protocol.provider
     ];

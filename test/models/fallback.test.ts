@@ -31,7 +31,7 @@ async function eventsOf(engine: Engine, run: string): Promise<ChainedEvent[]> {
   return events;
 }
 
-test('a model that stands in is asked once, paid at its price, and recorded', async () => {
+test('a model that stands in is asked once, paid at its price, and recorded §escalation/provider-outage §handoffs/fallback-modes', async () => {
   await using first = await serve(text(503, openai.error('server_error', 'Down.')));
   await using second = await serve(text(200, anthropic.body({ text: 'Here I am.' })));
   const store = openMemory();

@@ -1,6 +1,6 @@
 /** Keys stay out of everything that is recorded, shown or passed on, even where a server sends them back. */
 import { expect, test } from 'vitest';
-import { redactText } from '../../src/adapters/models/redact.ts';
+import { redactText } from '../../src/runtime/redact.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';

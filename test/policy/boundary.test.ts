@@ -21,25 +21,25 @@ const rows = (boundary: unknown, agent: object = {}) =>
   compile(document(boundary, agent)).flow?.boundaries?.['bot']?.tools;
 
 describe('the six dimensions', () => {
-  test('observations: only what is listed may be read', () => {
+  test('observations: only what is listed may be read §boundary/allowed-observations', () => {
     expect(rows({ observations: ['wiki.*'] })).toMatchObject({ allow: ['wiki.read'], deny: ['crm.read'] });
   });
-  test('state writes: only what is listed may be written', () => {
+  test('state writes: only what is listed may be written §boundary/allowed-state-writes', () => {
     expect(rows({ state_writes: [] })?.deny).toEqual(['memory.write']);
     expect(rows({ state_writes: ['memory.*'] })?.approve).toContain('memory.write');
   });
-  test('tools: denied before asked about, asked about before allowed', () => {
+  test('tools: denied before asked about, asked about before allowed §boundary/allowed-tools', () => {
     expect(rows({ tools: { allow: ['*'], approve: ['mail.*', 'crm.*'], deny: ['crm.read'] } })).toEqual({
       allow: ['wiki.read', 'memory.write'],
       approve: ['mail.send'],
       deny: ['crm.read'],
     });
   });
-  test('decision rights: without the right to choose tools nothing is called, without that to draft arguments all is asked about', () => {
+  test('decision rights: without the right to choose tools nothing is called, without that to draft arguments all is asked about §boundary/decision-rights §terms/decision-right', () => {
     expect(rows({ decisions: ['repair'] })?.deny).toHaveLength(4);
     expect(rows({ decisions: ['tools'] })?.approve).toHaveLength(4);
   });
-  test('budgets: those of the boundary count beside those of the document', async () => {
+  test('budgets: those of the boundary count beside those of the document §boundary/resource-budgets', async () => {
     const calls = { bot: [{ text: '', tools: [{ name: 'wiki.read', args: {} }] }] };
     const { report } = await play(document({ budget: { tool_calls: 2 } }, {}, { budgets: { tool_calls: 9 } }), {
       agents: calls,
@@ -62,7 +62,7 @@ describe('the manifest', () => {
     expect(version({ version: 'v7' })).toBe('v7');
   });
 
-  test('an agent cannot take back what the document denies, asks about or fails closed on', () => {
+  test('an agent cannot take back what the document denies, asks about or fails closed on §terms/autonomy-boundary', () => {
     const outer = {
       tools: { deny: ['mail.*'], approve: ['crm.read'] },
       fail_closed: [{ what: 'never', when: 'false', code: 'UNSAFE_DETECTION' as const }],
@@ -74,7 +74,7 @@ describe('the manifest', () => {
     });
   });
 
-  test('a person sees under which boundary something is asked', async () => {
+  test('a person sees under which boundary something is asked §handoffs/permissions-injection', async () => {
     const { report } = await play(document({ version: 'v7' }), {
       agents: { bot: [{ text: '', tools: [{ name: 'mail.send', args: {} }] }] },
     });

@@ -29,7 +29,7 @@ const short = (steps: readonly string[]) =>
     .filter((id) => id.startsWith('mail.send') || id.startsWith('web.look') || id === 'registry');
 
 describe('the order', () => {
-  test('each step is an event, and a person comes before the call', async () => {
+  test('each step is an event, and a person comes before the call §terms/action §handoffs/tool-contracts', async () => {
     const { steps, report, dispatched } = await play(doc(), {
       agents: calls(send()),
       tools: SENT,
@@ -61,19 +61,22 @@ describe('the order', () => {
     expect(short(steps)).not.toContain('web.look.approval');
   });
 
-  test.each(['write', 'financial', 'communication', 'infrastructure'])('%s waits for a person', async (effect) => {
-    const { report, dispatched } = await play(doc({ tools: { 'mail.send': { ...SEND, effect } } }), {
-      agents: calls(send()),
-      tools: SENT,
-    });
-    expect(report).toMatchObject({ state: 'suspended', code: 'CONFIRM_REQUIRED' });
-    expect(report.waiting[0]).toMatchObject({
-      choices: ['approve', 'edit', 'reject', 'respond'],
-      askedBy: 'bot',
-      payload: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
-    });
-    expect(dispatched).toEqual([]);
-  });
+  test.each(['write', 'financial', 'communication', 'infrastructure'])(
+    '%s waits for a person §controls/privileged-action §handoffs/trust-control §pathologies/escalation-bypass',
+    async (effect) => {
+      const { report, dispatched } = await play(doc({ tools: { 'mail.send': { ...SEND, effect } } }), {
+        agents: calls(send()),
+        tools: SENT,
+      });
+      expect(report).toMatchObject({ state: 'suspended', code: 'CONFIRM_REQUIRED' });
+      expect(report.waiting[0]).toMatchObject({
+        choices: ['approve', 'edit', 'reject', 'respond'],
+        askedBy: 'bot',
+        payload: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
+      });
+      expect(dispatched).toEqual([]);
+    },
+  );
 });
 
 describe('registry', () => {
@@ -164,7 +167,7 @@ describe('permission', () => {
     expect(report.code).toBe('CONFIRM_REQUIRED');
   });
 
-  test('the third denial is no slip any more', async () => {
+  test('the third denial is no slip any more §escalation/repeated-permission-denial', async () => {
     const bad = send({ to: 'x@evil' });
     const { report } = await play(doc({ policies }), { agents: calls(bad, bad, bad, bad), tools: SENT });
     expect(report).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED', usage: { modelCalls: 3 } });
@@ -178,7 +181,7 @@ describe('permission', () => {
     expect(report).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED', usage: { modelCalls: 1 } });
   });
 
-  test('a denial can be escalated to somebody', async () => {
+  test('a denial can be escalated to somebody §boundary/escalation-paths §terms/escalation-trigger', async () => {
     const { report } = await play(doc({ policies, boundary: { escalation: { denied: 'ask' } } }), {
       agents: calls(send({ to: 'x@evil' })),
       tools: SENT,
@@ -206,7 +209,7 @@ describe('budget and rate', () => {
     expect(events.some((event) => event.type === 'effect.requested' && event.kind === 'ask')).toBe(false);
   });
 
-  test('the exact call: two of three fit', async () => {
+  test('the exact call: two of three fit §terms/tool-budget', async () => {
     const look = { name: 'web.look', args: {} };
     const { report, dispatched } = await play(doc({ budgets: { tool_calls: 2 } }), {
       agents: calls(look, look, look),
@@ -280,7 +283,7 @@ describe('approval', () => {
     expect(JSON.stringify(events)).toContain('write to Ann instead');
   });
 
-  test('unanswered in time: rejected', async () => {
+  test('unanswered in time: rejected §pathologies/human-review-queue', async () => {
     const { report, dispatched } = await play(doc({ boundary: { approval_timeout: 5 } }), {
       agents: calls(send()),
       tools: SENT,
@@ -300,7 +303,7 @@ describe('approval', () => {
 describe('capture and verification', () => {
   const tools = { 'mail.send': { ...SEND, verify: 'result.sent == true' } };
 
-  test('what was seen is kept, and none of it is committed', async () => {
+  test('what was seen is kept, and none of it is committed §pathologies/observation-parser-drift', async () => {
     const { report, events } = await play(doc({ tools }), {
       agents: calls(send()),
       tools: { 'mail.send': [{ result: { sent: false } }] },

@@ -175,7 +175,7 @@ describe('who may have what called', () => {
     ).toBe(0);
   });
 
-  test('policies and boundary are in the flow, so its hash covers them', () => {
+  test('policies and boundary are in the flow, so its hash covers them §modes/policy-regression', () => {
     const [one, other] = [
       compile(text('forbid(principal, action, resource);')).flow,
       compile(text('forbid(principal, action, resource) when { false };')).flow,

@@ -49,7 +49,15 @@ function run({ boundary, tools, calls, results = {}, approvals = {}, more = {} }
   return play(document, { agents: { bot: [...replies, 'done'] }, tools: scripted, approvals });
 }
 
-describe.each(names)('%s', (profile) => {
+const TITLES: { readonly [profile in keyof typeof PROFILES]: string } = {
+  research: 'research: its rows §profiles/research-assistant',
+  coding: 'coding: its rows §profiles/coding-assistant',
+  support: 'support: its rows §profiles/customer-support',
+  procurement: 'procurement: its rows §profiles/procurement-agent',
+  sre: 'sre: its rows §profiles/sre-agent',
+};
+
+describe.each(names.map((name) => [TITLES[name], name] as const))('%s', (_, profile) => {
   test.each(PROFILES[profile].allowed)('allowed: $what', async (row) => {
     const { name, def } = toolOf(row);
     const { report, dispatched } = await run({ boundary: profile, tools: { [name]: def }, calls: [{ name }] });
@@ -92,7 +100,7 @@ describe('what fails closed without a signal', () => {
     expect([report.state, report.code]).toEqual(['failed', 'PERMISSION_DENIED']);
   });
 
-  test('coding: a secret in the arguments', async () => {
+  test('coding: a secret in the arguments §controls/safety', async () => {
     const { report, dispatched } = await run({
       boundary: 'coding',
       tools: { 'file.write': write },

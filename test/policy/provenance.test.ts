@@ -119,7 +119,7 @@ describe('in a run', () => {
     ['ask', 'CONFIRM_REQUIRED', 1],
     ['deny', 'SUCCESS', 1],
     ['off', 'SUCCESS', 2],
-  ])('untrusted: %s', async (untrusted, code, calls) => {
+  ])('untrusted: %s §modes/escalation', async (untrusted, code, calls) => {
     const { report, dispatched } = await play(document(untrusted), script);
     expect([report.code, dispatched.length]).toEqual([code, calls]);
   });

@@ -109,7 +109,7 @@ describe('what they give', () => {
     expect(statSync(join(dir, 'run.sh')).mode & 0o777).toBe(0o755);
   });
 
-  test('a change that is performed again after a crash is made once and gives the same', async () => {
+  test('a change that is performed again after a crash is made once and gives the same §pathologies/idempotency-failure', async () => {
     const { dir, ask } = tools();
     await ask('write_file', { path: 'a', content: '1' });
     const first = await ask('patch_file', { path: 'a', find: '1', replace: '11' }, { key: 'k1' });

@@ -57,7 +57,7 @@ describe('the built-in tools', () => {
     expect(await ask('http.get', { url: `http://api.test:${port}/t` })).toMatchObject({ value: { body: 'plain' } });
   });
 
-  test('send a body and the call’s key where something may change', async () => {
+  test('send a body and the call’s key where something may change §pathologies/idempotency-failure', async () => {
     const { port, seen } = await serve((_, response) => void response.end());
     const { ask } = tools({ http: LOCAL });
     await ask(
@@ -258,7 +258,7 @@ describe('limits', () => {
     [500, 'transient', 'HttpError'],
     [503, 'transient', 'HttpError'],
     [504, 'timeout', 'HttpError'],
-  ])('an answer of %i is a failure of class %s', async (status, failure, type) => {
+  ])('an answer of %i is a failure of class %s §pathologies/tool-credential-expiry', async (status, failure, type) => {
     const { port } = await serve((_, response) => void response.writeHead(status, { 'retry-after': '7' }).end('why'));
     const { ask } = tools({ http: LOCAL });
     expect(await ask('http.get', { url: `http://api.test:${port}/` })).toMatchObject({

@@ -16,7 +16,21 @@ const tools = [
   { name: 'huge', inputSchema: object },
   { name: 'noise', inputSchema: object },
   { name: 'refuses', inputSchema: object },
+  { name: 'wrong_id', inputSchema: object },
+  { name: 'twice', inputSchema: object },
+  { name: 'bytes', inputSchema: object },
+  { name: 'endless_line', inputSchema: object },
+  { name: 'withdrawn', inputSchema: object },
+  { name: 'nothing', inputSchema: object },
+  { name: 'deep', inputSchema: object },
+  {
+    name: 'round',
+    inputSchema: object,
+    outputSchema: { type: 'object', $defs: { a: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' },
+  },
 ];
+/** How often the list was asked for; a server in mode `changes` has another one every time. */
+let listed = 0;
 
 if (mode === 'dies-at-once') {
   process.stderr.write('missing configuration\n');
@@ -41,9 +55,17 @@ function handle({ id, method, params }: Message): void {
       serverInfo: { name: 'bad', version: '1' },
     });
   if (method === 'ping') return mode === 'stuck' ? undefined : answer(id, {});
-  if (method === 'tools/list') return answer(id, { tools });
+  if (method === 'tools/list') return list(id);
   if (method === 'tools/call') return call(id, params?.name ?? '');
   say({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } });
+}
+
+function list(id: number): void {
+  listed += 1;
+  if (mode === 'pages') return answer(id, { tools, nextCursor: String(listed) });
+  if (mode === 'changes' && listed > 1) return answer(id, { tools: [{ name: 'other', inputSchema: object }] });
+  if (mode === 'no-list') return answer(id, { tools: 'many' });
+  answer(id, { tools });
 }
 
 function call(id: number, name: string): void {
@@ -65,6 +87,28 @@ function call(id: number, name: string): void {
       return answer(id, text('after the noise'));
     case 'refuses':
       return say({ jsonrpc: '2.0', id, error: { code: -32602, message: 'bad params' } });
+    case 'wrong_id':
+      return answer(id + 1_000_000, text('for somebody else'));
+    case 'twice':
+      answer(id, text('first'));
+      return answer(id, text('second'));
+    case 'bytes':
+      process.stdout.write(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`));
+      process.stdout.write(Buffer.from([0x61, 0xff, 0xfe, 0xc3, 0x28]));
+      return void process.stdout.write('"}]}}\n');
+    case 'endless_line':
+      return void process.stdout.write('x'.repeat(20_000_000));
+    case 'withdrawn':
+      say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+      return say({ jsonrpc: '2.0', id, error: { code: -32602, message: 'Tool withdrawn not found' } });
+    case 'nothing':
+      return say({ jsonrpc: '2.0', id });
+    case 'deep':
+      return void process.stdout.write(
+        `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"v":${'['.repeat(50_000)}${']'.repeat(50_000)}}}}\n`,
+      );
+    case 'round':
+      return answer(id, { ...text('5'), structuredContent: { a: 1 } });
     default:
       return answer(id, text(`pid ${process.pid}`));
   }

@@ -6,7 +6,7 @@ import type { Failure, Instant } from '../../core/run.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { errorFacts } from './error-facts.ts';
 import type { ErrorFacts } from './error-facts.ts';
-import { redactText } from './redact.ts';
+import { redactText } from '../../runtime/redact.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { Target } from './target.ts';
 

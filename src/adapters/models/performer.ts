@@ -10,7 +10,7 @@ import { classify } from './classify.ts';
 import { connect } from './connect.ts';
 import type { Fetch } from './one-request.ts';
 import { createPace } from './pace.ts';
-import { redactText, redactValue } from './redact.ts';
+import { redactText, redactValue } from '../../runtime/redact.ts';
 import { emptyReply, readBody, readStream } from './reply.ts';
 import type { Reply } from './reply.ts';
 import { requestFor } from './request.ts';
@@ -22,8 +22,10 @@ import { usedBy, valueOf } from './value.ts';
 import { watchWire } from './wire.ts';
 
 export interface ModelPerformerOptions extends TargetOptions {
-  /** Hears the text of replies as it comes, beside the journal. With it, replies are streamed. */
+  /** Hears the text of replies as it comes, beside the journal. */
   readonly onDelta?: (run: RunId, key: EffectKey, text: string) => void;
+  /** Whether replies are streamed even before somebody listens; otherwise those are that begin while somebody does. */
+  readonly stream?: boolean;
   /** What tools take, where the flow alone does not know. */
   readonly describe?: Describe;
   /** What becomes of a call for which a model, a provider or a key is missing; a fatal failure unless told. */
@@ -88,25 +90,30 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
 }
 
 async function received(
-  { command, signal }: Call,
+  call: Call,
   target: Target,
   { options }: Request,
   reply: Reply,
-  { onDelta, fetch }: ModelPerformerOptions,
+  { onDelta, stream = false, fetch }: ModelPerformerOptions,
 ): Promise<void> {
+  const { command, signal } = call;
   const model = await connect(target, fetch);
   signal.throwIfAborted();
   const wire = watchWire(target.how.protocol);
-  if (onDelta === undefined) {
+  if (!stream && onDelta === undefined && call.hear === undefined) {
     const result = await model.doGenerate(options);
     Object.assign(reply, readBody(result, options.responseFormat !== undefined));
     wire.see(result.response?.body);
   } else {
-    const { stream } = await model.doStream({ ...options, includeRawChunks: true });
-    await readStream(stream, reply, {
+    const { stream: pieces } = await model.doStream({ ...options, includeRawChunks: true });
+    await readStream(pieces, reply, {
       raw: wire.see,
       unreadable: wire.unreadable,
-      text: (text) => onDelta(command.run, command.key, redactValue(text, target.key)),
+      text: (text) => {
+        const said = redactValue(text, target.key);
+        onDelta?.(command.run, command.key, said);
+        call.hear?.(said);
+      },
     });
   }
   wire.settle(reply);

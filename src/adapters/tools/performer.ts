@@ -8,6 +8,7 @@ import type { ToolDef } from '../../core/ir.ts';
 import type { Json } from '../../core/json.ts';
 import type { Performer } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/pure.ts';
+import { toolResult } from '../../runtime/tool-result.ts';
 import { toolCatalogue } from './catalogue.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import { logChange } from './change-log.ts';
@@ -19,6 +20,7 @@ import type { DeclaredHttp } from './http-tool.ts';
 import { mcpServers } from './mcp.ts';
 import type { McpServers } from './mcp.ts';
 import { moduleTool } from './module-tool.ts';
+import { withoutSecrets } from './secrets.ts';
 import { shellRunner } from './shell.ts';
 import type { ShellRunner } from './shell.ts';
 import { declaredShell } from './shell-tool.ts';
@@ -45,7 +47,6 @@ interface Means {
   readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
 }
 
-const RESULT_MAX = 4 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
 export function toolPerformer(options: ToolOptions): ToolPerformer {
@@ -58,7 +59,8 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
       if (command.kind !== 'tool')
         throw fail('fatal', 'NotConfiguredError', `nobody performs the ${command.kind} \`${name}\``);
       const def = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
-      const work = workOf(name, def, means);
+      const definition = [def?.implementation, options.mcp];
+      const work = withoutSecrets(workOf(name, def, means), definition, options.env ?? process.env);
       const args = (input['args'] ?? {}) as Args;
       const problem = validate(def?.input ?? means.catalogue.get(name)?.input ?? true, args, name);
       if (problem !== null)
@@ -77,7 +79,7 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
           signal: call.signal,
           call,
         };
-        const value = checkedResult(name, await work(toolCall), options.resultMax ?? RESULT_MAX);
+        const value = toolResult(name, await work(toolCall), options.resultMax);
         await logChange(toolCall, value);
         return { ok: true, value };
       } finally {
@@ -118,24 +120,6 @@ function validate(schema: Json, args: Args, name: string): string | null {
   } catch (error) {
     throw fail('fatal', 'SchemaError', `the schema of the tool \`${name}\` cannot be used: ${reasonOf(error)}`);
   }
-}
-
-/** Whatever a tool gave, as the JSON that a journal stores. */
-function checkedResult(name: string, value: Json, max: number): Json {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch (error) {
-    throw fail('semantic', 'ResultError', `the result of \`${name}\` is not JSON: ${reasonOf(error)}`);
-  }
-  if (text === undefined) throw fail('semantic', 'ResultError', `the result of \`${name}\` is not JSON`);
-  if (text.length > max)
-    throw fail(
-      'semantic',
-      'TooLargeError',
-      `the result of \`${name}\` has ${text.length} characters, and at most ${max} are kept`,
-    );
-  return JSON.parse(text) as Json;
 }
 
 async function realDir(path: string): Promise<string> {

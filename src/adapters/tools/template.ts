@@ -34,6 +34,11 @@ export function mentioned(template: string): Set<string> {
   );
 }
 
+/** The names of the values of the environment that a template mentions. */
+export function environmentIn(template: string): readonly string[] {
+  return [...template.matchAll(PLACE)].flatMap(([, path = '']) => (path.startsWith('env.') ? [path.slice(4)] : []));
+}
+
 export function textOf(value: Json): string {
   return value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -38,6 +38,7 @@ export interface LoopFields<Id> {
   readonly grounding?: {
     readonly cite?: 'optional' | 'required';
     readonly claims?: boolean;
+    readonly values?: 'off' | 'names' | 'all';
     readonly on_violation?: 'repair' | 'halt' | 'escalate';
   };
   readonly compression?: { readonly at?: number; readonly window?: number };

@@ -2,6 +2,7 @@
 import { componentsOf, reachableFrom } from '../components.ts';
 import type { FlowEdge } from './flow-edge.ts';
 import { laterOf } from './flow-later.ts';
+import { END } from './flow-read.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
 
 export interface FlowGraph {
@@ -11,6 +12,8 @@ export interface FlowGraph {
   readonly cycles: readonly (readonly string[])[];
   /** By parallel node: everything that can run in one of its branches. */
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Nodes whose routes are taken when branches may have been joined: what was lost in one may matter there. */
+  readonly afterJoins: ReadonlySet<string>;
   /** Whether one node can have run when the other begins. */
   precedes(first: string, second: string): boolean;
   /** Whether a failure can have been handled when the node begins. */
@@ -26,16 +29,23 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     const heads = list.filter(({ kind }) => kind === 'branch').map(({ to }) => to);
     if (heads.length > 0) inBranches.set(id, reachableFrom(heads, targets));
   }
+  const joins = [...inBranches.keys()];
+  const onward = joins.flatMap((id) =>
+    (followed.get(id) ?? []).flatMap(({ kind, to }) => (kind === 'branch' ? [] : to)),
+  );
   const later = laterOf(followed, inBranches);
+  // A way that leads to no node was meant to lead to one: what comes before what is then anybody's guess.
+  const astray = [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
   return {
     edges,
     targets,
     inBranches,
+    afterJoins: new Set([...joins, ...reachableFrom(onward, targets)]),
     cycles: componentsOf(flow.nodes.keys(), targets)
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),
-    precedes: later.precedes,
-    afterError: later.afterError,
+    precedes: (first, second) => astray || later.precedes(first, second),
+    afterError: (id) => astray || later.afterError(id),
   };
 }
 

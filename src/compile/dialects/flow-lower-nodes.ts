@@ -1,6 +1,8 @@
 /** Lowers one authored node of each type but `parallel`. */
 import type { DoNode, Expr, NodeId, ToolDef } from '../../core/ir.ts';
+import type { EscalationId } from '../../core/escalations.ts';
 import { object, path, quote } from '../cel-text.ts';
+import { callFields, escalationField, rowOfTool } from '../escalation-packet.ts';
 import { rewriteNames } from '../rewrite.ts';
 import { lowerAgent } from './flow-lower-agent.ts';
 import { addGates, isGated } from './flow-lower-gate.ts';
@@ -74,10 +76,17 @@ function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>
 /** The tool's own definition demands that somebody agrees to every call. */
 function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>, call: NodeId, first: boolean): NodeId {
   const { builder } = lowering;
+  const { budgets, toolCosts } = builder.definitions;
   const input = {
     message: quote(`Call ${value.tool}?`),
-    tool: quote(value.tool),
-    args: object(Object.entries(prepared.args)),
+    ...callFields({
+      tool: value.tool,
+      def: builder.toolDef(value.tool),
+      cost: toolCosts[value.tool] ?? 0,
+      args: object(Object.entries(prepared.args)),
+      budgets,
+      observed: false,
+    }),
   };
   const refused = raise(lowering, prepared, {
     class: 'policy',
@@ -132,7 +141,7 @@ function lowerApproval(lowering: Lowering, prepared: Prepared, value: NodeOf<'ap
         onExpiry: expiry ?? choices.at(-1) ?? '',
         code: 'CONFIRM_REQUIRED',
         askedBy: askedBy(lowering),
-        input: { message: prepared.expr },
+        input: { message: prepared.expr, ...escalationField(rowOfApproval(lowering, value)) },
         reserve: {},
       },
       writes: [{ slot: 'approvals', path: [id], mode: 'set', value: 'it.choice' }, ...lowering.out('it.choice', 'set')],
@@ -143,6 +152,17 @@ function lowerApproval(lowering: Lowering, prepared: Prepared, value: NodeOf<'ap
     },
     prepared.node.at('id'),
   );
+}
+
+/** What somebody agrees to is, as far as the flow says, what an answer leads to: the gravest of the tools that come next. */
+function rowOfApproval({ builder, flow }: Lowering, { routes }: NodeOf<'approval'>): EscalationId {
+  const { toolCosts } = builder.definitions;
+  const rows = routes.map(({ to }): EscalationId => {
+    const next = flow.nodes.get(to)?.value;
+    return next?.type === 'tool' ? rowOfTool(builder.toolDef(next.tool), toolCosts[next.tool]) : 'high_impact_mutation';
+  });
+  const graver = ['financial_commitment', 'external_communication'] as const;
+  return graver.find((row) => rows.includes(row)) ?? 'high_impact_mutation';
 }
 
 function lowerDecision(lowering: Lowering, prepared: Prepared): void {
@@ -175,7 +195,7 @@ function lowerTerminal(lowering: Lowering, prepared: Prepared): void {
         op: 'let',
         ...(enters ? entered(lowering, prepared) : { origin: id }),
         writes: [{ slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr }],
-        next: lowering.ending(outputOf(slots, id, 'terminal')),
+        next: lowering.ending(outputOf(slots, id, 'terminal'), id),
       },
       prepared.node.at('id'),
     );

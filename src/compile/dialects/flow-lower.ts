@@ -37,28 +37,32 @@ export function lowerGraph(
   const cap = flow.value.max_iterations;
   const remembers = cap > 0 || forks || values.some((value) => value.on_error.some(({ to }) => to === END));
 
-  const ending = (output: Expr): NodeId => {
+  const ending = (output: Expr, from: string): NodeId =>
+    graph.afterJoins.has(from) ? weighed(output) : builder.end({ state: 'completed', code: 'SUCCESS', output });
+  const weighed = (output: Expr): NodeId => {
     const done = builder.end({ state: 'completed', code: 'SUCCESS', output });
-    if (!forks) return done;
-    const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output });
-    const capped = builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output });
     const id = `~ending ${output}`;
-    const cases = [
-      { when: `${SLOT.capped} == true`, to: capped },
-      { when: `${SLOT.partial} == true`, to: partial },
-    ];
-    return builder.has(id) ? id : builder.add(id, { op: 'pick', origin: END, cases, otherwise: done });
+    if (builder.has(id)) return id;
+    const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output });
+    const cases = [{ when: `${SLOT.partial} == true`, to: partial }];
+    if (cap > 0) {
+      const capped = builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output });
+      cases.unshift({ when: `${SLOT.capped} == true`, to: capped });
+    }
+    return builder.add(id, { op: 'pick', origin: END, cases, otherwise: done });
   };
   const marked = (slot: string, code: 'PARTIAL_SUCCESS' | 'BUDGET_EXHAUSTED'): NodeId => {
     const end = builder.end({ state: 'completed', code, output: SLOT.out });
     const id = `~${slot}`;
     // Only a branch has to tell its parent.
     if (!forks || builder.has(id)) return forks ? id : end;
-    const gate = code === 'PARTIAL_SUCCESS' ? ending(SLOT.out) : end;
+    const gate = code === 'PARTIAL_SUCCESS' ? weighed(SLOT.out) : end;
     return builder.add(id, { op: 'let', origin: END, writes: [{ slot, mode: 'set', value: 'true' }], next: gate });
   };
   const target = (to: string, from: Prepared): NodeId =>
-    to === END ? ending(remembers ? SLOT.out : outputOf(slots, from.node.id, from.node.value.type)) : builder.idOf(to);
+    to === END
+      ? ending(remembers ? SLOT.out : outputOf(slots, from.node.id, from.node.value.type), from.node.id)
+      : builder.idOf(to);
   const charges =
     cap > 0
       ? [

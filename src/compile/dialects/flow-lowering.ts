@@ -23,6 +23,6 @@ export interface Lowering {
   routes(prepared: Prepared): NodeId;
   /** The ways out of a failure, and where one goes that none of them takes. */
   errors(prepared: Prepared): { readonly failed: readonly Case[]; readonly fail: NodeId };
-  /** An end with a given output, marked partial or capped where that happened on the way. */
-  ending(output: Expr): NodeId;
+  /** An end with a given output for a path that ends at a node, marked partial or capped where that may have happened. */
+  ending(output: Expr, from: string): NodeId;
 }

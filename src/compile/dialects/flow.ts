@@ -11,7 +11,6 @@ import { readFlow } from './flow-read.ts';
 import { recentAgents } from './flow-recent.ts';
 import { slotsOf } from './flow-slots.ts';
 import { checkTools } from './flow-tools.ts';
-import { warnUnenforced } from './flow-unenforced.ts';
 import { readWays } from './flow-ways.ts';
 
 export const lowerFlow: Dialect = (document, definitions, report) => {
@@ -23,7 +22,6 @@ export const lowerFlow: Dialect = (document, definitions, report) => {
   const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
   checkFlow(flow, readWays(document.body), document, report);
   checkTools(flow, document, report);
-  warnUnenforced(flow, document, report);
   const prepared = prepare(flow, expressions, slots, definitions, report);
   const picture = drawFlow(flow, graph);
   if (report.failed()) return { lowered: null, picture };

@@ -4,6 +4,24 @@
  */
 import type { TerminalCode } from '../../core/codes.ts';
 import type { Consequence, Expr, ToolDef } from '../../core/ir.ts';
+import {
+  AMBIGUOUS_CONTRACT,
+  BLAST_RADIUS,
+  DESTRUCTIVE,
+  EXCEPTION,
+  FAILED_TESTS,
+  IDENTITY,
+  NO_CHAIN,
+  OVER_BUDGET,
+  PAYMENT_CHANGE,
+  PRODUCTION,
+  REGULATED,
+  SECRET,
+  SECURITY_INCIDENT,
+  SOURCE_POLICY,
+  UNGROUNDED,
+  VENDOR_RISK,
+} from './closings.ts';
 
 export type Effect = ToolDef['effect'];
 export interface Row {
@@ -15,9 +33,9 @@ export interface Row {
   /** Calls that cost money. */
   readonly paid?: true;
 }
-/** `when` may read `tool`, `args`, `effect`, `approval` and `observations`; `trouble` is a refusal that ends the run. */
+/** `when` is a condition over what a guard may read; `trouble` is a refusal that ends the run. */
 export type Closing = { readonly what: string; readonly code: TerminalCode } & (
-  | { readonly when: Expr }
+  | { readonly when: Expr; readonly trouble?: string }
   | { readonly trouble: string }
 );
 export interface Profile {
@@ -29,19 +47,6 @@ export interface Profile {
 }
 
 export const MUTATING: readonly Effect[] = ['write', 'financial', 'communication', 'infrastructure'];
-
-/** A tool, or whoever checks its result, reports by name what only it can see: `{ signals: ["vendor_risk"] }`. */
-export function signalled(name: string): Expr {
-  return `observations.exists(o, type(o.result) == map && type(o.result.signals) == list && o.result.signals.exists(s, s == "${name}"))`;
-}
-
-const SECRET =
-  're(text(args), "(AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")';
-const FAILED_TESTS =
-  'approval && observations.exists(o, o.ok == true && o.tool != "shell_run" && (o.tool == "write_file" || o.tool == "patch_file" || o.tool == "delete_file")) && cel.bind(t, observations.filter(o, o.tool == "shell_run"), size(t) > 0 && t[size(t) - 1].ok != true)';
-const PRODUCTION = 'effect != "read" && !approval && re(text(args), "(?i)\\\\bprod(uction)?\\\\b")';
-const DESTRUCTIVE =
-  'effect != "read" && re(text(tool, " ", args), "(?i)(rm -rf|drop (table|database)|truncate table|\\\\bdestroy\\\\b|\\\\bwipe\\\\b|delete_all|mkfs)")';
 
 export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | 'procurement' | 'sre']: Profile } = {
   research: {
@@ -59,10 +64,10 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     ],
     failClosed: [
       { what: 'Unauthorized data access', trouble: 'denied', code: 'PERMISSION_DENIED' },
-      { what: 'Ungrounded claims presented as verified', when: signalled('ungrounded_claim'), code: 'VALIDATION_FAIL' },
-      { what: 'Source-policy conflict', when: signalled('source_policy_conflict'), code: 'SOURCE_CONFLICT' },
+      { what: 'Ungrounded claims presented as verified', when: UNGROUNDED, code: 'VALIDATION_FAIL' },
+      { what: 'Source-policy conflict', when: SOURCE_POLICY, code: 'SOURCE_CONFLICT' },
     ],
-    escalation: { denied: 'fail' },
+    escalation: { denied: 'fail', ungrounded: 'tell' },
   },
   coding: {
     autonomy: 'bounded, within the workspace',
@@ -86,7 +91,7 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
       { what: 'Unauthorized repo access', trouble: 'denied', code: 'PERMISSION_DENIED' },
       { what: 'Production-impacting command', when: PRODUCTION, code: 'UNSAFE_DETECTION' },
     ],
-    escalation: { denied: 'fail' },
+    escalation: { denied: 'fail', ungrounded: 'tell' },
   },
   support: {
     autonomy: 'bounded actions',
@@ -105,16 +110,12 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
     failClosed: [
-      { what: 'Identity mismatch', when: signalled('identity_mismatch'), code: 'UNSAFE_DETECTION' },
-      {
-        what: 'Payment change',
-        when: `${signalled('payment_change')} || (effect != "read" && re(tool, "(?i)payment_(method|details)|bank_details"))`,
-        code: 'PERMISSION_DENIED',
-      },
-      { what: 'Policy exception', when: signalled('policy_exception'), code: 'PERMISSION_DENIED' },
-      { what: 'Regulated support category', when: signalled('regulated_category'), code: 'REVIEW_REQUIRED' },
+      { what: 'Identity mismatch', when: IDENTITY, code: 'UNSAFE_DETECTION' },
+      { what: 'Payment change', when: PAYMENT_CHANGE, code: 'PERMISSION_DENIED' },
+      { what: 'Policy exception', when: EXCEPTION, code: 'PERMISSION_DENIED' },
+      { what: 'Regulated support category', when: REGULATED, code: 'REVIEW_REQUIRED' },
     ],
-    escalation: {},
+    escalation: { ungrounded: 'ask' },
   },
   procurement: {
     autonomy: 'low, hardly any mutation',
@@ -132,12 +133,12 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
     failClosed: [
-      { what: 'Budget breach', trouble: 'budget', code: 'BUDGET_EXHAUSTED' },
-      { what: 'Missing approval chain', trouble: 'rejected', code: 'PERMISSION_DENIED' },
-      { what: 'Vendor risk conflict', when: signalled('vendor_risk'), code: 'SOURCE_CONFLICT' },
-      { what: 'Contract ambiguity', when: signalled('contract_ambiguity'), code: 'REVIEW_REQUIRED' },
+      { what: 'Budget breach', trouble: 'budget', when: OVER_BUDGET, code: 'BUDGET_EXHAUSTED' },
+      { what: 'Missing approval chain', trouble: 'rejected', when: NO_CHAIN, code: 'PERMISSION_DENIED' },
+      { what: 'Vendor risk conflict', when: VENDOR_RISK, code: 'SOURCE_CONFLICT' },
+      { what: 'Contract ambiguity', when: AMBIGUOUS_CONTRACT, code: 'REVIEW_REQUIRED' },
     ],
-    escalation: { rejected: 'fail' },
+    escalation: { rejected: 'fail', ungrounded: 'ask' },
   },
   sre: {
     autonomy: 'high for diagnosis, low for mutation',
@@ -155,11 +156,11 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
     failClosed: [
-      { what: 'Security incident', when: signalled('security_incident'), code: 'UNSAFE_DETECTION' },
+      { what: 'Security incident', when: SECURITY_INCIDENT, code: 'UNSAFE_DETECTION' },
       { what: 'Destructive action', when: DESTRUCTIVE, code: 'UNSAFE_DETECTION' },
-      { what: 'Uncertain blast radius', when: signalled('uncertain_blast_radius'), code: 'REVIEW_REQUIRED' },
+      { what: 'Uncertain blast radius', when: BLAST_RADIUS, code: 'REVIEW_REQUIRED' },
       { what: 'Missing operator approval', trouble: 'rejected', code: 'PERMISSION_DENIED' },
     ],
-    escalation: { rejected: 'fail' },
+    escalation: { rejected: 'fail', ungrounded: 'fail' },
   },
 };

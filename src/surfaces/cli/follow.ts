@@ -21,10 +21,7 @@ const NUDGE_MS = 500;
 export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {
   const { flow } = await headOf(session.store, run);
   const view = createView(cli, run, flow, known);
-  const watched = watch(session, run, view);
-  session.world.hear = (whose, key, text) => {
-    if (whose === run) view.hear(key, text);
-  };
+  const watched = watch(session, run, view, cli.screen.live && !cli.json && !cli.quiet);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
     return await settle(cli, session, run, view, watched);
@@ -65,12 +62,15 @@ interface Watched {
   caughtUp(): Promise<void>;
 }
 
-function watch({ engine }: Session, run: RunId, view: View): Watched {
+function watch({ engine }: Session, run: RunId, view: View, deltas: boolean): Watched {
   let seen = 0;
   const pump = async (): Promise<void> => {
-    for await (const event of engine.events(run)) {
-      seen = event.seq;
-      view.take(event);
+    for await (const event of engine.events(run, { deltas })) {
+      if (event.type === 'reply.streamed') view.hear(event.key, event.text);
+      else {
+        seen = event.seq;
+        view.take(event);
+      }
     }
   };
   // What goes wrong with the journal is told by whoever waits for the run; the view just ends.

@@ -1,5 +1,6 @@
 /** A report for people: the one-line verdict of a run that was followed, and the page that `show` prints. */
 import type { Report, Usage, Waiting } from '../../runtime/engine-types.ts';
+import { escalationLine, rowLine } from './escalation-line.ts';
 import type { Screen } from './screen.ts';
 import { dollars, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
 
@@ -57,10 +58,14 @@ export function reportPage(report: Report): string {
   ];
   for (const [node, choice] of Object.entries(report.approvals))
     rows.push(['approval', `${oneLine(node)}: ${oneLine(choice)}`]);
-  for (const { id, node, message } of report.waiting)
-    rows.push(['waiting', `${id}  ${oneLine(node)}: ${oneLine(message, 200)}`]);
+  for (const each of report.waiting) {
+    rows.push(['waiting', `${each.id}  ${oneLine(each.node)}: ${oneLine(each.message, 200)}`]);
+    const line = escalationLine(each);
+    if (line !== '') rows.push(['goes to', line]);
+  }
   const failure = failureLine(report);
   if (failure !== null) rows.push(['error', failure]);
+  if (report.escalation !== undefined) rows.push(['goes to', rowLine(report.escalation)]);
   for (const { name, agent, output, durationMs } of report.results ?? [])
     rows.push([
       'result',

@@ -10,7 +10,6 @@ import { priceOf } from '../../adapters/models/prices.ts';
 import type { TargetOptions } from '../../adapters/models/target.ts';
 import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
 import type { CompiledFlow, Node } from '../../core/ir.ts';
-import type { EffectKey, RunId } from '../../core/run.ts';
 import { createVirtualClock, realClock } from '../../runtime/clock.ts';
 import type { Call, Clock, Performer } from '../../runtime/ports.ts';
 import { PerformError } from '../../runtime/failures.ts';
@@ -37,8 +36,6 @@ export interface World {
   readonly lacking: Promise<SluiceError>;
   /** The options to repeat when the run is continued by another command. */
   readonly flags: string;
-  /** Hears what models say while they say it; nobody does until somebody asks to. */
-  hear: (run: RunId, key: EffectKey, text: string) => void;
   close(): Promise<void>;
 }
 
@@ -52,14 +49,12 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const scripted = options.script === undefined ? null : loadScript(cli, options.script, flow);
   const memory = fileMemory(join(dirname(cli.db), 'memory'));
   const hands = createHands({ workDir, documentDir, memory }, scripted === null ? absent(stay) : silent);
-  const rest = { lacking, flags: flagsOf(cli, options), hear: () => undefined, close: () => hands.close() };
+  const rest = { lacking, flags: flagsOf(cli, options), close: () => hands.close() };
   if (scripted === null) {
     // Only a terminal shows text as it comes, and only then is it asked for piece by piece.
-    const shown = cli.screen.live && !cli.json && !cli.quiet;
-    const onDelta = (run: RunId, key: EffectKey, text: string): void => world.hear(run, key, text);
-    const models = { ...modelOptions(options), onLacking: stay, ...(shown ? { onDelta } : {}) };
-    const world: World = { ...rest, clock: realClock, performer: modelPerformer(models, hands) };
-    return world;
+    const stream = cli.screen.live && !cli.json && !cli.quiet;
+    const models = { ...modelOptions(options), onLacking: stay, stream };
+    return { ...rest, clock: realClock, performer: modelPerformer(models, hands) };
   }
   const clock = scripted.clock === 'real' ? realClock : createVirtualClock();
   return { ...rest, performer: scriptedPerformer(scripted, hands), clock };

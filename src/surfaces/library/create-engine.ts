@@ -50,7 +50,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     boundary,
     ...rest
   } = options;
-  const functions = functionPerformer({ model, tools });
+  const functions = functionPerformer({ model, tools, resultMax: means.resultMax });
   const hands = createHands(means, functions);
   const own: Performer = {
     perform: (call) =>

@@ -2,18 +2,35 @@
  * What happens where a budget has no room: somebody is asked for more, as often as the document allows, and what they grant
  * is added to the limit; or the run ends before the call that would need it.
  */
-import type { Node, NodeId } from '../../../core/ir.ts';
+import type { Expr, Node, NodeId } from '../../../core/ir.ts';
+import { CLOCK } from '../../../core/timing.ts';
 import { BUDGET_DIMENSIONS, STEPS } from '../../budget-meters.ts';
 import { literal, object, quote } from '../../cel-text.ts';
 import { addLet, addQuestion, failedTrace } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
+import type { Loop } from './model.ts';
 import { ENDING, set } from './slots.ts';
 
-const LABELS: { readonly [meter: string]: string } = {
-  [STEPS]: 'budgets.steps',
-  ...Object.fromEntries(BUDGET_DIMENSIONS.map(([field, dimension]) => [`budget.${dimension}`, `budgets.${field}`])),
-};
-const SHORT = `text(${literal(LABELS)}[tripped.meter], " has ", tripped.left, " left, and ", tripped.needs, " are needed")`;
+const AMOUNTS = [
+  [STEPS, 'steps', 1] as const,
+  [CLOCK, 'wall_clock_seconds', 1000] as const,
+  ...BUDGET_DIMENSIONS.map(
+    ([field, dimension]) => [`budget.${dimension}`, field, field === 'cost_usd' ? 1_000_000 : 1] as const,
+  ),
+];
+const LABELS: { readonly [meter: string]: string } = Object.fromEntries(
+  AMOUNTS.map(([meter, field]) => [meter, `budgets.${field}`]),
+);
+/** Whose budget it is that is used up: the run's, or one agent's own. */
+const METER = 'tripped.meter.split("@")';
+const LATE = `${METER}[0] in [${quote(CLOCK)}, "time"]`;
+const WHOSE = `(size(${METER}) == 1 ? "" : text(${METER}[1], "."))`;
+const SHORT = `text(${WHOSE}, ${LATE} ? "budgets.wall_clock_seconds is used up" : text(${literal(LABELS)}[${METER}[0]], " has ", tripped.left, " left, and ", tripped.needs, " are needed"))`;
+
+/** Whether somebody may grant more time, so that the end of it is a question and not the end of the run. */
+export function isExtendable({ escalation, definitions }: Loop): boolean {
+  return escalation.people && escalation.expansions > 0 && definitions.deadlineMs !== null;
+}
 
 /** Gives every call its way out. What is called inside a branch ends that branch, and the join then ends the run. */
 export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
@@ -41,37 +58,33 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
 }
 
 function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
+  const code = `${LATE} ? "TIMEOUT" : "BUDGET_EXHAUSTED"`;
   const error = object([
-    ['class', quote('budget')],
-    ['type', quote('BudgetError')],
+    ['class', `${LATE} ? "timeout" : "budget"`],
+    ['type', `${LATE} ? "TimeoutError" : "BudgetError"`],
     ['message', SHORT],
     ['node', quote(l.loop.id)],
-    ['code', quote('BUDGET_EXHAUSTED')],
+    ['code', code],
   ]);
   l.stops.add('BUDGET_EXHAUSTED');
-  return addLet(
-    l,
-    l.builder.fresh(`stop:${hint}`),
-    'budget',
-    [set('error', error), set(ENDING, quote('BUDGET_EXHAUSTED'))],
-    next,
-  );
+  const timed = Object.values(l.loop.definitions.agentBudgets).some((own) => own.wall_clock_seconds !== undefined);
+  if (timed || isExtendable(l.loop)) l.stops.add('TIMEOUT');
+  return addLet(l, l.builder.fresh(`stop:${hint}`), 'budget', [set('error', error), set(ENDING, code)], next);
 }
 
-/** A yes without a number grants what the call lacks. */
+/** A yes without a number grants what the call lacks; of time, as much as there was. */
 function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): NodeId {
-  const amounts = [
-    [STEPS, 'steps', 1] as const,
-    ...BUDGET_DIMENSIONS.map(
-      ([field, dimension]) => [`budget.${dimension}`, field, field === 'cost_usd' ? 1_000_000 : 1] as const,
+  const limited = AMOUNTS.filter(([, field]) => l.loop.definitions.budgets?.[field] !== undefined);
+  const grant = [
+    ...limited.map(([each, field, scale]) => [each, granted(each, field, scale)] as const),
+    ...Object.entries(l.loop.definitions.agentBudgets).flatMap(([agent, budget]) =>
+      AMOUNTS.filter(([, field]) => budget[field] !== undefined).map(([each, field, scale]) => {
+        const own = `${each === CLOCK ? 'time' : each}@${agent}`;
+        // What an agent lacks is granted to it alone, and only where it lacks it.
+        return [own, `tripped.meter == ${quote(own)} ? (${granted(own, field, scale)}) : 0`] as const;
+      }),
     ),
   ];
-  const limited = amounts.filter(([, field]) => l.loop.definitions.budgets?.[field] !== undefined);
-  const grant = limited.map(([each, field, scale]) => {
-    const lacks = `tripped.meter == ${quote(each)} && it.edit == null ? tripped.needs - tripped.left : 0`;
-    const given = scale === 1 ? `it.edit.${field}` : `it.edit.${field} * ${scale}.0`;
-    return [each, `it.choice != "approve" ? 0 : it.edit.${field} != null ? ${given} : ${lacks}`];
-  });
   return addQuestion(l, {
     id: l.builder.fresh('budget.ask'),
     row: 'budget_reached',
@@ -81,8 +94,15 @@ function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): Nod
     message: `text("More budget is needed: ", ${SHORT}, ".")`,
     payload: { short: 'tripped', budget: 'budget' },
     charges: [meter],
-    grant: Object.fromEntries(grant) as { [meter: string]: string },
+    grant: Object.fromEntries(grant),
     ways: { approve: id },
     otherwise: over,
   });
+}
+
+/** What was given in numbers, or what the call lacks. */
+function granted(meter: string, field: string, scale: number): Expr {
+  const lacks = `tripped.meter == ${quote(meter)} && it.edit == null ? tripped.needs - tripped.left : 0`;
+  const given = scale === 1 ? `it.edit.${field}` : `it.edit.${field} * ${scale}.0`;
+  return `it.choice != "approve" ? 0 : it.edit.${field} != null ? ${given} : ${lacks}`;
 }

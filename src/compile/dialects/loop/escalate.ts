@@ -1,10 +1,13 @@
 /** Phase 15: who takes over when the loop may not go on by itself, and under which code a run ends that nobody takes over. */
 import type { TerminalCode } from '../../../core/codes.ts';
-import type { Input, NodeId, Write } from '../../../core/ir.ts';
+import type { Case, Expr, Input, NodeId, Write } from '../../../core/ir.ts';
 import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
-import { quote } from '../../cel-text.ts';
+import { literal, quote } from '../../cel-text.ts';
+import { mayAsk, mayDecide } from '../../decision-rights.ts';
 import { addInvocation } from './act.ts';
-import type { EscalationId } from './escalation.ts';
+import { addVerdictCheck } from './ground.ts';
+import type { EscalationId } from '../../../core/escalations.ts';
+import { changingTools } from './intake.ts';
 import { addLet, addModel, addPick, addQuestion, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { addRepair } from './plan.ts';
@@ -15,11 +18,15 @@ import {
   KIND,
   PLAN_PROBLEM,
   PROBLEM,
+  REPAIRS,
   REVIEWED,
   SAID,
   SCORE,
   STATUS,
+  TOLD,
   TRIGGER,
+  TURN,
+  UNFOUNDED,
   append,
   set,
 } from './slots.ts';
@@ -33,23 +40,29 @@ export function addEscalation(l: Lowering): void {
     loop.planner === null
       ? stop(l, 'REPEATED_FAILURE', 'ToolFailure', `text("tools failed again and again: ", ${PROBLEM})`)
       : addReplan(l);
+  const spoken = [
+    { when: `${STATUS} == "impossible"`, to: stop(l, 'IMPOSSIBLE', 'Impossible', `text(${SAID}.reason)`) },
+    { when: `${STATUS} == "missing_info"`, to: addUser(l, 'missing_input', 'missing_info', 'MISSING_INFO') },
+    { when: `${STATUS} == "ambiguous"`, to: addUser(l, 'ambiguous_goal', 'ambiguous_intent', 'AMBIGUOUS_INTENT') },
+  ];
   const cases = [
     { when: is('permission'), to: stop(l, 'PERMISSION_DENIED', 'RepeatedDenial', `text(${PROBLEM})`, 'policy') },
     { when: is('tool'), to: failing },
     {
-      when: is('grounding'),
+      when: `${TRIGGER} in ["grounding", "verdict"]`,
       to:
         loop.grounding.onViolation === 'escalate'
-          ? addReview(l, 'violation', 'REVIEW_REQUIRED', 'VALIDATION_FAIL', 'GroundingError')
+          ? addReview(l, 'violation', 'REVIEW_REQUIRED', 'VALIDATION_FAIL', 'GroundingError', spoken)
           : stop(l, 'VALIDATION_FAIL', 'GroundingError', `text(${PROBLEM})`),
     },
     { when: is('criteria'), to: stop(l, 'VALIDATION_FAIL', 'ValidationError', `text(${PROBLEM})`) },
     { when: is('confidence'), to: addDoubt(l) },
+    ...(mayDecide(loop.definitions, loop.executor, 'escalate')
+      ? []
+      : [{ when: `${is('conflict')} && ${STATUS} == "conflict"`, to: withheld(l, 'SOURCE_CONFLICT', PROBLEM) }]),
     { when: is('conflict'), to: addReview(l, 'conflict', 'REVIEW_REQUIRED', 'SOURCE_CONFLICT', 'SourceConflict') },
     ...(loop.planner === null ? [] : [{ when: is('divergence'), to: addDivergence(l) }]),
-    { when: `${STATUS} == "impossible"`, to: stop(l, 'IMPOSSIBLE', 'Impossible', `text(${SAID}.reason)`) },
-    { when: `${STATUS} == "missing_info"`, to: addUser(l, 'missing_input', 'missing_info', 'MISSING_INFO') },
-    { when: `${STATUS} == "ambiguous"`, to: addUser(l, 'ambiguous_goal', 'ambiguous_intent', 'AMBIGUOUS_INTENT') },
+    ...spoken,
     ...(loop.review
       ? [
           {
@@ -76,7 +89,14 @@ function addReplan(l: Lowering): NodeId {
 const CLEARED: readonly Write[] = [set(TRIGGER, 'null'), set(KIND, 'null'), set(PROBLEM, 'null')];
 
 /** A person looks at the answer: it goes out, goes back with a remark, or the run ends. */
-function addReview(l: Lowering, about: string, code: TerminalCode, ends: TerminalCode, type: string): NodeId {
+function addReview(
+  l: Lowering,
+  about: string,
+  code: TerminalCode,
+  ends: TerminalCode,
+  type: string,
+  spoken: readonly Case[] = [],
+): NodeId {
   const message = `text(${PROBLEM} == null ? "An answer waits for review." : text("An answer needs review: ", ${PROBLEM}))`;
   const stopped = stop(l, ends, type, `text(${PROBLEM} == null ? "The answer was not approved." : ${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;
@@ -85,7 +105,9 @@ function addReview(l: Lowering, about: string, code: TerminalCode, ends: Termina
     l.builder.fresh(`${about}.approved`),
     'escalation_check',
     [set(REVIEWED, `${HEARD}.by`), ...CLEARED],
-    idOf(l, 'final_response'),
+    spoken.length === 0
+      ? idOf(l, 'final_response')
+      : addPick(l, l.builder.fresh(`${about}.spoken`), 'escalation_check', spoken, idOf(l, 'final_response')),
   );
   return addQuestion(l, {
     id: l.builder.fresh(`${about}.ask`),
@@ -111,7 +133,7 @@ function addDoubt(l: Lowering): NodeId {
     'escalation_check',
     [
       {
-        when: `safer.ok == true && safer.confidence >= ${loop.confidence ?? 0}`,
+        when: `${UNFOUNDED} == null && safer.ok == true && safer.confidence >= ${loop.confidence ?? 0}`,
         to: addLet(
           l,
           builder.fresh('safer.sure'),
@@ -129,7 +151,7 @@ function addDoubt(l: Lowering): NodeId {
     agent: loop.escalation.safer,
     input: { prompt: verifyPrompt(loop) },
     writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }],
-    next: judged,
+    next: addVerdictCheck(l, 'safer', judged),
     fail: person,
   });
 }
@@ -146,7 +168,14 @@ function addDivergence(l: Lowering): NodeId {
     code: 'REVIEW_REQUIRED',
     choices: ['approve', 'reject'],
     message: `text(${PROBLEM})`,
-    payload: { ...packet(), calls: 'reply.toolCalls' },
+    payload: {
+      ...packet(),
+      calls: 'reply.toolCalls',
+      tool: 'join(reply.toolCalls.map(c, c.name), ", ")',
+      args: 'reply.toolCalls.map(c, c.args)',
+      touches: literal([...changingTools(l.loop)]),
+      rollback: 'null',
+    },
     ways: { approve: go },
     otherwise: stopped,
   });
@@ -155,6 +184,7 @@ function addDivergence(l: Lowering): NodeId {
 function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCode): NodeId {
   const question = `text(${SAID}.question == null ? ${SAID}.reason : ${SAID}.question)`;
   const stopped = stop(l, code, code === 'MISSING_INFO' ? 'MissingInput' : 'AmbiguousGoal', question);
+  if (!mayAsk(l.loop.definitions, l.loop.executor)) return withheld(l, code, question);
   if (!l.loop.escalation.people) return stopped;
   return addQuestion(l, {
     id: l.builder.fresh(`${about}.ask`),
@@ -162,19 +192,33 @@ function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCo
     about,
     choices: ['answer', 'reject'],
     message: question,
-    payload: { goal: GOAL, options: `${SAID}.options` },
+    payload: { goal: GOAL, options: `${SAID}.options`, readings: `${SAID}.options`, fields: `${SAID}.fields` },
     ways: { answer: addRemark(l, about) },
     otherwise: stopped,
   });
 }
 
+/** The agent wants somebody else to decide, which its boundary does not let it want. */
+function withheld(l: Lowering, code: TerminalCode, what: Expr): NodeId {
+  const message = `text(${quote(`${l.loop.executor} may not put this before anybody: `)}, ${what})`;
+  return stop(l, code, 'NotGranted', message, 'policy');
+}
+
 /** What a person said becomes part of the talk, and the loop goes on. */
 function addRemark(l: Lowering, about: string): NodeId {
+  const words = `text(${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`;
   const said = append(TALK, {
     role: quote('user'),
-    content: `text(${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`,
+    content: words,
   });
-  return addLet(l, l.builder.fresh(`${about}.told`), 'ask_user', [said, ...CLEARED], idOf(l, 'tool_eligibility'));
+  const heard = append(TOLD, { turn: TURN, text: words });
+  return addLet(
+    l,
+    l.builder.fresh(`${about}.told`),
+    'ask_user',
+    [said, heard, set(REPAIRS, '0'), ...CLEARED],
+    idOf(l, 'tool_eligibility'),
+  );
 }
 
 /** What whoever decides has to see. */

@@ -1,16 +1,31 @@
 /**
- * Phases 10 and 11. What tools did is in `observations`, raw and before anybody interprets it. An answer may say only what
- * is there: ids that do not exist, tools that were not called and words that claim an action which nothing shows are violations.
+ * Phases 10 and 11. What tools did is in `observations`, raw and before anybody interprets it. Whoever says something to
+ * somebody, be it an answer, a question, the result of a step or a verdict, may say only what is there.
  */
-import type { Expr } from '../../../core/ir.ts';
+import type { Expr, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS, REPLY } from '../../agent-slots.ts';
-import { literal, quote } from '../../cel-text.ts';
+import { literal } from '../../cel-text.ts';
+import { groundingEffect } from '../../grounding-check.ts';
 import { toolsOf } from './intake.ts';
-import { addLet, addPick, idOf } from './lowering.ts';
+import { addLet, addPick, idOf, NO_RETRY } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import type { Loop } from './model.ts';
-import { actionClaims, LOOKUP_CLAIM } from './claims.ts';
-import { ANSWER, FINISHED, MISSED, REPAIRS, SAID, STATUS, TASK, TURN, VIOLATION, set } from './slots.ts';
+import {
+  ANSWER,
+  CLAIMED,
+  FINISHED,
+  GOAL,
+  MISSED,
+  REPAIRS,
+  RESULTS,
+  SAID,
+  STATUS,
+  TASK,
+  TOLD,
+  TURN,
+  UNFOUNDED,
+  VIOLATION,
+  set,
+} from './slots.ts';
 import { STATUSES } from './text.ts';
 
 /** Whether this round called tools. */
@@ -44,50 +59,88 @@ export function addGrounding(l: Lowering): void {
     set(REPAIRS, `${ACTED} && size(${MISSED}) == 0 ? 0 : ${REPAIRS}`),
   ];
   const updated = addLet(l, idOf(l, 'state_update'), 'state_update', update, stored);
-  const judged = addLet(
+  const judged = addGroundingCheck(l, {
+    hint: 'grounding.judge',
+    origin: 'observation_grounding',
+    what: 'the answer',
+    said: SAID,
+    given: [],
+    into: VIOLATION,
+    next: updated,
+  });
+  const look = addPick(
     l,
-    builder.fresh('grounding.judge'),
+    builder.fresh('grounding.look'),
     'observation_grounding',
-    [set(VIOLATION, `${ACTED} ? null : (${violation(l.loop)})`)],
-    updated,
+    [{ when: ACTED, to: updated }],
+    judged,
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
   addLet(
     l,
     idOf(l, 'observation_grounding'),
     'observation_grounding',
-    [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed)],
-    judged,
+    [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
+    look,
   );
 }
 
-function violation(loop: Loop): Expr {
-  const { grounding } = loop;
-  const ids = `${OBSERVATIONS}.map(o, o.id)`;
-  const cited = `type(${SAID}) == map && type(${SAID}.citations) == list`;
-  const changing = toolsOf(loop).filter((name) => loop.definitions.tools[name]?.effect !== 'read');
-  const rules: (readonly [Expr, Expr])[] = [];
-  rules.push([
-    `${cited} && ${SAID}.citations.exists(c, !(c in ${ids}))`,
-    `text("the answer cites ", join(${SAID}.citations.filter(c, !(c in ${ids})).map(c, text(c)), ", "), ", which was never observed")`,
-  ]);
-  rules.push([
-    `type(${SAID}) == map && type(${SAID}.claims) == list && ${SAID}.claims.exists(c, !${OBSERVATIONS}.exists(o, o.ok && o.tool == c.tool))`,
-    `text("the answer claims ", join(${SAID}.claims.filter(c, !${OBSERVATIONS}.exists(o, o.ok && o.tool == c.tool)).map(c, text(c.tool)), ", "), ", and no observation shows that it succeeded")`,
-  ]);
-  if (grounding.cite) rules.push([`!(${cited}) || size(${SAID}.citations) == 0`, '"the answer cites no observation"']);
-  if (grounding.claims) {
-    const words = `type(${SAID}) == map ? text(${SAID}.answer) : ${SAID}`;
-    for (const { pattern, tools } of actionClaims(changing))
-      rules.push([
-        `re(${words}, ${quote(pattern)}) && !${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...tools])})`,
-        '"the answer says that something was done, and no observation shows it"',
-      ]);
-    if (toolsOf(loop).length > 0)
-      rules.push([
-        `re(${words}, ${quote(LOOKUP_CLAIM)}) && !${OBSERVATIONS}.exists(o, o.ok)`,
-        '"the answer says that something was looked up, and no observation shows it"',
-      ]);
-  }
-  return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
+export interface Checked {
+  readonly hint: string;
+  readonly origin: string;
+  readonly what: string;
+  readonly said: Expr;
+  /** What it may go by beside the goal and the results so far. */
+  readonly given: readonly Expr[];
+  /** The slot that has the violation afterwards, or null. */
+  readonly into: string;
+  readonly next: NodeId;
+}
+
+/** A check that cannot be made is not passed. */
+export function addGroundingCheck(l: Lowering, { hint, origin, what, said, given, into, next }: Checked): NodeId {
+  const { builder, loop, at } = l;
+  const broken = addLet(
+    l,
+    builder.fresh(`${hint}.broken`),
+    origin,
+    [set(into, `text("it cannot be told whether ${what} is grounded: ", error.message)`), set('error', 'null')],
+    next,
+  );
+  const uttered = {
+    what,
+    tools: toolsOf(loop),
+    said,
+    given: [GOAL, 'input', `${RESULTS}.map(r, r.answer)`, literal([...loop.criteria]), ...given],
+    heard: TOLD,
+    claimed: CLAIMED,
+  };
+  return builder.add(
+    builder.fresh(hint),
+    {
+      op: 'do',
+      origin,
+      effect: groundingEffect(uttered, loop.grounding),
+      writes: [set(into, 'it.ok == true ? null : it.reason'), set(CLAIMED, `${CLAIMED} + it.claimed`)],
+      timeoutMs: null,
+      retry: NO_RETRY,
+      next,
+      failed: [],
+      fail: broken,
+    },
+    at,
+  );
+}
+
+/** A verdict is about the answer, and may say what that says. */
+export function addVerdictCheck(l: Lowering, slot: string, next: NodeId): NodeId {
+  return addGroundingCheck(l, {
+    hint: `${slot}.grounding`,
+    origin: 'validation_check',
+    what: 'the verdict',
+    said: slot,
+    given: [ANSWER],
+    into: UNFOUNDED,
+    next,
+  });
 }

@@ -7,6 +7,7 @@ import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
 import {
   BUDGET,
+  CLAIMED,
   COMPRESSED,
   CROSSED,
   DOUBTS,
@@ -29,8 +30,11 @@ import {
   SCRATCH,
   STEP,
   TASK,
+  TOLD,
   TRIGGER,
   TURN,
+  UNFOUNDED,
+  VIOLATION,
   set,
 } from './slots.ts';
 
@@ -102,10 +106,17 @@ export function toolsOf(loop: Loop): readonly string[] {
   return loop.definitions.agents[loop.executor]?.tools ?? [];
 }
 
+/** The tools that change something. */
+export function changingTools(loop: Loop): readonly string[] {
+  return toolsOf(loop).filter((name) => loop.definitions.tools[name]?.effect !== 'read');
+}
+
 function beginning() {
-  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK].map((slot) => set(slot, '[]'));
+  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, TOLD, CLAIMED].map((slot) => set(slot, '[]'));
   const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED].map((slot) => set(slot, '0'));
-  const none = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED, FINAL].map((slot) => set(slot, 'null'));
+  const none = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED, FINAL, VIOLATION, UNFOUNDED].map(
+    (slot) => set(slot, 'null'),
+  );
   return [...empty, ...zero, ...none, set(TASK, '{"version": 1, "finished": 0}')];
 }
 

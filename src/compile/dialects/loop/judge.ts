@@ -2,9 +2,11 @@
 import type { Expr, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
 import { quote } from '../../cel-text.ts';
+import { addVerdictCheck } from './ground.ts';
 import { addLet, addModel, addPick, failedTrace, idOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
+import { addOutputCheck } from './output.ts';
 import {
   ANSWER,
   CROSSED,
@@ -22,6 +24,7 @@ import {
   STATUS,
   STEP,
   TRIGGER,
+  UNFOUNDED,
   VIOLATION,
   append,
   set,
@@ -60,7 +63,7 @@ export function addJudgement(l: Lowering): void {
     ),
     set(SCORE, `type(${SAID}) == map ? ${SAID}.confidence : null`),
   ];
-  addLet(l, idOf(l, 'validation_check'), 'validation_check', writes, found);
+  addLet(l, idOf(l, 'validation_check'), 'validation_check', writes, addOutputCheck(l, found));
 }
 
 interface Finding {
@@ -79,13 +82,13 @@ function findings(loop: Loop): readonly Finding[] {
       words: `text("calls were refused ${DENIALS_MAX} times, the last one: ", ${failed})`,
     },
     { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
+    { when: `${VIOLATION} != null`, kind: 'grounding', words: VIOLATION },
     {
       when: `${STATUS} == "conflict"`,
       kind: 'conflict',
       words: `text("sources contradict each other: ", ${SAID}.reason)`,
     },
     { when: `!(${GIVEN})`, kind: 'none', words: '""' },
-    { when: `${VIOLATION} != null`, kind: 'grounding', words: VIOLATION },
     ...(loop.conflict === null
       ? []
       : [{ when: `(${loop.conflict}) == true`, kind: 'conflict', words: '"what was observed contradicts itself"' }]),
@@ -93,40 +96,67 @@ function findings(loop: Loop): readonly Finding[] {
   ];
 }
 
-/** The verifier's word counts before the agent's own. */
+/** The verifier's word counts before the agent's own, if it rests on observations as much as an answer has to. */
 function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
-  // A verdict rests on observations as much as an answer does.
-  const invented = `type(${VERDICT}.citations) == list && ${VERDICT}.citations.exists(c, !(c in ${OBSERVATIONS}.map(o, o.id)))`;
   const heard = addLet(
     l,
     builder.fresh('verifier.heard'),
     'validation_check',
     [
-      set(KIND, `${VERDICT}.ok != true ? "criteria" : ${invented} ? "grounding" : null`),
+      set(KIND, `${UNFOUNDED} != null ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
       set(
         PROBLEM,
-        `${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : ${invented} ? "the verdict cites what was never observed" : null`,
+        `${UNFOUNDED} != null ? ${UNFOUNDED} : ${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
       ),
       set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${VERDICT}.confidence`),
     ],
     next,
   );
-  const ask = addModel(l, {
-    id: builder.fresh('verifier'),
+  const id = builder.fresh('verifier');
+  const checked = addVerdictCheck(
+    l,
+    VERDICT,
+    l.loop.grounding.onViolation === 'repair' ? addSecondLook(l, id, heard) : heard,
+  );
+  addModel(l, {
+    id,
     origin: 'validation_check',
     agent,
     input: { prompt: verifyPrompt(l.loop) },
     writes: [{ slot: VERDICT, mode: 'reply', value: 'it.text' }],
-    next: heard,
+    next: checked,
     fail: addLet(l, builder.fresh('verifier.failed'), 'validation_check', [], failedTrace(l)),
   });
   return addPick(
     l,
     builder.fresh('verifier.look'),
     'validation_check',
-    [{ when: `${KIND} == null && ${GIVEN}`, to: ask }],
+    [{ when: `${KIND} == null && ${GIVEN}`, to: id }],
     next,
+  );
+}
+
+/** Whoever judges without ground judges again, as often as an agent may mend its answer. */
+function addSecondLook(l: Lowering, verifier: NodeId, heard: NodeId): NodeId {
+  const { builder, loop } = l;
+  const meter = builder.meter('verdict.repairs', {
+    unit: 'visits',
+    max: loop.reflection.repairs,
+    over: heard,
+    label: 'reflection.repairs',
+  });
+  const again = builder.add(
+    builder.fresh('verifier.again'),
+    { op: 'let', origin: 'validation_check', charges: [meter], writes: [], next: verifier },
+    l.at,
+  );
+  return addPick(
+    l,
+    builder.fresh('verifier.sound'),
+    'validation_check',
+    [{ when: `${UNFOUNDED} != null`, to: again }],
+    heard,
   );
 }
 

@@ -5,7 +5,7 @@ import type { Lowered } from '../../builder.ts';
 import type { Range } from '../../range.ts';
 import { stateFaults } from '../../state-rules.ts';
 import { addAction, blockedCall } from './act.ts';
-import { budgetGate } from './budget.ts';
+import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
 import { addFinish } from './finish.ts';
 import { addGrounding } from './ground.ts';
@@ -13,11 +13,12 @@ import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
+import { withFreeReplies } from './output.ts';
 import { addPlan } from './plan.ts';
 import { STORES } from './slots.ts';
 
 export function lowerLoop(loop: Loop, at: Range): Lowered {
-  const builder = createBuilder('loop', loop.definitions);
+  const builder = createBuilder('loop', withFreeReplies(loop));
   const l: Lowering = { builder, loop, at, stops: new Set() };
   const entry = addIntake(l);
   addPlan(l);
@@ -28,7 +29,8 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addEscalation(l);
   const dress = dressing(l);
   addFinish(l);
-  const lowered = builder.build({ id: loop.id, entry, dress, rates: loop.rates, stores: STORES });
+  const extendable = isExtendable(loop) ? { extendable: true } : {};
+  const lowered = builder.build({ id: loop.id, entry, dress, rates: loop.rates, stores: STORES, ...extendable });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return lowered;

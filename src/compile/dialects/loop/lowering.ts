@@ -3,10 +3,11 @@ import type { TerminalCode } from '../../../core/codes.ts';
 import type { Case, DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../core/ir.ts';
 import { MODEL_RETRY } from '../../agent-turn.ts';
 import type { Builder } from '../../builder.ts';
-import { literal, object, quote } from '../../cel-text.ts';
+import { object, quote } from '../../cel-text.ts';
+import { escalationField } from '../../escalation-packet.ts';
 import type { Range } from '../../range.ts';
-import { ESCALATIONS } from './escalation.ts';
-import type { EscalationId } from './escalation.ts';
+import { ESCALATIONS } from '../../../core/escalations.ts';
+import type { EscalationId } from '../../../core/escalations.ts';
 import type { Loop } from './model.ts';
 import type { Phase } from './phases.ts';
 import { ENDING, HEARD, set } from './slots.ts';
@@ -100,10 +101,9 @@ export interface Question {
 /** Asks somebody, and goes where the answer says. */
 export function addQuestion(l: Lowering, question: Question): NodeId {
   const { id, about, choices, ways } = question;
-  const { severity, endpoint, recovery, code } = ESCALATIONS[question.row];
+  const { code } = ESCALATIONS[question.row];
   const cases = Object.entries(ways).map(([choice, to]) => ({ when: `${HEARD}.choice == ${quote(choice)}`, to }));
   const decided = addPick(l, l.builder.fresh(`${about}.decided`), about, cases, question.otherwise);
-  const escalation = literal({ row: question.row, severity, endpoint, recovery });
   return l.builder.add(
     id,
     {
@@ -117,7 +117,7 @@ export function addQuestion(l: Lowering, question: Question): NodeId {
         onExpiry: 'reject',
         code: question.code ?? code,
         askedBy: l.loop.executor,
-        input: { message: question.message, escalation, ...question.payload },
+        input: { message: question.message, ...escalationField(question.row), ...question.payload },
         reserve: {},
       },
       ...(question.grant === undefined ? {} : { grant: question.grant }),

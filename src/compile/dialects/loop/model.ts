@@ -2,7 +2,8 @@
 import type { TerminalCode } from '../../../core/codes.ts';
 import type { Expr, FlowBody } from '../../../core/ir.ts';
 import type { Definitions } from '../../definitions.ts';
-import type { LoopProfile, OnViolation } from './presets.ts';
+import type { GroundingRules, OnViolation } from '../../grounding-check.ts';
+import type { LoopProfile } from './presets.ts';
 
 export interface Loop {
   readonly id: string;
@@ -23,7 +24,7 @@ export interface Loop {
   readonly conflict: Expr | null;
   readonly review: boolean;
   readonly reflection: { readonly repairs: number; readonly confidence: number; readonly conflict: number };
-  readonly grounding: { readonly cite: boolean; readonly claims: boolean; readonly onViolation: OnViolation };
+  readonly grounding: GroundingRules & { readonly onViolation: OnViolation };
   readonly compression: { readonly at: number; readonly window: number | null };
   readonly escalation: {
     readonly people: boolean;

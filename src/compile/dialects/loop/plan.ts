@@ -6,11 +6,13 @@
 import type { Expr, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS } from '../../agent-slots.ts';
 import { literal } from '../../cel-text.ts';
-import { toolsOf } from './intake.ts';
+import { addGroundingCheck } from './ground.ts';
+import { mayAsk } from '../../decision-rights.ts';
+import { changingTools, toolsOf } from './intake.ts';
 import { addLet, addModel, addPick, addQuestion, failedTrace, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
-import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, set } from './slots.ts';
+import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, VIOLATION, set } from './slots.ts';
 import { planPrompt } from './text.ts';
 
 const DRAFT = 'draft';
@@ -32,11 +34,19 @@ export function addPlan(l: Lowering): void {
     idOf(l, 'budget_assign'),
   );
   const agreed = loop.plan.approve && loop.escalation.people ? addApproval(l, accepted) : accepted;
+  const unfounded = addLet(
+    l,
+    builder.fresh('plan.unfounded'),
+    'plan_validation',
+    [set(PLAN_PROBLEM, VIOLATION)],
+    addRepair(l),
+  );
   const judged = addPick(
     l,
     builder.fresh('plan.judge'),
     'plan_validation',
     [
+      { when: `${VIOLATION} != null`, to: unfounded },
       {
         when: `${DRAFT}.status == "impossible"`,
         to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
@@ -50,8 +60,14 @@ export function addPlan(l: Lowering): void {
     l,
     builder.idOf('plan_validation'),
     'plan_validation',
-    [set(PLAN_PROBLEM, problem(loop))],
-    judged,
+    [set(PLAN_PROBLEM, problem(loop)), set(VIOLATION, 'null')],
+    addPick(
+      l,
+      builder.fresh('plan.look'),
+      'plan_validation',
+      [{ when: `type(${DRAFT}) == map && ${DRAFT}.status != null`, to: addWordsCheck(l, judged) }],
+      judged,
+    ),
   );
   const ordered = addLet(
     l,
@@ -75,6 +91,19 @@ export function addPlan(l: Lowering): void {
     writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
     next: ordered,
     fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], failedTrace(l)),
+  });
+}
+
+/** Who plans nothing but asks, or gives up, says something to somebody. */
+function addWordsCheck(l: Lowering, next: NodeId): NodeId {
+  return addGroundingCheck(l, {
+    hint: 'plan.grounding',
+    origin: 'plan_validation',
+    what: 'the planner',
+    said: DRAFT,
+    given: [],
+    into: VIOLATION,
+    next,
   });
 }
 
@@ -115,7 +144,14 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
     about: 'plan',
     choices: ['approve', 'reject'],
     message: `text("A plan of ", size(${DRAFT}.steps), " steps waits for approval.")`,
-    payload: { goal: GOAL, steps: `${DRAFT}.steps` },
+    payload: {
+      goal: GOAL,
+      steps: `${DRAFT}.steps`,
+      tool: `join(${DRAFT}.steps.filter(s, s.tool != null).map(s, s.tool), ", ")`,
+      args: 'null',
+      touches: literal([...changingTools(l.loop)]),
+      rollback: 'null',
+    },
     ways: { approve: next },
     otherwise: stop(l, 'CONFIRM_REQUIRED', 'NotApproved', '"The plan was not approved."', 'policy'),
   });
@@ -123,7 +159,8 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
 
 function addClarification(l: Lowering, again: NodeId): NodeId {
   const stopped = stop(l, 'MISSING_INFO', 'PlanAbandoned', `text("The plan needs to know: ", ${DRAFT}.question)`);
-  if (!l.loop.escalation.people) return stopped;
+  const { escalation, definitions, planner } = l.loop;
+  if (!escalation.people || !mayAsk(definitions, planner ?? l.loop.executor)) return stopped;
   const told = addLet(
     l,
     l.builder.fresh('plan.told'),
@@ -137,7 +174,7 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
     about: 'missing_info',
     choices: ['answer', 'reject'],
     message: `text(${DRAFT}.question)`,
-    payload: { goal: GOAL },
+    payload: { goal: GOAL, fields: `${DRAFT}.fields` },
     ways: { answer: told },
     otherwise: stopped,
   });
@@ -148,7 +185,7 @@ function problem(loop: Loop): Expr {
   const steps = `${DRAFT}.steps`;
   const budgets = loop.definitions.budgets ?? {};
   const tools = toolsOf(loop);
-  const changing = tools.filter((name) => loop.definitions.tools[name]?.effect !== 'read');
+  const changing = changingTools(loop);
   const first = (which: Expr, words: Expr): readonly [Expr, Expr] => [
     `${steps}.exists(s, ${which})`,
     `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`,

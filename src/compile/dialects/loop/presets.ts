@@ -1,9 +1,10 @@
 /** What a run may use where its document says no more than what kind of work it is, and how it takes a false claim. */
+import type { Consequence } from '../../../core/ir.ts';
+import type { OnViolation } from '../../grounding-check.ts';
 import type { Budgets } from '../../section-bounds.ts';
 
 export const LOOP_PROFILES = ['research', 'coding', 'sre'] as const;
 export type LoopProfile = (typeof LOOP_PROFILES)[number];
-export type OnViolation = 'repair' | 'halt' | 'escalate';
 
 export const BUDGET_PRESETS: { readonly [profile in LoopProfile]: Required<Omit<Budgets, 'model_calls'>> } = {
   research: {
@@ -50,12 +51,14 @@ export const BUDGET_PRESETS: { readonly [profile in LoopProfile]: Required<Omit<
   },
 };
 
-/** The riskier the work, the less is left to a second try. */
-export const ON_VIOLATION: { readonly [profile in LoopProfile]: OnViolation } = {
-  research: 'repair',
-  coding: 'repair',
-  sre: 'halt',
+/** What the boundary calls it. */
+export const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {
+  tell: 'repair',
+  ask: 'escalate',
+  fail: 'halt',
 };
+/** Where there is no profile: claims about effects of these classes are for a person to look at. */
+export const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
 /** Rounds of a run that names neither a profile nor a number of steps. */
 export const STEPS_DEFAULT = 50;

@@ -1,18 +1,20 @@
 /** Reads a loop strictly, with every default settled; null where a mistake makes the rest pointless. */
+import { mayDecide, planDenied } from '../../decision-rights.ts';
 import type { Definitions } from '../../definitions.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../definitions.ts';
 import type { Report } from '../../diagnostics.ts';
 import type { ReadDocument } from '../../document.ts';
-import { codeOfProblem, helpOfProblem } from '../../expr-diagnostic.ts';
+import { reportProblems } from '../../expr-diagnostic.ts';
 import { checkExpression } from '../../expression.ts';
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
-import { rangeWithin } from '../../scalar-range.ts';
 import type { Budgets } from '../../section-bounds.ts';
 import { readShape } from '../../shape.ts';
 import type { Shaped } from '../../shape.ts';
+import type { OnViolation } from '../../grounding-check.ts';
 import type { Loop } from './model.ts';
-import { BUDGET_PRESETS, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT } from './presets.ts';
+import { PROFILES } from '../../presets/profiles.ts';
+import { BUDGET_PRESETS, GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT } from './presets.ts';
 import type { LoopProfile } from './presets.ts';
 import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
@@ -69,6 +71,11 @@ function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report
     agentAt(body, definitions, report, does, [executor === undefined ? 'agent' : 'executor']),
     agentAt(body, definitions, report, planner, ['planner']),
   ];
+  if (planner !== undefined && known.every(Boolean) && !mayDecide(definitions, planner, 'plan')) {
+    const { message, help } = planDenied(planner);
+    report.error('not-granted', body.at('planner'), message, { help });
+    return null;
+  }
   return known.every(Boolean) ? { executor: does, planner: planner ?? null } : null;
 }
 
@@ -95,14 +102,7 @@ function checkExpressions(body: Shaped<RawLoop>, report: Report): void {
     const located = body.located(...path);
     if (source === undefined || located?.kind !== 'scalar') return;
     const checked = checkExpression(source, { names });
-    if (checked.ok) return;
-    for (const problem of checked.problems)
-      report.error(
-        codeOfProblem(problem),
-        rangeWithin(report.source, located, problem.start, problem.end),
-        problem.message,
-        { help: helpOfProblem(problem) },
-      );
+    if (!checked.ok) reportProblems(report, located, checked.problems);
   };
   const { intents = [], guards = [], validate = [], conflict } = body.value;
   for (const [index, each] of intents.entries()) check(each.when, OVER_GOAL, 'intents', index, 'when');
@@ -167,7 +167,8 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
     grounding: {
       cite: grounding.cite === 'required',
       claims: grounding.claims ?? true,
-      onViolation: grounding.on_violation ?? (profile === null ? 'repair' : ON_VIOLATION[profile]),
+      values: grounding.values ?? 'names',
+      onViolation: grounding.on_violation ?? byRisk(definitions, who.executor),
     },
     compression: { at: compression.at ?? 0.8, window: compression.window ?? window },
     escalation: {
@@ -183,4 +184,15 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
     rates: { toolCall: rates?.tool_call ?? 0, externalCall: rates?.external_call ?? 0, review: rates?.review ?? 0 },
     definitions,
   };
+}
+
+/** What follows from a false claim: as the boundary or its profile has it, else by the gravest thing that the agent can do. */
+function byRisk({ agents, agentBoundaries, tools, boundary }: Definitions, executor: string): OnViolation {
+  const given = [agentBoundaries[executor], boundary];
+  const profile = given.find((each) => each?.profile !== undefined)?.profile;
+  const said =
+    given.find((each) => each?.escalation?.ungrounded !== undefined)?.escalation?.ungrounded ??
+    (profile === undefined ? undefined : PROFILES[profile].escalation['ungrounded']);
+  if (said !== undefined) return ON_VIOLATION[said];
+  return (agents[executor]?.tools ?? []).some((name) => GRAVE.has(tools[name]?.effect ?? '')) ? 'escalate' : 'repair';
 }

@@ -1,6 +1,7 @@
 /** The notation for one bounded agent, or for a planner and an executor, in one definition that also serves editors. */
 import type * as z from 'zod';
 import { bool, int, list, name, number, oneOf, record, text } from '../../fields.ts';
+import { ON_VIOLATIONS, VALUES } from '../../grounding-check.ts';
 import { LOOP_PROFILES } from './presets.ts';
 
 const reason = () => text({ min: 1 }).describe('What is told to whoever has to mend it.');
@@ -29,7 +30,14 @@ const grounding = record({
   claims: bool()
     .optional()
     .describe('Whether words that claim an action need an observation of one; true unless told.'),
-  on_violation: oneOf(['repair', 'halt', 'escalate']).optional(),
+  values: oneOf(VALUES)
+    .optional()
+    .describe(
+      'What an answer may state only if it was observed or given: `names` (identifiers, dates, amounts; unless told), `all`, or nothing.',
+    ),
+  on_violation: oneOf(ON_VIOLATIONS)
+    .optional()
+    .describe('What follows from a violation; by the profile and the gravest effect of a tool unless told.'),
 });
 
 const escalation = record({

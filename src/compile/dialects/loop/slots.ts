@@ -26,6 +26,12 @@ export const ANSWER = 'answer';
 /** The ids of this round's observations that are no success. */
 export const MISSED = 'missed';
 export const VIOLATION = 'violation';
+/** What is wrong with the last verdict. */
+export const UNFOUNDED = 'unfounded';
+/** What people said in this run, and in which turn. */
+export const TOLD = 'told';
+/** Sentences that claimed something, and rightly. */
+export const CLAIMED = 'claimed';
 /** What is wrong with this round, in one word and in a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';
@@ -63,6 +69,8 @@ export const STORES = {
   final: 'task',
   budget: 'task',
   doubts: 'task',
+  told: 'task',
+  claimed: 'task',
   observations: 'observations',
 } as const;
 

@@ -4,6 +4,7 @@ import { OBSERVATIONS } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './model.ts';
+import { outputText } from './output.ts';
 import {
   ANSWER,
   BUDGET,
@@ -17,6 +18,7 @@ import {
   RESULTS,
   REPAIRS,
   STEP,
+  UNFOUNDED,
 } from './slots.ts';
 
 /** How an answer can say more than an answer. */
@@ -50,7 +52,7 @@ export function actionPrompt(loop: Loop): Expr {
   parts.push(
     OBSERVED,
     `${COMPRESSED} == 0 ? "" : text("\\n\\nBudget: ", ${BUDGET}, "\\nOpen: ", ${PROBLEM} == null ? "nothing" : ${PROBLEM}, ", repairs ", ${REPAIRS})`,
-    quote(PROTOCOL),
+    quote(outputText(loop) + PROTOCOL),
   );
   return `text(${parts.join(', ')})`;
 }
@@ -76,11 +78,14 @@ export function planPrompt(loop: Loop): Expr {
   return `text(${parts.join(', ')})`;
 }
 
+/** What was wrong with the verdict before. */
+const UNSOUND = `${UNFOUNDED} == null ? "" : text("\\n\\nThe last verdict does not hold: ", ${UNFOUNDED})`;
+
 /** A second look by somebody who did not do the work: the goal, the answer and the observations, and nothing of the talk. */
 export function verifyPrompt(loop: Loop): Expr {
   const ask =
     '\n\nJudge the answer. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
-  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, quote(ask)].join(', ')})`;
+  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, UNSOUND, quote(ask)].join(', ')})`;
 }
 
 const QUESTIONS: { readonly [kind: string]: string } = {

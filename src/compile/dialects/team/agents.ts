@@ -3,6 +3,7 @@ import type { ToolDef } from '../../../core/ir.ts';
 import type { Json } from '../../../core/json.ts';
 import { readModelRef } from '../../../core/model-ref.ts';
 import { PLUGINS, builtinTool } from '../../builtin-tools.ts';
+import { mayDecide } from '../../decision-rights.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../definitions.ts';
 import type { Definitions } from '../../definitions.ts';
 import type { Path } from '../../located.ts';
@@ -72,7 +73,7 @@ function memberOf(
     name: agent.Name,
     description: agent.Description ?? '',
     tools,
-    hands: tools.includes(HANDOFF),
+    hands: tools.includes(HANDOFF) && mayDecide(definitions, agent.Name, 'escalate'),
     writes: [...granted.values()].some(({ effect }) => effect !== 'read'),
     callsMax: agent.MaxToolCallsPerTurn,
     view: viewOf(agent),

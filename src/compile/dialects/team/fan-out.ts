@@ -2,7 +2,7 @@
  * Branches that run at the same time, each for one turn and with the history as it was when they parted. What they hand
  * back is one block: the branches' outputs, merged.
  */
-import type { NodeId } from '../../../core/ir.ts';
+import type { ForkNode, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS } from '../../agent-slots.ts';
 import { addBlame } from '../../blame.ts';
 import { addPick, exhausted } from './lowering.ts';
@@ -37,7 +37,7 @@ export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: 
     }),
   }));
   const merged = addMerge(l, { hint, origin, branches, merge, next });
-  const fork = addFork(l, hint, origin, heads, 0, merged);
+  const fork = addFork(l, hint, origin, { heads }, 0, merged);
   if (l.meter === null) return fork;
   // All of them or none: a branch that is turned away would leave a hole in what is merged.
   return addPick(
@@ -54,14 +54,14 @@ export function addFork(
   l: Lowering,
   hint: string,
   origin: string,
-  heads: readonly { readonly name: string; readonly to: NodeId }[],
+  over: ForkNode['over'],
   widthMax: number,
   next: NodeId,
 ): NodeId {
   return l.builder.add(l.builder.fresh(`${hint}.fork`), {
     op: 'fork',
     origin,
-    over: { heads },
+    over,
     widthMax,
     need: 'all',
     eager: true,

@@ -46,7 +46,7 @@ export function addGroup(l: Lowering, graph: Graph, node: GraphNode, way: Way, n
     ],
     next,
   );
-  const fork = addFork(l, hint, origin, heads, 0, joined);
+  const fork = addFork(l, hint, origin, { heads }, 0, joined);
   if (l.meter === null) return fork;
   return addPick(
     l,

@@ -15,7 +15,7 @@ import type { Check } from './model.ts';
 import type { RawRoute } from './schema-routes.ts';
 import { HEARD, clean, set } from './slots.ts';
 import { addTermination } from './termination.ts';
-import { addTeamTurn } from './turn.ts';
+import { addTurnOf } from './turn.ts';
 
 export const BAD_TURNS = 3;
 
@@ -31,8 +31,7 @@ export function lowerKeyword(
   first: string,
   speaking: ReadonlySet<string>,
 ): NodeId {
-  for (const [index, agent] of l.team.names.entries())
-    if (speaking.has(agent)) addSpeaker(l, routes, agent, first, index);
+  for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent, first);
   return l.builder.idOf(first);
 }
 
@@ -44,7 +43,7 @@ export function mayTake({ SourceAgents }: RawRoute, agent: string): boolean {
   return SourceAgents === undefined || SourceAgents.includes(agent);
 }
 
-function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallback: string, index: number): void {
+function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallback: string): void {
   const begin = l.builder.idOf(agent);
   const site: Site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
   const words = distinct(routes.map(({ raw }) => raw.Keyword));
@@ -73,15 +72,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     addForeign(l, site, choice),
   );
   const listen = addLet(l, `${agent}.listen`, agent, [set(HEARD, heard(words, false))], routed);
-  addTeamTurn(l, {
-    agent,
-    hint: agent,
-    origin: agent,
-    enters: agent,
-    begin,
-    at: l.at('Agents', index, 'Name'),
-    next: listen,
-  });
+  addTurnOf(l, agent, listen);
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {

@@ -12,7 +12,7 @@ import { addLet, addPick, exhausted } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { BAD, HEARD, HISTORY, NOTE, TURNS, set } from './slots.ts';
 import { addTermination } from './termination.ts';
-import { addTeamTurn } from './turn.ts';
+import { addTurnOf } from './turn.ts';
 
 export const SELECTOR = 'selector';
 const RECENT = 30;
@@ -63,20 +63,9 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
   const begin = l.builder.idOf(agent);
   const site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
-  return addTeamTurn(l, {
-    agent,
-    hint: agent,
-    origin: agent,
-    enters: agent,
-    begin,
-    opening: [set(BAD, '0'), set(NOTE, 'null')],
-    at: l.at('Agents', l.team.names.indexOf(agent), 'Name'),
-    next: addTermination(
-      l,
-      site,
-      addPick(l, `${agent}.room`, agent, [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }], ask),
-    ),
-  });
+  const room = [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }];
+  const next = addTermination(l, site, addPick(l, `${agent}.room`, agent, room, ask));
+  return addTurnOf(l, agent, next, [set(BAD, '0'), set(NOTE, 'null')]);
 }
 
 /** The placeholders are filled in once; what comes in by them is not looked at again. */

@@ -1,6 +1,7 @@
 /** What the lowering of every strategy shares: the builder, the team, and the bound on turns. */
 import type { Case, Expr, Input, MeterId, NodeId, Write } from '../../../core/ir.ts';
 import type { Builder } from '../../builder.ts';
+import { escalationField } from '../../escalation-packet.ts';
 import type { Path } from '../../located.ts';
 import type { Range } from '../../range.ts';
 import type { Member, Team } from './model.ts';
@@ -106,7 +107,11 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
       onExpiry: 'reject',
       code,
       askedBy,
-      input: { message, ...payload },
+      input: {
+        message,
+        ...escalationField(code === 'REVIEW_REQUIRED' ? 'low_confidence' : 'high_impact_mutation'),
+        ...payload,
+      },
       reserve: {},
     },
     writes: [{ slot: into, mode: 'set', value: 'it' }],

@@ -3,15 +3,13 @@
  * splitter whose answer has no list is told so and asked again, a bounded number of times.
  */
 import type { Expr, NodeId } from '../../../core/ir.ts';
-import { OBSERVATIONS } from '../../agent-slots.ts';
-import { addBlame } from '../../blame.ts';
 import { object, quote } from '../../cel-text.ts';
-import { BRANCHES } from './fan-out.ts';
+import { BRANCHES, addFork } from './fan-out.ts';
 import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Phases } from './scattergather.ts';
 import type { RawMapReduce } from './schema-phases.ts';
-import { SAID, TURNS, set, tell } from './slots.ts';
+import { SAID, set, tell } from './slots.ts';
 import { fieldIn } from './structured.ts';
 import { addTeamTurn } from './turn.ts';
 
@@ -107,23 +105,7 @@ function addMap(
     visitsMax: ITEMS_MAX,
     next: done,
   });
-  return l.builder.add(l.builder.fresh(`${hint}.fork`), {
-    op: 'fork',
-    origin,
-    over: { each: ITEMS, as: 'item', head },
-    widthMax: MaxConcurrency,
-    need: 'all',
-    eager: true,
-    timeoutMs: null,
-    into: BRANCHES,
-    gather: [
-      { slot: OBSERVATIONS, mode: 'concat' },
-      { slot: TURNS, mode: 'concat' },
-    ],
-    next,
-    failed: [],
-    fail: addBlame(l.builder, hint, origin, BRANCHES, l.builder.failedEnd(SAID)),
-  });
+  return addFork(l, hint, origin, { each: ITEMS, as: 'item', head }, MaxConcurrency, next);
 }
 
 /** How many items' tool rounds are counted at most; a list is only as long as one reply. */

@@ -1,4 +1,5 @@
 /** The plans of the strategies in which a model beside the team decides: who is next, or the whole course. */
+import { mayDecide, planDenied } from '../../decision-rights.ts';
 import { lowerAdversarial } from './adversarial.ts';
 import { chooserDef, reserve } from './chooser.ts';
 import { demandTermination } from './demand.ts';
@@ -33,6 +34,11 @@ export function planMagentic(reading: Reading, team: Team): Plan | null {
   const raw = team.raw.Selection.Magentic;
   if (raw === undefined) return lacking(reading, 'magentic', 'Magentic');
   reserve(reading, team, MANAGER);
+  if (!mayDecide(team.definitions, MANAGER, 'plan')) {
+    const { message, help } = planDenied(MANAGER);
+    reading.report.error('not-granted', reading.at('Selection', 'Magentic'), message, { help });
+    return null;
+  }
   return {
     turnsMax: (1 + raw.MaxResetCount) * raw.MaxRoundCount,
     agents: [

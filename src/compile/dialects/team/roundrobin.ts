@@ -2,7 +2,7 @@
 import type { NodeId } from '../../../core/ir.ts';
 import type { Lowering } from './lowering.ts';
 import { addTermination } from './termination.ts';
-import { addTeamTurn } from './turn.ts';
+import { addTurnOf } from './turn.ts';
 
 export function lowerRoundRobin(l: Lowering): NodeId {
   const { builder, team } = l;
@@ -11,15 +11,7 @@ export function lowerRoundRobin(l: Lowering): NodeId {
     const begin = builder.idOf(agent);
     const next = builder.idOf(team.names[(index + 1) % team.names.length] ?? agent);
     const site = { agent, hint: agent, origin: agent, again: begin, limit: 3 };
-    addTeamTurn(l, {
-      agent,
-      hint: agent,
-      origin: agent,
-      enters: agent,
-      begin,
-      at: l.at('Agents', index, 'Name'),
-      next: addTermination(l, site, next),
-    });
+    addTurnOf(l, agent, addTermination(l, site, next));
   }
   return first;
 }

@@ -39,5 +39,5 @@ export function lowerScatterGather(
     [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') })],
     gather,
   );
-  return addFork(l, `${hint}.scatter`, origin, heads, MaxConcurrency, told);
+  return addFork(l, `${hint}.scatter`, origin, { heads }, MaxConcurrency, told);
 }

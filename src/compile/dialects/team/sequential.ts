@@ -3,7 +3,7 @@ import type { NodeId } from '../../../core/ir.ts';
 import { success } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { addTermination } from './termination.ts';
-import { addTeamTurn } from './turn.ts';
+import { addTurnOf } from './turn.ts';
 
 export function lowerSequential(l: Lowering): NodeId {
   let next = success(l);
@@ -15,14 +15,5 @@ export function lowerSequential(l: Lowering): NodeId {
 function addOne(l: Lowering, agent: string, next: NodeId): NodeId {
   const begin = l.builder.idOf(agent);
   const site = { agent, hint: agent, origin: agent, again: begin, limit: 3 };
-  const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
-  return addTeamTurn(l, {
-    agent,
-    hint: agent,
-    origin: agent,
-    enters: agent,
-    begin,
-    at,
-    next: addTermination(l, site, next),
-  });
+  return addTurnOf(l, agent, addTermination(l, site, next));
 }

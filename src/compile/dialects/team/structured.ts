@@ -9,7 +9,7 @@ import type { Lowering } from './lowering.ts';
 import type { RawCondition, RawStructuredRoute } from './schema-routes.ts';
 import { BAD, SAID, clean } from './slots.ts';
 import { addTermination } from './termination.ts';
-import { addTeamTurn } from './turn.ts';
+import { addTurnOf } from './turn.ts';
 
 export function lowerStructured(
   l: Lowering,
@@ -17,11 +17,11 @@ export function lowerStructured(
   first: string,
   speaking: ReadonlySet<string>,
 ): NodeId {
-  for (const [index, agent] of l.team.names.entries()) if (speaking.has(agent)) addSpeaker(l, routes, agent, index);
+  for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent);
   return l.builder.idOf(first);
 }
 
-function addSpeaker(l: Lowering, routes: readonly RawStructuredRoute[], agent: string, index: number): void {
+function addSpeaker(l: Lowering, routes: readonly RawStructuredRoute[], agent: string): void {
   const begin = l.builder.idOf(agent);
   const site: Site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
   const own = routes.filter(({ SourceAgents }) => SourceAgents === undefined || SourceAgents.includes(agent));
@@ -33,15 +33,7 @@ function addSpeaker(l: Lowering, routes: readonly RawStructuredRoute[], agent: s
     };
   });
   const routed = addPick(l, `${agent}.route`, agent, cases, addTermination(l, site, addCorrection(l, site, own)));
-  addTeamTurn(l, {
-    agent,
-    hint: agent,
-    origin: agent,
-    enters: agent,
-    begin,
-    at: l.at('Agents', index, 'Name'),
-    next: routed,
-  });
+  addTurnOf(l, agent, routed);
 }
 
 /** The first operator that is set decides, in the order in which they are documented. */

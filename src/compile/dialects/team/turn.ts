@@ -37,6 +37,13 @@ export interface TeamTurn {
   readonly fail?: NodeId;
 }
 
+/** A turn that is named after the agent who has it, and begins where whoever hands over to the agent expects it. */
+export function addTurnOf(l: Lowering, agent: string, next: NodeId, opening: readonly Write[] = []): NodeId {
+  const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
+  const begin = l.builder.idOf(agent);
+  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, opening, next });
+}
+
 /** Afterwards `said` holds the message and `signal` the keyword of a handoff call, if there was one. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);

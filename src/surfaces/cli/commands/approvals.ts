@@ -5,6 +5,7 @@ import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/read.ts';
 import { waitingOf } from '../../../runtime/report.ts';
 import { DEFAULT_DB, type Cli } from '../context.ts';
+import { escalationLine } from '../escalation-line.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { findRun, withStore } from '../store.ts';
 import { harmless, oneLine, shellWord, table } from '../text.ts';
@@ -30,15 +31,18 @@ async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> 
 }
 
 function block({ id, run, node, message, choices, askedBy, payload, expiresAt }: Waiting, db: string): string {
+  const line = escalationLine({ payload });
+  const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
+    [field: string]: unknown;
+  };
   const flag = db === DEFAULT_DB ? '' : ` --db ${shellWord(db)}`;
   const rows = [
     ['approval', id],
     ['run', run],
     ['node', oneLine(node)],
     ['question', harmless(message)],
-    ...(typeof payload === 'object' && payload !== null && Object.keys(payload).length > 0
-      ? [['about', oneLine(JSON.stringify(payload), 400)]]
-      : []),
+    ...(line === '' ? [] : [['goes to', line]]),
+    ...(Object.keys(about).length > 0 ? [['about', oneLine(JSON.stringify(about), 400)]] : []),
     ['asked by', oneLine(askedBy)],
     ...(expiresAt === null ? [] : [['until', expiresAt]]),
     ...choices.map((choice) => ['answer', `sluice answer ${id} ${shellWord(choice)}${flag}`]),

@@ -1,7 +1,7 @@
 /** `sluice resume`: takes up one run, or every one that is unfinished. A run in another live process's hands is waited for. */
 import type { RunId } from '../../../core/run.ts';
 import type { Report } from '../../../runtime/engine-types.ts';
-import type { RunEntry } from '../../../runtime/ports.ts';
+import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
@@ -37,15 +37,19 @@ function isDue({ status, due }: RunEntry): boolean {
   return status !== 'suspended' || (due !== null && due <= Date.now());
 }
 
+async function ownerOf({ store }: Session, run: RunId): Promise<WorkerId | null> {
+  return (await store.roster.find(run))?.owner ?? null;
+}
+
 /** All of them work at once; they are told one after the other. */
 async function resumeAll(cli: Cli, session: Session, runs: readonly RunId[]): Promise<readonly Report[]> {
   const heads = new Map<RunId, number>();
   for (const run of runs) {
-    const owner = (await session.store.roster.find(run))?.owner ?? null;
-    if (owner !== null)
-      cli.hint(`run ${run} is in the hands of another process; waiting until it ends or its lease does`);
+    const before = await ownerOf(session, run);
     heads.set(run, (await headOf(session.store, run)).seq);
     await session.engine.resume(run);
+    if (before !== null && (await ownerOf(session, run)) === before)
+      cli.hint(`run ${run} is in the hands of another process; waiting until it ends or its lease does`);
   }
   const reports: Report[] = [];
   for (const run of runs) {

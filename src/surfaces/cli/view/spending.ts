@@ -1,5 +1,6 @@
 /** What a run has used so far against what it may use, as one line for the live view. */
 import type { CompiledFlow, Dimension, Meter } from '../../../core/ir.ts';
+import { isCounted } from '../../../core/meters.ts';
 import type { Event } from '../../../core/run.ts';
 import { dollars, grouped } from '../text.ts';
 
@@ -62,13 +63,13 @@ function amountText(dimension: Dimension, amount: number): string {
   return dimension === 'costMicros' ? dollars(amount / 1_000_000) : grouped(amount);
 }
 
-/** The tightest bound of each dimension. */
+/** The bound of each dimension for the run as a whole. */
 function limitsOf(flow: CompiledFlow): ReadonlyMap<Dimension, number> {
   const limits = new Map<Dimension, number>();
   const steps = flow.meters[STEPS]?.max ?? null;
   if (steps !== null) limits.set('steps', steps);
-  for (const { unit, max } of Object.values<Meter>(flow.meters)) {
-    if (max === null || unit === 'visits' || unit === 'repeats') continue;
+  for (const { unit, max, label } of Object.values<Meter>(flow.meters)) {
+    if (max === null || !isCounted(unit) || !label.startsWith('budgets.')) continue;
     limits.set(unit, Math.min(max, limits.get(unit) ?? Infinity));
   }
   return limits;

@@ -1,0 +1,52 @@
+/** Whoever looks at what waits, or at what failed, sees whose it is and how grave. */
+import { expect, test } from 'vitest';
+import { folder, sluice } from './cli.ts';
+
+const FILES = {
+  'pay.flow.yaml': `
+tools:
+  pay.out: { effect: financial, input: { type: object, properties: { vendor: { type: string }, amount: { type: number } } } }
+agents: [{ id: clerk, tools: [pay.out] }]
+flow: { id: pay, entry: work, nodes: [{ id: work, type: agent, agent: clerk }] }
+`,
+  's.yaml': `
+agents: { clerk: [{ text: "", tools: [{ name: pay.out, args: { vendor: acme, amount: 12 } }] }, done] }
+tools: { pay.out: [{ result: paid }] }
+`,
+};
+
+test('approvals and show name the row, whose it is, and what it demands', async () => {
+  const cwd = folder(FILES);
+  const ran = await sluice(['run', 'pay.flow.yaml', '--script', 's.yaml', '--input', 'x', '--json'], { cwd });
+  expect(ran.status).toBe(3);
+  const { run } = JSON.parse(ran.stdout) as { run: string };
+  const payload = {
+    tool: 'pay.out',
+    amount: 12,
+    payee: 'acme',
+    escalation: {
+      row: 'financial_commitment',
+      route: 'human_approval',
+      severity: 'high',
+      endpoint: 'manager or procurement',
+    },
+  };
+  const approvals = await sluice(['approvals', '--json'], { cwd });
+  expect(JSON.parse(approvals.stdout)).toMatchObject([{ run, payload }]);
+  const shown = await sluice(['show', run, '--json'], { cwd });
+  expect(JSON.parse(shown.stdout)).toMatchObject({ waiting: [{ payload }] });
+  const line = /goes to +manager or procurement \(financial_commitment, severity high\)/;
+  expect((await sluice(['approvals'], { cwd })).stdout).toMatch(line);
+  expect((await sluice(['show', run], { cwd })).stdout).toMatch(line);
+});
+
+test('a run that failed says who looks at it now', async () => {
+  const cwd = folder({
+    ...FILES,
+    'pay.flow.yaml': `${FILES['pay.flow.yaml']}boundary: { fail_closed: [{ what: never, when: "true" }] }\n`,
+  });
+  const ran = await sluice(['run', 'pay.flow.yaml', '--script', 's.yaml', '--input', 'x', '--json'], { cwd });
+  const report = JSON.parse(ran.stdout) as { run: string };
+  expect(report).toMatchObject({ code: 'UNSAFE_DETECTION', escalation: { row: 'security_breach' } });
+  expect((await sluice(['show', report.run], { cwd })).stdout).toMatch(/goes to +security operations/);
+});

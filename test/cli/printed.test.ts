@@ -1,0 +1,67 @@
+/** What pages and examples print runs as it is printed. */
+import { cpSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { folder, root, sluice } from './cli.ts';
+import { printedIn, wordsOf } from './page.ts';
+
+/** Takes its time on purpose; works in a folder that somebody has to copy first. Both have tests of their own. */
+const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
+
+describe('pages', () => {
+  test.each(['docs/guide/bounded-agent.md', 'docs/dialects/loop.md'])(
+    '%s',
+    async (page) => {
+      const { files, commands } = printedIn(readFileSync(join(root, page), 'utf8'));
+      const cwd = folder(files);
+      const session = commands.filter(({ words }) => !words.includes('ID'));
+      expect(session.length).toBeGreaterThan(0);
+      for (const { words, shows } of session) {
+        const asked = words.includes('APPROVAL') ? await firstApproval(cwd) : '';
+        const { status, stdout, stderr } = await sluice(
+          words.map((word) => (word === 'APPROVAL' ? asked : word)),
+          { cwd },
+        );
+        expect([words.join(' '), status === 0 || status === 3, stderr]).toEqual([
+          words.join(' '),
+          true,
+          expect.not.stringContaining('error['),
+        ]);
+        for (const line of shows) expect(`${stdout}${stderr}`).toContain(line);
+      }
+    },
+    60_000,
+  );
+});
+
+describe('examples', () => {
+  const printed = readdirSync(join(root, 'examples'))
+    .filter((name) => name.endsWith('.yaml') && !ELSEWHERE.has(name))
+    .flatMap((name) => {
+      const text = readFileSync(join(root, 'examples', name), 'utf8').replaceAll(/ \\\n# +/g, ' ');
+      return [...text.matchAll(/^# +npx sluice (run .*)$/gm)].map(([, line]) => [name, line as string] as const);
+    });
+
+  test.each(printed)(
+    '%s: npx sluice %s',
+    async (_, line) => {
+      const cwd = folder();
+      cpSync(join(root, 'examples'), join(cwd, 'examples'), { recursive: true });
+      const { status, stderr } = await sluice(wordsOf(line), { cwd });
+      expect([status, stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+    },
+    60_000,
+  );
+
+  test('there is one for each profile, and for each kind of loop', () => {
+    const names = new Set(printed.map(([name]) => name));
+    for (const profile of ['research', 'coding', 'support', 'procurement', 'sre'])
+      expect(names).toContain(`profile-${profile}.flow.yaml`);
+    for (const loop of ['research', 'plan-and-do', 'incident']) expect(names).toContain(`${loop}.loop.yaml`);
+  });
+});
+
+async function firstApproval(cwd: string): Promise<string> {
+  const { stdout } = await sluice(['approvals', '--json'], { cwd });
+  return (JSON.parse(stdout) as { id: string }[])[0]?.id ?? '';
+}

@@ -1,0 +1,71 @@
+/** The page about the airline runs: how many go exactly as they were recorded, how many stop exactly, and why the rest do not. */
+import { isDeepStrictEqual } from 'node:util';
+import { callsOf, failuresInARow } from './airline.ts';
+import type { Trajectory } from './airline.ts';
+import type { Ran } from './airline-run.ts';
+
+export const AIRLINE_PAGE = 'docs/airline-runs.md';
+
+export interface Outcome {
+  readonly trajectory: Trajectory;
+  readonly full: Ran;
+  /** With a budget below what the run needs: whether it stopped at that very call; null where it needs none. */
+  readonly calls: boolean | null;
+  readonly steps: boolean | null;
+}
+
+export function isExact({ trajectory, full }: Pick<Outcome, 'trajectory' | 'full'>): boolean {
+  return full.report.code === 'SUCCESS' && isDeepStrictEqual(full.dispatched, callsOf(trajectory));
+}
+
+/** The rule of the loop that changed the course of a run; null where none explains it. */
+export function reasonFor({ trajectory, full }: Pick<Outcome, 'trajectory' | 'full'>): string | null {
+  if (full.report.code === 'REPEATED_FAILURE' && failuresInARow(trajectory) > 2)
+    return 'the third failure in a row is not given back to the agent any more';
+  if (trajectory.exact_loop_5_3_at !== null) return 'the third identical call among five is stopped';
+  return null;
+}
+
+export function airlinePage(outcomes: readonly Outcome[]): string {
+  const off = outcomes.filter((each) => !isExact(each));
+  const sum = (of: (ran: Ran) => number): number => outcomes.reduce((total, { full }) => total + of(full), 0);
+  const stopped = (which: 'calls' | 'steps'): string => {
+    const tried = outcomes.filter((each) => each[which] !== null);
+    return `${tried.filter((each) => each[which] === true).length} of ${tried.length}`;
+  };
+  const rows = off.map((each) => {
+    const { trajectory, full } = each;
+    const made = `${full.dispatched.length} of ${callsOf(trajectory).length}`;
+    const said = full.report.error?.message ?? '';
+    return `| ${trajectory.task_id}/${trajectory.trial} | ${made} | ${String(full.report.code)} | ${reasonFor(each) ?? 'not explained'}${said === '' ? '' : ` (${said})`} |`;
+  });
+  return `# The airline runs
+
+${outcomes.length} recorded conversations of a booking clerk with its customers, played through the bounded loop: the recorded model, the
+recorded tools, customers who say what they said, and a supervisor who approves. \`node scripts/airline.ts\` writes this page, and
+a test holds it against the runs where they are at hand.
+
+| | |
+|---|---|
+| go exactly as recorded and end \`SUCCESS\` | ${outcomes.length - off.length} of ${outcomes.length} |
+| calls of tools | ${sum(({ dispatched }) => dispatched.length)} |
+| calls that change something, each approved before it was made | ${sum(({ approved }) => approved)} |
+| calls that change something and that nobody approved | ${sum(({ unasked }) => unasked.length)} |
+| calls made twice | ${sum(({ keys }) => keys.length - new Set(keys).size)} |
+| journals that are decided again alike | ${outcomes.filter(({ full }) => full.difference === null).length} of ${outcomes.length} |
+| with fewer tool calls than it needs, stops before exactly the first that is not covered | ${stopped('calls')} |
+| with fewer steps than it needs, stops before exactly the first turn that is not covered | ${stopped('steps')} |
+
+The limits are drawn for each run between nothing and one less than what it needs. A run that calls no tool has no such limit. What
+answers claim in words is not judged here, since a recording cannot mend its words; that is measured by itself.
+
+## Not as recorded
+
+| run | calls made | ended | why |
+|---|---|---|---|
+${rows.join('\n')}
+
+These are rules of the loop, and right to apply: the recorded model went on where a bounded one is stopped. The calls that were made
+are recorded ones, in their order.
+`;
+}

@@ -1,0 +1,51 @@
+/** Airline runs with one result taken out, call and answer alike, but not the words that rest on it. */
+import { readFileSync } from 'node:fs';
+import type { CompiledFlow } from '../../src/core/ir.ts';
+import { AIRLINE, airlineDocument, isThere, MUTATING, playOf } from './airline.ts';
+import type { Trajectory } from './airline.ts';
+import { compileLoop, drive } from './drive.ts';
+
+/** What only works on its arguments, or shows nothing of the customer. */
+const NEUTRAL = ['calculate', 'think'];
+const READING = ['get_reservation_details', 'get_user_details', 'search_direct_flight', 'search_onestop_flight'];
+
+/** The clerk with the rules that the real one was given, and a loop that ends where something is claimed that nothing shows. */
+export function strictAirline(): CompiledFlow | null {
+  if (!isThere()) return null;
+  const document = airlineDocument({ steps: 200 }) as { agents: readonly object[]; tools: { [name: string]: object } };
+  const policy = readFileSync(new URL('airline_policy.md', AIRLINE), 'utf8');
+  return compileLoop({
+    ...document,
+    agents: document.agents.map((agent) => ({ ...agent, instructions: policy })),
+    tools: {
+      ...document.tools,
+      ...Object.fromEntries(NEUTRAL.map((name) => [name, { ...document.tools[name], trust: 'neutral' }])),
+    },
+    loop: { agent: 'clerk', grounding: { on_violation: 'halt' } },
+  });
+}
+
+/** Whoever asks is answered as the customer was; whoever wants to act is let. What the loop did not let pass, or null. */
+export async function violationIn(flow: CompiledFlow, trajectory: Trajectory): Promise<string | null> {
+  const { script, input, answers } = playOf(trajectory);
+  const told = answers.map((text) => ({ choice: 'answer', text }));
+  const approvals = { missing_info: told, ...Object.fromEntries([...MUTATING].map((name) => [name, 'approve'])) };
+  const { report } = await drive(flow, { ...script, strict: false, approvals }, { input });
+  return report.error?.type === 'GroundingError' ? report.error.message : null;
+}
+
+/** Without the last successful call of that kind that words follow; null where there is none. */
+export function withoutLast(trajectory: Trajectory, kind: 'changing' | 'reading'): Trajectory | null {
+  const { messages } = trajectory;
+  const fits = (name: string): boolean => (kind === 'changing' ? MUTATING.has(name) : READING.includes(name));
+  const spoken = messages.findLastIndex(
+    ({ role, tool_calls }) => role === 'assistant' && (tool_calls ?? []).length === 0,
+  );
+  const at = messages.findLastIndex(
+    ({ tool_calls = [] }, index) =>
+      index < spoken &&
+      tool_calls.some(({ name }) => fits(name)) &&
+      messages[index + 1]?.content?.startsWith('Error') !== true,
+  );
+  return at < 0 ? null : { ...trajectory, messages: messages.filter((_, index) => index !== at && index !== at + 1) };
+}
