@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { countTests } from './counts.ts';
 import { installTestDeps } from './install-test-deps.ts';
+import { rowsNotPassed } from './rows-passed.ts';
+import { rowIds } from './spec-rows.ts';
 import { root, run } from './tool.ts';
 import type { Ran } from './tool.ts';
 
@@ -53,11 +55,17 @@ function tests(): void {
     const { ok } = run('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`], {
       show: true,
     });
-    const counts = countTests(reportIn(file), ok);
+    const report = reportIn(file);
+    const counts = countTests(report, ok);
     passed += counts.passed;
     failed += counts.failed;
     complaints.push(...counts.complaints.map((line) => line.replace(`${root}/`, '')));
     say(`${counts.failed === 0 ? 'ok    ' : 'FAILED'} tests (${seconds(from)})`);
+    const missing = rowsNotPassed(report, rowIds());
+    check('rows of the specification that a test has shown', () => ({
+      ok: missing.length === 0,
+      output: missing.join('\n'),
+    }));
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

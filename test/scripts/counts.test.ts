@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { countTests } from '../../scripts/counts.ts';
+import { rowsNotPassed } from '../../scripts/rows-passed.ts';
 
 const file = (statuses: readonly string[], status = statuses.includes('failed') ? 'failed' : 'passed') => ({
   name: 'a.test.ts',
@@ -34,4 +35,16 @@ test('an error outside of any test, no test and no report are failures', () => {
   expect(countTests({ success: false, testResults: [file(['passed'])] }, false).failed).toBe(1);
   expect(countTests({ success: true, testResults: [] }, true).failed).toBe(1);
   expect(countTests(null, false).failed).toBe(1);
+});
+
+test('a row is shown by a test that passed, and by no other', () => {
+  const named = (fullName: string, status: string) => ({ fullName, status });
+  const assertionResults = [
+    named('a \u00a7t/one \u00a7t/two', 'passed'),
+    named('b \u00a7t/three', 'failed'),
+    named('c \u00a7t/four', 'skipped'),
+  ];
+  const rows = ['t/one', 't/two', 't/three', 't/four', 't/five'];
+  expect(rowsNotPassed({ testResults: [{ assertionResults }] }, rows)).toEqual(['t/three', 't/four', 't/five']);
+  expect(rowsNotPassed(null, rows)).toEqual(rows);
 });
