@@ -1,264 +1,252 @@
 /**
  * What a flow means, told as directly as possible: one recursive walk, no events, no journal, no time. The engine must
- * agree with it on random flows (test/differential). It shares the graph's types and the expression evaluator with the
- * engine, and nothing else.
+ * agree with it on random flows (test/differential). It shares types, codes, prices and the evaluator of expressions with
+ * the engine, and no rule. The whole definition is this file and `values.ts`.
  *
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
-import type { FailureClass, TerminalCode } from '../src/core/codes.ts';
-import type { Amounts, CompiledFlow, DoNode, EndNode, ForkNode, Node, NodeId } from '../src/core/ir.ts';
+import canonicalize from 'canonicalize';
+import type { Amounts, CompiledFlow, Dimension, Meter } from '../src/core/ir.ts';
+import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/core/ir.ts';
 import type { Json } from '../src/core/json.ts';
-import { Bounds } from './bounds.ts';
-import type { Answered, Asked, Ended, Fault, Meaning, Problem, Slots, World } from './meaning.ts';
-import { canonical, evaluate, expressionProblem, fields, gathered, holds, readingsOf, written } from './values.ts';
+import { costOf, priceIn } from '../src/core/price.ts';
+import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/core/run.ts';
+import { evaluate, fields, gathered, holds, problem, readings, semantic, written } from './values.ts';
 
 export function interpret(flow: CompiledFlow, input: Json, world: World): Meaning {
-  return new Walk(flow, world).all(input);
+  const walk = new Walk(flow, world);
+  const ended = walk.thread({ id: '0', acts: 0, slots: { input }, undo: [] }, flow.entry);
+  const review = walk.undoFailed ? ({ state: 'failed', code: 'REVIEW_REQUIRED' } as const) : {};
+  return { ...ended, ...review, ...walk };
 }
 
+/** One attempt of one effect. Retries keep the key. */
+export type Asked = Pick<Command, 'key' | 'attempt' | 'kind' | 'name' | 'node' | 'input'> & { readonly thread: string };
+export interface World {
+  /** A pure function of what is asked; null when no answer ever comes. */
+  answer(asked: Asked): Settled | null;
+  /** Of a fork whose join depends on time: which branches ended before it, in order, and whether the clock made it. */
+  joined(fork: string): { readonly ended: readonly number[]; readonly late: boolean } | undefined;
+  validate(schema: Json, value: Json): string | null;
+  countTokens(text: string): number;
+}
+export type Ended = Outcome & { readonly slots: Slots };
+export type Meaning = Ended & Pick<Walk, 'spent' | 'asked' | 'dropped' | 'illegal'>;
 interface Thread {
   readonly id: string;
   acts: number;
   slots: Slots;
-  undo: Undo[];
-}
-interface Undo {
-  readonly node: NodeId;
-  readonly tool: string;
-  readonly args: Json;
-  ran: boolean;
-  result: Json;
-}
-interface Branch {
-  readonly name: string;
-  readonly to: NodeId;
-  readonly adds: Slots;
+  readonly undo: { readonly node: NodeId; readonly name: string; readonly args: Json; result: Json }[];
 }
 
 class Walk {
+  readonly spent: { [meter: string]: number } = {};
+  readonly asked: Asked[] = [];
+  /** Threads that a join dropped. How far they came depends on time, so nothing is said about them. */
+  readonly dropped: string[] = [];
+  /** Joins that the world reported and the flow does not allow. */
+  readonly illegal: string[] = [];
+  undoFailed = false;
+  /** What was asked for under each meter, for those that count repetitions. */
+  readonly #prints: { [meter: string]: string[] } = {};
   readonly #flow: CompiledFlow;
   readonly #world: World;
-  readonly #bounds: Bounds;
-  readonly #asked: Asked[] = [];
-  readonly #dropped: string[] = [];
-  readonly #illegal: string[] = [];
-  #undoFailed = false;
 
   constructor(flow: CompiledFlow, world: World) {
     this.#flow = flow;
     this.#world = world;
-    this.#bounds = new Bounds(flow);
   }
 
-  all(input: Json): Meaning {
-    const ended = this.#thread({ id: '0', acts: 0, slots: { input }, undo: [] }, this.#flow.entry);
-    const review = this.#undoFailed ? ({ state: 'failed', code: 'REVIEW_REQUIRED' } as const) : {};
-    const { spent, usage } = this.#bounds;
-    return { ...ended, ...review, spent, usage, asked: this.#asked, dropped: this.#dropped, illegal: this.#illegal };
-  }
-
-  #thread(thread: Thread, start: NodeId): Ended {
+  thread(thread: Thread, start: NodeId): Ended {
     for (let at = start; ;) {
       const node = this.#flow.nodes[at] as Node;
-      const over = this.#bounds.noVisitLeft(at, node);
-      if (over !== undefined) at = over;
-      else if (node.op === 'do') at = this.#do(thread, at, node);
-      else {
-        this.#bounds.visit(node);
-        try {
-          if (node.op === 'end') return this.#end(thread, node);
-          at = this.#step(thread, node);
-        } catch (cause) {
-          thread.slots = { ...thread.slots, error: expressionProblem(node, cause) };
-          at = this.#flow.fail;
-        }
+      try {
+        // A visit has to fit, and so has the least that is still to come.
+        const over = this.#over(node, VISIT) ?? this.#over(node, node.needs ?? this.#flow.least[at] ?? {});
+        const to = over ?? this.#act(thread, at, node);
+        if (typeof to !== 'string') return to;
+        at = to;
+      } catch (cause) {
+        const ways = node.op === 'do' ? node : { failed: [], fail: this.#flow.fail };
+        at = failed(thread, ways, problem(node, semantic('ExpressionError', cause)));
       }
     }
   }
 
-  #step(thread: Thread, node: Exclude<Node, DoNode | EndNode>): NodeId {
+  #act(thread: Thread, at: NodeId, node: Node): NodeId | Ended {
+    this.#spend(node, VISIT);
+    if (node.op === 'do') return this.#do(thread, at, node);
+    if (node.op === 'end') return this.#end(thread, node);
     if (node.op === 'fork') return this.#fork(thread, node);
     if (node.op === 'pick') return node.cases.find(({ when }) => holds(when, thread.slots))?.to ?? node.otherwise;
     thread.slots = written(thread.slots, node.writes, null);
     return node.next;
   }
 
-  #end(thread: Thread, node: EndNode): Ended {
-    const { slots } = thread;
-    const error = (slots['error'] ?? null) as Problem | null;
+  #end({ id, slots, ...thread }: Thread, { state, ...node }: EndNode): Ended {
+    const error = (slots['error'] ?? null) as ErrorRecord | null;
     const output = evaluate(node.output, slots);
     const code = node.code === 'error' ? (error?.code ?? 'UNAVAILABLE_DEP') : node.code;
-    if (node.state === 'completed') return { state: node.state, code, output, error: null, slots };
-    this.#unwind(thread);
-    return { state: node.state, code, output, error, slots };
-  }
-
-  /** Last in, first out; one that fails does not stop the others. */
-  #unwind({ id, ...thread }: Thread): void {
-    for (const { node, tool, args, result } of thread.undo.toReversed()) {
+    if (state === 'completed') return { state, code, output, error: null, slots };
+    // Last in, first out; one that fails does not stop the others.
+    for (const { node, name, ...input } of thread.undo.toReversed()) {
       const key = `${id}#u${thread.acts++}`;
-      const input = { args, result };
-      const given = this.#ask({ thread: id, key, attempt: 1, kind: 'tool', name: tool, node, input });
-      if (given?.ok !== true) this.#undoFailed = true;
+      const given = this.#ask({ thread: id, key, attempt: 1, kind: 'tool', name, node, input });
+      if (given?.ok !== true) this.undoFailed = true;
     }
+    return { state, code, output, error, slots };
   }
 
+  /** Asks until an answer is accepted and written, or until there is no reason to ask again. */
   #do(thread: Thread, at: NodeId, node: DoNode): NodeId {
-    let input: Slots;
-    let undo: Undo | null;
-    try {
-      input = fields(node.effect.input, thread.slots);
-      undo = undoOf(at, node, { ...thread.slots, input });
-    } catch (cause) {
-      this.#bounds.visit(node);
-      return failed(thread, node, expressionProblem(node, cause));
+    const { effect, retry } = node;
+    const name = nameOf(node);
+    const input = fields(effect.input, thread.slots);
+    // How to undo it is fixed before it is asked for.
+    const args = fields(node.undo?.input ?? {}, { ...thread.slots, input });
+    const undo = { node: at, name: node.undo?.tool ?? '', args, result: null as Json };
+    const print = `${name} ${canonicalize(input)}`;
+    let need = this.#worstCase(node, input);
+    const over = this.#repeatedTooOften(node, print) ?? this.#over(node, need);
+    if (over !== undefined) {
+      // Who is turned away has not been here.
+      this.#spend(node, { visits: -1, steps: -1 });
+      return over;
     }
-    const need = this.#worstCase(node, input);
-    const print = `${nameOf(node)} ${canonical(input)}`;
-    const over = this.#bounds.repeatsTooOften(node, print) ?? this.#bounds.noBudgetFor(node, need);
-    if (over !== undefined) return over;
-    this.#bounds.visit(node, print);
-    if (undo !== null) thread.undo.push(undo);
-    const problem = this.#attempts(thread, at, node, input, need, undo);
-    if (problem === null) return node.next;
-    // What failed in every attempt changed nothing.
-    thread.undo = thread.undo.filter((each) => each !== undo || each.ran);
-    return failed(thread, node, problem);
-  }
-
-  /** Asks until an answer is accepted and written, or until there is no reason to ask again: then, what is wrong. */
-  #attempts(thread: Thread, at: NodeId, node: DoNode, input: Slots, first: Amounts, undo: Undo | null): Problem | null {
-    const { id: name, kind } = { id: nameOf(node), kind: node.effect.kind };
-    const key = `${thread.id}#${thread.acts++}`;
-    let need = first;
+    for (const id of node.charges ?? []) (this.#prints[id] ??= []).push(print);
+    const asked = { thread: thread.id, key: `${thread.id}#${thread.acts++}`, kind: effect.kind, name, node: at, input };
     let model: string | undefined;
     for (let attempt = 1; ; attempt++) {
-      const given = this.#ask({ thread: thread.id, key, attempt, kind, name, node: at, input }) ?? silence(node);
+      const given = this.#ask({ ...asked, attempt }) ?? silence(node);
       const late = !given.ok && given.error.class === 'timeout';
-      this.#bounds.pay(node, need, given.used ?? {}, late);
-      if (undo !== null && (given.ok || late)) undo.ran = true;
-      if (undo !== null && given.ok) undo.result = given.value;
+      this.#spend(node, late ? need : settled(need, given.used ?? {}));
+      if (given.ok) undo.result = given.value;
+      // What failed has changed nothing; what was late may have.
+      if (node.undo !== undefined && (given.ok || late) && !thread.undo.includes(undo)) thread.undo.push(undo);
       const fault = given.ok ? this.#objection(thread, node, given.value) : given.error;
-      if (fault === null) return commit(thread, node, given.ok ? given.value : null);
-      const again = model === undefined && attempt <= node.retry.max && node.retry.on.includes(fault.class);
-      const next = again ? undefined : standIn(node, model, fault);
-      need = { ...this.#worstCase(node, input, next), retries: 1 };
-      if ((!again && next === undefined) || this.#bounds.noBudgetFor(node, need) !== undefined) {
-        const repeated = attempt > 1 && fault.class !== 'budget';
-        const { class: kind, type, message } = fault;
-        return { class: kind, type, message, node: node.origin, code: repeated ? 'REPEATED_FAILURE' : CODES[kind] };
+      if (fault === null) {
+        thread.slots = written(thread.slots, node.writes, undo.result);
+        return node.next;
       }
-      model = next;
-      this.#bounds.use('retries', 1);
+      const again = model === undefined && attempt <= retry.max && retry.on.includes(fault.class);
+      model = again ? undefined : standIn(node, model, fault);
+      need = { ...this.#worstCase(node, input, model), retries: 1 };
+      if ((!again && model === undefined) || this.#over(node, need) !== undefined)
+        return failed(thread, node, problem(node, fault, attempt));
     }
   }
 
-  #ask(asked: Asked): Answered | null {
-    if (asked.kind === 'model') this.#bounds.use('modelCalls', 1);
-    if (asked.kind === 'tool') this.#bounds.use('toolCalls', 1);
-    this.#asked.push(asked);
-    const given = this.#world.answer(asked);
-    this.#bounds.measure(given?.used ?? {});
-    return given;
+  #ask(asked: Asked): Settled | null {
+    this.asked.push(asked);
+    return this.#world.answer(asked);
   }
 
-  #objection(thread: Thread, node: DoNode, value: Json): Fault | null {
-    const { schema } = node;
-    const readings = node.effect.kind === 'model' ? readingsOf((value as Slots | null)?.['text'] ?? null) : [value];
-    const problems = schema === undefined ? [null] : readings.map((each) => this.#world.validate(schema, each));
-    const problem = problems.includes(null) ? null : (problems[0] ?? null);
-    if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
+  #objection({ slots }: Thread, { effect, schema, accept = 'true' }: DoNode, value: Json): Failure | null {
+    const read = effect.kind === 'model' ? readings(value) : [value];
+    if (schema !== undefined && read.every((each) => this.#world.validate(schema, each) !== null))
+      return semantic('SchemaError');
     try {
-      if (node.accept === undefined || evaluate(node.accept, thread.slots, value) === true) return null;
+      return evaluate(accept, slots, value) === true ? null : semantic('RejectedError');
     } catch (cause) {
-      return expressionProblem(node, cause);
+      return semantic('ExpressionError', cause);
     }
-    return { class: 'semantic', type: 'RejectedError', message: 'not accepted' };
-  }
-
-  #worstCase(node: DoNode, input: Slots, model?: string): Amounts {
-    return this.#bounds.worstCase(node, input, model, (text) => this.#world.countTokens(text));
   }
 
   #fork(thread: Thread, node: ForkNode): NodeId {
     const { id, slots } = thread;
     const branches = branchesOf(node, slots);
     const act = thread.acts++;
-    const free = this.#world.joined?.(`${id}#${act}`);
+    const free = this.#world.joined(`${id}#${act}`);
     const outcomes: (Ended | null)[] = branches.map(() => null);
     for (const index of free?.ended ?? branches.keys()) {
       if (free === undefined && verdict(node, outcomes) !== null) break;
-      const { to, adds } = branches[index] as Branch;
+      const { to, adds } = branches[index] as (typeof branches)[number];
       const child: Thread = { id: `${id}:${act}.${index}`, acts: 0, slots: { ...slots, ...adds }, undo: [] };
-      const ended = this.#thread(child, to);
+      const ended = this.thread(child, to);
       outcomes[index] = ended;
       if (ended.state === 'completed') thread.undo.push(...child.undo);
     }
     const said = verdict(node, outcomes);
-    if (said === null && free?.late !== true) this.#illegal.push(`${id}#${act} after ${free?.ended.join()}`);
-    for (const index of free === undefined ? [] : outcomes.keys())
-      if (outcomes[index] === null) this.#dropped.push(`${id}:${act}.${index}`);
-    const list = outcomes.map((each, index) => outcomeOf(each, (branches[index] as Branch).name));
-    thread.slots = { ...gathered(slots, outcomes, node), [node.into]: list };
-    return said === 'met' ? node.next : failed(thread, node, joinProblem(node, outcomes, free?.late === true));
+    if (said === null && free?.late !== true) this.illegal.push(`${id}#${act} after ${free?.ended.join()}`);
+    if (free !== undefined) outcomes.forEach((each, index) => each ?? this.dropped.push(`${id}:${act}.${index}`));
+    const list = outcomes.map((each, index) => {
+      const { state = 'cancelled', code = null, output = null, error = null } = each ?? {};
+      return { name: branches[index]?.name, state, code, output, error };
+    });
+    thread.slots = { ...gathered(slots, outcomes, node), [node.into]: list as unknown as Json };
+    if (said === 'met') return node.next;
+    const first = outcomes.find((each) => each !== null && each.state !== 'completed');
+    const fault = { class: first?.error?.class ?? 'semantic', type: 'JoinError', message: '' } as const;
+    if (free?.late === true) return failed(thread, node, problem(node, LATE));
+    return failed(thread, node, { ...problem(node, fault), ...(first && { code: first.code }) });
+  }
+
+  /** Where the first meter of the node leads that has less left than is needed of it. */
+  #over(node: Node, needed: Needed | ((meter: Meter, id: string) => number)): NodeId | undefined {
+    const amount = typeof needed === 'function' ? needed : ({ unit }: Meter): number => needed[unit] ?? 0;
+    const meters = (node.charges ?? []).map((id) => ({ ...(this.#flow.meters[id] as Meter), id }));
+    return meters.find((meter) => amount(meter, meter.id) > (meter.max ?? Infinity) - (this.spent[meter.id] ?? 0))
+      ?.over;
+  }
+
+  #repeatedTooOften(node: Node, print: string): NodeId | undefined {
+    return this.#over(node, ({ unit, window = 1 }, id) => {
+      const prints = this.#prints[id] ?? [];
+      const same = prints.slice(prints.length + 1 - window).filter((earlier) => earlier === print);
+      return unit === 'repeats' ? same.length + 1 : 0;
+    });
+  }
+
+  #spend({ charges = [] }: Node, amounts: Needed): void {
+    for (const id of charges)
+      this.spent[id] = (this.spent[id] ?? 0) + (amounts[(this.#flow.meters[id] as Meter).unit] ?? 0);
+  }
+
+  /** Agents of random flows have no tools and no schema that a provider would be sent. */
+  #worstCase({ effect }: DoNode, input: Slots, model?: string): Amounts {
+    if (effect.kind !== 'model') return effect.reserve;
+    const said = `${this.#flow.agents[effect.agent]?.instructions ?? ''}\n${JSON.stringify(input)}`;
+    const inputTokens = this.#world.countTokens(said);
+    const tokens = { inputTokens, outputTokens: effect.reserve.outputTokens ?? 0 };
+    const costMicros = costOf(priceIn(this.#flow, effect.agent, model), tokens);
+    return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
   }
 }
 
-const CODES: { readonly [kind in FailureClass]: TerminalCode } = {
-  transient: 'UNAVAILABLE_DEP',
-  rate_limit: 'UNAVAILABLE_DEP',
-  fatal: 'UNAVAILABLE_DEP',
-  timeout: 'TIMEOUT',
-  refused: 'IMPOSSIBLE',
-  semantic: 'VALIDATION_FAIL',
-  policy: 'PERMISSION_DENIED',
-  guardrail: 'UNSAFE_DETECTION',
-  budget: 'BUDGET_EXHAUSTED',
-};
+type Needed = { readonly [unit in Meter['unit']]?: number };
+const VISIT: Needed = { visits: 1, steps: 1 };
+const MEASURED: ReadonlySet<string> = new Set(['inputTokens', 'outputTokens', 'costMicros', 'contextTokens']);
+const LATE = { class: 'timeout', type: 'TimeoutError', message: '' } as const;
+
+/** Calls count as they were reserved, and what is measured as it was used. */
+function settled(need: Amounts, used: Amounts): Needed {
+  const amounts = Object.entries(need).map(([unit, reserved]) => {
+    const amount = MEASURED.has(unit) && reserved > 0 ? (used[unit as Dimension] ?? 0) : reserved;
+    return [unit, amount];
+  });
+  return Object.fromEntries(amounts) as Needed;
+}
 
 function nameOf({ effect }: DoNode): string {
   if ('agent' in effect) return effect.agent;
   return 'tool' in effect ? effect.tool : 'check' in effect ? effect.check : effect.about;
 }
 
-/** Fixed before the effect is asked for. */
-function undoOf(at: NodeId, { undo }: DoNode, slots: Slots): Undo | null {
-  return undo === undefined
-    ? null
-    : { node: at, tool: undo.tool, args: fields(undo.input, slots), ran: false, result: null };
-}
-
-function commit(thread: Thread, node: DoNode, value: Json): Problem | null {
-  try {
-    thread.slots = written(thread.slots, node.writes, value);
-    return null;
-  } catch (cause) {
-    return expressionProblem(node, cause);
-  }
-}
-
 /** After its own retries a model that is out of reach gives way to those that stand in, once each. */
-function standIn({ effect }: DoNode, model: string | undefined, fault: Fault): string | undefined {
+function standIn({ effect }: DoNode, model: string | undefined, fault: Failure): string | undefined {
   if (effect.kind !== 'model' || (fault.class !== 'transient' && fault.class !== 'rate_limit')) return undefined;
   return effect.fallback?.[model === undefined ? 0 : effect.fallback.indexOf(model) + 1];
 }
 
-function silence({ effect }: DoNode): Answered {
-  if (effect.kind === 'ask') return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
-  return { ok: false, error: { class: 'timeout', type: 'TimeoutError', message: 'no answer' } };
+function silence({ effect }: DoNode): Settled {
+  if (effect.kind !== 'ask') return { ok: false, error: LATE };
+  return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
 }
 
-function failed(thread: Thread, node: DoNode | ForkNode, problem: Problem): NodeId {
-  thread.slots = { ...thread.slots, error: problem };
-  return node.failed.find(({ when }) => holds(when, thread.slots))?.to ?? node.fail;
-}
-
-function joinProblem({ origin }: ForkNode, outcomes: readonly (Ended | null)[], late: boolean): Problem {
-  const first = outcomes.find((each) => each !== null && each.state !== 'completed');
-  if (late) return { class: 'timeout', type: 'TimeoutError', message: 'late', node: origin, code: 'TIMEOUT' };
-  const kind = (first?.error as Problem | null | undefined)?.class ?? 'semantic';
-  return { class: kind, type: 'JoinError', message: 'short', node: origin, code: first?.code ?? 'VALIDATION_FAIL' };
+function failed(thread: Thread, ways: Pick<DoNode, 'failed' | 'fail'>, error: ErrorRecord): NodeId {
+  thread.slots = { ...thread.slots, error: { ...error } };
+  return ways.failed.find(({ when }) => holds(when, thread.slots))?.to ?? ways.fail;
 }
 
 function verdict({ need, eager }: ForkNode, outcomes: readonly (Ended | null)[]): 'met' | 'short' | null {
@@ -269,18 +257,10 @@ function verdict({ need, eager }: ForkNode, outcomes: readonly (Ended | null)[])
   return left === 0 || (eager && ok + left < enough) ? 'short' : null;
 }
 
-function branchesOf({ over }: ForkNode, slots: Slots): readonly Branch[] {
-  if ('heads' in over) {
-    const heads = over.heads.filter(({ when }) => when === undefined || evaluate(when, slots) === true);
-    return heads.map(({ name, to }) => ({ name, to, adds: {} }));
-  }
+function branchesOf({ over }: ForkNode, slots: Slots): readonly { name: string; to: NodeId; adds?: Slots }[] {
+  if ('heads' in over) return over.heads.filter(({ when = 'true' }) => evaluate(when, slots) === true);
   const items = evaluate(over.each, slots);
   if (!Array.isArray(items)) throw new Error('not a list');
   const adds = (item: Json, index: number): Slots => ({ [over.as]: item, [`${over.as}_index`]: index });
-  return items.map((item, index) => ({ name: String(index), to: over.head, adds: adds(item, index) }));
-}
-
-function outcomeOf(each: Ended | null, name: string): Json {
-  const { state = 'cancelled', code = null, output = null, error = null } = each ?? {};
-  return { name, state, code, output, error };
+  return items.map((item: Json, index) => ({ name: String(index), to: over.head, adds: adds(item, index) }));
 }

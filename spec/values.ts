@@ -1,8 +1,10 @@
 /** What expressions and writes mean. Nothing is ever changed in place. */
+import canonicalize from 'canonicalize';
+import { codeOfFailure } from '../src/core/codes.ts';
 import { compileExpr } from '../src/core/expr/index.ts';
 import type { Expr, ForkNode, Input, Node, Write } from '../src/core/ir.ts';
 import type { Json } from '../src/core/json.ts';
-import type { Ended, Problem, Slots } from './meaning.ts';
+import type { ErrorRecord, Failure, Slots } from '../src/core/run.ts';
 
 export function evaluate(source: Expr, slots: Slots, it: Json = null): Json {
   return compileExpr(source)({ ...slots, it });
@@ -30,56 +32,39 @@ export function written(slots: Slots, writes: readonly Write[], it: Json): Slots
   return next;
 }
 
-/** A model's reply is an object when its text is a JSON object. */
-export function replied(value: Json): Json {
-  if (typeof value !== 'string' || !/^\s*\{[^]*\}\s*$/.test(value)) return value;
-  return orElse(() => JSON.parse(value) as Json, value);
-}
-
-/** What branches hand back: of each slot that the join gathers, the values that differ from what the parent had. */
-export function gathered(slots: Slots, outcomes: readonly (Ended | null)[], { gather }: ForkNode): Slots {
-  const next: { [slot: string]: Json } = { ...slots };
-  for (const { slot, mode } of gather) {
-    const all = outcomes.map((each) => each?.slots[slot]).filter((value) => value !== undefined);
-    const given = all.filter((value) => canonical(value) !== canonical(slots[slot]));
-    if (given.length === 0) continue;
-    if (mode === 'concat') next[slot] = joined(slots[slot] ?? null, given);
-    else if (mode === 'merge') next[slot] = Object.assign({}, next[slot], ...given) as Json;
-    else if (mode === 'any') next[slot] = next[slot] === true || given.includes(true);
-    else next[slot] = given.at(mode === 'first' ? 0 : -1) as Json;
-  }
-  return next;
-}
-
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) => {
-    if (each === null || typeof each !== 'object' || Array.isArray(each)) return each;
-    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-}
-
-export function expressionProblem({ origin }: Node, cause: unknown): Problem {
-  return {
-    class: 'semantic',
-    type: 'ExpressionError',
-    message: String(cause),
-    node: origin,
-    code: 'VALIDATION_FAIL',
-  };
-}
-
 function put(target: Json | Slots, [step = '', ...rest]: readonly string[], make: (before: Json) => Json): Slots {
   const base: Slots = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
   const before = base[step] ?? null;
   return { ...base, [step]: rest.length === 0 ? make(before) : { ...put(before, rest, make) } };
 }
 
-function orElse<T>(attempt: () => T, otherwise: T): T {
-  try {
-    return attempt();
-  } catch {
-    return otherwise;
+/** A model's reply is an object when its text is a JSON object. */
+function replied(text: Json): Json {
+  return typeof text === 'string' && /^\s*\{[^]*\}\s*$/.test(text)
+    ? orElse(() => JSON.parse(text) as Json, text)
+    : text;
+}
+
+/** A reply is good if it satisfies its schema as an object, as the text that it is, or as the JSON that it spells. */
+export function readings(reply: Json): readonly Json[] {
+  const text = (reply as Slots | null)?.['text'] ?? null;
+  return [replied(text), text, orElse(() => JSON.parse(text as string) as Json, text)];
+}
+
+/** What branches hand back: of each slot that the join gathers, the values that differ from what the parent had. */
+export function gathered(slots: Slots, branches: readonly ({ slots: Slots } | null)[], { gather }: ForkNode): Slots {
+  const next: { [slot: string]: Json } = { ...slots };
+  for (const { slot, mode } of gather) {
+    const before = slots[slot] ?? null;
+    const all = branches.flatMap((each) => (each !== null && slot in each.slots ? [each.slots[slot] as Json] : []));
+    const given = all.filter((value) => canonicalize(value) !== canonicalize(slots[slot]));
+    if (given.length === 0) continue;
+    if (mode === 'concat') next[slot] = joined(before, given);
+    else if (mode === 'merge') next[slot] = Object.assign({}, before, ...given) as Json;
+    else if (mode === 'any') next[slot] = before === true || given.includes(true);
+    else next[slot] = given.at(mode === 'first' ? 0 : -1) as Json;
   }
+  return next;
 }
 
 /** What each branch has added to the list it began with, one after the other. */
@@ -88,16 +73,19 @@ function joined(before: Json, given: readonly Json[]): Json {
   return [...front, ...given.flatMap((list) => (Array.isArray(list) ? list.slice(front.length) : []))];
 }
 
-/** A reply is good if it satisfies its schema as an object, as the text that it is, or as the JSON that it spells. */
-export function readingsOf(text: Json): readonly Json[] {
-  return [replied(text), text, ...spelt(text)];
+export function semantic(type: string, cause: unknown = ''): Failure {
+  return { class: 'semantic', type, message: String(cause) };
 }
 
-function spelt(text: Json): readonly Json[] {
+/** A failure as flows see it in the slot `error`. */
+export function problem({ origin }: Node, { class: kind, type, message }: Failure, attempts = 1): ErrorRecord {
+  return { class: kind, type, message, node: origin, code: codeOfFailure(kind, attempts) };
+}
+
+function orElse<T>(attempt: () => T, otherwise: T): T {
   try {
-    const value = typeof text === 'string' ? (JSON.parse(text) as Json) : null;
-    return value === null ? [] : [value];
+    return attempt();
   } catch {
-    return [];
+    return otherwise;
   }
 }

@@ -49,7 +49,7 @@ describe('verify', () => {
     expect(found({ a: go('a', 'end'), b: go('b', 'end') })).toEqual(['unreachable-node 1:1 `b` is never reached']);
   });
 
-  test('L5: a cycle needs a finite meter that is charged on it', () => {
+  test('L5: a cycle needs a finite meter that is charged on it §terms/workflow-graph §ladder/open-ended-loop', () => {
     const loop = (charges: readonly string[], meters: FlowBody['meters']) =>
       found(
         { a: go('a', 'b'), b: { op: 'pick', origin: 'b', charges, cases: [{ when: 'x', to: 'a' }], otherwise: 'end' } },
@@ -96,7 +96,7 @@ describe('verify', () => {
     expect(over.some((each) => each.startsWith('uncapped-cycle'))).toBe(true);
   });
 
-  test('L6: every node leads to an end, and what goes wrong does too', () => {
+  test('L6: every node leads to an end, and what goes wrong does too §terms/terminal-node', () => {
     const meters = { m: visits(3, 'a') };
     const stuck = found({ a: go('a', 'a', { charges: ['m'] }) }, { meters });
     expect(stuck.some((each) => each.startsWith('no-way-out') || each.startsWith('no-terminal'))).toBe(true);

@@ -11,13 +11,14 @@ import { digest } from '../../src/core/digest.ts';
 import type { Json } from '../../src/core/json.ts';
 import { pure } from '../../src/runtime/pure.ts';
 import { interpret } from '../../spec/interpreter.ts';
-import type { Asked as Meant, Meaning } from '../../spec/meaning.ts';
+import type { Asked as Meant, Meaning } from '../../spec/interpreter.ts';
 import { askedBy, joinsOf, runEngine } from './engine.ts';
 import type { Asked, Ran } from './engine.ts';
 import { lower } from './lower.ts';
 import { plans } from './plan.ts';
 import type { Plan } from './plan.ts';
 import { createWorld } from './world.ts';
+import type { RandomWorld } from './world.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const numRuns = Number(process.env['SLUICE_RUNS'] ?? 300);
@@ -30,8 +31,8 @@ test(
     const seen = { requests: 0, forks: 0, dropped: 0, tripped: 0, undone: 0, standIns: 0, failed: 0 };
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
-        const { ran, meaning } = await both(plan);
-        compare(plan, ran, meaning);
+        const { ran, meaning, usage } = await both(plan);
+        compare(plan, ran, meaning, usage);
         const count = (type: string): number => ran.events.filter((event) => event.type === type).length;
         seen.requests += count('effect.requested');
         seen.forks += count('thread.forked');
@@ -67,7 +68,7 @@ function isOfTools(code: string): boolean {
   return code === 'unknown-tool' || code === 'incomplete-tool';
 }
 
-async function both(plan: Plan): Promise<{ ran: Ran; meaning: Meaning }> {
+async function both(plan: Plan): Promise<{ ran: Ran; meaning: Meaning; usage: Usage }> {
   const flow = lower(plan);
   const input = plan.input as unknown as Json;
   // Whether the compensation of a dropped branch holds decides how the run ends, and which are dropped depends on time.
@@ -80,10 +81,24 @@ async function both(plan: Plan): Promise<{ ran: Ran; meaning: Meaning }> {
     validate: pure.validate,
     countTokens: pure.countTokens,
   });
-  return { ran, meaning };
+  return { ran, meaning, usage: usageOf(meaning.asked, world) };
 }
 
-function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning: Meaning): void {
+type Usage = { [dimension: string]: number };
+
+/** What a report adds up: attempts that were sent, those among them that were not the first, and what was measured. */
+function usageOf(asked: readonly Meant[], world: RandomWorld): Usage {
+  const usage: Usage = {};
+  const add = (dimension: string, amount: number): unknown => (usage[dimension] = (usage[dimension] ?? 0) + amount);
+  for (const each of asked) {
+    if (each.kind === 'model' || each.kind === 'tool') add(`${each.kind}Calls`, 1);
+    if (each.attempt > 1) add('retries', 1);
+    for (const [dimension, amount] of Object.entries(world.answer(each)?.used ?? {})) add(dimension, amount);
+  }
+  return usage;
+}
+
+function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning: Meaning, usage: Usage): void {
   const isAlive = ({ thread }: { thread: string }): boolean =>
     !meaning.dropped.some((id) => thread === id || thread.startsWith(`${id}:`));
   const meant = meaning.asked.filter(isAlive);
@@ -111,7 +126,7 @@ function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning:
       error: errorOf(meaning),
       slots: meaning.slots,
     }),
-    ...(counted ? plain({ spent: meaning.spent, usage: meaning.usage }) : {}),
+    ...(counted ? plain({ spent: meaning.spent, usage }) : {}),
     asked: order(meant.map(bare)),
     inputs: inputsOf(meant.filter(({ kind }) => kind !== 'ask')),
     prints: printsOf(
@@ -123,7 +138,7 @@ function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning:
 }
 
 /** A run that ends otherwise than completed keeps its last error, also when only a compensation failed. */
-function errorOf({ state, error, slots }: Meaning): Json {
+function errorOf({ state, error, slots }: Meaning): unknown {
   return state === 'completed' ? null : (error ?? slots['error'] ?? null);
 }
 

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import type { FailureClass } from '../../src/core/codes.ts';
+import type { GatherMode } from '../../src/core/ir.ts';
 
 export interface LetPlan {
   readonly is: 'let';
@@ -44,7 +45,7 @@ export interface ForkPlan {
   readonly eager: boolean;
   readonly timed: boolean;
   readonly output: string;
-  readonly gather: readonly { readonly slot: string; readonly mode: 'first' | 'last' | 'any' }[];
+  readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
   readonly rescued: boolean;
 }
 export type Stmt =
@@ -76,6 +77,7 @@ export interface Plan {
   readonly forks: 'sequential' | 'concurrent' | 'early';
 }
 
+const GATHERS: readonly GatherMode[] = ['first', 'last', 'any', 'merge', 'concat'];
 const SLOTS = ['a', 'b', 'c'];
 const slot = fc.constantFrom(...SLOTS);
 const expr = fc.constantFrom(
@@ -208,7 +210,7 @@ function fork(inner: fc.Arbitrary<Block>): fc.Arbitrary<Stmt> {
     eager: fc.boolean(),
     timed: fc.boolean(),
     output: expr,
-    gather: fc.uniqueArray(fc.record({ slot, mode: fc.constantFrom('first', 'last', 'any') }), {
+    gather: fc.uniqueArray(fc.record({ slot, mode: fc.constantFrom<GatherMode[]>(...GATHERS) }), {
       maxLength: 2,
       selector: (each) => each.slot,
     }),

@@ -13,7 +13,7 @@ const say = (value: unknown): void => void process.stdout.write(`${JSON.stringif
 const store = openSqlite(path);
 if (role === 'write') await write(store);
 if (role === 'race') await race(store, Number(args[0]), Number(args[1]));
-if (role === 'holder') await holder(store);
+if (role === 'holder') await holder(store, args[0] ?? 'r1');
 await store.close();
 
 /** Commits to several runs at once for ever, saying after each commit where they stand. */
@@ -58,16 +58,16 @@ async function race({ journal, roster }: Store, runs: number, rounds: number): P
 }
 
 /** Holds a run, and at every line it is sent tries to go on with it. */
-async function holder({ journal, roster }: Store): Promise<void> {
+async function holder({ journal, roster }: Store, run: string): Promise<void> {
   await roster.renew(name, 0, 1000);
-  const chain = new Chain('r1');
+  const chain = new Chain(run);
   say(await journal.commit(name, [chain.first(), chain.next()]));
   for await (const _ of createInterface(process.stdin)) {
     const [result] = await journal.commit(name, [chain.next()]);
     say({
       result,
       renewed: await roster.renew(name, 500, 9000),
-      claimed: await roster.claim(name, 500, { run: 'r1' }),
+      claimed: await roster.claim(name, 500, { run }),
     });
   }
 }

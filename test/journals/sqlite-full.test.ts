@@ -14,15 +14,7 @@ import { freshPaths } from './place.ts';
 const freshPath = freshPaths();
 
 test('a disk without room', async ({ skip }) => {
-  const dir = dirname(freshPath());
-  mkdirSync(dir);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', dir], { stdio: 'pipe' });
-  } catch {
-    skip('mounting a small disk is not permitted here; the limit on pages below stands in for it');
-  }
-  onTestFinished(() => void execFileSync('umount', ['--lazy', dir]));
-
+  const dir = smallDisk(skip);
   const filler = join(dir, 'filler');
   writeFileSync(filler, 'x'.repeat(400_000));
   const store = openSqlite(join(dir, 'sluice.db'));
@@ -38,6 +30,17 @@ test('a disk without room', async ({ skip }) => {
   const after = await store.journal.load('r1');
   expect(after?.appends).toEqual([...(before?.appends ?? []), expect.objectContaining({ hash: refused.hash })]);
   await store.close();
+});
+
+test('a disk that is full before the file is opened', async ({ skip }) => {
+  const dir = smallDisk(skip);
+  const path = join(dir, 'sluice.db');
+  await openSqlite(path).close();
+  const filler = join(dir, 'filler');
+  expect(() => writeFileSync(filler, 'x'.repeat(2_000_000))).toThrow(/ENOSPC/);
+  expect(() => openSqlite(path)).toThrow(expect.objectContaining({ code: 'disk-full' }));
+  rmSync(filler);
+  await openSqlite(path).close();
 });
 
 test('a database that has reached its size', async () => {
@@ -71,4 +74,16 @@ async function fill(journal: Journal, chain: Chain): Promise<Append> {
     if (code !== 'committed') throw new Error(`append ${index} gave ${code}`);
   }
   throw new Error('there was always room');
+}
+
+function smallDisk(skip: (why: string) => void): string {
+  const dir = dirname(freshPath());
+  mkdirSync(dir);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', dir], { stdio: 'pipe' });
+  } catch {
+    skip('mounting a small disk is not permitted here; the limit on pages below stands in for it');
+  }
+  onTestFinished(() => void execFileSync('umount', ['--lazy', dir]));
+  return dir;
 }

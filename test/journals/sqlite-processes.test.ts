@@ -59,6 +59,28 @@ test('a process that was asleep while its run was taken over can do nothing with
   await store.close();
 });
 
+test('the run of a process that was killed is free at once, and that of a stopped one is not', async () => {
+  const path = freshPath();
+  const [killed, stopped] = [started('holder', path, 'killed', 'r1'), started('holder', path, 'stopped', 'r2')];
+  for (const each of [killed, stopped]) expect(await each.said()).toEqual(['committed', 'committed']);
+  stopped.process.kill('SIGSTOP');
+
+  const store = openSqlite(path);
+  await store.roster.renew('w2', 1, 9000);
+  expect(await store.roster.claim('w2', 1, { limit: 10 })).toEqual([]);
+  killed.process.kill('SIGKILL');
+  await killed.exited();
+  expect(await store.roster.claim('w2', 1, { limit: 10 })).toEqual(['r1']);
+  expect(await store.roster.claim('w2', 1, { run: 'r2' })).toEqual([]);
+
+  stopped.process.kill('SIGCONT');
+  stopped.process.stdin?.write('go on\n');
+  expect(await stopped.said()).toEqual({ result: 'committed', renewed: true, claimed: ['r2'] });
+  stopped.process.stdin?.end();
+  await stopped.exited();
+  await store.close();
+});
+
 test(
   'four processes that race for the same runs start each once and never append side by side',
   { timeout: 60_000 },

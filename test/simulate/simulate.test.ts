@@ -8,7 +8,7 @@ const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30))
 const runs = Number(process.env['SLUICE_RUNS'] ?? 300);
 
 test(
-  `L1, L2, L4, L5, L7, L8, L11: faults change nothing but time, seeds from ${first}`,
+  `L1, L2, L4, L5, L7, L8, L11: faults change nothing but time §modes/fault-injection, seeds from ${first}`,
   { timeout: 30_000 + runs * 200 },
   async () => {
     console.log(`simulate: seeds ${first} to ${first + runs - 1}, harmless faults`);
