@@ -22,6 +22,7 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
     because: 'the comprehension of the expression language, and its map macro',
   },
   'src/core/builtin-tools.ts': { words: ['handoff', 'keyword'], because: 'the name of a tool and of its argument' },
+  'src/core/escalations.ts': { words: ['supervisor'], because: 'who is asked what is meant' },
   'src/core/ir.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { compile } from '../../src/index.ts';
 import { pathsIn, read, root } from './tree.ts';
 
 const pages = pathsIn('.').filter((path) => path.endsWith('.md'));
@@ -43,6 +44,13 @@ describe('the README', () => {
     const files = [...(run ?? '').matchAll(/\bexamples\/\S+/g)].map(([file]) => file);
     expect(files.length).toBeGreaterThan(1);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  test('prints documents that compile', () => {
+    const documents = [...read('README.md').matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+    expect(documents.length).toBeGreaterThan(2);
+    for (const text of documents)
+      expect([text, compile(text).diagnostics.filter(({ severity }) => severity === 'error')]).toEqual([text, []]);
   });
 
   test('gives the command that CI runs', () => {
