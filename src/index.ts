@@ -34,7 +34,17 @@ export type {
   ToolContext,
   ToolFunction,
 } from './adapters/functions/performer.ts';
-export type { ChainedEvent, Engine, Report, StartOptions, StepResult, Usage, Waiting } from './runtime/engine-types.ts';
+export type {
+  ChainedEvent,
+  Delta,
+  Engine,
+  EventsOptions,
+  Report,
+  StartOptions,
+  StepResult,
+  Usage,
+  Waiting,
+} from './runtime/engine-types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
 export type { Message } from './runtime/prompt.ts';
 export type { BoundaryOptions, PiiPipeline } from './runtime/boundary.ts';

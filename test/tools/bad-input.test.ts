@@ -130,3 +130,25 @@ describe('schemas that turn in circles', () => {
     expect([flow, diagnostics.map(({ severity }) => severity)]).toEqual([undefined, ['error']]);
   });
 });
+
+describe('what a performer of one’s own gives', () => {
+  test.each<[string, unknown, string]>([
+    ['a circle', circular, 'ResultError'],
+    ['a big integer', 5n, 'ResultError'],
+    ['50 MB', 'x'.repeat(50_000_000), 'TooLargeError'],
+  ])('%s: a failed call, and the engine goes on', async (_, value, type) => {
+    const given = [value, 'fine'];
+    const engine = createEngine({
+      journal: openMemory(),
+      performer: { perform: async () => ({ ok: true, value: given.shift() as string }) },
+    });
+    onTestFinished(() => engine.close());
+    const nodes = [{ id: 'a', type: 'tool', tool: 'own.call' }];
+    const { flow } = compile({ tools: TOOL, flow: { id: 'f', entry: 'a', nodes } });
+    if (flow === undefined) throw new Error('the flow does not compile');
+    const bad = await engine.settled(await engine.start(flow));
+    expect([bad.state, bad.error?.type]).toEqual(['failed', type]);
+    const good = await engine.settled(await engine.start(flow));
+    expect([good.state, good.output]).toEqual(['completed', 'fine']);
+  });
+});

@@ -14,6 +14,7 @@ import { createVirtualClock, realClock } from '../../runtime/clock.ts';
 import type { Engine, EngineOptions } from '../../runtime/engine-types.ts';
 import { createRuntime } from '../../runtime/engine.ts';
 import type { Clock, Performer, Store } from '../../runtime/ports.ts';
+import { toolResult } from '../../runtime/tool-result.ts';
 import { createHands } from '../world/hands.ts';
 import type { HandsOptions } from '../world/hands.ts';
 
@@ -78,5 +79,11 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
 /** Whoever performs commands itself is not asked to judge what is proposed: that is never left out. */
 function withChecks(performer: Performer): Performer {
   const policy = policyPerformer();
-  return { ...performer, perform: (call) => (isPolicyCheck(call.command) ? policy : performer).perform(call) };
+  const perform: Performer['perform'] = async (call) => {
+    if (isPolicyCheck(call.command)) return policy.perform(call);
+    const result = await performer.perform(call);
+    // Nor is it trusted to give what a journal can hold.
+    return result.ok ? { ...result, value: toolResult(call.command.name, result.value) } : result;
+  };
+  return { ...performer, perform };
 }
