@@ -12,8 +12,10 @@ export function reserveOfModel(agent: AgentDef | undefined, definitions: Definit
 
 export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undefined): Amounts {
   const how = tool?.implementation ?? null;
-  const outside = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
   const costMicros = Math.ceil((costUsd ?? 0) * 1_000_000);
+  // Networked, or paid: what carries it out says so, or the author does where nobody carries it out but a script.
+  const networked = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
+  const outside = networked || tool?.category === 'live_api' || costMicros > 0;
   return {
     toolCalls: 1,
     ...(outside ? { externalCalls: 1 } : {}),

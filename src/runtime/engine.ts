@@ -2,7 +2,7 @@
  * The engine: runs in, reports out. It owns one worker with one lease, brings runs into memory when there is something
  * to do for them, and lets go of those that ended or wait for somebody.
  */
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { statusOf } from '../core/outstanding.ts';
 import type { CompiledFlow } from '../core/ir.ts';
@@ -167,7 +167,7 @@ export function createRuntime(options: EngineOptions): Engine {
   return {
     start: async (
       flow,
-      { run = newRunId(), input = null, seed = randomBytes(4).readUInt32LE(), origin = {} }: StartOptions = {},
+      { run = newRunId(), input = null, seed = Number.parseInt(randomHex(), 16), origin = {} }: StartOptions = {},
     ) => {
       await alive();
       if (!RUN_ID.test(run))
@@ -301,5 +301,10 @@ function unknown(run: RunId): SluiceError {
 
 /** Sorts by time of creation, and is short enough to type. */
 function newRunId(): RunId {
-  return `r_${Date.now().toString(36)}${randomBytes(4).toString('hex')}`;
+  return `r_${Date.now().toString(36)}${randomHex()}`;
+}
+
+/** 32 random bits; from a UUID, because those come from a pool and not from the system each time. */
+function randomHex(): string {
+  return randomUUID().slice(0, 8);
 }

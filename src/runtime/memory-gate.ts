@@ -29,26 +29,36 @@ export function isMemoryCheck({ kind, name }: Call['command']): boolean {
 
 export function memoryPerformer(store: MemoryStore): Performer {
   return {
-    perform: async ({ command }): Promise<Settled> => {
+    perform: async ({ command, clock }): Promise<Settled> => {
       const { owner } = command.input;
       if (typeof owner !== 'string')
         throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'a memory has an owner' });
       const memory = new ScopedMemory(owner, store);
-      if (command.name === MEMORY_READ) return { ok: true, value: { entries: await recall(memory, owner) } };
-      const judged = judge(command.input);
-      if (typeof judged === 'string') return { ok: true, value: { ok: false, reason: judged } };
-      const entry: Remembered = {
-        goal: command.input['goal'] ?? null,
-        answer: command.input['answer'] ?? null,
-        sources: judged,
-        run: command.run,
-        validator: MEMORY_WRITE,
-      };
-      // Named after the run, so that doing it again after a crash changes nothing.
-      await memory.set(owner, command.run, entry as unknown as Json);
-      return { ok: true, value: { ok: true, key: command.run } };
+      // A store may be files or another machine: it takes real time, during which a script's clock stands still.
+      const done = clock.busy?.();
+      try {
+        if (command.name === MEMORY_READ) return { ok: true, value: { entries: await recall(memory, owner) } };
+        return { ok: true, value: await keep(memory, owner, command) };
+      } finally {
+        done?.();
+      }
     },
   };
+}
+
+async function keep(memory: ScopedMemory, owner: string, { input, run }: Call['command']): Promise<Json> {
+  const judged = judge(input);
+  if (typeof judged === 'string') return { ok: false, reason: judged };
+  const entry: Remembered = {
+    goal: input['goal'] ?? null,
+    answer: input['answer'] ?? null,
+    sources: judged,
+    run,
+    validator: MEMORY_WRITE,
+  };
+  // Named after the run, so that doing it again after a crash changes nothing.
+  await memory.set(owner, run, entry as unknown as Json);
+  return { ok: true, key: run };
 }
 
 /** What supports the answer, or why it is not to be kept. */

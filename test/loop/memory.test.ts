@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileMemory } from '../../src/adapters/memory-store/file-memory.ts';
 import type { Json } from '../../src/core/json.ts';
+import { realClock } from '../../src/runtime/clock.ts';
 import { isMemoryCheck, memoryPerformer } from '../../src/runtime/memory-gate.ts';
 import type { Call } from '../../src/runtime/ports.ts';
 import { createMemoryStore } from '../../src/runtime/scoped-memory.ts';
+import type { MemoryStore } from '../../src/runtime/scoped-memory.ts';
 import { StateViolation, openState } from '../../src/runtime/state-stores.ts';
 import { compileLoop, drive } from './drive.ts';
 
@@ -18,6 +20,7 @@ const observations = [
 const check = (name: string, input: { [field: string]: Json }): Call =>
   ({
     command: { kind: 'check', name, run: 'r_1', input: { owner: 'a', goal: 'g', answer: 'x', observations, ...input } },
+    clock: realClock,
   }) as unknown as Call;
 
 describe('the write gate', () => {
@@ -92,6 +95,25 @@ describe('the seven kinds of state', () => {
     const second = await drive(flow, SCRIPT, { memory, answers: [{ choice: 'approve' }] });
     expect(second.prompts[0]).toContain('Remembered:\n- what is it?: it is 7');
     expect(first.prompts[0]).not.toContain('Remembered');
+  });
+
+  test('a store that takes its time costs a rehearsed run none of its own', async () => {
+    const kept = createMemoryStore();
+    const memory: MemoryStore = {
+      ...kept,
+      keys: (owner) => kept.keys(owner),
+      get: (owner, key) => kept.get(owner, key),
+      delete: (owner, key) => kept.delete(owner, key),
+      set: async (owner, key, value) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await kept.set(owner, key, value);
+      },
+    };
+    const { report } = await drive(compileLoop({ ...DOCUMENT, budgets: { wall_clock_seconds: 60 } }), SCRIPT, {
+      memory,
+      answers: [{ choice: 'approve' }],
+    });
+    expect(report).toMatchObject({ code: 'SUCCESS', usage: { memoryWrites: 1 } });
   });
 
   test('nobody gets more of a run than the table allows §terms/task-state §handoffs/governance', async () => {

@@ -20,7 +20,7 @@ export interface LoopFields<Id> {
   readonly description?: string;
   readonly goal?: string;
   readonly criteria?: readonly string[];
-  readonly profile?: 'research' | 'coding' | 'sre';
+  readonly profile?: 'research' | 'coding' | 'support' | 'procurement' | 'sre';
   readonly requires?: readonly string[];
   readonly intents?: readonly { readonly id: string; readonly when: string; readonly description?: string }[];
   readonly guards?: readonly {

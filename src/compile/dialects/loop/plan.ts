@@ -1,5 +1,5 @@
 /**
- * Phase 5. A plan is a list of steps that name the earlier ones they wait for, which makes it a graph without cycles. It is
+ * Phase 5. A plan is a list of steps that name the ones they wait for, in any order but without a circle. It is
  * validated against tools and budget before anything runs, mended at most as often as allowed with the precise error, and
  * given up with a reason after that.
  */
@@ -16,7 +16,8 @@ import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TU
 import { planPrompt } from './text.ts';
 
 const DRAFT = 'draft';
-const IDS = 'draft_ids';
+/** Steps of the draft that could never begin. */
+const STUCK = 'draft_stuck';
 
 /** Adds the phase; the plan is in `plan` when the budget is assigned. */
 export function addPlan(l: Lowering): void {
@@ -73,13 +74,7 @@ export function addPlan(l: Lowering): void {
     l,
     builder.fresh('plan.order'),
     'plan_validation',
-    [
-      set(DRAFTS, `${DRAFTS} + 1`),
-      set(
-        IDS,
-        `type(${DRAFT}) == map && type(${DRAFT}.steps) == list ? text("\\n", join(${DRAFT}.steps.map(s, text(s.id)), "\\n"), "\\n") : ""`,
-      ),
-    ],
+    [set(DRAFTS, `${DRAFTS} + 1`), set(STUCK, stuck(loop.plan.stepsMax))],
     validated,
   );
   addModel(l, {
@@ -190,7 +185,14 @@ function problem(loop: Loop): Expr {
     `${steps}.exists(s, ${which})`,
     `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`,
   ];
-  const place = (id: Expr): Expr => `${IDS}.indexOf(text("\\n", ${id}, "\\n"))`;
+  const among = (expr: Expr): Expr => `cel.bind(known, ${steps}.map(t, t.id), ${expr})`;
+  const stranger = (which: Expr, verb: string, id: Expr): readonly [Expr, Expr] => {
+    const [when, words] = first(
+      which,
+      `text("step \`", s.id, "\` ${verb} \`", ${id}, "\`, which is no step of this plan")`,
+    );
+    return [among(when), among(words)];
+  };
   const rules: (readonly [Expr, Expr])[] = [
     [`type(${DRAFT}) != map || type(${steps}) != list`, '"the reply is no JSON object with a list `steps`"'],
     [`size(${steps}) == 0`, '"the plan has no steps"'],
@@ -199,7 +201,7 @@ function problem(loop: Loop): Expr {
       `text("the plan has ", size(${steps}), " steps, and at most ${loop.plan.stepsMax} are allowed")`,
     ],
     [
-      `${steps}.exists(s, type(s) != map || type(s.id) != string || type(s.do) != string || s.id.contains("\\n"))`,
+      `${steps}.exists(s, type(s) != map || type(s.id) != string || type(s.do) != string)`,
       '"every step needs an `id` and, in `do`, what is to be done"',
     ],
     first(`size(${steps}.filter(t, t.id == s.id)) > 1`, 'text("two steps have the id `", s.id, "`")'),
@@ -212,14 +214,9 @@ function problem(loop: Loop): Expr {
       'text("step `", s.id, "` needs the tool `", s.tool, "`, which is not granted")',
     ),
     first(`s.after != null && type(s.after) != list`, 'text("`after` of step `", s.id, "` is no list")'),
-    first(
-      `s.after != null && s.after.exists(a, ${place('a')} < 0 || ${place('a')} >= ${place('s.id')})`,
-      'text("step `", s.id, "` waits for a step that does not come before it")',
-    ),
-    first(
-      `s.parent != null && (${place('s.parent')} < 0 || ${place('s.parent')} >= ${place('s.id')})`,
-      'text("step `", s.id, "` belongs to a step that does not come before it")',
-    ),
+    stranger('s.after != null && s.after.exists(a, !(a in known))', 'waits for', 's.after.filter(a, !(a in known))[0]'),
+    stranger('s.parent != null && !(s.parent in known)', 'belongs to', 's.parent'),
+    [`size(${STUCK}) > 0`, `text("these steps wait for each other in a circle: ", join(${STUCK}, ", "))`],
     first(
       `s.parent != null && ${steps}.exists(p, p.id == s.parent && p.parent != null)`,
       'text("step `", s.id, "` is nested deeper than 2")',
@@ -242,4 +239,15 @@ function problem(loop: Loop): Expr {
       `text("the plan changes something ", size(${steps}.filter(s, s.tool in ${literal([...changing])})), " times, and the budget allows ${budgets.side_effects}")`,
     ]);
   return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
+}
+
+/** Round by round, those steps are struck off whose prerequisites have been; what is left waits in a circle. */
+function stuck(rounds: number): Expr {
+  const steps = `${DRAFT}.steps`;
+  const next = (done: string): Expr =>
+    `size(${done}) == size(${steps}) ? ${done} : ${steps}.filter(s, (s.after == null || s.after.all(a, a in ${done})) && (s.parent == null || s.parent in ${done})).map(s, s.id)`;
+  let left = `${steps}.filter(s, !(s.id in done${rounds})).map(s, s.id)`;
+  for (let round = rounds; round > 0; round--) left = `cel.bind(done${round}, ${next(`done${round - 1}`)}, ${left})`;
+  const sound = `type(${DRAFT}) == map && type(${steps}) == list && size(${steps}) <= ${rounds} && ${steps}.all(s, type(s) == map && (s.after == null || type(s.after) == list))`;
+  return `${sound} ? cel.bind(done0, [], ${left}) : []`;
 }

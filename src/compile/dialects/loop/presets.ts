@@ -1,12 +1,14 @@
 /** What a run may use where its document says no more than what kind of work it is, and how it takes a false claim. */
 import type { Consequence } from '../../../core/ir.ts';
 import type { OnViolation } from '../../grounding-check.ts';
-import type { Budgets } from '../../section-bounds.ts';
+import type { Budgets, PROFILES } from '../../section-bounds.ts';
 
-export const LOOP_PROFILES = ['research', 'coding', 'sre'] as const;
-export type LoopProfile = (typeof LOOP_PROFILES)[number];
+export type LoopProfile = (typeof PROFILES)[number];
 
-export const BUDGET_PRESETS: { readonly [profile in LoopProfile]: Required<Omit<Budgets, 'model_calls'>> } = {
+type Preset = Required<Omit<Budgets, 'model_calls'>>;
+
+/** The other two profiles are boundaries alone: nobody has said what such work may use. */
+export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre']: Preset } = {
   research: {
     steps: 15,
     tool_calls: 30,
@@ -50,6 +52,10 @@ export const BUDGET_PRESETS: { readonly [profile in LoopProfile]: Required<Omit<
     side_effects: 0,
   },
 };
+
+export function presetOf(profile: LoopProfile | null): Preset | null {
+  return profile === null || profile === 'support' || profile === 'procurement' ? null : BUDGET_PRESETS[profile];
+}
 
 /** What the boundary calls it. */
 export const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {

@@ -14,7 +14,7 @@ import type { Shaped } from '../../shape.ts';
 import type { OnViolation } from '../../grounding-check.ts';
 import type { Loop } from './model.ts';
 import { PROFILES } from '../../presets/profiles.ts';
-import { BUDGET_PRESETS, GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT } from './presets.ts';
+import { GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT, presetOf } from './presets.ts';
 import type { LoopProfile } from './presets.ts';
 import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
@@ -113,7 +113,7 @@ function checkExpressions(body: Shaped<RawLoop>, report: Report): void {
 
 /** What the document limits itself counts; the profile fills in the rest. */
 function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
-  const preset = profile === null ? { steps: STEPS_DEFAULT } : BUDGET_PRESETS[profile];
+  const preset = presetOf(profile) ?? { steps: STEPS_DEFAULT };
   const budgets: Budgets = { ...preset, ...given.budgets };
   const limited = budgets.output_tokens !== undefined || budgets.cost_usd !== undefined;
   const bounded = Object.entries(given.agents).map(
@@ -124,8 +124,8 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
       ] as const,
   );
   const seconds = budgets.wall_clock_seconds;
-  // The profile is also the boundary, unless the document has one of its own.
-  const boundary = given.boundary ?? (profile === null ? undefined : { profile });
+  // The profile is also that of the boundary, unless the document's own names another: to write down a limit loosens none.
+  const boundary = profile === null ? given.boundary : { profile, ...given.boundary };
   return {
     ...given,
     boundary,
@@ -179,7 +179,8 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
     },
     breaker: { identical: breaker.identical ?? 3, window: breaker.window ?? 5 },
     memory: raw.memory ?? false,
-    retries: profile === null ? RETRIES_DEFAULT : BUDGET_PRESETS[profile].retries - 1,
+    // The attempts of the profile, the first one apart.
+    retries: (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
     rates: { toolCall: rates?.tool_call ?? 0, externalCall: rates?.external_call ?? 0, review: rates?.review ?? 0 },
     definitions,

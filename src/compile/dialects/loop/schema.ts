@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { bool, int, list, name, number, oneOf, record, text } from '../../fields.ts';
 import { ON_VIOLATIONS, VALUES } from '../../grounding-check.ts';
-import { LOOP_PROFILES } from './presets.ts';
+import { PROFILES } from '../../section-bounds.ts';
 
 const reason = () => text({ min: 1 }).describe('What is told to whoever has to mend it.');
 const when = (names: string) => name().describe(`An expression over ${names}.`);
@@ -63,7 +63,9 @@ export const loopSchema = record({
   criteria: list(text({ min: 1 }))
     .optional()
     .describe('What the result must satisfy, in words.'),
-  profile: oneOf(LOOP_PROFILES).optional().describe('The budgets that hold where `budgets` says nothing.'),
+  profile: oneOf(PROFILES)
+    .optional()
+    .describe('The boundary and the budgets that hold where `boundary` and `budgets` say nothing.'),
   requires: list(name()).optional().describe('Fields that the input must have.'),
   intents: list(record({ id: name(), when: when('`goal`'), description: text().optional() }), { min: 2 })
     .optional()

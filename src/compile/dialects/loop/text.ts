@@ -62,7 +62,7 @@ export function planPrompt(loop: Loop): Expr {
     .map((name) => `- ${name}: ${loop.definitions.tools[name]?.description ?? ''}`)
     .join('\n');
   const shape =
-    '{"steps": [{"id": …, "do": …, "tool": …, "after": [ids of earlier steps], "parent": …, "done_when": …}]}';
+    '{"steps": [{"id": …, "do": …, "tool": …, "after": [ids of steps that come first], "parent": …, "done_when": …}]}';
   const parts: Expr[] = [
     quote('Goal: '),
     GOAL,
