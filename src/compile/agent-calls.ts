@@ -2,10 +2,10 @@
  * The tool calls of one reply, one after the other: what was called is done and observed, whatever came of it, and the
  * agent is told. A call that fails, or that names a tool the agent does not have, is an observation and not the end of a run.
  */
-import type { BoundaryDef, DoNode, Expr, Input, NodeId } from '../core/ir.ts';
-import { OBSERVATIONS, REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
+import type { BoundaryDef, DoNode, Expr, Input, MeterId, NodeId } from '../core/ir.ts';
+import { OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, breakerOf } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
-import { CALL, addStop, told } from './agent-told.ts';
+import { CALL, addRefusal, addStop, told } from './agent-told.ts';
 import { agentMeterIds } from './budget-meters.ts';
 import { addBlame } from './blame.ts';
 import { consequenceOf } from './boundary.ts';
@@ -18,13 +18,16 @@ import { rewriteNames } from './rewrite.ts';
 
 const CALLS = '_calls';
 
-/** Adds the fork over the calls, and what follows it: back to `ask`, or on where a closing call was made. */
-export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId): NodeId {
+/**
+ * Adds the fork over the calls, and what follows it: back to `ask`, or on where a closing call was made; to `endless` when
+ * that has gone on for too long.
+ */
+export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId, endless: NodeId): NodeId {
   const { hint, origin, at, closing, next, roundsMax = ROUNDS_MAX } = turn;
   const rounds = builder.meter(`rounds:${hint}`, {
     unit: 'visits',
     max: roundsMax * turn.visitsMax,
-    over: next,
+    over: endless,
     label: `tool rounds of ${origin}`,
   });
   const closed = `${REPLY}.toolCalls.exists(c, c.name == ${quote(closing ?? '')})`;
@@ -64,6 +67,8 @@ export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId): NodeId
 interface Ways {
   readonly done: NodeId;
   readonly failed: NodeId;
+  /** The meters that every call is compared by. */
+  readonly watched: readonly MeterId[];
 }
 
 /** Which tool is meant, and whether there is one: the first step of every call. */
@@ -84,14 +89,27 @@ function addDispatch(builder: Builder, turn: AgentTurn): NodeId {
     },
     at,
   );
+  const watched = addBreaker(builder, turn, done);
   const cases = tools.map((tool) => ({
     when: `${CALL}.name == ${quote(tool)}`,
-    to: addTool(builder, turn, boundary, tool, { done, failed }),
+    to: addTool(builder, turn, boundary, tool, { done, failed, watched }),
   }));
   if (closing !== undefined)
     cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
   const otherwise = addUnknown(builder, turn, boundary, done);
   return builder.add(builder.fresh(`${hint}.registry`), { op: 'pick', origin, cases, otherwise }, at);
+}
+
+/** A call that only repeats others of its turn is not made, and the agent is told to try something else. */
+function addBreaker(builder: Builder, turn: AgentTurn, done: NodeId): readonly MeterId[] {
+  const breaker = breakerOf(turn);
+  if (breaker === null || turn.tools.length === 0) return [];
+  const { hint, origin } = turn;
+  const { identical, window } = breaker;
+  const reason = quote('the same call was made too often; try something else');
+  const over = addRefusal(builder, turn, { hint: `${hint}.repeated`, step: 'breaker', tag: 'BLOCKED', reason }, done);
+  const label = `repeated calls of ${origin}`;
+  return [builder.meter(`repeats:${hint}`, { unit: 'repeats', max: identical - 1, window, over, label })];
 }
 
 function addUnknown(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): NodeId {
@@ -122,11 +140,11 @@ function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name:
   const dispatch = builder.fresh(`${hint}.${name}`);
   const gate: Gate = { builder, turn, tool: name, boundary, dispatch, done: ways.done };
   const plain = isPlain(gate);
-  const own = agentMeterIds(builder.definitions.agentBudgets, agent);
+  const charges = [...agentMeterIds(builder.definitions.agentBudgets, agent), ...ways.watched];
   const node: DoNode = {
     op: 'do',
     origin,
-    ...(own.length === 0 ? {} : { charges: own }),
+    ...(charges.length === 0 ? {} : { charges }),
     effect: { ...builder.tool(name, {}), input: { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' } },
     ...(undo === null
       ? {}

@@ -13,6 +13,17 @@ export const REPLY = 'reply';
 export const OBSERVATIONS = 'observations';
 export const ROUNDS_MAX = 50;
 
+/** So many identical calls among so many of the latest: the last of them is not made. */
+export interface Breaker {
+  readonly identical: number;
+  readonly window: number;
+}
+const BREAKER: Breaker = { identical: 3, window: 5 };
+
+export function breakerOf({ breaker = BREAKER }: AgentTurn): Breaker | null {
+  return breaker;
+}
+
 export interface AgentTurn {
   readonly agent: string;
   /** What nodes of this turn are called after; unique among the turns of a flow. */
@@ -32,8 +43,10 @@ export interface AgentTurn {
   readonly tools: readonly string[];
   /** A tool whose call ends the turn at once; calls after it in the same reply are not made. */
   readonly closing?: string;
-  /** How often it may come back with calls; then the turn ends with what there is. */
+  /** How often it may come back with calls; a turn that still has not said anything then has failed. */
   readonly roundsMax?: number;
+  /** When a call is held back because it only repeats others of the same turn; null where somebody else looks after that. */
+  readonly breaker?: Breaker | null;
   /** How many calls it may make; 0 for any number. */
   readonly callsMax?: number;
   /** How many turns this place can have in a run: what bounds all their rounds together. */

@@ -10,7 +10,7 @@ import { REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
 import { agentSteps } from './budget-meters.ts';
 import type { Builder } from './builder.ts';
-import { quote } from './cel-text.ts';
+import { object, quote } from './cel-text.ts';
 
 /** A transient failure of a model is tried again twice. */
 export const MODEL_RETRY: Retry = {
@@ -65,13 +65,17 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     at,
   );
   const over = addGroundedEnd(builder, turn, ask);
+  const endless = addEndless(builder, turn);
   builder.add(
     look,
     {
       op: 'pick',
       origin,
-      cases: endings(turn).map((when) => ({ when, to: over })),
-      otherwise: addCalls(builder, { ...turn, next: over }, ask),
+      cases: [
+        ...endings(turn).map((when) => ({ when, to: over })),
+        { when: `${said('assistant')} > ${turn.roundsMax ?? ROUNDS_MAX}`, to: endless },
+      ],
+      otherwise: addCalls(builder, { ...turn, next: over }, ask, endless),
     },
     at,
   );
@@ -79,11 +83,25 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
 }
 
 /** When the turn is over: nothing was asked for, or it may ask for nothing more. */
-function endings({ roundsMax = ROUNDS_MAX, callsMax = 0 }: AgentTurn): readonly Expr[] {
-  const said = (role: string): Expr => `size(${TALK}.filter(m, m.role == ${quote(role)}))`;
-  return [
-    `size(${REPLY}.toolCalls) == 0`,
-    `${said('assistant')} > ${roundsMax}`,
-    ...(callsMax > 0 ? [`${said('tool')} >= ${callsMax}`] : []),
-  ];
+function endings({ callsMax = 0 }: AgentTurn): readonly Expr[] {
+  return [`size(${REPLY}.toolCalls) == 0`, ...(callsMax > 0 ? [`${said('tool')} >= ${callsMax}`] : [])];
+}
+
+function said(role: string): Expr {
+  return `size(${TALK}.filter(m, m.role == ${quote(role)}))`;
+}
+
+/** A turn that went round and round has failed: whoever asked the agent is not handed what it never said. */
+function addEndless(builder: Builder, turn: AgentTurn): NodeId {
+  const { hint, origin, at, fail, roundsMax = ROUNDS_MAX } = turn;
+  const error = object([
+    ['class', quote('semantic')],
+    ['type', quote('RoundsError')],
+    ['message', quote(`${origin} still asked for tools after ${roundsMax} rounds`)],
+    ['node', quote(origin)],
+    ['code', quote('REPEATED_FAILURE')],
+  ]);
+  const writes = [{ slot: 'error', mode: 'set', value: error }] as const;
+  const next = fail ?? builder.failedEnd();
+  return builder.add(builder.fresh(`${hint}.endless`), { op: 'let', origin, writes, next }, at);
 }

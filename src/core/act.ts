@@ -2,6 +2,7 @@
  * `do`: asks the world for one thing, judges the answer, and commits it only if it is accepted (L3, L4). What is asked is
  * recorded by the fingerprint of its input; whoever performs it takes the input from the fold.
  */
+import { isOver, outOfTime } from './admit.ts';
 import { codeOfFailure } from './codes.ts';
 import type { FailureClass } from './codes.ts';
 import { digest } from './digest.ts';
@@ -32,6 +33,8 @@ import { parsedJson, readPath, reply } from './slots.ts';
 import { CLOCK, sooner, timingOf } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
+  // Time runs out between facts, except where there was none to begin with.
+  if (isOver(state) && program.flow.extendable !== true) return outOfTime(state);
   let input: { [field: string]: Json };
   let undo: Undo | undefined;
   try {

@@ -43,9 +43,8 @@ export function admit(
 export function expire(state: RunState, at: Instant, extendable = false): readonly EventBody[] {
   if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
   const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
-  const over = state.deadline !== null && at >= state.deadline && !unwinding;
-  if (over && !extendable)
-    return halt(state, { state: 'failed', code: 'TIMEOUT', by: 'clock', why: 'the run had no time left' });
+  const over = isOver(state, at) && !unwinding;
+  if (over && !extendable) return outOfTime(state);
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
     if (pending.observed === null && pending.deadline !== null && at >= pending.deadline) events.push(expired(pending));
@@ -58,6 +57,14 @@ export function expire(state: RunState, at: Instant, extendable = false): readon
 }
 
 const NOTHING: readonly EventBody[] = [];
+
+export function isOver({ deadline, now }: RunState, at: Instant = now): boolean {
+  return deadline !== null && at >= deadline;
+}
+
+export function outOfTime(state: RunState): readonly EventBody[] {
+  return halt(state, { state: 'failed', code: 'TIMEOUT', by: 'clock', why: 'the run had no time left' });
+}
 
 export function earliest(state: RunState, after: Instant): Instant | null {
   let wake: Instant | null = null;

@@ -4,6 +4,7 @@
  * once; a call that comes too early waits. All of it follows from the times of events, so that it survives a crash.
  */
 import type { DoNode, MeterId } from './ir.ts';
+import { isOver } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
@@ -40,7 +41,7 @@ export function timingOf(program: Program, state: RunState, thread: Thread, node
       notBefore = Math.max(notBefore, full === undefined ? turn : full + perMs);
       paced.push({ meter: id, perMs });
     } else if (id === CLOCK) {
-      if (state.late === true && node.effect.kind !== 'ask')
+      if ((state.late === true || isOver(state)) && node.effect.kind !== 'ask')
         return tripped(thread, node, id, meter, 'limit', 0, program.flow.deadlineMs ?? 0);
     } else {
       const left = limitOf(state, id, meter) - timeUsed(state, id);

@@ -50,3 +50,22 @@ test('a run that failed says who looks at it now', async () => {
   expect(report).toMatchObject({ code: 'UNSAFE_DETECTION', escalation: { row: 'security_breach' } });
   expect((await sluice(['show', report.run], { cwd })).stdout).toMatch(/goes to +security operations/);
 });
+
+test('a change that says not into what, and a reply without words, are wrong usage and change nothing', async () => {
+  const cwd = folder(FILES);
+  await sluice(['run', 'pay.flow.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
+  const approvals = await sluice(['approvals', '--json'], { cwd });
+  const [{ id }] = JSON.parse(approvals.stdout) as [{ id: string }];
+  const answer = (...words: string[]): ReturnType<typeof sluice> =>
+    sluice(['answer', id, ...words, '--script', 's.yaml', '--json'], { cwd });
+  for (const [choice, words] of [
+    ['edit', '`edit` needs the arguments'],
+    ['respond', '`respond` needs something to say'],
+  ] as const) {
+    const ran = await answer(choice);
+    expect([ran.status, `${ran.stdout}${ran.stderr}`]).toEqual([2, expect.stringContaining(words)]);
+  }
+  expect(JSON.parse((await sluice(['approvals', '--json'], { cwd })).stdout)).toHaveLength(1);
+  const edited = await answer('edit', '--edit', '{"vendor": "acme", "amount": 3}');
+  expect(JSON.parse(edited.stdout)).toMatchObject({ code: 'SUCCESS', usage: { toolCalls: 1 } });
+});

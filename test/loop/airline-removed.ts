@@ -28,7 +28,7 @@ export function strictAirline(): CompiledFlow | null {
 /** Whoever asks is answered as the customer was; whoever wants to act is let. What the loop did not let pass, or null. */
 export async function violationIn(flow: CompiledFlow, trajectory: Trajectory): Promise<string | null> {
   const { script, input, answers } = playOf(trajectory);
-  const told = answers.map((text) => ({ choice: 'answer', text }));
+  const told = answers.map((text) => ({ choice: 'respond', text }));
   const approvals = { missing_info: told, ...Object.fromEntries([...MUTATING].map((name) => [name, 'approve'])) };
   const { report } = await drive(flow, { ...script, strict: false, approvals }, { input });
   return report.error?.type === 'GroundingError' ? report.error.message : null;

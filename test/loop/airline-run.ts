@@ -79,7 +79,7 @@ export async function playAirline(trajectory: Trajectory, budgets: { readonly [f
       const waiting = report.waiting[0];
       if (waiting === undefined) break;
       if (waiting.code === 'MISSING_INFO')
-        await engine.answer(waiting.id, { choice: 'answer', text: answers[heard++] ?? 'go on', by: 'customer' });
+        await engine.answer(waiting.id, { choice: 'respond', text: answers[heard++] ?? 'go on', by: 'customer' });
       else {
         const { tool, args } = waiting.payload as { tool: string; args: Json };
         agreed = { name: tool, args };

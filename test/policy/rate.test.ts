@@ -112,7 +112,7 @@ async function play(flow: CompiledFlow, script: Script) {
 
 test('several calls of one reply wait for each other', async () => {
   const script: Script = {
-    agents: { bot: [{ text: '', tools: [look, look, look] }, 'done'] },
+    agents: { bot: [{ text: '', tools: [1, 2, 3].map((page) => ({ ...look, args: { page } })) }, 'done'] },
     tools: { 'web.look': [{ result: 1 }] },
   };
   const { report, calls, events, difference } = await play(agent({ 'web.look': LOOK }), script);

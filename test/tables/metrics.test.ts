@@ -37,7 +37,7 @@ const TASKS: readonly Task[] = [
     ...GOOD,
     reference: 2,
     replies: [json({ status: 'missing_info', question: 'Which?' }), said('it is 7')],
-    answers: [{ choice: 'answer', text: 'the first' }],
+    answers: [{ choice: 'respond', text: 'the first' }],
   },
   {
     expected: 'TIMEOUT',

@@ -1,5 +1,6 @@
 /** Asks whoever sits at the terminal. Never called without one: the prompts would wait for ever. */
 import { userInfo } from 'node:os';
+import type { Json } from '../../core/json.ts';
 import type { Answer } from '../../core/run.ts';
 import type { Waiting } from '../../runtime/engine-types.ts';
 import { harmless, oneLine } from './text.ts';
@@ -30,7 +31,11 @@ export async function askPerson(waiting: readonly Waiting[], interrupted: Promis
     ],
   });
   if (isCancel(choice) || choice === LATER) return null;
-  const said = NEEDS_WORDS.has(choice) ? await text({ ...io, message: 'What do you want to say?' }) : undefined;
+  const edits = choice === 'edit' && isCall(question.payload);
+  const message = edits ? 'The arguments to call with, as JSON:' : 'What do you want to say?';
+  const validate = (given = ''): string | undefined =>
+    edits && parsed(given) === undefined ? 'That is no JSON.' : undefined;
+  const said = NEEDS_WORDS.has(choice) ? await text({ ...io, message, validate }) : undefined;
   if (isCancel(said)) return null;
   return {
     id: question.id,
@@ -38,7 +43,7 @@ export async function askPerson(waiting: readonly Waiting[], interrupted: Promis
       choice,
       by: currentUser(),
       payload: question.payloadHash,
-      ...(said === undefined || said === '' ? {} : { text: said }),
+      ...(said === undefined || said === '' ? {} : edits ? { edit: parsed(said) } : { text: said }),
     },
   };
 }
@@ -53,6 +58,19 @@ export function currentUser(): string {
 }
 
 const NEEDS_WORDS: ReadonlySet<string> = new Set(['respond', 'edit']);
+
+/** Whether somebody is asked about a call of a tool. */
+function isCall(payload: Json): boolean {
+  return typeof payload === 'object' && payload !== null && 'tool' in payload;
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
 
 function hasContent(payload: unknown): boolean {
   return typeof payload === 'object' && payload !== null && Object.keys(payload).length > 0;

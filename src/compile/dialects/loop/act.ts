@@ -68,6 +68,7 @@ export function addInvocation(l: Lowering): NodeId {
   const { builder, loop, at } = l;
   const id = idOf(l, 'tool_invocation');
   if (builder.has(id)) return id;
+  const endless = stop(l, 'BUDGET_EXHAUSTED', 'BudgetError', quote('there were too many rounds of calls'), 'budget');
   const calls = addCalls(
     builder,
     {
@@ -78,11 +79,13 @@ export function addInvocation(l: Lowering): NodeId {
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,
+      breaker: null,
       visitsMax: 1,
       refused: failedTrace(l),
-      next: stop(l, 'BUDGET_EXHAUSTED', 'BudgetError', quote('there were too many rounds of calls'), 'budget'),
+      next: endless,
     },
     idOf(l, 'observation_grounding'),
+    endless,
   );
   return addLet(l, id, 'tool_invocation', [set(TRIGGER, 'null')], calls);
 }

@@ -190,10 +190,10 @@ function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCo
     id: l.builder.fresh(`${about}.ask`),
     row,
     about,
-    choices: ['answer', 'reject'],
+    choices: ['respond', 'reject'],
     message: question,
     payload: { goal: GOAL, options: `${SAID}.options`, readings: `${SAID}.options`, fields: `${SAID}.fields` },
-    ways: { answer: addRemark(l, about) },
+    ways: { respond: addRemark(l, about) },
     otherwise: stopped,
   });
 }

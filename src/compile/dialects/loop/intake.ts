@@ -144,10 +144,10 @@ function addRequired(l: Lowering, next: NodeId): NodeId {
         id: l.builder.fresh('goal.ask'),
         row: 'missing_input',
         about: 'missing_info',
-        choices: ['answer', 'reject'],
+        choices: ['respond', 'reject'],
         message: missing,
         payload: { fields: LACKING },
-        ways: { answer: told },
+        ways: { respond: told },
         otherwise: stopped,
       })
     : stopped;

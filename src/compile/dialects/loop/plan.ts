@@ -167,10 +167,10 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
     id: l.builder.fresh('plan.ask'),
     row: 'missing_input',
     about: 'missing_info',
-    choices: ['answer', 'reject'],
+    choices: ['respond', 'reject'],
     message: `text(${DRAFT}.question)`,
     payload: { goal: GOAL, fields: `${DRAFT}.fields` },
-    ways: { answer: told },
+    ways: { respond: told },
     otherwise: stopped,
   });
 }

@@ -8,6 +8,7 @@ import { headOf } from '../head.ts';
 import { readJson } from '../option-values.ts';
 import { withSession, type Session } from '../session.ts';
 import { demandDatabase } from '../store.ts';
+import { usage } from '../usage.ts';
 import type { WorldOptions } from '../world.ts';
 
 export interface AnswerOptions extends WorldOptions {
@@ -27,6 +28,7 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
   return withSession(cli, options, undefined, async (session) => {
+    await demandContent(session, id, answer);
     const known = await seqBefore(session, id);
     const run = await session.engine.answer(id, answer);
     const report = await follow(cli, session, run, known);
@@ -36,8 +38,29 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   });
 }
 
+/** A call that is to be changed needs to be told into what, and a question for words needs some: otherwise it would be refused. */
+async function demandContent({ engine, store }: Session, id: string, answer: Answer): Promise<void> {
+  const run = runOf(id);
+  if (answer.edit !== undefined || answer.text !== undefined || (await store.roster.find(run)) === null) return;
+  const question = (await engine.approvals(run)).find((each) => each.id === id);
+  const { tool } = (question?.payload ?? {}) as { tool?: string };
+  if (answer.choice === 'edit' && tool !== undefined)
+    throw usage(
+      '`edit` needs the arguments to call with',
+      `Give them as JSON: sluice answer ${id} edit --edit '{"amount": 20}'`,
+    );
+  // What an author calls a choice is a word like any other.
+  const asksForWords = tool !== undefined || (question !== undefined && question.code !== 'CONFIRM_REQUIRED');
+  if (answer.choice === 'respond' && asksForWords && question?.choices.includes('respond') === true)
+    throw usage('`respond` needs something to say', `Say it: sluice answer ${id} respond --text "…"`);
+}
+
 /** An approval's id holds the id of its run; whether there is such a run, the engine says. */
 async function seqBefore({ store }: Session, id: string): Promise<number> {
-  const run = id.slice(2, id.indexOf('.'));
+  const run = runOf(id);
   return (await store.roster.find(run)) === null ? 0 : (await headOf(store, run)).seq;
+}
+
+function runOf(id: string): string {
+  return id.slice(2, id.indexOf('.'));
 }
