@@ -28,6 +28,9 @@ export interface Connection {
   close(): void;
 }
 
+/** In commits. One step at a time, this is about half a megabyte of log; batches are taken over by their size. */
+const CHECKPOINT_EVERY = 128;
+
 export function createConnection(db: DatabaseSync, path: string): Connection {
   const known = new Map<RunId, KnownRun>();
   const graphs = new Map<string, number>();
@@ -46,6 +49,8 @@ export function createConnection(db: DatabaseSync, path: string): Connection {
   const beginRead = prepare('BEGIN');
   const commit = prepare('COMMIT');
   const dataVersion = prepare('PRAGMA data_version');
+  const checkpoint = prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  let commits = 0;
   let seen = -1;
 
   const within = <T>(begin: StatementSync, work: () => T): T => {
@@ -60,6 +65,19 @@ export function createConnection(db: DatabaseSync, path: string): Connection {
       throw faultOf(error, path);
     }
   };
+  /**
+   * A write-ahead log that is taken over into the file begins again at its front. Writing over what is there is much cheaper
+   * to make durable than letting a file grow, so that this is worth doing long before the log is long.
+   */
+  const tidyUp = (): void => {
+    commits += 1;
+    if (commits % CHECKPOINT_EVERY !== 0) return;
+    try {
+      checkpoint.get();
+    } catch {
+      // What was committed holds all the same; the log is a little longer until the next time.
+    }
+  };
   const forgetWhatOthersChanged = (): void => {
     const [version] = dataVersion.get() as unknown as [number];
     if (version !== seen) forget();
@@ -71,11 +89,14 @@ export function createConnection(db: DatabaseSync, path: string): Connection {
     graphs,
     leases,
     prepare,
-    write: (work) =>
-      within(beginWrite, () => {
+    write: (work) => {
+      const result = within(beginWrite, () => {
         forgetWhatOthersChanged();
         return work();
-      }),
+      });
+      tidyUp();
+      return result;
+    },
     read: (work) => within(beginRead, work),
     close: () => {
       if (!db.isOpen) return;
