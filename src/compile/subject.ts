@@ -11,7 +11,7 @@ export function subject(path: Path, what: string): string {
 
 /** What holds a key that is missing or unknown: an id says more than a number in a list. */
 export function holder(path: Path, salvage: Salvage, what: string): string {
-  if (path.length === 0) return what;
+  if (typeof path.at(-1) !== 'number') return subject(path, what);
   const { node } = salvage.find(path);
   const id = ['id', 'name', 'Name']
     .map((key) => textOf(childOf(node, key)))
