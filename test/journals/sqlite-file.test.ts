@@ -2,8 +2,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { compile, createEngine } from '../../src/index.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
 
@@ -111,4 +112,27 @@ test('looking for runs that need work reads no run that sleeps', async () => {
   expect(plan.filter((line) => line.startsWith('SCAN runs'))).toEqual([]);
   expect(plan.filter((line) => line.includes('runs_by_owner (owner=? AND status=?'))).toHaveLength(2);
   db.close();
+});
+
+test('the write-ahead log starts over long before it is long', async () => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  onTestFinished(() => store.close());
+  for (let now = 1; now <= 1_000; now++) await store.roster.renew('w', now, now + 1_000);
+  // A commit adds a page and its header at least: grown without end it would be more than twice this.
+  expect(statSync(`${path}-wal`).size).toBeLessThan(1_000_000);
+});
+
+test('a graph that was forgotten with its last run is stored again with the next', async () => {
+  const store = openSqlite(freshPath());
+  const engine = createEngine({ journal: store });
+  onTestFinished(() => engine.close());
+  const nodes = [{ id: 'a', type: 'terminal', output: 'x' }];
+  const { flow } = compile({ flow: { id: 'demo', entry: 'a', nodes } });
+  if (flow === undefined) throw new Error('the flow does not compile');
+  const first = await engine.start(flow);
+  await engine.wait(first);
+  expect(await store.roster.retain(flow.notation, 0)).toEqual([first]);
+  const second = await engine.start(flow);
+  expect((await engine.settled(second)).output).toBe('x');
 });
