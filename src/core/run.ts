@@ -100,6 +100,16 @@ export interface Outcome {
   readonly error: ErrorRecord | null;
 }
 
+/** How a thread ends, or is about to once it has undone its work. */
+export interface Ending {
+  /** The graph node that ended it; absent when it has been undoing since. */
+  readonly node?: NodeId;
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Recorded;
+  readonly charge?: readonly MeterId[];
+}
+
 export type EventBody =
   | {
       readonly type: 'run.started';
@@ -216,15 +226,7 @@ export type EventBody =
       readonly charge?: readonly MeterId[];
     }
   | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
-  | {
-      readonly type: 'thread.ended';
-      readonly thread: ThreadId;
-      readonly node?: NodeId;
-      readonly state: EndState;
-      readonly code: TerminalCode;
-      readonly output: Recorded;
-      readonly charge?: readonly MeterId[];
-    }
+  | ({ readonly type: 'thread.ended'; readonly thread: ThreadId } & Ending)
   | {
       readonly type: 'fork.joined';
       readonly thread: ThreadId;
@@ -233,15 +235,7 @@ export type EventBody =
       readonly error?: ErrorRecord;
       readonly to: NodeId;
     }
-  | {
-      readonly type: 'undo.started';
-      readonly thread: ThreadId;
-      readonly node?: NodeId;
-      readonly state: EndState;
-      readonly code: TerminalCode;
-      readonly output: Recorded;
-      readonly charge?: readonly MeterId[];
-    }
+  | ({ readonly type: 'undo.started'; readonly thread: ThreadId } & Ending)
   | {
       readonly type: 'undo.requested';
       readonly thread: ThreadId;
@@ -258,14 +252,7 @@ export type EventBody =
       readonly why: string;
     }
   | { readonly type: 'clock.read' }
-  | {
-      readonly type: 'run.ended';
-      readonly node?: NodeId;
-      readonly state: EndState;
-      readonly code: TerminalCode;
-      readonly output: Recorded;
-      readonly charge?: readonly MeterId[];
-    };
+  | ({ readonly type: 'run.ended' } & Ending);
 export type Event = EventBody & { readonly seq: number; readonly at: Instant };
 export type EventType = Event['type'];
 

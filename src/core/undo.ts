@@ -2,18 +2,7 @@
  * How a thread ends. One that failed or was cancelled first undoes what really ran, last in first out, each at most
  * once (L7); a compensation that fails is recorded, the rest still run, and the run asks for a review.
  */
-import type { TerminalCode, EndState } from './codes.ts';
-import type { MeterId, NodeId } from './ir.ts';
-import type { Doing, EventBody, Recorded, RunState, Thread } from './run.ts';
-
-interface Ending {
-  /** The graph node that ended it; absent when it has been undoing since. */
-  readonly node?: NodeId;
-  readonly state: EndState;
-  readonly code: TerminalCode;
-  readonly output: Recorded;
-  readonly charge?: readonly MeterId[];
-}
+import type { Doing, Ending, EventBody, RunState, Thread } from './run.ts';
 
 export function finish(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
   if (ending.state !== 'completed' && thread.undo.length > 0)
