@@ -59,8 +59,13 @@ export interface Stop {
   readonly message: Expr;
 }
 
-/** A call that was not made, and that ends the turn: the branch fails, and with it whoever asked. */
-export function addStop(builder: Builder, { origin, at }: AgentTurn, stop: Stop): NodeId {
+/** What ends the turn: a call that was not made fails its branch, and with it whoever asked, unless it leads elsewhere. */
+export function addStop(
+  builder: Builder,
+  { origin, at }: AgentTurn,
+  stop: Stop,
+  next: NodeId = builder.failedEnd(),
+): NodeId {
   const error = object([
     ['class', quote(stop.class)],
     ['type', quote(stop.type)],
@@ -70,7 +75,7 @@ export function addStop(builder: Builder, { origin, at }: AgentTurn, stop: Stop)
   ]);
   return builder.add(
     builder.fresh(stop.hint),
-    { op: 'let', origin, writes: [{ slot: 'error', mode: 'set', value: error }], next: builder.failedEnd() },
+    { op: 'let', origin, writes: [{ slot: 'error', mode: 'set', value: error }], next },
     at,
   );
 }

@@ -8,9 +8,10 @@ import { addCalls } from './agent-calls.ts';
 import { addGroundedEnd } from './agent-grounding.ts';
 import { REPLY, ROUNDS_MAX, TALK } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
+import { addStop } from './agent-told.ts';
 import { agentSteps } from './budget-meters.ts';
 import type { Builder } from './builder.ts';
-import { object, quote } from './cel-text.ts';
+import { quote } from './cel-text.ts';
 
 /** A transient failure of a model is tried again twice. */
 export const MODEL_RETRY: Retry = {
@@ -93,15 +94,8 @@ function said(role: string): Expr {
 
 /** A turn that went round and round has failed: whoever asked the agent is not handed what it never said. */
 function addEndless(builder: Builder, turn: AgentTurn): NodeId {
-  const { hint, origin, at, fail, roundsMax = ROUNDS_MAX } = turn;
-  const error = object([
-    ['class', quote('semantic')],
-    ['type', quote('RoundsError')],
-    ['message', quote(`${origin} still asked for tools after ${roundsMax} rounds`)],
-    ['node', quote(origin)],
-    ['code', quote('REPEATED_FAILURE')],
-  ]);
-  const writes = [{ slot: 'error', mode: 'set', value: error }] as const;
-  const next = fail ?? builder.failedEnd();
-  return builder.add(builder.fresh(`${hint}.endless`), { op: 'let', origin, writes, next }, at);
+  const { hint, origin, fail, roundsMax = ROUNDS_MAX } = turn;
+  const message = quote(`${origin} still asked for tools after ${roundsMax} rounds`);
+  const stop = { class: 'semantic', type: 'RoundsError', code: 'REPEATED_FAILURE', message } as const;
+  return addStop(builder, turn, { ...stop, hint: `${hint}.endless` }, fail);
 }

@@ -1,7 +1,8 @@
 /** Phases 7 to 9: what may be called, what the agent chooses, and the calls themselves, which every notation makes alike. */
 import type { NodeId } from '../../../core/ir.ts';
 import { addCalls } from '../../agent-calls.ts';
-import { OBSERVATIONS, REPLY, TALK } from '../../agent-slots.ts';
+import { REPLY, TALK } from '../../agent-slots.ts';
+import { told } from '../../agent-told.ts';
 import { literal, quote } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
 import { addLet, addModel, addPick, failedTrace, idOf, stop } from './lowering.ts';
@@ -126,24 +127,11 @@ function addPressure(l: Lowering, next: NodeId): NodeId {
 export function blockedCall(l: Lowering): NodeId {
   const { builder, loop } = l;
   const message = '"[BLOCKED] the same call was made too often; try something else"';
-  const id = `text(${quote(loop.executor)}, ".", ${TURN}, ".", size(${TALK}), ".", call_index)`;
-  const record = {
-    id,
-    turn: TURN,
-    agent: quote(loop.executor),
-    tool: 'call.name',
-    args: 'call.args',
-    ok: 'false',
-    error: '"repeated call"',
-  };
   return addLet(
     l,
     builder.fresh('blocked'),
     'breaker',
-    [
-      append(TALK, { role: quote('tool'), toolCallId: 'call.id', name: 'call.name', content: message }),
-      append(OBSERVATIONS, record),
-    ],
+    told(loop.executor, message, { ok: 'false', error: '"repeated call"' }),
     builder.end({ state: 'completed', code: 'SUCCESS' }),
   );
 }
