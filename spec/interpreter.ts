@@ -1,12 +1,13 @@
 /**
  * What a flow means, told as directly as possible: one recursive walk, no events, no journal, no time. The engine must
- * agree with it on random flows (test/differential). It shares types, codes, prices and the evaluator of expressions with
- * the engine, and no rule. The whole definition is this file and `values.ts`.
+ * agree with it on random flows (test/differential). It shares types, names, codes, prices and the evaluator of
+ * expressions with the engine, and no rule. The whole definition is this file and `values.ts`.
  *
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
 import canonicalize from 'canonicalize';
+import { nameOf } from '../src/core/act.ts';
 import type { Amounts, CompiledFlow, Dimension, Meter } from '../src/core/ir.ts';
 import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/core/ir.ts';
 import type { Json } from '../src/core/json.ts';
@@ -32,7 +33,7 @@ export interface World {
   countTokens(text: string): number;
 }
 export type Ended = Outcome & { readonly slots: Slots };
-export type Meaning = Ended & Pick<Walk, 'spent' | 'asked' | 'dropped' | 'illegal'>;
+export type Meaning = Ended & Pick<Walk, 'spent' | 'raised' | 'asked' | 'dropped' | 'illegal'>;
 interface Thread {
   readonly id: string;
   acts: number;
@@ -42,6 +43,8 @@ interface Thread {
 
 class Walk {
   readonly spent: { [meter: string]: number } = {};
+  /** What people have added to the limits. */
+  readonly raised: { [meter: string]: number } = {};
   readonly asked: Asked[] = [];
   /** Threads that a join dropped. How far they came depends on time, so nothing is said about them. */
   readonly dropped: string[] = [];
@@ -63,7 +66,8 @@ class Walk {
       const node = this.#flow.nodes[at] as Node;
       try {
         // A visit has to fit, and so has the least that is still to come.
-        const over = this.#over(node, VISIT) ?? this.#over(node, node.needs ?? this.#flow.least[at] ?? {});
+        const least = node.needs ?? this.#flow.least[at] ?? {};
+        const over = this.#over(thread, at, VISIT) ?? this.#over(thread, at, least, 'foreseen');
         const to = over ?? this.#act(thread, at, node);
         if (typeof to !== 'string') return to;
         at = to;
@@ -106,9 +110,11 @@ class Walk {
     // How to undo it is fixed before it is asked for.
     const args = fields(node.undo?.input ?? {}, { ...thread.slots, input });
     const undo = { node: at, name: node.undo?.tool ?? '', args, result: null as Json };
+    if (node.takes !== undefined && this.#world.validate(node.takes, input['args'] ?? null) !== null)
+      return failed(thread, node, problem(node, semantic('ArgumentError')));
     const print = `${name} ${canonicalize(input)}`;
     let need = this.#worstCase(node, input);
-    const over = this.#repeatedTooOften(node, print) ?? this.#over(node, need);
+    const over = this.#over(thread, at, print) ?? this.#over(thread, at, need);
     if (over !== undefined) {
       // Who is turned away has not been here.
       this.#spend(node, { visits: -1, steps: -1 });
@@ -126,13 +132,17 @@ class Walk {
       if (node.undo !== undefined && (given.ok || late) && !thread.undo.includes(undo)) thread.undo.push(undo);
       const fault = given.ok ? this.#objection(thread, node, given.value) : given.error;
       if (fault === null) {
-        thread.slots = written(thread.slots, node.writes, undo.result);
+        const slots = written(thread.slots, node.writes, undo.result);
+        for (const [meter, by] of Object.entries(fields(node.grant ?? {}, thread.slots, undo.result)))
+          if (typeof by === 'number' && by > 0) this.raised[meter] = (this.raised[meter] ?? 0) + by;
+        thread.slots = slots;
         return node.next;
       }
       const again = model === undefined && attempt <= retry.max && retry.on.includes(fault.class);
       model = again ? undefined : standIn(node, model, fault);
       need = { ...this.#worstCase(node, input, model), retries: 1 };
-      if ((!again && model === undefined) || this.#over(node, need) !== undefined)
+      // What has no budget for another attempt is told of its failure, not of the budget.
+      if ((!again && model === undefined) || this.#over({ ...thread }, at, need) !== undefined)
         return failed(thread, node, problem(node, fault, attempt));
     }
   }
@@ -182,20 +192,26 @@ class Walk {
     return failed(thread, node, { ...problem(node, fault), ...(first && { code: first.code }) });
   }
 
-  /** Where the first meter of the node leads that has less left than is needed of it. */
-  #over(node: Node, needed: Needed | ((meter: Meter, id: string) => number)): NodeId | undefined {
-    const amount = typeof needed === 'function' ? needed : ({ unit }: Meter): number => needed[unit] ?? 0;
-    const meters = (node.charges ?? []).map((id) => ({ ...(this.#flow.meters[id] as Meter), id }));
-    return meters.find((meter) => amount(meter, meter.id) > (meter.max ?? Infinity) - (this.spent[meter.id] ?? 0))
-      ?.over;
+  /** Where a thread goes that needs more of a meter than is left of it, be it one more of the same; some are told why. */
+  #over(thread: Thread, at: NodeId, needed: Needed | string, why = 'limit'): NodeId | undefined {
+    const { charges = [], denied } = this.#flow.nodes[at] as Node;
+    for (const id of charges) {
+      const meter = this.#flow.meters[id] as Meter;
+      const left = (meter.max ?? Infinity) + (this.raised[id] ?? 0) - (this.spent[id] ?? 0);
+      const repeats = meter.unit === 'repeats' && typeof needed === 'string' ? this.#seen(id, meter, needed) : 0;
+      const needs = typeof needed === 'string' ? repeats : (needed[meter.unit] ?? 0);
+      if (needs <= left) continue;
+      if (denied === undefined || meter.unit === 'visits' || meter.unit === 'repeats') return meter.over;
+      thread.slots = { ...thread.slots, tripped: { meter: id, node: at, why, left, needs } };
+      return denied;
+    }
+    return undefined;
   }
 
-  #repeatedTooOften(node: Node, print: string): NodeId | undefined {
-    return this.#over(node, ({ unit, window = 1 }, id) => {
-      const prints = this.#prints[id] ?? [];
-      const same = prints.slice(prints.length + 1 - window).filter((earlier) => earlier === print);
-      return unit === 'repeats' ? same.length + 1 : 0;
-    });
+  /** How often the same would have been asked for under a meter, among the latest that it watches. */
+  #seen(id: string, { window = 1 }: Meter, print: string): number {
+    const prints = this.#prints[id] ?? [];
+    return prints.slice(prints.length + 1 - window).filter((earlier) => earlier === print).length + 1;
   }
 
   #spend({ charges = [] }: Node, amounts: Needed): void {
@@ -208,8 +224,8 @@ class Walk {
     if (effect.kind !== 'model') return effect.reserve;
     const said = `${this.#flow.agents[effect.agent]?.instructions ?? ''}\n${JSON.stringify(input)}`;
     const inputTokens = this.#world.countTokens(said);
-    const tokens = { inputTokens, outputTokens: effect.reserve.outputTokens ?? 0 };
-    const costMicros = costOf(priceIn(this.#flow, effect.agent, model), tokens);
+    const { outputTokens = 0 } = effect.reserve;
+    const costMicros = costOf(priceIn(this.#flow, effect.agent, model), { inputTokens, outputTokens });
     return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
   }
 }
@@ -226,11 +242,6 @@ function settled(need: Amounts, used: Amounts): Needed {
     return [unit, amount];
   });
   return Object.fromEntries(amounts) as Needed;
-}
-
-function nameOf({ effect }: DoNode): string {
-  if ('agent' in effect) return effect.agent;
-  return 'tool' in effect ? effect.tool : 'check' in effect ? effect.check : effect.about;
 }
 
 /** After its own retries a model that is out of reach gives way to those that stand in, once each. */

@@ -72,7 +72,8 @@ export function tripOnRepeat(
     const before = (meter.window ?? 1) - 1;
     const window = before < 1 ? [] : (state.recent[id] ?? []).slice(-before);
     const seen = window.filter((earlier) => earlier === print).length + 1;
-    if (seen > meter.max) return tripped(thread, node, id, meter, 'limit', meter.max - seen + 1, 1);
+    const max = limitOf(state, id, meter);
+    if (seen > max) return tripped(thread, node, id, meter, 'limit', max - seen + 1, 1);
   }
   return null;
 }

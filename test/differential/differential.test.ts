@@ -28,7 +28,18 @@ test(
   { timeout: 30_000 + numRuns * 100 },
   async () => {
     console.log(`differential: seed ${seed}, ${numRuns} flows`);
-    const seen = { requests: 0, forks: 0, dropped: 0, tripped: 0, undone: 0, standIns: 0, failed: 0 };
+    const seen = {
+      requests: 0,
+      forks: 0,
+      dropped: 0,
+      tripped: 0,
+      undone: 0,
+      standIns: 0,
+      failed: 0,
+      denied: 0,
+      raised: 0,
+      unfit: 0,
+    };
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { ran, meaning, usage } = await both(plan);
@@ -38,6 +49,11 @@ test(
         seen.forks += count('thread.forked');
         seen.tripped += count('meter.tripped');
         seen.undone += count('undo.requested');
+        seen.raised += count('meter.raised');
+        seen.denied += ran.events.filter((event) => event.type === 'meter.tripped' && event.noted === true).length;
+        seen.unfit += ran.events.filter(
+          (event) => event.type === 'expression.failed' && event.error.type === 'ArgumentError',
+        ).length;
         seen.standIns += ran.events.filter(
           (event) => event.type === 'effect.judged' && event.verdict === 'retry' && event.model !== undefined,
         ).length;
@@ -110,7 +126,7 @@ function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning:
   expect(Object.values(state.held).filter((amount) => amount !== 0)).toEqual([]);
   expect({
     ...plain({ ...state.outcome, slots: state.threads.get('0')?.slots }),
-    ...(counted ? plain({ spent: state.spent, usage: state.usage }) : {}),
+    ...(counted ? plain({ spent: state.spent, raised: state.raised ?? {}, usage: state.usage }) : {}),
     asked: order(askedBy(events).filter(isAlive)),
     inputs: inputsOf(performed.filter(({ key }) => isAlive({ thread: threadOf(key) }))),
     prints: printsOf(
@@ -126,7 +142,7 @@ function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning:
       error: errorOf(meaning),
       slots: meaning.slots,
     }),
-    ...(counted ? plain({ spent: meaning.spent, usage }) : {}),
+    ...(counted ? plain({ spent: meaning.spent, raised: meaning.raised, usage }) : {}),
     asked: order(meant.map(bare)),
     inputs: inputsOf(meant.filter(({ kind }) => kind !== 'ask')),
     prints: printsOf(

@@ -151,7 +151,7 @@ class Lowering {
 
   #call(plan: CallPlan, next: NodeId, together: boolean): NodeId {
     const { kind, name, reserve } = plan;
-    const input = { x: plan.input, a: 'a' };
+    const input = { x: plan.input, a: 'a', ...(plan.takes ? { args: plan.input } : {}) };
     const calls = {
       ...(kind === 'model' ? { modelCalls: 1, outputTokens: reserve } : {}),
       ...(kind === 'tool' ? { toolCalls: 1, sideEffects: reserve } : {}),
@@ -195,6 +195,11 @@ class Lowering {
       ...(plan.undo && kind === 'tool'
         ? { undo: { tool: 'undo_p', input: { of: 'input.x', a: 'a' }, timeoutMs: 500 } }
         : {}),
+      ...(plan.takes ? { takes: { type: ['object', 'number'] } as Json } : {}),
+      ...(plan.denied ? { denied: next } : {}),
+      ...(plan.grants === null
+        ? {}
+        : { grant: { [together ? `loose_${plan.grants.meter}` : plan.grants.meter]: plan.grants.by } }),
       ...(plan.schema ? { schema: { type: ['object', 'number'] } as Json } : {}),
       ...(plan.accept === null ? {} : { accept: plan.accept }),
     });

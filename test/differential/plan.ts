@@ -25,6 +25,9 @@ export interface CallPlan {
   readonly value: string;
   readonly accept: string | null;
   readonly schema: boolean;
+  readonly takes: boolean;
+  readonly denied: boolean;
+  readonly grants: { readonly meter: MeterName; readonly by: string } | null;
   readonly retries: number;
   readonly retryOn: readonly FailureClass[];
   readonly backoff: boolean;
@@ -116,6 +119,7 @@ const guard = fc.constantFrom(
   'item == 2',
 );
 const observed = fc.constantFrom('it', 'it.v', 'it.text', 'it.choice', 'it.v + 1', '{"k": it.v, "was": a}');
+const grant = fc.constantFrom('1', '3', 'it.v', 'it.v + 1', '0 - 1', '"many"');
 const list = fc.constantFrom('input.list', 'input.list', '[1, 2]', '[1, 2, 3]', '[]', '["x", 1, null]', 'b');
 const classes = fc.subarray<FailureClass>(['transient', 'rate_limit', 'timeout', 'semantic', 'fatal']);
 const meters = fc.subarray([...METERS], { maxLength: 4 });
@@ -147,13 +151,16 @@ const accept: fc.Arbitrary<string | null> = fc.option(
 const callPlan: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('call' as const),
   kind: fc.constantFrom('model', 'model', 'tool', 'tool', 'tool', 'check', 'ask'),
-  name: fc.constantFrom('p', 'q'),
+  name: fc.constantFrom('p', 'q', 'q'),
   input: expr,
   into: slot,
   mode: fc.constantFrom('set', 'append', 'reply'),
   value: observed,
   accept,
   schema: fc.constantFrom(false, false, false, true),
+  takes: fc.constantFrom(false, false, false, false, false, false, true),
+  denied: fc.constantFrom(true, true, true, false),
+  grants: fc.option(fc.record({ meter: fc.constantFrom(...METERS), by: grant }), { freq: 4, nil: null }),
   retries: fc.nat(2),
   retryOn: classes,
   backoff: fc.boolean(),
@@ -218,7 +225,7 @@ function fork(inner: fc.Arbitrary<Block>): fc.Arbitrary<Stmt> {
   });
 }
 
-const cap = fc.option(fc.integer({ min: 0, max: 20 }), { freq: 1 });
+const cap = fc.option(fc.nat(6), { freq: 3 });
 
 export const plans: fc.Arbitrary<Plan> = fc.record({
   body: fc.array(statement(2), { minLength: 1, maxLength: 5, size: 'max' }),
@@ -231,7 +238,7 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     sideEffects: cap,
     retries: cap,
     repeats: fc.constantFrom(1, 2),
-    steps: fc.option(fc.integer({ min: 3, max: 40 })),
+    steps: fc.option(fc.integer({ min: 3, max: 30 })),
   }),
   input: fc.record({ n: fc.nat(3), list: fc.array(fc.nat(3), { maxLength: 3 }), o: fc.record({ k: fc.nat(2) }) }),
   world: fc.nat(),

@@ -24,7 +24,18 @@ export interface RandomWorld {
 
 const TEXTS = ['ok', '{"k": 1}', '{"k": 2, "v": 1}', '1', ' {"broken'];
 const VALUES: readonly Json[] = [{ v: 0 }, { v: 1 }, { v: 2 }, { v: 1, k: 1 }, 1, 'text', [1, 2], null, true];
-const CLASSES = ['transient', 'transient', 'rate_limit', 'timeout', 'fatal', 'refused', 'semantic', 'policy'] as const;
+const CLASSES = [
+  'transient',
+  'transient',
+  'transient',
+  'rate_limit',
+  'rate_limit',
+  'timeout',
+  'fatal',
+  'refused',
+  'semantic',
+  'policy',
+] as const;
 
 export function createWorld(seed: number, flow: CompiledFlow, options: { readonly undoHolds: boolean }): RandomWorld {
   const draw = (label: string): ((count: number) => number) => {
