@@ -20,7 +20,18 @@ export interface Parsed {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export function parseSource(input: string, file: string): Parsed {
+/** What the text is, in the words of a message, and what to put into an empty one. */
+export interface Kind {
+  readonly what: string;
+  readonly start: string;
+}
+
+const DOCUMENT: Kind = {
+  what: 'this document',
+  start: 'Start with `flow:`, `workflow:`, `Orchestration:`, `staged:` or `loop:`.',
+};
+
+export function parseSource(input: string, file: string, kind: Kind = DOCUMENT): Parsed {
   const text = input.startsWith('\uFEFF') ? input.slice(1) : input;
   if (text.length > TEXT_MAX) {
     const report = createReport(createSource('', file));
@@ -28,7 +39,7 @@ export function parseSource(input: string, file: string): Parsed {
     report.error(
       'too-large',
       START,
-      `this document has ${megabytes} MB, more than the ${TEXT_MAX / 1024 / 1024} MB that are read`,
+      `${kind.what} has ${megabytes} MB, more than the ${TEXT_MAX / 1024 / 1024} MB that are read`,
       {
         help: 'Keep data out of the document: pass it as input, or let a tool fetch it.',
       },
@@ -36,7 +47,7 @@ export function parseSource(input: string, file: string): Parsed {
     return parsed(null, report);
   }
   const report = createReport(createSource(text, file));
-  return parsed(readYaml(text, report), report);
+  return parsed(readYaml(text, report, kind), report);
 }
 
 /** Locates an object that a program made: no lines, but its path in every message. */
@@ -45,7 +56,7 @@ export function locate(value: unknown, file = '<object>'): Parsed {
   return parsed(locateObject(value, report), report);
 }
 
-function readYaml(text: string, report: Report): Located | null {
+function readYaml(text: string, report: Report, { what, start }: Kind): Located | null {
   let document: Document.Parsed;
   try {
     document = parseDocument(text, {
@@ -64,9 +75,7 @@ function readYaml(text: string, report: Report): Located | null {
   }
   if (reportSyntax(document, report)) return null;
   if (document.contents === null) {
-    report.error('empty-document', START, 'this document is empty', {
-      help: 'Start with `flow:`, `workflow:`, `Orchestration:`, `staged:` or `loop:`.',
-    });
+    report.error('empty-document', START, `${what} is empty`, { help: start });
     return null;
   }
   return locateYaml(document, report);

@@ -1,6 +1,7 @@
 /** Whoever looks at what waits, or at what failed, sees whose it is and how grave. */
 import { expect, test } from 'vitest';
 import { folder, sluice } from './cli.ts';
+import { wordsOf } from './page.ts';
 
 const FILES = {
   'pay.flow.yaml': `
@@ -68,4 +69,42 @@ test('a change that says not into what, and a reply without words, are wrong usa
   expect(JSON.parse((await sluice(['approvals', '--json'], { cwd })).stdout)).toHaveLength(1);
   const edited = await answer('edit', '--edit', '{"vendor": "acme", "amount": 3}');
   expect(JSON.parse(edited.stdout)).toMatchObject({ code: 'SUCCESS', usage: { toolCalls: 1 } });
+});
+
+test('approvals prints the commands that work: what to call with instead, and what to say', async () => {
+  const cwd = folder(FILES);
+  await sluice(['run', 'pay.flow.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
+  const { stdout } = await sluice(['approvals'], { cwd });
+  const commands = [...stdout.matchAll(/^answer +sluice (answer \S+ (\S+).*)$/gm)];
+  const after = new Map(commands.map(([, line = '', choice = '']) => [choice, line.slice(line.indexOf(choice))]));
+  expect([...after.values()]).toEqual([
+    'approve',
+    `edit --edit '{"vendor":"acme","amount":12}'`,
+    'reject',
+    'respond --text "…"',
+  ]);
+  const [, edit = ''] = commands.find(([, , choice]) => choice === 'edit') ?? [];
+  const ran = await sluice([...wordsOf(edit), '--script', 's.yaml', '--json'], { cwd });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ code: 'SUCCESS', usage: { toolCalls: 1 } });
+});
+
+test('a question for words is answered with words, and a choice of the author with the choice alone', async () => {
+  const cwd = folder({
+    'ask.flow.yaml': `
+flow:
+  id: ask
+  entry: gate
+  nodes:
+    - { id: gate, type: approval, message: Well?, choices: [respond, edit, leave], routes: [{ to: done }] }
+    - { id: done, type: terminal }
+`,
+    's.yaml': 'agents: {}\n',
+  });
+  await sluice(['run', 'ask.flow.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
+  const { stdout } = await sluice(['approvals'], { cwd });
+  expect([...stdout.matchAll(/^answer +sluice answer \S+ (.*)$/gm)].map(([, rest]) => rest)).toEqual([
+    'respond',
+    'edit',
+    'leave',
+  ]);
 });

@@ -56,7 +56,13 @@ test('on a terminal, what a model says is drawn beside its step', async () => {
   const screen = { colors: picocolors.createColors(false), live: true, interactive: false, columns: () => 80 };
   const cli = createCli(
     { db: join(cwd, 'runs.db') },
-    { ...screen, print: ignore, note: ignore, draw: (text: string) => void drawn.push(text) },
+    {
+      ...screen,
+      print: ignore,
+      note: ignore,
+      delivered: async () => null,
+      draw: (text: string) => void drawn.push(text),
+    },
   );
   const compiled = compile(readFileSync(join(cwd, 'w.yaml'), 'utf8')).flow as CompiledFlow;
   const report = await withSession(cli, { script: join(cwd, 's.yaml') }, compiled, async (session) => {

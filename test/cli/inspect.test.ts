@@ -39,6 +39,18 @@ test('runs, show and approvals tell of one run in the same words §handoffs/tele
   expect(none).toEqual([]);
 });
 
+test('where no run is in a state, that is said, and help names every state', async () => {
+  const cwd = folder({ 'w.yaml': 'steps: [{ name: one, agent_name: a }]\n', 's.yaml': 'agents: { a: [x] }\n' });
+  await sluice(['run', 'w.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
+  expect((await sluice(['runs', '--state', 'pending'], { cwd })).stderr).toBe('no run is pending\n');
+  expect((await sluice(['runs', '--state', 'failed,cancelled'], { cwd })).stderr).toBe(
+    'no run is failed or cancelled\n',
+  );
+  const { stdout } = await sluice(['runs', '--help'], { cwd });
+  for (const state of ['pending', 'running', 'suspended', 'completed', 'failed', 'cancelled'])
+    expect(stdout).toContain(state);
+});
+
 test('trace gives every event with its place in the chain, and on request what each model was sent', async () => {
   const cwd = await newProject();
   const { run } = report(await sluice([...RUN, '--json'], { cwd }));

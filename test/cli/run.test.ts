@@ -104,16 +104,27 @@ test('without a script or a model, nothing is started and one line says what to 
   expect(existsSync(join(cwd, '.sluice'))).toBe(false);
 });
 
-test('an answer without a script is kept; the run stops where it needs one and can be resumed', async () => {
-  const cwd = await newProject();
-  const { waiting, run } = report(await sluice([...RUN, '--json'], { cwd }));
+test('a run that comes to need a script stops there and can be resumed; what was answered is kept', async () => {
+  const cwd = folder({
+    'a.yaml': `tools: { own.tool: { effect: read } }
+flow:
+  id: later
+  entry: gate
+  nodes:
+    - { id: gate, type: approval, message: "Go on?", routes: [{ to: look }] }
+    - { id: look, type: tool, tool: list_directory, params: { path: . }, routes: [{ to: own }] }
+    - { id: own, type: tool, tool: own.tool }
+`,
+    's.yaml': 'tools: { own.tool: { result: done } }\n',
+  });
+  const { waiting, run } = report(await sluice(['run', 'a.yaml', '--script', 's.yaml', '--json'], { cwd }));
   const answered = await sluice(['answer', (waiting[0] as { id: string }).id, 'approve'], { cwd });
   expect(answered.status).toBe(2);
   expect(answered.stderr).toContain('error[no-implementation]');
   expect(answered.stderr).toContain(`sluice resume ${run}`);
-  const resumed = await sluice(['resume', run, '--script', 'support.script.yaml', '--json'], { cwd });
+  const resumed = await sluice(['resume', run, '--script', 's.yaml', '--json'], { cwd });
   expect(resumed.status).toBe(0);
-  expect(report(resumed)).toMatchObject({ run, code: 'SUCCESS', approvals: { gate: 'approve' } });
+  expect(report(resumed)).toMatchObject({ run, code: 'SUCCESS', approvals: { gate: 'approve' }, output: 'done' });
 });
 
 test('a run id of the caller makes the start idempotent', async () => {

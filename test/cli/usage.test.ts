@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { folder, report, sluice } from './cli.ts';
+import { folder, json, report, sluice } from './cli.ts';
 
 test('an unknown command is wrong usage and suggests the one that was meant', async () => {
   const ran = await sluice(['chekc', 'x.yaml'], { cwd: folder() });
@@ -46,6 +46,30 @@ test('help and version go to standard output with status 0', async () => {
   expect(help.stdout).toContain('--script <file>');
   expect(help.stdout).toContain('--json');
   expect((await sluice(['--version'], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('help and version are one JSON document where JSON was asked for', async () => {
+  const cwd = folder();
+  for (const flag of ['--version', '-V'])
+    expect(json(await sluice([flag, '--json'], { cwd }))).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    });
+  for (const args of [['--help'], ['run', '--help'], ['help', 'run']])
+    expect(json(await sluice(['--json', ...args], { cwd }))).toEqual({ help: expect.stringMatching(/^Usage: sluice/) });
+});
+
+test.each(['', 'a b/c'])('a run cannot be called %j', async (run) => {
+  const cwd = folder({ 'w.yaml': 'steps: [{ name: one, agent_name: a }]\n', 's.yaml': 'agents: { a: [x] }\n' });
+  const ran = await sluice(['run', 'w.yaml', '--script', 's.yaml', '--run', run], { cwd });
+  expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('error[bad-run-id]')]);
+});
+
+test.each(['', '# nothing yet\n'])('an empty script (%j) is told what a script holds', async (script) => {
+  const cwd = folder({ 'w.yaml': 'steps: [{ name: one, agent_name: a }]\n', 's.yaml': script });
+  const ran = await sluice(['run', 'w.yaml', '--script', 's.yaml'], { cwd });
+  expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('error[empty-document]: this script is empty')]);
+  expect(ran.stderr).toMatch(/help: .*`agents:`.*`tools:`.*`approvals:`/);
+  expect(ran.stderr).not.toContain('flow:');
 });
 
 test('a missing file is told in one sentence, and as JSON where JSON was asked for', async () => {

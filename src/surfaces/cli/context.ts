@@ -6,6 +6,8 @@ export interface GlobalOptions {
   readonly quiet: boolean;
   readonly debug: boolean;
   readonly db: string;
+  /** Whether that database was named, as opposed to the one that is looked for anyway. */
+  readonly dbNamed: boolean;
 }
 
 export interface Cli extends GlobalOptions {
@@ -19,12 +21,13 @@ export interface Cli extends GlobalOptions {
 export const DEFAULT_DB = '.sluice/sluice.db';
 
 export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli {
-  const { json = false, quiet = false, debug = false, db = DEFAULT_DB } = options;
+  const { json = false, quiet = false, debug = false, db = DEFAULT_DB, dbNamed = false } = options;
   return {
     json,
     quiet,
     debug,
     db,
+    dbNamed,
     screen,
     hint: (text) => {
       if (!quiet && !json) screen.note(text);

@@ -95,22 +95,22 @@ tools:
 `,
   'README.md': `# A support desk that asks before it pays
 
-    sluice check support.flow.yaml
-    sluice graph support.flow.yaml --format svg > support.svg
-    sluice run support.flow.yaml --script support.script.yaml --input @input.json
+    npx sluice check support.flow.yaml
+    npx sluice graph support.flow.yaml --format svg > support.svg
+    npx sluice run support.flow.yaml --script support.script.yaml --input @input.json
 
 The run stops at the approval. See what waits, and answer it:
 
-    sluice approvals
-    sluice answer APPROVAL approve --script support.script.yaml
+    npx sluice approvals
+    npx sluice answer APPROVAL approve --script support.script.yaml
 
 Then look at what happened:
 
-    sluice runs
-    sluice show RUN
-    sluice trace RUN
-    sluice replay RUN
-    sluice audit verify
+    npx sluice runs
+    npx sluice show RUN
+    npx sluice trace RUN
+    npx sluice replay RUN
+    npx sluice audit verify
 `,
   '.gitignore': `.sluice/
 node_modules/

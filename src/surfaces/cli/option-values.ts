@@ -1,5 +1,6 @@
-/** Options that take a number or JSON, with an error that says which option and what it takes. */
+/** Options that take a number, JSON or a place, with an error that says which option and what it takes. */
 import type { Json } from '../../core/json.ts';
+import { makeFolder } from './make-folder.ts';
 import { usage } from './usage.ts';
 
 export function readJson(option: string, given: string | undefined): Json | undefined {
@@ -27,4 +28,19 @@ export function readWhole(option: string, given: string | undefined, least = 0):
   if (value !== undefined && !Number.isSafeInteger(value))
     throw usage(`\`${option}\` takes a whole number, not \`${given}\``);
   return value;
+}
+
+/** A run whose tools have nowhere to work would fail at each of them, one by one: the folder is there before it starts. */
+export function readWorkDir(given: string | undefined): void {
+  if (given !== undefined) makeFolder('--work-dir', given);
+}
+
+/** SQLite gives some names a meaning of its own; what it would keep in there is not where the other commands look. */
+export function readDatabase(given: string): string {
+  if (given === '' || given === ':memory:' || /^file:/i.test(given))
+    throw usage(
+      `\`--db\` takes the path of a file, not ${given === '' ? 'an empty name' : `\`${given}\``}`,
+      'Runs are kept on disk, so that another command can take them up: --db runs.db',
+    );
+  return given;
 }

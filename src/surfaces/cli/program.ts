@@ -3,23 +3,32 @@
  * mistyped option cost nothing.
  */
 import { Command, Option } from 'commander';
+import { RUN_STATES } from '../../core/codes.ts';
+import type { Shell } from './commands/completion.ts';
 import { createCli, DEFAULT_DB, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
+import { readDatabase, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
 import { VERSION } from './version.ts';
+import type { WorldOptions } from './world.ts';
 
 type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
 
-export function createProgram(screen: Screen): Command {
+/** `answer` takes what somebody asked for instead of a command: help, or the version. */
+export function createProgram(screen: Screen, answer: (text: string) => void): Command {
   const program = new Command('sluice')
     .description('Run teams of AI agents inside bounds: durable, budgeted, auditable flows.')
     .version(VERSION, '-V, --version', 'print the version')
     .option('--json', 'print exactly one JSON document on standard output')
-    .option('--db <path>', 'the database of runs', DEFAULT_DB)
+    .option('--db <path>', 'the database of runs', readDatabase, DEFAULT_DB)
     .option('-q, --quiet', 'no progress on standard error')
     .option('--debug', 'show stack traces')
     .configureHelp({ showGlobalOptions: true, sortOptions: false })
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({
+      writeOut: answer,
+      writeErr: (text) => screen.note(text.trimEnd()),
+      outputError: () => undefined,
+    })
     .exitOverride()
     .helpCommand(true)
     .addHelpText('after', EXAMPLES);
@@ -40,7 +49,8 @@ function callerFor(program: Command, screen: Screen): Caller {
   return (load) =>
     async (...args) => {
       const handler = await load();
-      const cli = createCli(program.opts<Partial<GlobalOptions>>(), screen);
+      const dbNamed = program.getOptionValueSource('db') === 'cli';
+      const cli = createCli({ ...program.opts<Partial<GlobalOptions>>(), dbNamed }, screen);
       process.exitCode = await handler(cli, ...(args.slice(0, -1) as never));
     };
 }
@@ -108,7 +118,10 @@ function addInspecting(program: Command, call: Caller): void {
   program
     .command('runs')
     .description('what ran, newest first')
-    .option('--state <states>', 'only these: running,suspended,completed,failed,cancelled')
+    .addOption(
+      // Several may be given, separated by commas, so that the command itself tells which of them is none.
+      new Option('--state <states>', 'only these, separated by commas').choices(RUN_STATES).argParser(String),
+    )
     .option('-n, --limit <number>', 'how many')
     .action(call(async () => (await import('./commands/runs.ts')).runsCommand));
   program
@@ -153,7 +166,7 @@ function addMachine(program: Command, call: Caller): void {
     .addArgument(program.createArgument('<shell>', 'which').choices(['bash', 'zsh', 'fish']))
     .action(
       call(
-        async () => async (cli: Cli, shell: string) =>
+        async () => async (cli: Cli, shell: Shell) =>
           (await import('./commands/completion.ts')).completionCommand(cli, shell, program),
       ),
     );
@@ -164,15 +177,19 @@ function world(command: Command): Command {
   return command
     .option('-s, --script <file>', 'stand in for models, tools and people')
     .option('-m, --model <model>', 'the model for agents that name none')
-    .option('--work-dir <dir>', 'where the tools of a run work');
+    .option('--work-dir <dir>', 'where the tools of a run work')
+    .option('--allow-host <host...>', 'whom `http.get` and `http.request` may call; * for every public host')
+    .hook('preAction', (called) => readWorkDir(called.opts<WorldOptions>().workDir));
 }
 
 const EXAMPLES = `
 Examples:
   $ sluice init my-flow && cd my-flow
-  $ sluice check refund.flow.yaml
-  $ sluice run refund.flow.yaml --script refund.script.yaml --input '{"message": "refund please"}'
+  $ sluice check support.flow.yaml
+  $ sluice run support.flow.yaml --script support.script.yaml --input @input.json
   $ sluice approvals
-  $ sluice answer a_1x2y3z approve --as anna
+  $ sluice answer APPROVAL approve --as anna --script support.script.yaml
+
+In a checkout, or where it is not installed globally, write \`npx sluice\` for \`sluice\`.
 
 Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 somebody is waited for.`;

@@ -1,6 +1,7 @@
 /** What each model was sent, re-derived by folding the journal: events hold only the fingerprint of an input. */
 import { evolve } from '../../core/evolve.ts';
 import { inputOf } from '../../core/outstanding.ts';
+import type { Json } from '../../core/json.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../core/run.ts';
 import { promptOf, type Message } from '../../runtime/prompt.ts';
@@ -9,6 +10,8 @@ export interface Prompted {
   /** The agent's id. */
   readonly agent: string;
   readonly prompt: readonly Message[];
+  /** Where the call comes from, where its notation says so. */
+  readonly source?: Json;
 }
 
 /** By the number of the event that requested the call. */
@@ -21,7 +24,9 @@ export function promptsOf(program: Program, events: readonly Event[]): ReadonlyM
     const pending = state.pending.get(event.key);
     if (pending === undefined) continue;
     const input = inputOf(program, state, pending);
-    prompts.set(event.seq, { agent: event.name, prompt: promptOf(program.flow, { name: event.name, input }) });
+    const prompt = promptOf(program.flow, { name: event.name, input });
+    const { source } = input;
+    prompts.set(event.seq, { agent: event.name, prompt, ...(source === undefined ? {} : { source }) });
   }
   return prompts;
 }

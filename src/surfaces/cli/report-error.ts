@@ -31,6 +31,18 @@ export function reportError(
   return USAGE_CODES.has(told.code) ? USAGE : FAILED;
 }
 
+/** The command did its work, and its result did not reach whoever asked for it. */
+export function reportLost(
+  error: NodeJS.ErrnoException,
+  screen: Screen,
+  options: { readonly json: boolean; readonly debug: boolean },
+): ExitStatus {
+  const code = error.code === 'ENOSPC' ? 'disk-full' : 'file-unreadable';
+  const message = `standard output cannot be written: ${messageOf(error)}`;
+  reportError(new SluiceError(code, message, 'Send it somewhere else.', error), screen, options);
+  return FAILED;
+}
+
 /** A wrong call, as opposed to a call that was understood and refused. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'usage',
@@ -38,6 +50,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'file-not-found',
   'file-unreadable',
   'bad-module',
+  'bad-run-id',
   'no-model',
   'no-implementation',
   'no-credentials',
@@ -63,6 +76,16 @@ function tell(error: unknown): ToldError {
         'file-unreadable',
         `\`${system.path ?? '?'}\` cannot be used: ${messageOf(error)}`,
         'Check who owns it and what its permissions are.',
+      );
+    case 'EEXIST':
+    case 'EISDIR':
+    case 'ELOOP':
+    case 'ENAMETOOLONG':
+    case 'ENOTDIR':
+      return told(
+        'file-unreadable',
+        `\`${system.path ?? '?'}\` cannot be used: ${messageOf(error)}`,
+        'Name another one.',
       );
     case 'ENOSPC':
       return told(

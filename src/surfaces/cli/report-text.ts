@@ -1,9 +1,9 @@
 /** A report for people: the one-line verdict of a run that was followed, and the page that `show` prints. */
-import type { Json } from '../../core/json.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine-types.ts';
+import { answerLines } from './answer-line.ts';
 import { escalationLine, rowLine } from './escalation-line.ts';
 import type { Screen } from './screen.ts';
-import { dollars, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
+import { dollars, grouped, harmless, oneLine, plural, seconds, shown, table } from './text.ts';
 
 export function verdictLine(report: Report, { colors }: Screen): string {
   const good = report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS';
@@ -39,21 +39,13 @@ export function usageText(usage: Usage): string {
 /** What to type to answer, ready to be pasted. `flags` are those that the command needs again. */
 export function waitingText(waiting: readonly Waiting[], flags: string, { colors }: Screen): string {
   return waiting
-    .map(({ id, node, message, choices, expiresAt, payload }) => {
+    .map((each) => {
+      const { node, message, expiresAt } = each;
       const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
-      const lines = [`${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${harmless(message)}${until}`];
-      for (const choice of choices)
-        lines.push(`    sluice answer ${id} ${shellWord(choice)}${contentOf(choice, payload)}${flags}`);
-      return lines.join('\n');
+      const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${harmless(message)}${until}`;
+      return [head, ...answerLines(each, flags).map((line) => `    ${line}`)].join('\n');
     })
     .join('\n');
-}
-
-/** Who changes a call says into what. */
-function contentOf(choice: string, payload: Json): string {
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload) || !('tool' in payload)) return '';
-  if (choice === 'edit') return ` --edit ${shellWord(JSON.stringify(payload['args'] ?? {}))}`;
-  return choice === 'respond' ? ' --text "…"' : '';
 }
 
 /** Everything about one run, for standard output. */

@@ -1,6 +1,7 @@
 /**
- * The two streams. Standard output carries results only; everything else, and every colour, goes to standard error. A reader
- * that goes away (`| head`) ends the command quietly instead of with an error.
+ * The two streams. Standard output carries results only; everything else, and every colour, goes to standard error. What
+ * becomes of either never decides what becomes of the command: nobody has to read progress, a reader that goes away
+ * (`| head`) has had enough, and a result that could not be written is told at the end.
  */
 import type { WriteStream } from 'node:tty';
 import picocolors from 'picocolors';
@@ -21,19 +22,26 @@ export interface Screen {
   note(text: string): void;
   /** As it is, to standard error: for drawing in place. */
   draw(text: string): void;
+  /** Resolves when standard output has taken what was printed, with what kept it from that. */
+  delivered(): Promise<Error | null>;
 }
 
 export function createScreen(): Screen {
-  quietOnClosedPipe();
+  const result = outlet(process.stdout);
+  const aside = outlet(process.stderr);
   const live = process.stderr.isTTY === true && process.env['TERM'] !== 'dumb';
   return {
     colors: picocolors.createColors(wantsColor(live)),
     live,
     interactive: live && process.stdin.isTTY === true,
     columns: () => (process.stderr as Partial<WriteStream>).columns ?? 80,
-    print: (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(`${text}\n`),
-    draw: (text) => void process.stderr.write(text),
+    print: (text) => result.write(`${text}\n`),
+    note: (text) => aside.write(`${text}\n`),
+    draw: (text) => aside.write(text),
+    delivered: async () => {
+      const failure = await result.settled();
+      return failure?.code === 'EPIPE' ? null : failure;
+    },
   };
 }
 
@@ -44,11 +52,30 @@ function wantsColor(live: boolean): boolean {
   return live;
 }
 
-function quietOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(process.exitCode ?? 0);
-    });
-  }
+interface Outlet {
+  write(text: string): void;
+  /** Resolves when all of it is written, with the first error. */
+  settled(): Promise<NodeJS.ErrnoException | null>;
+}
+
+/** After the first error nothing more is written: what comes later would have a gap in front of it. */
+function outlet(stream: NodeJS.WriteStream): Outlet {
+  let failure: NodeJS.ErrnoException | null = null;
+  let last: Promise<void> = Promise.resolve();
+  stream.on('error', (error) => (failure ??= error));
+  return {
+    write: (text) => {
+      if (failure !== null) return;
+      last = new Promise((resolve) => {
+        stream.write(text, (error) => {
+          failure ??= error ?? null;
+          resolve();
+        });
+      });
+    },
+    settled: async () => {
+      await last;
+      return failure;
+    },
+  };
 }

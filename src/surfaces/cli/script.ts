@@ -12,7 +12,7 @@ import { nearest } from '../../compile/nearest.ts';
 import { rangeWithin } from '../../compile/scalar-range.ts';
 import { readShape, type Shaped } from '../../compile/shape.ts';
 import { parseSource } from '../../compile/source.ts';
-import type { CompiledFlow } from '../../core/ir.ts';
+import type { CompiledFlow, Node } from '../../core/ir.ts';
 
 export interface ReadScript {
   /** Null where it cannot be used. */
@@ -22,12 +22,21 @@ export interface ReadScript {
 
 /** With a flow, also says which names of the script mean nothing in it. */
 export function readScript(source: string, file: string, flow?: CompiledFlow): ReadScript {
-  const { doc, report } = parseSource(source, file);
-  const shaped = doc === null ? null : readShape(scriptSchema, doc, report, { what: 'this script' });
+  const { doc, report } = parseSource(source, file, SCRIPT);
+  const shaped = doc === null ? null : readShape(scriptSchema, doc, report, { what: SCRIPT.what });
   if (shaped !== null) checkConditions(shaped, report);
-  if (shaped !== null && flow !== undefined) warnOfStrangers(shaped, flow, report);
+  if (shaped !== null && flow !== undefined) {
+    warnOfStrangers(shaped, flow, report);
+    checkChoices(shaped, flow, report);
+  }
   return { script: shaped === null || report.failed() ? null : shaped.value, diagnostics: report.list() };
 }
+
+const SCRIPT = {
+  what: 'this script',
+  start:
+    'Say what stands in for the world: `agents:` what models answer, `tools:` what tools give back, `approvals:` what people say.',
+};
 
 const shared = {
   when: text().optional(),
@@ -84,6 +93,27 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
             },
           );
       }
+    }
+  }
+}
+
+/** An answer that no question offers would be refused in the middle of the run, which then waits for somebody else. */
+function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
+  for (const [about, given] of Object.entries(value.approvals ?? {})) {
+    const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
+      node.op === 'do' && node.effect.kind === 'ask' && (node.origin === about || node.effect.about === about)
+        ? [node.effect]
+        : [],
+    );
+    const choices = new Set(asks.flatMap((ask) => ask.choices));
+    for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
+      const choice = typeof answered === 'string' ? answered : answered.choice;
+      if (choices.size === 0 || choices.has(choice)) continue;
+      const near = nearest(choice, choices);
+      const place = Array.isArray(given) ? at('approvals', about, index) : at('approvals', about);
+      report.error('bad-script', place, `\`${choice}\` is not a choice of \`${about}\``, {
+        help: near === undefined ? `Choose one of ${[...choices].join(', ')}.` : `Did you mean \`${near}\`?`,
+      });
     }
   }
 }

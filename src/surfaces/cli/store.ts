@@ -7,9 +7,9 @@ import type { Store } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/sluice-error.ts';
 import type { Cli } from './context.ts';
 
-/** `look` gets null where there is no database yet, which is not an error: nothing has run. */
+/** `look` gets null where there is no database yet, which is no error unless it was named: nothing has run. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
-  if (!existsSync(cli.db)) return look(null);
+  if (isAbsent(cli)) return look(null);
   const store = openSqlite(cli.db);
   try {
     return await look(store);
@@ -46,6 +46,17 @@ export async function findRun(store: Store | null, given: string, db: string): P
 
 /** Whatever changes a run needs one to be there; a database is not made just to find it empty. */
 export function demandDatabase(cli: Cli, code: 'run-not-found' | 'approval-not-found', message: string): void {
-  if (!existsSync(cli.db))
+  if (isAbsent(cli))
     throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
+}
+
+/** One that was named and is not there is a slip of the pen, and finding nothing in it would hide that. */
+function isAbsent({ db, dbNamed }: Cli): boolean {
+  if (existsSync(db)) return false;
+  if (!dbNamed) return true;
+  throw new SluiceError(
+    'journal-unavailable',
+    `there is no database at \`${db}\``,
+    'Check the path; `sluice run` makes one where there is none.',
+  );
 }

@@ -2,10 +2,14 @@
 import { CommanderError } from 'commander';
 import { SluiceError } from '../../runtime/sluice-error.ts';
 
-/** Null where nothing went wrong: help or the version was asked for. */
+/** What the parser stopped for where nothing went wrong. */
+export function askedFor(error: unknown): 'help' | 'version' | null {
+  if (!(error instanceof CommanderError) || error.exitCode !== 0) return null;
+  return error.code === 'commander.version' ? 'version' : 'help';
+}
+
 export function usageErrorOf(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
-  if (error.exitCode === 0) return null;
   // The help was shown, but a script that forgot the command has to notice.
   if (error.code === 'commander.help')
     return new SluiceError('usage', 'a command is missing', 'Choose one of those above.');

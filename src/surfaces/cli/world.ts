@@ -2,12 +2,14 @@
  * The world a run acts on: a script that stands in for it, or real models. What the flow asks for and nobody can give is not
  * made up and does not fail: the run stays where it is, and the caller learns what is missing.
  */
+import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileMemory } from '../../adapters/memory-store/file-memory.ts';
-import { demandModels } from '../../adapters/models/demand.ts';
+import { demandModel, demandModels } from '../../adapters/models/demand.ts';
 import { modelPerformer } from '../../adapters/models/performer.ts';
 import { priceOf } from '../../adapters/models/prices.ts';
 import type { TargetOptions } from '../../adapters/models/target.ts';
+import type { HttpOptions } from '../../adapters/tools/context.ts';
 import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
 import type { CompiledFlow, Node } from '../../core/ir.ts';
 import { createVirtualClock, realClock } from '../../runtime/clock.ts';
@@ -18,6 +20,7 @@ import { createHands, isImplemented } from '../world/hands.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
+import type { Foreseen } from './foresee.ts';
 import { readScript } from './script.ts';
 import { shellWord } from './text.ts';
 
@@ -25,6 +28,8 @@ export interface WorldOptions {
   readonly script?: string;
   readonly model?: string;
   readonly workDir?: string;
+  /** Whom the built-in HTTP tools may call. */
+  readonly allowHost?: readonly string[];
   /** The document's folder, from which relative paths in it lead. */
   readonly documentDir?: string;
 }
@@ -45,10 +50,13 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     resolve(error);
     return new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason as Error)));
   };
-  const { workDir, documentDir } = options;
+  const { workDir, documentDir, allowHost: hosts = [] } = options;
   const scripted = options.script === undefined ? null : loadScript(cli, options.script, flow);
   const memory = fileMemory(join(dirname(cli.db), 'memory'));
-  const hands = createHands({ workDir, documentDir, memory }, scripted === null ? absent(stay) : silent);
+  const hands = createHands(
+    { workDir, documentDir, memory, http: allowed(hosts) },
+    scripted === null ? absent(stay) : silent,
+  );
   const rest = { lacking, flags: flagsOf(cli, options), close: () => hands.close() };
   if (scripted === null) {
     // Only a terminal shows text as it comes, and only then is it asked for piece by piece.
@@ -58,6 +66,14 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   }
   const clock = scripted.clock === 'real' ? realClock : createVirtualClock();
   return { ...rest, performer: scriptedPerformer(scripted, hands), clock };
+}
+
+/** Whoever names this machine or an address means it, be it private; a name may turn out to be anybody's. */
+function allowed(hosts: readonly string[]): HttpOptions {
+  return {
+    hosts,
+    privateHosts: hosts.filter((host) => host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) > 0),
+  };
 }
 
 /** What agents run on that name no model. A script stands in for any. */
@@ -74,6 +90,16 @@ export function demandWorld(flow: CompiledFlow, options: WorldOptions): void {
     const { effect } = node;
     if (effect.kind === 'tool' && !isImplemented(flow, effect.tool))
       throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
+  }
+}
+
+/** Before a run is told something: would it find what it asks for next? */
+export function demandNext({ flow, commands }: Foreseen, options: WorldOptions): void {
+  if (options.script !== undefined) return;
+  for (const { kind, name, model } of commands) {
+    if (kind === 'model') demandModel(flow, name, model, modelOptions(options));
+    if (kind === 'tool' && !isImplemented(flow, name))
+      throw lack('tool', name, 'Nothing was recorded. Stand in for it with `--script FILE`.');
   }
 }
 
@@ -115,11 +141,12 @@ function loadScript(cli: Cli, file: string, flow: CompiledFlow | undefined) {
   return script;
 }
 
-function flagsOf(cli: Cli, { script, model, workDir }: WorldOptions): string {
+function flagsOf(cli: Cli, { script, model, workDir, allowHost = [] }: WorldOptions): string {
   const given = [
     ['--script', script],
     ['--model', model],
     ['--work-dir', workDir],
+    ...allowHost.map((host) => ['--allow-host', host] as const),
     ['--db', cli.db === DEFAULT_DB ? undefined : cli.db],
   ] as const;
   return given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('');

@@ -4,12 +4,13 @@ import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
+import { foresee } from '../foresee.ts';
 import { headOf } from '../head.ts';
 import { readJson } from '../option-values.ts';
 import { withSession, type Session } from '../session.ts';
 import { demandDatabase } from '../store.ts';
 import { usage } from '../usage.ts';
-import type { WorldOptions } from '../world.ts';
+import { demandNext, type WorldOptions } from '../world.ts';
 
 export interface AnswerOptions extends WorldOptions {
   readonly edit?: string;
@@ -30,6 +31,7 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   return withSession(cli, options, undefined, async (session) => {
     await demandContent(session, id, answer);
     const known = await seqBefore(session, id);
+    if (known > 0) demandNext(await foresee(session.store, runOf(id), { type: 'answer', id, answer }), options);
     const run = await session.engine.answer(id, answer);
     const report = await follow(cli, session, run, known);
     if (cli.json) cli.printJson(report);
@@ -44,14 +46,15 @@ async function demandContent({ engine, store }: Session, id: string, answer: Ans
   if (answer.edit !== undefined || answer.text !== undefined || (await store.roster.find(run)) === null) return;
   const question = (await engine.approvals(run)).find((each) => each.id === id);
   const { tool } = (question?.payload ?? {}) as { tool?: string };
+  if (question?.choices.includes(answer.choice) !== true) return;
   if (answer.choice === 'edit' && tool !== undefined)
     throw usage(
       '`edit` needs the arguments to call with',
       `Give them as JSON: sluice answer ${id} edit --edit '{"amount": 20}'`,
     );
   // What an author calls a choice is a word like any other.
-  const asksForWords = tool !== undefined || (question !== undefined && question.code !== 'CONFIRM_REQUIRED');
-  if (answer.choice === 'respond' && asksForWords && question?.choices.includes('respond') === true)
+  const asksForWords = tool !== undefined || question.code !== 'CONFIRM_REQUIRED';
+  if (answer.choice === 'respond' && asksForWords)
     throw usage('`respond` needs something to say', `Say it: sluice answer ${id} respond --text "…"`);
 }
 

@@ -4,6 +4,7 @@ import type { Waiting } from '../../../runtime/engine-types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/read.ts';
 import { waitingOf } from '../../../runtime/report.ts';
+import { answerLines } from '../answer-line.ts';
 import { DEFAULT_DB, type Cli } from '../context.ts';
 import { escalationLine } from '../escalation-line.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -30,8 +31,9 @@ async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> 
   return waitingOf(program, state);
 }
 
-function block({ id, run, node, message, choices, askedBy, payload, expiresAt }: Waiting, db: string): string {
-  const line = escalationLine({ payload });
+function block(waiting: Waiting, db: string): string {
+  const { id, run, node, message, askedBy, payload, expiresAt } = waiting;
+  const whose = escalationLine({ payload });
   const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
     [field: string]: unknown;
   };
@@ -41,11 +43,11 @@ function block({ id, run, node, message, choices, askedBy, payload, expiresAt }:
     ['run', run],
     ['node', oneLine(node)],
     ['question', harmless(message)],
-    ...(line === '' ? [] : [['goes to', line]]),
+    ...(whose === '' ? [] : [['goes to', whose]]),
     ...(Object.keys(about).length > 0 ? [['about', oneLine(JSON.stringify(about), 400)]] : []),
     ['asked by', oneLine(askedBy)],
     ...(expiresAt === null ? [] : [['until', expiresAt]]),
-    ...choices.map((choice) => ['answer', `sluice answer ${id} ${shellWord(choice)}${flag}`]),
+    ...answerLines(waiting, flag).map((line) => ['answer', line]),
   ];
   return table(rows);
 }

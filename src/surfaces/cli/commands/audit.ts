@@ -23,6 +23,7 @@ export async function auditVerifyCommand(cli: Cli, given: string | undefined): P
 }
 
 function tell(cli: Cli, audits: readonly Audit[]): void {
+  if (audits.length === 0) return cli.screen.print('nothing to check yet: nothing has run');
   for (const { broken } of audits) {
     if (broken !== null)
       cli.screen.note(

@@ -3,11 +3,12 @@ import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { follow } from '../follow.ts';
+import { foresee } from '../foresee.ts';
 import { headOf } from '../head.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { withSession } from '../session.ts';
 import { demandDatabase, findRun } from '../store.ts';
-import type { WorldOptions } from '../world.ts';
+import { demandNext, type WorldOptions } from '../world.ts';
 
 export interface CancelOptions extends WorldOptions {
   readonly as?: string;
@@ -20,7 +21,9 @@ export async function cancelCommand(cli: Cli, given: string, options: CancelOpti
   return withSession(cli, options, undefined, async (session) => {
     const run = await findRun(session.store, given, cli.db);
     const { seq } = await headOf(session.store, run);
-    await session.engine.cancel(run, options.as ?? currentUser(), options.why);
+    const by = options.as ?? currentUser();
+    demandNext(await foresee(session.store, run, { type: 'cancel', by, why: options.why ?? '' }), options);
+    await session.engine.cancel(run, by, options.why);
     const report = await follow(cli, session, run, seq);
     if (cli.json) cli.printJson(report);
     else {

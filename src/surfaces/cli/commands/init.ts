@@ -1,9 +1,10 @@
 /** `sluice init`: a new project that runs offline. Overwrites nothing unless told to. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { PROJECT_FILES } from '../init-files.ts';
+import { makeFolder } from '../make-folder.ts';
 import { shellWord } from '../text.ts';
 import { usage } from '../usage.ts';
 
@@ -12,6 +13,7 @@ export interface InitOptions {
 }
 
 export async function initCommand(cli: Cli, dir: string, { force = false }: InitOptions): Promise<ExitStatus> {
+  makeFolder('init', dir);
   const files = Object.keys(PROJECT_FILES);
   const there = files.filter((file) => existsSync(join(dir, file)));
   if (there.length > 0 && !force)
@@ -19,7 +21,6 @@ export async function initCommand(cli: Cli, dir: string, { force = false }: Init
       `${there.map((file) => `\`${join(dir, file)}\``).join(', ')} would be overwritten`,
       'Choose an empty folder, or say `--force`.',
     );
-  mkdirSync(dir, { recursive: true });
   for (const [file, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, file), text);
   if (cli.json) cli.printJson({ dir, files });
   else cli.screen.print(nextSteps(dir, files));
@@ -33,7 +34,7 @@ function nextSteps(dir: string, files: readonly string[]): string {
     '',
     'Next:',
     ...enter,
-    '  sluice check support.flow.yaml',
-    '  sluice run support.flow.yaml --script support.script.yaml --input @input.json',
+    '  npx sluice check support.flow.yaml',
+    '  npx sluice run support.flow.yaml --script support.script.yaml --input @input.json',
   ].join('\n');
 }

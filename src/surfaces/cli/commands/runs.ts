@@ -18,9 +18,15 @@ export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitS
   const status = options.state?.split(',').map(stateNamed);
   const limit = readWhole('--limit', options.limit, 1);
   const filter = { ...(status === undefined ? {} : { status }), ...(limit === undefined ? {} : { limit }) };
-  const entries = await withStore(cli, async (store) => (store === null ? [] : store.roster.list(filter)));
+  const found = await withStore(cli, async (store) => (store === null ? null : store.roster.list(filter)));
+  const entries = found ?? [];
   if (cli.json) cli.printJson(entries.map(jsonOf));
-  else if (entries.length === 0) cli.hint('no runs yet; start one with `sluice run FILE`');
+  else if (entries.length === 0)
+    cli.hint(
+      found === null || status === undefined
+        ? 'no runs yet; start one with `sluice run FILE`'
+        : `no run is ${status.join(' or ')}`,
+    );
   else cli.screen.print(table([['RUN', 'FLOW', 'STATE', 'CODE', 'STARTED'], ...entries.map(rowOf)]));
   return OK;
 }

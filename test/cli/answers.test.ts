@@ -1,0 +1,120 @@
+/** What a person says counts before anything else happens to the run, and what cannot be used changes nothing. */
+import { expect, test } from 'vitest';
+import { folder, json, report, sluice } from './cli.ts';
+
+const PAY = `tools:
+  pay.out: { effect: financial, approval: true, input: { type: object, properties: { n: { type: number } } }, compensate: pay.back }
+  pay.back: { effect: financial }
+flow:
+  id: pay
+  entry: gate
+  nodes:
+    - { id: gate, type: approval, message: "Go on?", choices: ["yes", "no"], routes: [{ when: "approvals.gate == 'yes'", to: pay }, { when: default, to: end }] }
+    - { id: pay, type: tool, tool: pay.out, params: { n: 5 }, routes: [{ to: last }] }
+    - { id: last, type: approval, message: "Keep it?" }
+`;
+const SCRIPT = 'tools: { pay.out: { result: { paid: true } }, pay.back: { result: {} } }\n';
+const files = {
+  'pay.yaml': PAY,
+  'tools.yaml': SCRIPT,
+  'eager.yaml': `${SCRIPT}approvals: { gate: "yes", pay: approve, last: approve }\n`,
+};
+
+test("a person's answer is judged before a script gives its own", async () => {
+  const cwd = folder(files);
+  await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--json'], { cwd });
+  const bogus = await sluice(['answer', 'a_r.0.0', 'maybe', '--script', 'eager.yaml', '--json'], { cwd });
+  expect([bogus.status, json(bogus)]).toMatchObject([1, { error: { code: 'not-a-choice' } }]);
+  expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ state: 'suspended', approvals: {} });
+  const no = await sluice(['answer', 'a_r.0.0', 'no', '--script', 'eager.yaml', '--json'], { cwd });
+  expect(report(no)).toMatchObject({ state: 'completed', approvals: { gate: 'no' }, usage: { toolCalls: 0 } });
+});
+
+test('an answer that the run could not go on from is not recorded', async () => {
+  const cwd = folder(files);
+  await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--json'], { cwd });
+  await sluice(['answer', 'a_r.0.0', 'yes', '--script', 'tools.yaml', '--json'], { cwd });
+  const bare = await sluice(['answer', 'a_r.0.1', 'approve', '--json'], { cwd });
+  expect([bare.status, json(bare)]).toMatchObject([2, { error: { code: 'no-implementation' } }]);
+  expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ approvals: { gate: 'yes' } });
+  // Nothing is needed to say no.
+  const no = await sluice(['answer', 'a_r.0.1', 'reject', '--json'], { cwd });
+  expect(report(no)).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED' });
+});
+
+test('an edit that nobody would look at is refused, and the run keeps waiting', async () => {
+  const cwd = folder(files);
+  await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--json'], { cwd });
+  await sluice(['answer', 'a_r.0.0', 'yes', '--script', 'tools.yaml', '--json'], { cwd });
+  const edited = ['answer', 'a_r.0.1', 'approve', '--edit', '{"n": 9}', '--script', 'tools.yaml', '--json'];
+  const refused = await sluice(edited, { cwd });
+  expect([refused.status, json(refused)]).toMatchObject([1, { error: { code: 'bad-answer' } }]);
+  expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({
+    state: 'suspended',
+    usage: { toolCalls: 0 },
+  });
+});
+
+test('a run is cancelled without a model, and a second cancel goes on with what the first began', async () => {
+  const cwd = folder(files);
+  const through = ['--script', 'tools.yaml', '--json'];
+  await sluice(['run', 'pay.yaml', '--run', 'r', ...through], { cwd });
+  await sluice(['answer', 'a_r.0.0', 'yes', ...through], { cwd });
+  await sluice(['answer', 'a_r.0.1', 'approve', ...through], { cwd });
+  const bare = await sluice(['cancel', 'r', '--json'], { cwd });
+  expect([bare.status, json(bare)]).toMatchObject([2, { error: { code: 'no-implementation' } }]);
+  expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ state: 'suspended' });
+  const stopped = await sluice(['cancel', 'r', ...through], { cwd });
+  expect([stopped.status, report(stopped)]).toMatchObject([0, { state: 'cancelled', usage: { toolCalls: 2 } }]);
+
+  await sluice(['run', 'pay.yaml', '--run', 'q', ...through], { cwd });
+  const early = await sluice(['cancel', 'q', '--json'], { cwd });
+  expect([early.status, report(early)]).toMatchObject([0, { state: 'cancelled', code: 'USER_CANCEL' }]);
+});
+
+test('a script that answers with what is no choice is told so before the run', async () => {
+  const cwd = folder({ ...files, 'slip.yaml': `${SCRIPT}approvals:\n  gate: yse\n  last: [approve, "no"]\n` });
+  const ran = await sluice(['run', 'pay.yaml', '--script', 'slip.yaml', '--json'], { cwd });
+  expect(ran.status).toBe(1);
+  expect(json(ran)).toMatchObject({
+    ok: false,
+    diagnostics: [
+      { code: 'bad-script', line: 3, column: 9, message: '`yse` is not a choice of `gate`' },
+      { code: 'bad-script', line: 4, column: 19, message: '`no` is not a choice of `last`' },
+    ],
+  });
+});
+
+test('more budget is granted in numbers of what is limited, or not at all', async () => {
+  const cwd = folder({
+    'a.yaml': `agents: [{ id: bot, tools: [lib.search] }]
+tools: { lib.search: { effect: read } }
+budgets: { tool_calls: 1 }
+loop: { agent: bot, escalation: { expansions: 1 } }
+`,
+    's.yaml': `agents:
+  bot:
+    - { tools: [{ name: lib.search, args: { q: a } }] }
+    - { tools: [{ name: lib.search, args: { q: b } }] }
+    - done
+tools: { lib.search: { result: [] } }
+`,
+  });
+  const first = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--input', 'go', '--json'], { cwd });
+  expect(first.status).toBe(3);
+  const { id } = report(first).waiting[0] as { id: string };
+  for (const edit of [
+    '{"tool_callz": 2}',
+    '{"tool_calls": "2"}',
+    '{"tool_calls": -2}',
+    '{}',
+    '5',
+    '{"tool_calls": 0.5}',
+  ]) {
+    const given = await sluice(['answer', id, 'approve', '--edit', edit, '--script', 's.yaml', '--json'], { cwd });
+    expect([edit, given.status, json(given)]).toMatchObject([edit, 1, { error: { code: 'bad-answer' } }]);
+  }
+  // What is lacking is granted with whatever else there is to be more of.
+  const granted = ['answer', id, 'approve', '--edit', '{"steps": 2}', '--script', 's.yaml', '--json'];
+  expect(report(await sluice(granted, { cwd }))).toMatchObject({ code: 'SUCCESS', usage: { toolCalls: 2 } });
+});
