@@ -2,6 +2,9 @@
  * Which facts may enter, and what they become on the journal (L1). A fact is admitted at most once: what is settled is no
  * longer pending, what is answered no longer waits. Before any fact, whatever is due by its time expires.
  */
+import type { AskEffect, DoNode } from './ir.ts';
+import type { Json } from './json.ts';
+import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from './run.ts';
 
@@ -28,7 +31,7 @@ export function admit(
       return [{ type: 'effect.settled', key: fact.key, attempt: fact.attempt, result: fact.result }];
     }
     case 'answer':
-      return answer(state, fact.id, fact.answer);
+      return answer(program, state, fact.id, fact.answer);
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
     case 'cancel': {
@@ -89,7 +92,7 @@ function start(
   return [{ type: 'run.started', run, flow, entry: program.flow.entry, input, seed, origin, deadline }];
 }
 
-function answer(state: RunState, id: string, given: Answer): readonly EventBody[] | Refusal {
+function answer(program: Program, state: RunState, id: string, given: Answer): readonly EventBody[] | Refusal {
   const pending = [...state.pending.values()].find((each) => each.question?.id === id);
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
@@ -99,6 +102,8 @@ function answer(state: RunState, id: string, given: Answer): readonly EventBody[
       refused: 'not-a-choice',
       message: `\`${given.choice}\` is not a choice of ${id}: ${question.choices.join(', ')}`,
     };
+  const unfit = unfitAnswer(program, pending, given);
+  if (unfit !== null) return { refused: 'bad-answer', message: `\`${given.choice}\` of ${id} ${unfit}` };
   if (given.payload !== undefined && given.payload !== question.payload)
     return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
   if (given.by === question.askedBy)
@@ -107,6 +112,21 @@ function answer(state: RunState, id: string, given: Answer): readonly EventBody[
   return [
     { type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value: { ...value } } },
   ];
+}
+
+/** What is wrong with what came along with a choice; null where nothing is. */
+function unfitAnswer(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
+  const effect = (nodeAt(program, node) as DoNode).effect as AskEffect;
+  const { edits, wants = {} } = effect;
+  const want = Object.hasOwn(wants, choice) ? wants[choice] : undefined;
+  const said = text !== undefined && text.trim() !== '';
+  if (want === 'edit' && edit === undefined) return 'needs to be told what to use instead';
+  if (want === 'text' && !said) return 'needs words';
+  if (want === 'either' && !said && edit === undefined) return 'needs an answer in words or as JSON';
+  if (edits === undefined || edit === undefined) return null;
+  if (!Object.hasOwn(edits, choice)) return 'takes no JSON beside it';
+  const problem = program.pure.validate(edits[choice] as Json, edit);
+  return problem === null ? null : `does not take this: ${problem}`;
 }
 
 function expired(pending: Pending): EventBody {

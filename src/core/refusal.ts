@@ -6,6 +6,7 @@ export type RefusalReason =
   | 'not-pending'
   | 'approval-closed'
   | 'not-a-choice'
+  | 'bad-answer'
   | 'stale-payload'
   | 'self-approval'
   | 'nothing-due';

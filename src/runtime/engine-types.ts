@@ -16,7 +16,7 @@ export interface EngineOptions {
   readonly leaseMs?: number;
   /** Events between snapshots, at least. Default 500; 0 for none. */
   readonly snapshotEvery?: number;
-  /** Ended runs that are kept, by notation, instead of what the flow says. */
+  /** How many runs are kept, by notation, instead of what the flow says: ended ones go, the oldest first, when one is started. */
   readonly retain?: { readonly [notation: string]: number };
   /** What went wrong outside of any run, such as a full disk. The engine stops accepting work and rejects its callers. */
   readonly onFault?: (error: Error) => void;

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { statusOf } from '../core/outstanding.ts';
 import type { CompiledFlow } from '../core/ir.ts';
+import type { Json } from '../core/json.ts';
 import type { Fact, Origin, Refusal, RunId } from '../core/run.ts';
 import { realClock } from './clock.ts';
 import type { Engine, EngineOptions, EventsOptions, Report, StartOptions } from './engine-types.ts';
@@ -17,6 +18,7 @@ import { createLease } from './lease.ts';
 import { readRun } from './read.ts';
 import { reportOf, waitingOf } from './report.ts';
 import { SluiceError } from './sluice-error.ts';
+import { plainJson } from './tool-result.ts';
 import { Worker } from './worker.ts';
 
 const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
@@ -30,6 +32,8 @@ export function createRuntime(options: EngineOptions): Engine {
   const settledBy = new Map<RunId, (() => void)[]>();
   /** Runs that this process let go of, or could not take up, while its lease had lapsed: they may still be its own. */
   const adrift = new Set<RunId>();
+  /** Starts that are not durable yet. */
+  const starting = new Map<RunId, Promise<unknown>>();
   /** Runs that cannot go on in this process; taking them up again would only break again. */
   const broken = new Map<RunId, Error>();
   let fault: Error | null = null;
@@ -97,8 +101,14 @@ export function createRuntime(options: EngineOptions): Engine {
     throw error;
   };
 
-  /** Brings a run into this process; null when another live one has it. */
+  /** Brings a run into this process and goes on with it; null when another live one has it. */
   const take = async (run: RunId): Promise<Held | null> => {
+    const held = await look(run);
+    if (held?.state?.outcome === null) worker.begin(held);
+    return held;
+  };
+  /** Brings a run into this process as it is. */
+  const look = async (run: RunId): Promise<Held | null> => {
     const here = worker.runs.get(run);
     if (here !== undefined && !waits(here)) return here;
     if (broken.has(run)) return null;
@@ -145,18 +155,30 @@ export function createRuntime(options: EngineOptions): Engine {
       if (entry === null) throw unknown(run);
       // Whoever had the run may have read the mail and let go of it since.
       if (posted && (await done(run, fact))) return;
-      const held = await take(run);
+      // Only when it has been told does the run go on: what it waits for may be what this is about.
+      const held = await look(run);
       if (held !== null) {
         const told = hasEnded(held) ?? (await tell(held, fact).catch(ifTaken));
         if (told === 'taken') continue;
-        // What is refused now may be what the mail has brought about since we looked.
-        if (told !== null && posted && (await done(run, fact))) return;
-        return refuse(told);
+        // What is refused now may be what the mail has brought about since we looked, or a run that stops already.
+        const stands = told === null || (posted && (await done(run, fact))) || isStopping(held, fact);
+        if (!stands) {
+          await letGo(held);
+          return refuse(told);
+        }
+        if (held.state?.outcome === null) worker.begin(held);
+        return;
       }
       if (!posted) await store.roster.post(run, fact);
       posted = true;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
+  };
+  /** A run that was only looked at is not kept from others. */
+  const letGo = async ({ run, begun }: Held): Promise<void> => {
+    if (begun) return;
+    worker.drop(run);
+    await store.roster.release(worker.id, [run]);
   };
   const done = async (run: RunId, fact: Extract<Fact, { type: 'answer' | 'cancel' }>): Promise<boolean> => {
     const { state } = await readRun(store.journal, run);
@@ -167,7 +189,12 @@ export function createRuntime(options: EngineOptions): Engine {
   return {
     start: async (
       flow,
-      { run = newRunId(), input = null, seed = Number.parseInt(randomHex(), 16), origin = {} }: StartOptions = {},
+      {
+        run = newRunId(),
+        input: given = null,
+        seed = Number.parseInt(randomHex(), 16),
+        origin = {},
+      }: StartOptions = {},
     ) => {
       await alive();
       if (!RUN_ID.test(run))
@@ -176,16 +203,24 @@ export function createRuntime(options: EngineOptions): Engine {
           `\`${run}\` cannot be a run id`,
           'use up to 80 letters, digits, `_` and `-`',
         );
-      const held = hold(run, programOf(flow));
+      const input = storedInput(flow, given);
+      // Of several starts under one id the first counts, and nobody can tell what it is before it is durable.
+      for (let first = starting.get(run); first !== undefined; first = starting.get(run))
+        await first.catch(() => undefined);
+      const held = { ...hold(run, programOf(flow)), begun: true };
       if (worker.runs.has(run)) return same(run, flow, input);
       worker.runs.set(run, held);
+      const told = tell(held, { type: 'start', run, flow: flow.hash, input, seed, origin: origin satisfies Origin });
+      starting.set(run, told);
       try {
-        await tell(held, { type: 'start', run, flow: flow.hash, input, seed, origin: origin satisfies Origin });
+        await told;
       } catch (error) {
         if (worker.runs.get(run) === held) worker.runs.delete(run);
         if (error instanceof SluiceError && error.code === 'lease-lost' && (await store.roster.find(run)) !== null)
           return same(run, flow, input);
         throw error;
+      } finally {
+        starting.delete(run);
       }
       const keep = options.retain?.[flow.notation] ?? flow.keepEnded;
       if (keep !== undefined) await store.roster.retain(flow.notation, keep);
@@ -274,6 +309,22 @@ export function createRuntime(options: EngineOptions): Engine {
   }
 }
 
+/** What is stored of an input; the types say what it has to be, but not to everybody. */
+function storedInput(flow: CompiledFlow | undefined, input: unknown): Json {
+  if (flow === undefined)
+    throw new SluiceError(
+      'bad-start',
+      'there is no flow to start',
+      'a document with mistakes has diagnostics and no flow',
+    );
+  try {
+    return plainJson(input);
+  } catch (error) {
+    const why = (error as Error).message.split('\n')[0];
+    throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'give plain data');
+  }
+}
+
 /** Nothing is on its way to it, and it waits for a person. Virtual time lets a bounded wait pass at once; real time takes it. */
 function isQuiet({ state, inbox, storing, cancelWake }: Held, virtual: boolean): boolean {
   if (state === null || storing || inbox.length > 0) return false;
@@ -283,6 +334,11 @@ function isQuiet({ state, inbox, storing, cancelWake }: Held, virtual: boolean):
 /** Nobody owns a run that waits for a person: another process may have taken it further since. */
 function waits({ state }: Held): boolean {
   return state !== null && statusOf(state) === 'suspended';
+}
+
+/** Asking for it once more is no mistake. */
+function isStopping({ state }: Held, { type }: Fact): boolean {
+  return type === 'cancel' && state?.outcome === null && state.threads.get('0')?.doing.is === 'unwinding';
 }
 
 function hasEnded({ run, state }: Held): Refusal | null {

@@ -38,7 +38,6 @@ export const ERROR_CODES = {
   },
   'disk-full': { title: 'The disk is full', summary: 'An append did not fit; nothing of it was kept.' },
   'chain-broken': { title: 'The journal was changed', summary: 'An event does not hash to what the next one expects.' },
-  'bad-signature': { title: 'A signature does not hold', summary: 'A signed checkpoint does not match its journal.' },
   'replay-differs': {
     title: 'The replay took another way',
     summary: 'Deciding again over the journal gave other events than it holds.',
@@ -51,30 +50,29 @@ export const ERROR_CODES = {
   // Runs
   'run-not-found': { title: 'No such run', summary: 'The journal holds no run by that id.' },
   'bad-run-id': { title: 'Not a run id', summary: 'A run id given by the caller has characters that it may not have.' },
+  'bad-start': {
+    title: 'Nothing that can be started',
+    summary: 'A start was given no compiled flow, or an input that is not JSON.',
+  },
   'run-exists': { title: 'The run id is taken', summary: 'A run by that id exists, with another flow or input.' },
   'run-ended': { title: 'The run has ended', summary: 'The run is over, so that it cannot be changed any more.' },
-  'run-owned': { title: 'Another process owns the run', summary: 'Another worker is advancing the run just now.' },
   'lease-lost': {
     title: 'The lease was lost',
     summary: 'Another worker took the run over, so that this one stopped before it acted.',
-  },
-  'flow-mismatch': {
-    title: 'The run belongs to another flow',
-    summary: 'A run keeps the graph that it started with, and this is another one.',
   },
   'engine-closed': { title: 'The engine is closed', summary: 'A call came after `close`.' },
   'value-too-large': {
     title: 'A value is too large',
     summary: 'An input, an output or a result is larger than what is stored.',
   },
-  'memory-violation': {
-    title: "Another agent's memory",
-    summary: 'An agent tried to use a memory that is not its own.',
-  },
 
   // People
   'approval-not-found': { title: 'No such approval', summary: 'Nothing by that id waits for an answer.' },
   'approval-closed': { title: 'Already answered', summary: 'The approval was answered, cancelled or has expired.' },
+  'bad-answer': {
+    title: 'An answer that cannot be used',
+    summary: 'What came with the choice is missing, or is not what the question takes.',
+  },
   'not-a-choice': {
     title: 'Not one of the choices',
     summary: 'The answer is not among those that the approval offers.',
@@ -85,10 +83,10 @@ export const ERROR_CODES = {
   },
   'self-approval': {
     title: 'Whoever asked may not approve',
-    summary: 'The person who started the request tried to answer it.',
+    summary: 'The answer came under the name of whoever asked.',
   },
 
-  // Models, tools and scripts
+  // Models and tools
   'no-model': {
     title: 'No model to run on',
     summary: 'An agent names no model, and neither the command nor the environment does.',
@@ -100,14 +98,6 @@ export const ERROR_CODES = {
   'no-implementation': {
     title: 'A tool that cannot be run',
     summary: 'The tool has no implementation, and no script stands in for it.',
-  },
-  'script-exhausted': {
-    title: 'The script has no answer left',
-    summary: 'A strict script was asked more often than it has entries.',
-  },
-  'script-silent': {
-    title: 'The script does not know the agent',
-    summary: 'An agent or tool was called that the script has no entry for.',
   },
 } as const satisfies { readonly [code: string]: { readonly title: string; readonly summary: string } };
 

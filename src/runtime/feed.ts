@@ -86,9 +86,10 @@ export function createFeed(): Feed {
             if (entry.type === 'run.ended') return;
           }
           if (listener.ended) return;
-          await new Promise<void>((resolve) => {
-            listener.wake = resolve;
-          });
+          await awoken(listener);
+          if (listener.queue.length > 0 || listener.ended) continue;
+          // Nothing was heard in this process; somebody answered in another one perhaps.
+          for (const event of await newer(journal, run, seen)) listener.queue.push(event);
         }
       } finally {
         here.delete(listener);
@@ -96,6 +97,24 @@ export function createFeed(): Feed {
       }
     },
   };
+}
+
+/** Whoever follows a run keeps the process alive, as anybody who waits for something does. */
+async function awoken(listener: Listener): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    listener.wake = resolve;
+    timer = setTimeout(resolve, LOOK_MS);
+  });
+  clearTimeout(timer);
+}
+const LOOK_MS = 500;
+
+async function newer(journal: Journal, run: RunId, seen: number): Promise<readonly ChainedEvent[]> {
+  const stored = await journal.load(run);
+  const last = stored?.appends.at(-1);
+  const head = last === undefined ? (stored?.snapshot?.seq ?? 0) : last.after + last.count;
+  return head > seen ? (await readRun(journal, run)).events.filter(({ seq }) => seq > seen) : [];
 }
 
 /** Whoever reads slowly gets longer pieces, not more of them. */

@@ -30,6 +30,8 @@ export interface Held {
   head: string;
   inbox: Told[];
   dirty: boolean;
+  /** Whether what it owes the world is being performed; before that it can be told something, and be let go of again. */
+  begun: boolean;
   /** Whether a turn of it is being stored: until then nobody has been asked or told anything. */
   storing: boolean;
   entry: RunEntryChange | null;
@@ -51,6 +53,7 @@ export function hold(run: RunId, program: Program): Held {
     head: genesis(run, graphText(program.flow).print),
     inbox: [],
     dirty: false,
+    begun: false,
     storing: false,
     entry: null,
     cancelWake: null,

@@ -106,7 +106,7 @@ export interface Roster {
   strike(ids: readonly number[]): Promise<void>;
   list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
   find(run: RunId): Promise<RunEntry | null>;
-  /** Forgets the oldest ended runs of a notation beyond `keep`, by start; never one that lives. Returns whom. */
+  /** Forgets the oldest ended runs of a notation, by start, until `keep` of it are left; never one that lives. Returns whom. */
   retain(notation: string, keep: number): Promise<readonly RunId[]>;
 }
 

@@ -2,6 +2,7 @@
 import { SUSPENDING_CODES } from '../core/codes.ts';
 import type { TerminalCode } from '../core/codes.ts';
 import { escalationOfCode } from '../core/escalations.ts';
+import { authorOf } from '../core/failure.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
 import { inputOf, statusOf } from '../core/outstanding.ts';
@@ -71,7 +72,7 @@ export function waitingOf(program: Program, state: RunState): Waiting[] {
     waiting.push({
       id: question.id,
       run: state.run,
-      node: program.flow.nodes[pending.node]?.origin ?? pending.node,
+      node: nameAt(program, pending.node),
       message: typeof message === 'string' ? message : JSON.stringify(message),
       choices: question.choices,
       code: question.code,
@@ -84,18 +85,34 @@ export function waitingOf(program: Program, state: RunState): Waiting[] {
   return waiting;
 }
 
-function approvalsOf(program: Program, events: readonly Event[]): { [node: string]: string } {
-  const asked = new Map<string, string>();
-  const approvals: { [node: string]: string } = {};
+/**
+ * What people said. Of a node that asks, the last time it asked; of calls that an agent wanted to make, each of them by its
+ * tool: the second is `name (2)`.
+ */
+function approvalsOf(program: Program, events: readonly Event[]): { [name: string]: string } {
+  const asked = new Map<string, { readonly name: string; readonly inTurn: boolean }>();
+  const approvals = new Map<string, string>();
   for (const event of events) {
-    if (event.type === 'effect.requested' && event.question !== undefined)
-      asked.set(event.key, program.flow.nodes[event.node]?.origin ?? event.node);
+    if (event.type === 'effect.requested' && event.question !== undefined) {
+      const inTurn = program.flow.nodes[event.node]?.blame !== undefined;
+      asked.set(event.key, { name: inTurn ? event.question.about : nameAt(program, event.node), inTurn });
+    }
     if (event.type !== 'effect.settled' || !event.result.ok) continue;
-    const node = asked.get(event.key);
+    const question = asked.get(event.key);
     const value = event.result.value as { choice?: Json } | null;
-    if (node !== undefined && typeof value?.choice === 'string') approvals[node] = value.choice;
+    if (question === undefined || typeof value?.choice !== 'string') continue;
+    const { name, inTurn } = question;
+    let key = name;
+    for (let count = 2; inTurn && approvals.has(key); count++) key = `${name} (${count})`;
+    approvals.set(key, value.choice);
   }
-  return approvals;
+  return Object.fromEntries(approvals);
+}
+
+/** What the author calls the place where a run is. */
+function nameAt({ flow }: Program, id: string): string {
+  const node = flow.nodes[id];
+  return node === undefined ? id : authorOf(node);
 }
 
 function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {
@@ -109,16 +126,21 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
   const { code, error } = state.outcome;
   const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
   if (stop?.type === 'run.halted')
-    return { class: 'timeout', type: 'TimeoutError', message: stop.why, node: pathOf(program, events).at(-1) ?? '' };
+    return {
+      class: 'timeout',
+      type: 'TimeoutError',
+      message: stop.why,
+      node: pathOf(program, events).at(-1) ?? program.flow.id,
+    };
   const meter = stop?.type === 'meter.tripped' ? program.flow.meters[stop.meter] : undefined;
   if (stop?.type === 'meter.tripped' && meter?.unit === 'time' && code === 'TIMEOUT' && error?.class !== 'timeout') {
-    const node = program.flow.nodes[stop.node]?.origin ?? stop.node;
+    const node = nameAt(program, stop.node);
     return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
   }
   if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
     const label = program.flow.meters[stop.meter]?.label ?? stop.meter;
     const message = `${label} has ${stop.left} left, and ${stop.needs} is needed`;
-    return { class: 'budget', type: 'BudgetError', message, node: program.flow.nodes[stop.node]?.origin ?? stop.node };
+    return { class: 'budget', type: 'BudgetError', message, node: nameAt(program, stop.node) };
   }
   return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
 }

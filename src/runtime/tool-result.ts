@@ -22,6 +22,14 @@ export function toolResult(name: string, value: unknown, max: number = RESULT_MA
   }
 }
 
+/** Whatever a caller gave, as the JSON that a journal stores; throws in a few words where that cannot be. */
+export function plainJson(value: unknown): Json {
+  if (sizeOf(value, 0, Infinity) !== null) return value as Json;
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError(`it is a ${typeof value}`);
+  return JSON.parse(text) as Json;
+}
+
 /** Dates, instances and holes become what JSON makes of them, so that the run sees what the journal will. */
 function normalised(name: string, value: unknown, max: number): Json {
   const text = JSON.stringify(value) as string | undefined;

@@ -4,7 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { earliest } from '../core/admit.ts';
+import { authorOf } from '../core/failure.ts';
 import { isOwed, commandOf, outstanding, statusOf } from '../core/outstanding.ts';
+import { nodeAt } from '../core/program.ts';
 import { settle } from '../core/settle.ts';
 import type { Command, Event, Fact, Refusal, RunId, RunState, Settled } from '../core/run.ts';
 import { link } from './chain.ts';
@@ -53,11 +55,16 @@ export class Worker {
     this.#options = options;
   }
 
-  /** Takes a run into this process and performs what is outstanding, as on any other day. */
+  /** Takes a run into this process; nothing is done for it yet. */
   adopt(held: Held): void {
     this.runs.set(held.run, held);
-    if (held.state === null) return;
-    held.entry = entryOf(held.state);
+    if (held.state !== null) held.entry = entryOf(held.state);
+  }
+
+  /** Performs what is outstanding, as on any other day. From then on, whatever comes up is performed as it does. */
+  begin(held: Held): void {
+    if (held.begun || held.state === null || held.state.outcome !== null) return;
+    held.begun = true;
     for (const command of outstanding(held.program, held.state).commands) this.#perform(held, command);
     this.#answerAtOnce(held, held.state, [...held.state.pending.keys()]);
     this.tell(held, { fact: { type: 'tick' } });
@@ -225,7 +232,9 @@ export class Worker {
       acknowledge(told, refusals);
       return;
     }
-    this.#dispatch(held, held.state, events);
+    if (held.begun) this.#dispatch(held, held.state, events);
+    // What it was told first has moved it.
+    else if (events.length > 0) this.begin(held);
     if (events.length > 0) this.#options.onTurn(held, events, previous);
     acknowledge(told, refusals);
     this.#arm(held, held.state);
@@ -261,7 +270,7 @@ export class Worker {
       const pending = state.pending.get(key);
       if (pending === undefined || pending.question === null || pending.observed !== null) continue;
       const { question, name, ordinal } = pending;
-      const node = held.program.flow.nodes[pending.node]?.origin ?? pending.node;
+      const node = authorOf(nodeAt(held.program, pending.node));
       const answer = performer.answer({ question, name, ordinal, node });
       if (answer !== null) this.tell(held, { fact: { type: 'answer', id: question.id, answer } });
     }

@@ -30,6 +30,8 @@ export interface ModelRequest extends ToolContext {
 }
 export interface ModelReply {
   readonly text: string;
+  /** What the agent wants to call. Where it has no tools, nobody looks at it. */
+  readonly toolCalls?: readonly { readonly name: string; readonly args?: { readonly [field: string]: Json } }[];
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costUsd?: number };
 }
 export type ModelFunction = (request: ModelRequest) => string | ModelReply | Promise<string | ModelReply>;
@@ -52,7 +54,7 @@ export function functionPerformer({ model, tools = {}, resultMax }: Functions): 
         const said = await model(new Request(call, agent));
         if (typeof said === 'string') return { ok: true, value: { text: said } };
         if (typeof said?.text !== 'string') throw silent(command.name);
-        return { ok: true, value: { text: said.text }, used: usedOf(said) };
+        return { ok: true, value: replyOf(command.name, said), used: usedOf(said) };
       }
       const { name } = command;
       const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
@@ -101,6 +103,12 @@ class Request extends Context implements ModelRequest {
   get messages(): readonly Message[] {
     return (this.#messages ??= promptOf(this.#of.flow, this.#of.command));
   }
+}
+
+function replyOf(agent: string, { text, toolCalls = [] }: ModelReply): Json {
+  if (toolCalls.length === 0) return { text };
+  const calls = toolCalls.map(({ name, args = {} }, index) => ({ id: `c${index}`, name, args }));
+  return toolResult(agent, { text, toolCalls: calls });
 }
 
 function usedOf({ usage }: ModelReply): Amounts {

@@ -85,12 +85,11 @@ function free(tables: Tables, worker: WorkerId, runs: readonly RunId[]): void {
 }
 
 function retain(tables: Tables, notation: string, keep: number): RunId[] {
-  const ended = [...tables.runs.values()]
-    .map(({ entry }) => entry)
-    .filter((entry) => entry.notation === notation && hasEnded(entry));
+  const all = [...tables.runs.values()].map(({ entry }) => entry).filter((entry) => entry.notation === notation);
+  const ended = all.filter(hasEnded);
   // Sorting is stable, so that of those which started together the latest are kept.
   const oldestFirst = ended.sort((a, b) => a.startedAt - b.startedAt);
-  const forgotten = oldestFirst.slice(0, Math.max(0, oldestFirst.length - keep)).map(({ run }) => run);
+  const forgotten = oldestFirst.slice(0, Math.max(0, all.length - keep)).map(({ run }) => run);
   for (const run of forgotten) tables.runs.delete(run);
   for (const { id, run } of tables.mail.values()) if (forgotten.includes(run)) tables.mail.delete(id);
   return forgotten;

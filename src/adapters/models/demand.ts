@@ -8,6 +8,16 @@ export function demandModels(flow: CompiledFlow, options: TargetOptions): void {
   for (const node of Object.values<Node>(flow.nodes)) {
     if (node.op !== 'do' || node.effect.kind !== 'model') continue;
     const { agent, fallback = [] } = node.effect;
-    for (const standIn of [undefined, ...fallback]) demandKey(targetOf(flow, agent, standIn, options));
+    for (const standIn of [undefined, ...fallback]) demandModel(flow, agent, standIn, options);
   }
+}
+
+/** The same for one call. */
+export function demandModel(
+  flow: CompiledFlow,
+  agent: string,
+  standIn: string | undefined,
+  options: TargetOptions,
+): void {
+  demandKey(targetOf(flow, agent, standIn, options));
 }

@@ -10,6 +10,8 @@ export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
   // Which process a worker is, so that one that is certainly dead need not be waited for.
   'ALTER TABLE workers ADD COLUMN holder TEXT',
+  // Runs that live count as well when it is decided how many are too many.
+  'DROP INDEX runs_ended; CREATE INDEX runs_by_notation ON runs (notation, started_at)',
 ];
 
 /** "slce": tells our files from those of other programs. */

@@ -6,8 +6,8 @@ import type { Connection } from './connection.ts';
 export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
   const { known, graphs, prepare } = connection;
   const beyond = prepare(
-    `SELECT id, run, graph FROM runs WHERE notation = ? AND status IN ('completed', 'failed', 'cancelled')
-     ORDER BY started_at DESC, id DESC LIMIT -1 OFFSET ?`,
+    `SELECT id, run, graph FROM runs WHERE notation = ?1 AND status IN ('completed', 'failed', 'cancelled')
+     ORDER BY started_at, id LIMIT max(0, (SELECT count(*) FROM runs WHERE notation = ?1) - ?2)`,
   );
   const bury = prepare(
     `INSERT INTO tombstones (id, run, events, hash, at)
@@ -21,7 +21,7 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
 
   return {
     retain: async (notation, keep) => {
-      const find = (): [number, RunId, number][] => beyond.all(notation, keep) as unknown as [number, RunId, number][];
+      const find = (): Row[] => beyond.all(notation, keep) as unknown as Row[];
       // Mostly there is nothing to forget, and finding that out needs no writer's lock.
       if (connection.read(find).length === 0) return [];
       return connection.write(() => {
@@ -33,8 +33,10 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
           known.delete(run);
           graphs.clear();
         }
-        return rows.map(([, run]) => run).reverse();
+        return rows.map(([, run]) => run);
       });
     },
   };
 }
+
+type Row = readonly [id: number, run: RunId, graph: number];

@@ -108,6 +108,7 @@ class Process {
       if (!claimed.includes(run)) throw new Error(`life ${number} cannot have the run`);
       if (held.state !== null && chance.oneIn(2)) held.state = thawState(freezeState(held.state));
       this.#worker.adopt(held);
+      this.#worker.begin(held);
       this.#askPeople(held, [...(held.state?.pending.keys() ?? [])]);
     }
     this.#trouble();
