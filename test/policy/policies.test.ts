@@ -12,7 +12,7 @@ const text = (policy: string) => `tools:
     permission: payments
     input: { type: object, properties: { to: { type: string }, amount: { type: number }, note: { type: string } }, required: [to, amount] }
 agents: [{ id: clerk, tools: [pay.send] }]
-boundary: { tools: { allow: [pay.send] }, escalation: { denied: tell } }
+boundary: { tools: { allow: [pay.send] }, escalation: { denied: tell }, budget: { tool_calls: 10 } }
 policies:
   all: 'permit(principal, action, resource);'
   mine: |

@@ -8,16 +8,11 @@ const names = Object.keys(PROFILES) as (keyof typeof PROFILES)[];
 const INPUT = { type: 'object', properties: { text: { type: 'string' } } };
 
 /** A tool that the row is about. */
-function toolOf({ effects, categories, tools, paid }: Row) {
-  const name = (tools?.[0] ?? 'some.tool').replaceAll('*', '') || 'tool';
-  const full = /^[A-Za-z_][\w.]*$/.test(name.replace(/\.$/, '.x'))
-    ? name.replace(/\.$/, '.x').replace(/^\./, 'x.')
-    : 'x';
-  const effect = effects?.[0] ?? (categories === undefined ? 'write' : 'read');
+function toolOf({ effects, categories, words, paid }: Row) {
   return {
-    name: full.startsWith('.') ? `x${full}` : full,
+    name: words === undefined ? 'some.tool' : `x.${words[0]?.replace('*', '').replace(' ', '_')}`,
     def: {
-      effect: paid === true ? 'read' : effect,
+      effect: paid === true ? 'read' : (effects?.[0] ?? (categories === undefined ? 'write' : 'read')),
       input: INPUT,
       ...(categories === undefined ? {} : { category: categories[0] }),
       ...(paid === true ? { cost: 0.1 } : {}),

@@ -7,9 +7,10 @@ import { clausesOf } from './ground-clauses.ts';
 import type { Clause } from './ground-clauses.ts';
 import { isFresh, quoted } from './ground-material.ts';
 import type { Finding, Material, Observation } from './ground-material.ts';
+import { isAgentless, isReported } from './ground-reported.ts';
 import { fitting, speaksOf } from './ground-tools.ts';
-import type { ToolWords } from './ground-tools.ts';
-import { LOOKING, MAKING } from './ground-words.ts';
+import type { Fit, ToolWords } from './ground-tools.ts';
+import { LIGHT, LOOKING, MAKING, PAYING } from './ground-words.ts';
 import { flat } from './sources.ts';
 import { akin, stemsIn } from './word-stem.ts';
 
@@ -39,13 +40,13 @@ export function judgeDeeds(text: string, material: Material): Deeds {
 function problemOf(clause: Clause, m: Material): string | null {
   const changing = m.tools.filter(({ changes }) => changes);
   const words = stemsIn(clause.text);
-  const fit = fitting(clause.verb, words, changing);
-  if (changing.length === 0 || (!fit.verb && !isDeed(clause, fit.score, m.tools)) || isReported(clause, m)) return null;
+  const fit = called(clause, words, changing) ?? fitting(clause.verb, words, changing);
+  if (changing.length === 0 || !isDeed(clause, fit, m) || isReported(clause, fit, m)) return null;
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
   const names = tools.map(({ name }) => name);
   const done = m.observations.filter(({ ok, tool }) => ok && names.includes(tool));
   if (done.length === 0) {
-    const close = changing.filter((tool) => clause.form === 'state' || (!fit.verb && speaksOf(tool, words)));
+    const close = changing.filter((tool) => isState(clause) || (!fit.verb && speaksOf(tool, words)));
     const fresh = m.observations.some((o) => o.ok && isFresh(o, m) && close.some(({ name }) => name === o.tool));
     // A consequence of what was just done: `the difference has been refunded`.
     return fresh ? null : `${names.join(' or ')} has not succeeded`;
@@ -68,24 +69,52 @@ function problemOf(clause: Clause, m: Material): string | null {
   return fresh ? '' : `${names.join(' or ')} has not succeeded since it was asked for`;
 }
 
+/** How things stand for somebody now can have come from any change. */
+function isState({ form, what }: Clause): boolean {
+  return form === 'state' || (form === 'present' && /^you$/i.test(what));
+}
+
+/** `The refund was issued`: the noun says what was done, where the verb is no tool's own. */
+function called({ verb, what, form }: Clause, words: readonly string[], tools: readonly ToolWords[]): Fit | null {
+  const isOwn = (each: string): boolean => tools.some(({ verbs }) => verbs.some((own) => akin(own, each)));
+  if (form === 'noun' || !LIGHT.has(verb) || isOwn(verb)) return null;
+  const nouns = stemsIn(what.replace(PARTICIPLES, ' '));
+  const doing = tools.filter(({ verbs }) => verbs.some((own) => nouns.some((noun) => akin(own, noun))));
+  return doing.length === 0 ? null : { ...fitting(null, words, doing), verb: true };
+}
+
+const PARTICIPLES = /\p{L}+ed\b/giu;
+
 /** A verb that is no tool's own is a deed where it is one of the usual ones, or where the things it speaks of are a tool's. */
-function isDeed({ verb, form }: Clause, score: number, tools: readonly ToolWords[]): boolean {
+function isDeed(clause: Clause, { tools, verb: own, score }: Fit, m: Material): boolean {
+  const { verb, form } = clause;
+  if (isAgentless(clause)) {
+    // `The order was paid` is the customer's doing, unless a tool is called so.
+    if (
+      PAYING.has(verb) &&
+      !/\bpaid (?:back|out)\b/i.test(clause.text) &&
+      !tools.some(({ verbs: [name = ''] }) => akin(name, verb))
+    )
+      return false;
+    if (own && (form === 'terse' || tools.some(({ nouns }) => nouns.length === 0))) return true;
+    return (own || (MAKING.has(verb) && form !== 'present')) && isTheirs(clause, m);
+  }
+  if (own) return true;
   if (form === 'state' || form === 'noun' || LOOKING.has(verb)) return false;
-  if (tools.some(({ changes, verbs }) => !changes && verbs.some((each) => akin(each, verb)))) return false;
+  if (m.tools.some(({ changes, verbs }) => !changes && verbs.some((each) => akin(each, verb)))) return false;
   return MAKING.has(verb) || (form === 'perfect' && score >= FITS);
 }
 
 const FITS = 0.3;
 
-/** Somebody else's doing: what was read says so itself, or the user does. */
-function isReported({ word, form }: Clause, m: Material): boolean {
-  if (form === 'noun' || form === 'self') return false;
-  const changes = (o: Observation): boolean => m.tools.some(({ name, changes: does }) => does && name === o.tool);
-  const state = new RegExp(`\\b(?:was|were|been|got)\\s+${word}\\b`, 'i');
-  const alone = new RegExp(`\\b${word}\\b`, 'i');
+/** Whether a thing is one that the tools work on or that was asked about: much was written or built that is neither. */
+function isTheirs({ what }: Clause, m: Material): boolean {
+  if (/\d/.test(what) || /^(?:it|they|this|that|these|those|both|you|all|everything)$/i.test(what)) return true;
+  const words = stemsIn(what);
+  const known = [...m.told, ...m.observations.map(({ args }) => flat(args)), ...m.tools.map(({ name }) => name)];
   return (
-    m.told.some((each) => state.test(each)) ||
-    m.observations.some((o) => !changes(o) && alone.test(flat(o.result ?? null)))
+    m.tools.some((tool) => speaksOf(tool, words)) ||
+    stemsIn(known.join('\n')).some((each) => words.some((word) => akin(each, word)))
   );
 }
 

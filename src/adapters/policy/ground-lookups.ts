@@ -68,13 +68,11 @@ function isGiven(sentence: string, { known }: Material): boolean {
   return values.length > 0 && values.every((each) => known.has(each));
 }
 
+const BEFORE = `(?:\\b(?:I|we)(?:\\s+have|['’]ve)?(?:\\s+\\w+ly|\\s+now|\\s+also|\\s+just)*\\s+|^\\W*(?!see\\b|read\\b))`;
 const KNOWING: readonly { readonly pattern: RegExp; readonly found: boolean }[] = [
   {
     found: true,
-    pattern: new RegExp(
-      `\\b(?:I|we)(?:\\s+have|['’]ve)?(?:\\s+\\w+ly|\\s+now|\\s+also|\\s+just)*\\s+(?:${LOOKED})\\b(?<what>.*)`,
-      'i',
-    ),
+    pattern: new RegExp(`${BEFORE}(?:${LOOKED})\\b(?<what>.*)`, 'i'),
   },
   { found: false, pattern: /\b(?:according to|based on|as per)\b(?<what>[^,.;]*)/i },
   {

@@ -13,7 +13,7 @@ import type { Finding, Material, Observation } from './ground-material.ts';
 import { wordsOf } from './ground-tools.ts';
 import { judgeValues } from './ground-stated.ts';
 import type { Strictness } from './ground-stated.ts';
-import { flat } from './sources.ts';
+import { flat, structured } from './sources.ts';
 
 export interface Utterance {
   readonly said: Said;
@@ -104,14 +104,4 @@ function isRecord(value: Json | undefined): value is { readonly [field: string]:
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-/** An object that a model wrote as text is that object. */
-function structured(said: Json): Json {
-  if (typeof said !== 'string' || !said.trimStart().startsWith('{')) return said;
-  try {
-    return JSON.parse(said) as Json;
-  } catch {
-    return said;
-  }
 }

@@ -3,6 +3,7 @@
  * occurs in a source where it stands as a whole, not as a part of a longer word.
  */
 import type { Json } from '../../core/json.ts';
+import { unfenced } from '../../core/slots.ts';
 
 export interface TextSource {
   readonly name: string;
@@ -27,6 +28,17 @@ export function flat(value: Json): string {
   if (typeof value === 'string') return value;
   if (value === null || typeof value !== 'object') return String(value);
   return (Array.isArray(value) ? value : Object.values(value)).map(flat).join('\n');
+}
+
+/** An object that was written as text is that object. */
+export function structured(said: Json): Json {
+  const text = typeof said === 'string' ? unfenced(said) : '';
+  if (!/^\s*[{[]/.test(text)) return said;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return said;
+  }
 }
 
 export function even(text: string): string {

@@ -16,6 +16,12 @@ export function isParticiple(word: string): boolean {
   return /(?:[^e]ed|eed)$/i.test(word) || Object.hasOwn(PAST, word.toLowerCase());
 }
 
+/** The past forms that a stem may have, for a search in a text: `canceled` and `cancelled` are one. */
+export function pastOf(verb: string): string {
+  const irregular = Object.keys(PAST).filter((form) => PAST[form] === verb);
+  return [...irregular, `${verb}${verb.at(-1) ?? ''}?e?d`, `${verb}ied`].join('|');
+}
+
 /** Whether two stems are of one word, or the one is the other cut short. */
 export function akin(a: string, b: string): boolean {
   if (a === b) return true;
@@ -73,8 +79,18 @@ const PAST: { readonly [form: string]: string } = {
   taken: 'tak',
   shown: 'show',
   seen: 'see',
+  gave: 'giv',
+  took: 'tak',
+  held: 'hold',
+  spent: 'spend',
+  repaid: 'repay',
+  rebuilt: 'rebuild',
+  rewritten: 'rewrit',
+  rewrote: 'rewrit',
   withdrawn: 'withdraw',
+  withdrew: 'withdraw',
   frozen: 'freez',
+  froze: 'freez',
   run: 'run',
   ran: 'run',
   shut: 'shut',
@@ -83,6 +99,9 @@ const PAST: { readonly [form: string]: string } = {
   cut: 'cut',
   got: 'get',
 };
+
+/** For a search: whatever can be a past participle. */
+export const PARTICIPLE = `\\p{L}*ed|${Object.keys(PAST).join('|')}`;
 
 /** Letters are doubled before an ending: `cancelled`, `shipped`. */
 function single(text: string): string {
