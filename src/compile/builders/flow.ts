@@ -1,45 +1,40 @@
 /**
  * A flow in TypeScript: the document that YAML would give, with its names checked while it is written. A route to a node that
- * is not there, an agent or a tool that is not declared, or a template that reads an unknown node is a type error.
+ * is not there, an agent or a tool that is not declared, a template that reads what no node leaves, or a key that the
+ * notation does not have is a type error.
  */
-import type { CheckedNodes, IdsOf, NodeInput } from './flow-types.ts';
-
-export interface FlowAgent {
-  readonly id?: string;
-  readonly name?: string;
-  readonly [field: string]: unknown;
-}
+import type { CheckedNodes, IdsOf } from './flow-types.ts';
+import type { NodeInput } from './flow-nodes.ts';
+import type { NamedAgent, NamedServers, NamedTools, SharedSections } from './sections.ts';
+import type { Verified } from './verified.ts';
 
 /** What a document may hold besides its flow. */
-export interface FlowSections<Agents extends readonly FlowAgent[], Tools> {
+export interface FlowSections<Agents, Tools, Servers = NamedServers> extends SharedSections {
   readonly agents?: Agents;
   readonly tools?: Tools;
-  readonly models?: { readonly [alias: string]: unknown };
-  readonly mcp?: { readonly [server: string]: unknown };
-  readonly budgets?: { readonly [dimension: string]: number };
+  readonly mcp?: Servers;
 }
 
 export interface FlowInput<Nodes, Entry extends string> {
   readonly id: string;
   readonly entry: Entry;
-  readonly description?: string;
+  readonly description?: string | null;
   readonly max_iterations?: number;
   readonly nodes: Nodes;
 }
 
-type Tools = { readonly [name: string]: { readonly [field: string]: unknown } };
-
-export interface FlowDocument extends FlowSections<readonly FlowAgent[], Tools> {
+export interface FlowDocument extends FlowSections<readonly NamedAgent[], NamedTools> {
   readonly flow: FlowInput<readonly NodeInput[], string>;
 }
 
 export function flow<
   const Nodes extends readonly NodeInput[],
-  const Agents extends readonly FlowAgent[] = readonly FlowAgent[],
-  const Given extends Tools = Tools,
+  const Agents extends readonly NamedAgent[] = readonly NamedAgent[],
+  const Tools extends NamedTools = {},
+  const Servers extends NamedServers = {},
 >(
-  definition: FlowInput<Nodes & CheckedNodes<Nodes, Agents, Given>, IdsOf<Nodes>>,
-  sections: FlowSections<Agents, Given> = {},
+  definition: FlowInput<Verified<Nodes, CheckedNodes<Nodes, Agents, Tools, Servers>>, IdsOf<Nodes>>,
+  sections: FlowSections<Agents, Tools, Servers> = {},
 ): FlowDocument {
-  return { ...sections, flow: definition };
+  return { ...sections, flow: definition as FlowDocument['flow'] };
 }

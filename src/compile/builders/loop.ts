@@ -2,14 +2,15 @@
  * A bounded loop in TypeScript: the document that YAML would give, with its names checked while it is written. An agent that
  * the given list does not have is a type error, and so is a planner without an executor.
  */
-import type { FlowAgent, FlowSections } from './flow.ts';
+import type { FlowSections } from './flow.ts';
+import type { NamedAgent, NamedTools } from './sections.ts';
 
 type IdOf<Agent> = Agent extends { readonly id: infer Id extends string }
   ? Id
   : Agent extends { readonly name: infer Name extends string }
     ? Name
     : never;
-type Ids<Agents extends readonly FlowAgent[]> = number extends Agents['length'] ? string : IdOf<Agents[number]>;
+type Ids<Agents extends readonly NamedAgent[]> = number extends Agents['length'] ? string : IdOf<Agents[number]>;
 
 type Roles<Id> =
   | { readonly agent: Id; readonly planner?: undefined; readonly executor?: undefined }
@@ -53,13 +54,11 @@ export interface LoopFields<Id> {
   readonly rates?: { readonly tool_call?: number; readonly external_call?: number; readonly review?: number };
 }
 
-type Tools = { readonly [name: string]: { readonly [field: string]: unknown } };
-
-export interface LoopDocument extends FlowSections<readonly FlowAgent[], Tools> {
+export interface LoopDocument extends FlowSections<readonly NamedAgent[], NamedTools> {
   readonly loop: LoopFields<string> & Roles<string>;
 }
 
-export function loop<const Agents extends readonly FlowAgent[], const Given extends Tools = Tools>(
+export function loop<const Agents extends readonly NamedAgent[], const Given extends NamedTools = NamedTools>(
   definition: LoopFields<Ids<Agents>> & Roles<Ids<Agents>>,
   sections: FlowSections<Agents, Given> = {},
 ): LoopDocument {

@@ -2,6 +2,7 @@
  * A team in TypeScript: the document that YAML would give, with its names checked while it is written. A route to an agent
  * that the team does not have is a type error, and so is a transition to a state that the machine does not have.
  */
+import type { NamedServers, SharedSections } from './sections.ts';
 
 export interface TeamAgent {
   readonly Name: string;
@@ -105,11 +106,9 @@ export interface TeamInput<Agents extends readonly TeamAgent[], Place extends st
   readonly Termination?: TeamTermination;
 }
 
-export interface TeamSections {
-  readonly models?: { readonly [alias: string]: unknown };
+export interface TeamSections extends SharedSections {
   readonly tools?: { readonly [name: string]: unknown };
-  readonly mcp?: { readonly [server: string]: unknown };
-  readonly budgets?: { readonly [dimension: string]: number };
+  readonly mcp?: NamedServers;
 }
 
 export interface TeamDocument extends TeamSections {

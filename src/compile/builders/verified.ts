@@ -1,0 +1,30 @@
+/**
+ * What is given, where it is as it should be, and otherwise what it should be: the error then stands at the field that is
+ * wrong and says what is allowed there. A key that nobody wants is wrong too, as long as it stands in a literal.
+ */
+export type Verified<Given, Wanted> = Given extends Wanted
+  ? [Others<Given, Wanted>] extends [never]
+    ? Given
+    : Wanted
+  : Wanted;
+
+/** The names, or a sentence where there are none: `never` would not say why nothing fits. */
+export type OneOf<Names, Otherwise> = [Names] extends [never] ? Otherwise : Names;
+
+/** The keys that are not wanted, at any depth. They are gathered, because to compare a type without them is slow. */
+type Others<Given, Wanted> = unknown extends Wanted
+  ? never
+  : Given extends readonly unknown[]
+    ? { [Index in keyof Given]: Others<Given[Index], ItemAt<Wanted, Index>> }[number]
+    : Given extends object
+      ? { [Key in keyof Given]-?: Key extends KeyOf<Wanted> ? Others<Given[Key], At<Wanted, Key>> : Key }[keyof Given]
+      : never;
+
+/** The keys of any member of a union, where `keyof` would give those of all. */
+type KeyOf<Wanted> = Wanted extends unknown ? keyof Wanted : never;
+type At<Wanted, Key> = Wanted extends unknown ? (Key extends keyof Wanted ? Wanted[Key] : never) : never;
+type ItemAt<Wanted, Index> = Wanted extends readonly unknown[]
+  ? Index extends keyof Wanted
+    ? Wanted[Index]
+    : Wanted[number]
+  : never;
