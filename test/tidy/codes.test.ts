@@ -1,0 +1,23 @@
+/** No code without somebody who reports it: a page about an error that cannot happen sends people looking for it. */
+import { expect, test } from 'vitest';
+import { DIAGNOSTIC_CODES } from '../../src/compile/codes.ts';
+import { ERROR_CODES } from '../../src/runtime/error-codes.ts';
+import { codeFiles, read } from './tree.ts';
+
+const TABLES = ['src/compile/codes.ts', 'src/runtime/error-codes.ts'];
+
+test('every code of the tables is reported somewhere', () => {
+  const texts = codeFiles('src')
+    .filter(({ path }) => !TABLES.includes(path))
+    .map(({ text }) => withoutSets(text));
+  const launcher = read('bin/sluice.js');
+  const isReported = (code: string): boolean =>
+    texts.some((text) => text.includes(`'${code}'`)) || launcher.includes(`error[${code}]`);
+  const codes = [...Object.keys(DIAGNOSTIC_CODES), ...Object.keys(ERROR_CODES)];
+  expect(codes.filter((code) => !isReported(code))).toEqual([]);
+});
+
+/** A list of codes sorts them; it reports none. */
+function withoutSets(text: string): string {
+  return text.replace(/new Set\(\[[\s\S]*?\]\)/g, '');
+}

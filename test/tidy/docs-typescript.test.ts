@@ -1,0 +1,99 @@
+/**
+ * TypeScript that the pages print is TypeScript that works: every snippet type-checks against the library as it is, the
+ * documents that stand beside their YAML have its hash, and the program of the guide to testing runs as it is printed.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { compile } from '../../src/index.ts';
+import { PROJECT_FILES } from '../../src/surfaces/cli/init-files.ts';
+import { pathsIn, read, root } from './tree.ts';
+
+const LIBRARY = { sluice: 'src/index.ts', 'sluice/testing': 'src/testing.ts' };
+/** What the fragments on the pages of errors take for granted. */
+const GIVEN = `import { compile, type CompiledFlow, type Engine } from 'sluice';
+declare const engine: Engine, flow: CompiledFlow, text: string;
+export const given: unknown = [compile, engine, flow, text];
+`;
+/** The README pays somewhere. */
+const PAY = `import type { Json } from 'sluice';
+declare global { function pay(args: unknown, key: string): Promise<Json>; }
+`;
+
+const pages = ['README.md', ...pathsIn('docs').filter((path) => path.endsWith('.md'))];
+const snippets = pages.flatMap((page) =>
+  blocksOf(page, 'ts').map((text, index) => ({ name: `${page.replace(/\W/g, '_')}_${index}.ts`, page, text })),
+);
+
+test('every snippet type-checks', { timeout: 60_000 }, () => {
+  const dir = folder();
+  for (const { name, page, text } of snippets)
+    writeFileSync(join(dir, name), page.startsWith('docs/errors/') ? asFragment(text) : text);
+  writeFileSync(join(dir, 'pay.ts'), PAY);
+  writeFileSync(join(dir, 'wrong.ts'), "export const wrong: number = '';\n");
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, path)]]);
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
+    ...{ target: 'es2024', lib: ['es2024'], module: 'nodenext', types: ['node'] },
+    paths: Object.fromEntries(paths) as object,
+  };
+  writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', '.'], { cwd: dir, encoding: 'utf8' });
+  const mistakes = stdout.split('\n').filter((line) => /^\w+\.ts\(/.test(line));
+  expect(snippets.length).toBeGreaterThan(8);
+  expect(mistakes).toEqual([expect.stringContaining('wrong.ts(1,14)')]);
+});
+
+test.each(['flow', 'workflow'])('%s: the TypeScript of the page has the hash of its YAML', async (notation) => {
+  const page = `docs/dialects/${notation}.md`;
+  const [yaml = ''] = blocksOf(page, 'yaml');
+  const [text = ''] = blocksOf(page, 'ts');
+  const file = join(folder(), 'document.ts');
+  writeFileSync(file, runnable(text));
+  const { default: document } = (await import(pathToFileURL(file).href)) as { readonly default: object };
+  const { flow } = compile(document);
+  expect(flow?.hash).toBeDefined();
+  expect(flow?.hash).toBe(compile(yaml).flow?.hash);
+});
+
+test('the program of the guide to testing runs', { timeout: 60_000 }, () => {
+  const dir = folder();
+  for (const [path, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, path), text);
+  const [program = ''] = blocksOf('docs/guide/testing-your-flows.md', 'ts');
+  writeFileSync(join(dir, 'desk.ts'), runnable(program));
+  // Inside of another test runner Node's own would report to it instead of failing by itself.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const ran = spawnSync(process.execPath, ['desk.ts'], { cwd: dir, env, encoding: 'utf8' });
+  expect(ran.status, `${ran.stdout}${ran.stderr}`).toBe(0);
+  expect(ran.stdout).toContain('nothing is paid where a person says no');
+});
+
+function blocksOf(page: string, language: string): string[] {
+  return [...read(page).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
+    ([, text = '']) => text,
+  );
+}
+
+function asFragment(text: string): string {
+  return `${GIVEN}export async function example() {\n${text}}\n`;
+}
+
+/** The sources stand in for the package, which may not be built. */
+function runnable(text: string): string {
+  return Object.entries(LIBRARY).reduce(
+    (all, [name, path]) => all.replaceAll(`from '${name}'`, `from '${pathToFileURL(join(root, path)).href}'`),
+    text,
+  );
+}
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
