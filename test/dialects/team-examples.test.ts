@@ -23,7 +23,9 @@ describe('the development team', () => {
     const { refusals } = await playExample('dev-team', flow);
     const gates = new Set(
       Object.values(flow.nodes).flatMap((node) =>
-        node.op === 'do' && node.effect.kind === 'check' ? [node.effect.check] : [],
+        node.op === 'do' && node.effect.kind === 'check' && node.effect.check.startsWith('validator:')
+          ? [node.effect.check]
+          : [],
       ),
     );
     expect(new Set(refusals.map(({ check }) => check))).toEqual(gates);

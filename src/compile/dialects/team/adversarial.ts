@@ -7,12 +7,11 @@ import { quote } from '../../cel-text.ts';
 import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { RawAdversarial } from './schema-phases.ts';
-import { HISTORY, SAID, TURN, set } from './slots.ts';
+import { HISTORY, PARTIAL, SAID, TURN, set } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 const ARTIFACT = 'artifact';
 const NOTES = 'notes';
-const PARTIAL = 'partial';
 
 type Stage = RawAdversarial['Stages'][number];
 

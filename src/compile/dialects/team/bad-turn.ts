@@ -19,6 +19,8 @@ export interface Site {
   readonly limit: number;
   /** Whose calls count as evidence, where it is not the agent: the empty text for everybody's. */
   readonly witness?: string;
+  /** Who may have said what it comes to, where it is not the agent. */
+  readonly speakers?: readonly string[];
 }
 
 /** One kind of correction. The first whose condition holds is given; the last has none. */

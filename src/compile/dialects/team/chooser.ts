@@ -19,6 +19,11 @@ function describe(team: Team, name: string): string {
   return text === '' ? '' : `: ${text}`;
 }
 
+/** Whether letter case alone tells the agent from another: then only its exact name means it. */
+export function hasTwin(name: string, { names }: Team): boolean {
+  return names.some((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+}
+
 export function chooserDef(
   team: Team,
   id: string,

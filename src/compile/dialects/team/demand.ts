@@ -3,8 +3,9 @@ import type { Path } from '../../located.ts';
 import type { Reading, Team } from './model.ts';
 import { rulesFor } from './termination.ts';
 
-export function demandTermination({ report, body }: Reading, team: Team, speakers: Iterable<string>): void {
-  if (canEnd(team, speakers)) return;
+export function demandTermination(reading: Reading, team: Team, speakers: Iterable<string>): void {
+  const { report, body } = reading;
+  if (reading.astray() || canEnd(team, speakers)) return;
   report.error(
     'no-termination',
     body.at('Selection'),
@@ -16,8 +17,9 @@ export function demandTermination({ report, body }: Reading, team: Team, speaker
 }
 
 /** As above, for one place that is only left by the end of the session. */
-export function demandEnding({ report, at }: Reading, team: Team, agent: string, path: Path, what: string): void {
-  if (canEnd(team, [agent])) return;
+export function demandEnding(reading: Reading, team: Team, agent: string, path: Path, what: string): void {
+  const { report, at } = reading;
+  if (reading.astray() || canEnd(team, [agent])) return;
   report.error(
     'no-termination',
     at(...path),

@@ -5,12 +5,15 @@
 import type { ForkNode, NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS } from '../../agent-slots.ts';
 import { addBlame } from '../../blame.ts';
+import { addEnding, branchOf } from './fan-out-end.ts';
+import { BAD_TURNS } from './keyword.ts';
 import { addPick, exhausted } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { addMerge } from './merge.ts';
 import type { Branch } from './merge.ts';
 import type { RawMerge } from './schema-statemachine.ts';
-import { SAID, TURNS } from './slots.ts';
+import { BRANCHES, ENDED, SAID, TURNS } from './slots.ts';
+import { addTermination, openRules } from './termination.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface FanOut {
@@ -21,23 +24,19 @@ export interface FanOut {
   readonly next: NodeId;
 }
 
-export const BRANCHES = 'branches';
-
 export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: FanOut): NodeId {
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
-  const heads = branches.map(({ name, agent, at }, index) => ({
-    name,
-    to: addTeamTurn(l, {
-      agent,
-      hint: `${hint}.${name}.${index}`,
-      origin: name,
-      enters: name,
-      ...(at === undefined ? {} : { at }),
-      next: done,
-    }),
-  }));
+  const inside = branchOf(l, hint, origin);
+  const heads = branches.map(({ name, agent, at }, index) => {
+    const place = `${hint}.${name}.${index}`;
+    const begin = l.builder.fresh(place);
+    const site = { agent, hint: place, origin: name, again: begin, limit: BAD_TURNS };
+    const spoken = addTermination(inside, site, done);
+    const turn = { agent, hint: place, origin: name, enters: name, begin, next: spoken };
+    return { name, to: addTeamTurn(l, { ...turn, ...(at === undefined ? {} : { at }) }) };
+  });
   const merged = addMerge(l, { hint, origin, branches, merge, next });
-  const fork = addFork(l, hint, origin, { heads }, 0, merged);
+  const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, merged));
   if (l.meter === null) return fork;
   // All of them or none: a branch that is turned away would leave a hole in what is merged.
   return addPick(
@@ -70,6 +69,7 @@ export function addFork(
     gather: [
       { slot: OBSERVATIONS, mode: 'concat' },
       { slot: TURNS, mode: 'concat' },
+      ...(openRules(l).length === 0 ? [] : [{ slot: ENDED, mode: 'any' } as const]),
     ],
     next,
     failed: [],

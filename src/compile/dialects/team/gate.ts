@@ -13,7 +13,7 @@ import { addCheck, addLet, addPick, addQuestion } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
 import type { FailureType } from './schema.ts';
-import { ANSWER, BAD, FAILS, FAULT, RECOVERED, SAID, TURN, VERDICT, count, set, tell } from './slots.ts';
+import { ANSWER, BAD, FAILS, FAULT, RECOVERED, SAID, TURN, VERDICT, count, remark, set, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Gate {
@@ -168,7 +168,7 @@ function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
     l,
     `${hint}.${key}.retry`,
     'correction:operator',
-    [set(BAD, '0'), tell(`text("The operator lets you try again. ", ${ANSWER}.text)`, agent)],
+    [set(BAD, '0'), tell(`text("The operator lets you try again.", ${remark()})`, agent)],
     again,
   );
   const decided = addPick(
@@ -200,7 +200,7 @@ function addApproval(
   approval: { readonly about: string; readonly message: string },
 ): NodeId {
   const { hint, origin, agent, again } = site;
-  const text = `text(${quote(`Route to ${approval.about} was blocked by the operator. Continue your work or await further instructions. `)}, ${ANSWER}.text)`;
+  const text = `text(${quote(`Route to ${approval.about} was blocked by the operator. Continue your work or await further instructions.`)}, ${remark()})`;
   const blocked = addLet(l, `${hint}.${key}.blocked`, 'correction:route_blocked', [tell(text, agent)], again);
   const decided = addPick(
     l,

@@ -19,3 +19,8 @@ export function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Way
     pass,
   });
 }
+
+/** The checks that a turn has passed which takes the edge. */
+export function passedOn({ checks }: Way): ReadonlySet<string> {
+  return new Set(checks.map(({ name }) => name));
+}

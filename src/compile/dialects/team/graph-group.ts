@@ -5,13 +5,15 @@
 import type { NodeId } from '../../../core/ir.ts';
 import { quote } from '../../cel-text.ts';
 import type { Site } from './bad-turn.ts';
-import { BRANCHES, addFork } from './fan-out.ts';
-import { addEdgeGate } from './graph-edge.ts';
+import { addFork } from './fan-out.ts';
+import { addEnding, branchOf } from './fan-out-end.ts';
+import { addEdgeGate, passedOn } from './graph-edge.ts';
 import type { Graph, GraphNode, Way } from './graph-model.ts';
 import { addLet, addPick, exhausted } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { groupOf } from './read-graph-ways.ts';
-import { SAID, TURNS, clean, set, tell } from './slots.ts';
+import { BRANCHES, SAID, TURNS, clean, set, tell } from './slots.ts';
+import { addTermination } from './termination.ts';
 
 /** What lowers a node; handed in, since a group is made of nodes and a node leads to groups. */
 export interface Parts {
@@ -31,9 +33,10 @@ export function addGroup(l: Lowering, graph: Graph, node: GraphNode, way: Way, n
   const origin = `${l.prefix}${node.id}`;
   const hint = `${origin}.group${way.index}`;
   const members = groupOf(graph, node, way.raw.Keyword);
+  const branch = branchOf(l, hint, origin);
   const heads = members.map((each) => ({
     name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`,
-    to: addBranch(l, graph, each, `${hint}.${each.id}`, parts),
+    to: addBranch(branch, graph, each, `${hint}.${each.id}`, parts),
   }));
   const joined = addLet(
     l,
@@ -46,7 +49,7 @@ export function addGroup(l: Lowering, graph: Graph, node: GraphNode, way: Way, n
     ],
     next,
   );
-  const fork = addFork(l, hint, origin, { heads }, 0, joined);
+  const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, joined));
   if (l.meter === null) return fork;
   return addPick(
     l,
@@ -69,8 +72,8 @@ function addBranch(
   const begin = l.builder.fresh(hint);
   const site = siteOf(l, graph, node, begin, hint);
   const forward = node.ways.filter(({ back }) => !back);
-  const next =
-    forward.length === 0 ? done : addWays(l, graph, node, site, (way) => addEdgeGate(l, site, way, done), forward);
+  const take = (way: Way): NodeId => addEdgeGate(l, site, way, addTermination(l, site, done, passedOn(way)));
+  const next = forward.length === 0 ? addTermination(l, site, done) : addWays(l, graph, node, site, take, forward);
   addWork(l, node, site, begin, next);
   return addLet(l, `${hint}.start`, site.origin, clean(), begin);
 }

@@ -8,6 +8,8 @@ export interface Graph {
   readonly raw: RawGraph;
   readonly entry: string;
   readonly nodes: ReadonlyMap<string, GraphNode>;
+  /** Whether all its ways are there as they were meant; what follows from one that is not is no further mistake. */
+  readonly whole: boolean;
 }
 export interface GraphNode {
   readonly id: string;

@@ -8,7 +8,7 @@ import { addBadTurn } from './bad-turn.ts';
 import type { Correction, Site } from './bad-turn.ts';
 import { choiceOf, heard, silenceOf } from './corrections.ts';
 import { addGate } from './gate.ts';
-import { addEdgeGate } from './graph-edge.ts';
+import { addEdgeGate, passedOn } from './graph-edge.ts';
 import { addGroup } from './graph-group.ts';
 import type { Graph, GraphNode, Way } from './graph-model.ts';
 import { distinct, same } from './keyword.ts';
@@ -39,7 +39,7 @@ export function siteOf(l: Lowering, graph: Graph, node: GraphNode, again: NodeId
     origin: `${l.prefix}${node.id}`,
     again,
     limit: graph.raw.MaxRetries + 1,
-    ...(node.inner === null ? {} : { witness: '' }),
+    ...(node.inner === null ? {} : { witness: '', speakers: node.speakers }),
   };
 }
 
@@ -123,7 +123,6 @@ function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): N
 /** Evidence, then a person, then on: to the next node, to a group of them, or back into a new phase. */
 function addWay(l: Lowering, graph: Graph, node: GraphNode, way: Way, site: Site): NodeId {
   const { raw, back } = way;
-  const passed = new Set(way.checks.map(({ name }) => name));
   const group = mergeOf(graph, node, raw.Keyword);
   const onward =
     group === null || graph.nodes.get(raw.To)?.raw.Parallel !== true
@@ -135,7 +134,7 @@ function addWay(l: Lowering, graph: Graph, node: GraphNode, way: Way, site: Site
     `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`,
     site.origin,
     fired,
-    addTermination(l, site, onward, passed),
+    addTermination(l, site, onward, passedOn(way)),
   );
   return addEdgeGate(l, site, way, fire);
 }

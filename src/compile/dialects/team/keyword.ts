@@ -39,7 +39,7 @@ export function isTerminal({ Agent, SourceAgents }: RawRoute): boolean {
   return SourceAgents?.includes(Agent) === true;
 }
 
-export function mayTake({ SourceAgents }: RawRoute, agent: string): boolean {
+export function mayTake({ SourceAgents }: Pick<RawRoute, 'SourceAgents'>, agent: string): boolean {
   return SourceAgents === undefined || SourceAgents.includes(agent);
 }
 

@@ -6,7 +6,7 @@ import type { Expr, NodeId } from '../../../core/ir.ts';
 import { REPLY } from '../../agent-slots.ts';
 import { literal, quote } from '../../cel-text.ts';
 import { addBadTurn } from './bad-turn.ts';
-import { addAsk, roster } from './chooser.ts';
+import { addAsk, hasTwin, roster } from './chooser.ts';
 import { BAD_TURNS } from './keyword.ts';
 import { addLet, addPick, exhausted } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
@@ -44,9 +44,12 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
     to: addSpeaker(l, name, ask),
   }));
   const judged = addPick(l, `${SELECTOR}.judged`, SELECTOR, cases, wrong);
-  const names = literal([...team.names]);
+  const twins = team.names.filter((name) => hasTwin(name, team));
+  const names = literal(team.names.filter((name) => !twins.includes(name)));
   const plain = `${REPLY}.text.replace("\\"", "").replace("\`", "").replace("'", "")`;
-  const heard = `cel.bind(t, trim(${plain}), alone(t.endsWith(".") ? t.substring(0, size(t) - 1) : t, ${names}))`;
+  const bare = `cel.bind(t, trim(${plain}), t.endsWith(".") ? t.substring(0, size(t) - 1) : t)`;
+  const exact = `${literal(twins)}.filter(n, lines(t).exists(line, trim(line) == n))`;
+  const heard = `cel.bind(t, ${bare}, alone(t, ${names})${twins.length === 0 ? '' : ` + ${exact}`})`;
   const listen = addLet(l, `${SELECTOR}.listen`, SELECTOR, [set(HEARD, heard)], judged);
   const meter = builder.meter('selections', {
     unit: 'visits',

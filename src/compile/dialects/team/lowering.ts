@@ -1,11 +1,11 @@
 /** What the lowering of every strategy shares: the builder, the team, and the bound on turns. */
-import type { Case, Expr, Input, MeterId, NodeId, Write } from '../../../core/ir.ts';
+import type { AskEffect, Case, Expr, Input, MeterId, NodeId, Write } from '../../../core/ir.ts';
 import type { Builder } from '../../builder.ts';
 import { escalationField } from '../../escalation-packet.ts';
 import type { Path } from '../../located.ts';
 import type { Range } from '../../range.ts';
 import type { Member, Team } from './model.ts';
-import { SAID } from './slots.ts';
+import { PARTIAL, SAID } from './slots.ts';
 
 /** Agent turns in a session that sets no number of its own, although its agents may go round. */
 export const TURNS_DEFAULT = 100;
@@ -19,6 +19,10 @@ export interface Lowering {
   readonly turnsMax: number;
   /** Goes in front of the names that are entered: where a graph runs inside a node of another. */
   readonly prefix: string;
+  /** Where a termination that matched leads: the end of the session, unless a branch has to end first. */
+  readonly ended?: NodeId;
+  /** Whether a cap can be hit that leaves the session a partial success at best. */
+  readonly capped?: boolean;
   at(...path: Path): Range;
 }
 
@@ -87,6 +91,8 @@ export interface Question {
   readonly about: string;
   readonly askedBy: string;
   readonly choices: readonly string[];
+  readonly edits?: AskEffect['edits'];
+  readonly wants?: AskEffect['wants'];
   readonly message: Expr;
   readonly payload: Input;
   readonly code: 'CONFIRM_REQUIRED' | 'REVIEW_REQUIRED';
@@ -104,6 +110,8 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
       kind: 'ask',
       about,
       choices,
+      edits: question.edits ?? {},
+      ...(question.wants === undefined ? {} : { wants: question.wants }),
       onExpiry: 'reject',
       code,
       askedBy,
@@ -123,9 +131,12 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
   });
 }
 
-/** The session is over and went well. */
-export function success({ builder }: Lowering): NodeId {
-  return builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+/** The session is over and went well, or as well as it could. */
+export function success(l: Lowering): NodeId {
+  const whole = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  if (l.capped !== true) return whole;
+  const partial = l.builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: SAID });
+  return addPick(l, 'session.end', l.team.id, [{ when: `${PARTIAL} == true`, to: partial }], whole);
 }
 
 /** The session has had all its turns. */

@@ -7,7 +7,7 @@ import { REPLY } from '../../agent-slots.ts';
 import { object, quote } from '../../cel-text.ts';
 import { addBadTurn } from './bad-turn.ts';
 import type { Site } from './bad-turn.ts';
-import { addAsk, roster } from './chooser.ts';
+import { addAsk, hasTwin, roster } from './chooser.ts';
 import { BAD_TURNS } from './keyword.ts';
 import { recent } from './llm.ts';
 import { addLet, addPick, exhausted, success } from './lowering.ts';
@@ -15,7 +15,7 @@ import type { Lowering } from './lowering.ts';
 import { LEDGER, ORIENTATION, SPEAKER } from './magentic-tools.ts';
 import { addReview } from './magentic-review.ts';
 import type { RawMagentic } from './schema-phases.ts';
-import { BAD, NOTE, SAID, set, tell } from './slots.ts';
+import { BAD, NOTE, SAID, lined, set, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export const MANAGER = 'manager';
@@ -26,6 +26,8 @@ const STALLS = 'stalls';
 const RESETS = 'resets';
 const UPDATE = 'ledger';
 const CHOICE = 'choice';
+/** Only a ledger that says so in so many words: one that cannot be read is a stall. */
+const PROGRESS: Expr = `${UPDATE}.stalling == false && (${UPDATE}.task_complete == null || ${UPDATE}.task_complete == false)`;
 /** How often a person can send the plan back. */
 const REVIEWS_MAX = 50;
 
@@ -54,8 +56,8 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
     'manager.planned',
     MANAGER,
     [
-      { when: `${PLAN} == null`, to: wrong },
       { when: `${PLAN}.task_complete == true`, to: complete },
+      { when: `${PLAN}.plan in [null, "", []]`, to: wrong },
     ],
     ready,
   );
@@ -114,7 +116,7 @@ function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
     'manager.count',
     MANAGER,
     [
-      set(STALLS, `${UPDATE} == null || ${UPDATE}.stalling == true ? ${STALLS} + 1 : 0`),
+      set(STALLS, `${PROGRESS} ? 0 : ${STALLS} + 1`),
       set(FACTS, `${UPDATE}.facts == null ? ${FACTS} : ${UPDATE}.facts`),
     ],
     progress,
@@ -123,7 +125,7 @@ function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
     l,
     'manager.finish',
     MANAGER,
-    [set(SAID, `${UPDATE}.final_answer == null ? ${SAID} : ${UPDATE}.final_answer`)],
+    [set(SAID, `trim(text(${UPDATE}.final_answer)) == "" ? ${SAID} : ${UPDATE}.final_answer`)],
     success(l),
   );
   const judged = addPick(
@@ -155,8 +157,9 @@ function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
 function addSelection(l: Lowering, raw: RawMagentic, round: NodeId): NodeId {
   const { builder, team } = l;
   const ask = builder.fresh('manager.select');
+  const speaker = `trim(text(${CHOICE}.speaker))`;
   const cases = team.names.map((agent) => ({
-    when: `lower(trim(text(${CHOICE}.speaker))) == lower(${quote(agent)})`,
+    when: hasTwin(agent, team) ? `${speaker} == ${quote(agent)}` : `lower(${speaker}) == lower(${quote(agent)})`,
     to: addParticipant(l, agent, round),
   }));
   const wrong = addBadTurn(l, siteOf(ask, 'manager.choice'), {
@@ -221,7 +224,7 @@ function answered(tool: string): Expr {
 
 function asking(l: Lowering, tool: string, request: string): Expr {
   const parts: Expr[] = [quote('The task:\n'), 'input', quote(`\n\nThe team:\n${roster(l.team)}\n\n`)];
-  parts.push(`${PLAN} == null ? "" : text("The plan:\\n", ${PLAN}.plan, "\\n\\nEstablished:\\n", ${FACTS}, "\\n\\n")`);
+  parts.push(`${PLAN} == null ? "" : text(${brief().join(', ')})`);
   parts.push(
     quote('What was said, latest last:\n'),
     recent(),
@@ -229,4 +232,17 @@ function asking(l: Lowering, tool: string, request: string): Expr {
     `${NOTE} == null ? "" : text("\\n\\n", ${NOTE})`,
   );
   return `text(${parts.join(', ')})`;
+}
+
+/** The plan in force, and what is known: from the orientation and from the ledger since. */
+function brief(): readonly Expr[] {
+  const part = (label: string, value: Expr): Expr =>
+    `cel.bind(p, ${value}, p == "" ? "" : text(${quote(`${label}:\n`)}, p, ${quote('\n\n')}))`;
+  const known = `join([${lined(`${PLAN}.known_facts`)}, ${lined(FACTS)}].filter(f, f != ""), ${quote('\n')})`;
+  return [
+    part('In short', `text(${PLAN}.task_summary)`),
+    part('The plan', `text(${PLAN}.plan)`),
+    part('The next step', `text(${PLAN}.next_step)`),
+    part('Established', known),
+  ];
 }

@@ -4,12 +4,13 @@
  */
 import type { Expr, NodeId } from '../../../core/ir.ts';
 import { object, quote } from '../../cel-text.ts';
-import { BRANCHES, addFork } from './fan-out.ts';
+import { addFork } from './fan-out.ts';
+import { lastSaid } from './fan-out-end.ts';
 import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Phases } from './scattergather.ts';
 import type { RawMapReduce } from './schema-phases.ts';
-import { SAID, set, tell } from './slots.ts';
+import { BRANCHES, SAID, set, tell } from './slots.ts';
 import { fieldIn } from './structured.ts';
 import { addTeamTurn } from './turn.ts';
 
@@ -19,12 +20,18 @@ const TRIES = 'tries';
 export function lowerMapReduce(l: Lowering, raw: RawMapReduce, { hint, origin, next }: Phases): NodeId {
   const { Splitter, Reducer, ItemsJsonPath, MaxSplitterRetries } = raw;
   const again = l.builder.fresh(`${hint}.split`);
-  const reduce = addTeamTurn(l, { agent: Reducer, hint: `${hint}.reduce`, origin: Reducer, enters: Reducer, next });
+  const reduce = addTeamTurn(l, {
+    agent: Reducer,
+    hint: `${hint}.reduce`,
+    origin: `${l.prefix}${Reducer}`,
+    enters: Reducer,
+    next,
+  });
   const mapped = addLet(
     l,
     `${hint}.mapped`,
     origin,
-    [tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') })],
+    [tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') }), set(SAID, lastSaid())],
     reduce,
   );
   const none = addLet(
@@ -76,7 +83,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, { hint, origin, n
   addTeamTurn(l, {
     agent: Splitter,
     hint: `${hint}.split`,
-    origin: Splitter,
+    origin: `${l.prefix}${Splitter}`,
     enters: Splitter,
     begin: again,
     charges: tries,
@@ -98,9 +105,9 @@ function addMap(
   const head = addTeamTurn(l, {
     agent: Mapper,
     hint: `${hint}.map`,
-    origin: Mapper,
+    origin: `${l.prefix}${Mapper}`,
     enters: Mapper,
-    input: { prompt: 'text(item)' },
+    input: { prompt: 'item == null ? "null" : text(item)' },
     shared: false,
     visitsMax: ITEMS_MAX,
     next: done,
@@ -119,8 +126,8 @@ function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }:
     ['class', quote('semantic')],
     ['type', quote('SplitError')],
     ['message', message],
-    ['node', quote(Splitter)],
+    ['node', quote(`${l.prefix}${Splitter}`)],
     ['code', quote('REPEATED_FAILURE')],
   ]);
-  return addLet(l, `${hint}.unsplit`, Splitter, [set('error', error)], l.builder.failedEnd(SAID));
+  return addLet(l, `${hint}.unsplit`, `${l.prefix}${Splitter}`, [set('error', error)], l.builder.failedEnd(SAID));
 }

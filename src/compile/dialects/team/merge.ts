@@ -8,7 +8,7 @@ import type { Range } from '../../range.ts';
 import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { MergeStrategy, RawMerge } from './schema-statemachine.ts';
-import { SAID, set, tell } from './slots.ts';
+import { BRANCHES, SAID, set, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Branch {
@@ -26,7 +26,6 @@ interface Merge {
   readonly next: NodeId;
 }
 
-const OUTPUTS = 'branches';
 const MERGED = 'merged';
 
 export function addMerge(l: Lowering, { hint, origin, branches, merge, next }: Merge): NodeId {
@@ -43,7 +42,7 @@ export function addMerge(l: Lowering, { hint, origin, branches, merge, next }: M
     l,
     `${hint}.union`,
     origin,
-    [set(MERGED, names.length === 1 ? `${OUTPUTS}[0].output` : blocks(names))],
+    [set(MERGED, names.length === 1 ? `${BRANCHES}[0].output` : blocks(names))],
     inject('union'),
   );
   if (names.length === 1) return union;
@@ -70,22 +69,22 @@ function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): No
     case 'union':
       return attempt.union;
     case 'consensus': {
-      const take = addLet(l, `${hint}.consensus`, origin, [set(MERGED, `${OUTPUTS}[0].output`)], inject(strategy));
+      const take = addLet(l, `${hint}.consensus`, origin, [set(MERGED, `${BRANCHES}[0].output`)], inject(strategy));
       return addPick(
         l,
         `${hint}.agree`,
         origin,
-        [{ when: `${OUTPUTS}.all(b, ${statement('b')} == ${statement(`${OUTPUTS}[0]`)})`, to: take }],
+        [{ when: `${BRANCHES}.all(b, ${statement('b')} == ${statement(`${BRANCHES}[0]`)})`, to: take }],
         otherwise,
       );
     }
     case 'vote': {
-      const winner = `majority(${OUTPUTS}.map(b, ${statement('b')}))`;
+      const winner = `majority(${BRANCHES}.map(b, ${statement('b')}))`;
       const take = addLet(
         l,
         `${hint}.vote`,
         origin,
-        [set(MERGED, `cel.bind(w, ${winner}, ${OUTPUTS}.filter(b, ${statement('b')} == w)[0].output)`)],
+        [set(MERGED, `cel.bind(w, ${winner}, ${BRANCHES}.filter(b, ${statement('b')} == w)[0].output)`)],
         inject(strategy),
       );
       return addPick(l, `${hint}.elect`, origin, [{ when: `${winner} != null`, to: take }], otherwise);
@@ -105,7 +104,7 @@ function statement(branch: Expr): Expr {
 function blocks(names: readonly string[]): Expr {
   const parts = names.flatMap((name, index) => [
     quote(`${index === 0 ? '' : '\n\n'}--- ${name} ---\n`),
-    `${OUTPUTS}[${index}].output`,
+    `${BRANCHES}[${index}].output`,
   ]);
   return `text(${parts.join(', ')})`;
 }

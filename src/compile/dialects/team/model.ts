@@ -6,6 +6,7 @@ import type { Report } from '../../diagnostics.ts';
 import type { Path } from '../../located.ts';
 import type { Range } from '../../range.ts';
 import type { Shaped } from '../../shape.ts';
+import type { SectionName } from '../../unread.ts';
 import type { RawTeam } from './schema.ts';
 
 export interface Member {
@@ -63,9 +64,15 @@ export interface Reading {
   readonly body: Shaped<RawTeam>;
   readonly report: Report;
   readonly names: ReadonlySet<string>;
+  /** Shared sections whose names cannot be told. */
+  readonly unread: ReadonlySet<SectionName>;
   at(...path: Path): Range;
   /** The keys of a map as they are written: one counts as declared even where the rest of it is faulty. */
   keys(...path: Path): ReadonlySet<string>;
+  /** Whether something in the map or list was written and could not be read: what seems to be missing there may be that. */
+  spoilt(...path: Path): boolean;
   /** Reports a name that no agent has. */
   agent(name: string, path: Path): boolean;
+  /** Whether there was one: what seems to follow from it is no further mistake. */
+  astray(): boolean;
 }

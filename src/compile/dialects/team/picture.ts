@@ -4,11 +4,21 @@ import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../pict
 import { TURNS_DEFAULT } from './lowering.ts';
 import type { Team } from './model.ts';
 import type { Plan } from './plan.ts';
+import { STAND_IN } from './stand-in.ts';
 
 export function drawTeam(team: Team, plan: Plan): Picture {
-  const { nodes, edges } = plan;
+  const { edges } = plan;
+  const nodes = plan.nodes.map((node) => ({
+    ...node,
+    label: shown(node.label),
+    detail: node.detail && shown(node.detail),
+  }));
   const cycles = plan.cycles ?? cyclesIn(nodes, edges, `MaxIterations: ${team.termination.cap ?? TURNS_DEFAULT}`);
   return { title: team.id, notation: 'orchestration', description: team.raw.Description ?? null, nodes, edges, cycles };
+}
+
+function shown(name: string): string {
+  return name === STAND_IN ? '?' : name;
 }
 
 function cyclesIn(

@@ -1,8 +1,8 @@
 /** The plan of a graph: read with everything inside it, and able to end. */
 import { reachableFrom } from '../../components.ts';
-import { demandTermination } from './demand.ts';
+import { canEnd, demandTermination } from './demand.ts';
 import { lowerGraph } from './graph.ts';
-import type { Graph } from './graph-model.ts';
+import type { Graph, GraphNode } from './graph-model.ts';
 import { success } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { START, agentShape, edgeShape } from './plan.ts';
@@ -14,15 +14,38 @@ export function planGraph(reading: Reading, team: Team): Plan | null {
   const raw = team.raw.Selection.Graph;
   if (raw === undefined) return lacking(reading, 'graph', 'Graph');
   const graph = readGraph(raw, ['Selection', 'Graph'], reading);
-  const reached = reachableFrom([graph.entry], (id) => graph.nodes.get(id)?.ways.map(({ raw: { To } }) => To) ?? []);
-  const ends = [...reached].some((id) => graph.nodes.get(id)?.raw.Terminal === true);
-  if (!ends && reading.body.sound)
-    demandTermination(
-      reading,
-      team,
-      [...reached].flatMap((id) => graph.nodes.get(id)?.speakers ?? []),
-    );
+  demandEnd(reading, team, graph, null);
   return { turnsMax: null, lower: (l) => lowerGraph(l, graph, success(l)), ...draw(graph) };
+}
+
+/** A graph ends at a terminal node. The session may also end by what is said in it, unless it runs inside a node. */
+function demandEnd(reading: Reading, team: Team, graph: Graph, inside: GraphNode | null): void {
+  for (const node of graph.nodes.values())
+    if (node.inner?.is === 'graph') demandEnd(reading, team, node.inner.graph, node);
+  if (!graph.whole || !reading.body.sound) return;
+  const reached = reachableFrom([graph.entry], (id) => graph.nodes.get(id)?.ways.map(({ raw: { To } }) => To) ?? []);
+  const terminal = [...graph.nodes.values()].filter(({ raw }) => raw.Terminal);
+  if (terminal.some(({ id }) => reached.has(id))) return;
+  const speakers = inside === null ? [...reached].flatMap((id) => graph.nodes.get(id)?.speakers ?? []) : [];
+  if (canEnd(team, speakers)) return;
+  for (const { id, path } of terminal)
+    reading.report.error(
+      'unreachable-node',
+      reading.at(...path, 'Id'),
+      `the terminal node \`${id}\` is never reached`,
+      {
+        help: 'Add an edge that leads to it.',
+      },
+    );
+  if (terminal.length > 0) return;
+  if (inside === null) demandTermination(reading, team, speakers);
+  else
+    reading.report.error(
+      'no-termination',
+      reading.at(...inside.path.slice(0, -2), 'SubGraphs', inside.raw.SubGraphId ?? ''),
+      `nothing ends the sub-graph \`${inside.raw.SubGraphId ?? ''}\`: it has no terminal node, and there is no \`MaxIterations\``,
+      { help: 'Set `Terminal: true` on the node that ends it.' },
+    );
 }
 
 function draw(graph: Graph): Pick<Plan, 'nodes' | 'edges'> {

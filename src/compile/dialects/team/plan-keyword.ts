@@ -1,5 +1,4 @@
 /** The plan of a keyword team: who can come to speak, what each may say, and whether somebody can end the session. */
-import { nearest } from '../../nearest.ts';
 import { demandTermination } from './demand.ts';
 import { isTerminal, lowerKeyword, mayTake } from './keyword.ts';
 import type { Reading, Team } from './model.ts';
@@ -42,23 +41,20 @@ export function planKeyword(reading: Reading, team: Team): Plan | null {
 }
 
 /** Who has the first turn. */
-export function firstOf({ body, report }: Reading, team: Team): string | null {
+export function firstOf({ body, agent }: Reading, team: Team): string | null {
   const named = body.value.Selection.DefaultAgent;
   if (named === undefined) return team.names[0] ?? null;
-  if (team.members.has(named)) return named;
-  const near = nearest(named, team.names);
-  report.error('unknown-agent', body.at('Selection', 'DefaultAgent'), `unknown agent \`${named}\``, {
-    help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?`,
-  });
-  return null;
+  return agent(named, ['Selection', 'DefaultAgent']) && team.members.has(named) ? named : null;
 }
 
 export function warnOfSilent(
-  { body, report }: Reading,
+  { body, report, astray }: Reading,
   team: Team,
   speaking: ReadonlySet<string>,
   others: readonly string[],
 ): void {
+  // A route that could not be read may be the one that leads to it.
+  if (!body.sound || astray()) return;
   for (const [index, name] of team.names.entries()) {
     if (speaking.has(name) || others.includes(name) || team.raw.Verifier?.AgentName === name) continue;
     report.warning(

@@ -20,7 +20,7 @@ export function planStateMachine(reading: Reading, team: Team): Plan | null {
     demandTermination(
       reading,
       team,
-      [...machine.entered].map((name) => raw.States[name]?.Agent ?? ''),
+      Object.values(raw.States).map(({ Agent }) => Agent),
     );
   return { turnsMax: null, lower: (l) => lowerStateMachine(l, machine), ...draw(machine) };
 }

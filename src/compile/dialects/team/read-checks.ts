@@ -4,7 +4,9 @@ import type { Json } from '../../../core/json.ts';
 import { childOf, itemsOf, textOf } from '../../located.ts';
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
+import { isUnreadAt } from '../../unread.ts';
 import type { Check, Reading } from './model.ts';
+import { TEAM_KEYS, VALIDATION_KEYS } from './schema.ts';
 import type { RawGate } from './schema-routes.ts';
 
 type Named = Pick<RawGate, 'Validator' | 'Validators' | 'RequiredCommandPattern' | 'ShellFallbackPattern'>;
@@ -52,7 +54,7 @@ export function readContracts(
     if (contract !== undefined)
       return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
     const names = itemsOf(reading.body.located('Contracts')).map((item) => textOf(childOf(item, 'Name')) ?? '');
-    if (names.includes(label)) return [];
+    if (names.includes(label) || isUnreadAt(reading.body.located(), 'Contracts', TEAM_KEYS, ['Name'])) return [];
     const near = nearest(label, names);
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
       help: near === undefined ? 'Declare it under `Contracts`.' : `Did you mean \`${near}\`?`,
@@ -69,6 +71,12 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
     ? VALIDATOR_ALIASES[label]
     : VALIDATORS.find((each) => each === label);
   if (name !== undefined) return { name: `validator:${name}`, label, config };
+  const { body } = reading;
+  if (
+    isUnreadAt(body.located(), 'Validation', TEAM_KEYS) ||
+    isUnreadAt(body.located('Validation'), 'Validators', VALIDATION_KEYS)
+  )
+    return null;
   const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);
   reading.report.error('unknown-validator', reading.at(...at), `unknown validator \`${label}\``, {
     help:

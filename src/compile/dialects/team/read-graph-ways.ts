@@ -1,10 +1,13 @@
 /** The ways out of a node: that there is one, that each can be taken, and that parallel nodes come together again. */
-import type { Graph, GraphNode } from './graph-model.ts';
+import type { Graph, GraphNode, Way } from './graph-model.ts';
 import { same } from './keyword.ts';
 import type { Reading } from './model.ts';
+import { STAND_IN } from './stand-in.ts';
 
-export function checkWays(node: GraphNode, graph: Graph, { report, at, body }: Reading): void {
-  const { id, raw, path, ways } = node;
+export function checkWays(node: GraphNode, graph: Graph, reading: Reading): void {
+  const { report, at, body } = reading;
+  const { id, raw, path } = node;
+  const ways = node.ways.filter((way) => way.raw.To !== STAND_IN);
   if (raw.Terminal) {
     for (const way of ways)
       report.warning(
@@ -22,18 +25,22 @@ export function checkWays(node: GraphNode, graph: Graph, { report, at, body }: R
       `\`Validators\` of \`${id}\` has no effect: it is no terminal node`,
       { help: 'Put them on the edges that leave it.' },
     );
-  if (ways.length === 0 && !raw.Parallel)
+  if (!leadsOn(node) && !mayLeadOn(node, graph, reading))
     report.error('no-way-out', at(...path, 'Id'), `node \`${id}\` is not terminal and no edge leaves it`, {
       help: 'Add an edge, or set `Terminal: true`.',
     });
   for (const [index, way] of ways.entries()) {
-    const { Keyword, SourceAgents, To } = way.raw;
-    const isGroup = graph.nodes.get(To)?.raw.Parallel === true;
-    const earlier = ways.slice(0, index).find(({ raw: before }) => {
-      if (before.Keyword !== undefined && (Keyword === undefined || !same(before.Keyword, Keyword))) return false;
-      return !(isGroup && sameTrigger(before.Keyword, Keyword) && graph.nodes.get(before.To)?.raw.Parallel === true);
-    });
-    const nobody = SourceAgents !== undefined && !node.speakers.some((agent) => SourceAgents.includes(agent));
+    const { Keyword, To } = way.raw;
+    const isParallel = ({ raw: { To: target } }: Way): boolean => graph.nodes.get(target)?.raw.Parallel === true;
+    // A group is taken with the first edge of its keyword, wherever the others stand.
+    const first = ways.find((each) => sameTrigger(each.raw.Keyword, Keyword) && isOpen(node, each)) ?? way;
+    const place = isParallel(way) && isParallel(first) ? Math.min(ways.indexOf(first), index) : index;
+    const earlier = ways
+      .slice(0, place)
+      .find(
+        ({ raw: before }) => before.Keyword === undefined || (Keyword !== undefined && same(before.Keyword, Keyword)),
+      );
+    const nobody = !isOpen(node, way);
     const why = nobody
       ? `nobody who speaks in \`${id}\` is among its \`SourceAgents\``
       : earlier === undefined
@@ -49,12 +56,27 @@ export function checkWays(node: GraphNode, graph: Graph, { report, at, body }: R
   }
 }
 
+/** Whether an edge that could not be read, or that starts nowhere, may be the one that leaves the node. */
+function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { spoilt }: Reading): boolean {
+  return spoilt(...path) || spoilt(...path.slice(0, -2), 'Edges') || raw.Edges.some(({ From }) => !nodes.has(From));
+}
+
+/** Whether anybody who speaks in the node may take the edge. */
+function isOpen({ speakers }: GraphNode, { raw: { SourceAgents } }: Way): boolean {
+  return SourceAgents === undefined || speakers.some((agent) => SourceAgents.includes(agent));
+}
+
+/** Whether the session can go on after the node, or end there. */
+export function leadsOn({ raw, ways }: GraphNode): boolean {
+  return ways.length > 0 || raw.Terminal || raw.Parallel;
+}
+
 export function sameTrigger(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined ? a === b : same(a, b);
 }
 
 /** A group is entered by one keyword and comes together at the first node that one of its members leads on to. */
-export function checkParallel(graph: Graph, { report, at }: Reading): void {
+export function checkParallel(graph: Graph, { report, at, spoilt }: Reading): void {
   for (const node of graph.nodes.values()) {
     const { id, raw, path, ways } = node;
     if (!raw.Parallel) continue;
@@ -62,7 +84,8 @@ export function checkParallel(graph: Graph, { report, at }: Reading): void {
       report.error('bad-parallel', at(...path, 'Id'), `node \`${id}\` is both parallel and terminal`, {
         help: 'Let the parallel nodes lead on to a terminal one.',
       });
-    if (graph.entry === id)
+    // The first node is the entry unless told, and it may be one that could not be read.
+    if (graph.entry === id && (graph.raw.EntryNode !== undefined || !spoilt(...path.slice(0, -1))))
       report.error(
         'bad-parallel',
         at(...path, 'Id'),

@@ -2,14 +2,17 @@
 import { declareIds } from '../../declare.ts';
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
+import { isUnread, isUnreadAt } from '../../unread.ts';
 import type { Graph, GraphNode, Inner, Way } from './graph-model.ts';
 import { layersOf } from './graph-layers.ts';
 import type { Layers } from './graph-layers.ts';
 import type { Reading } from './model.ts';
 import { readChecks } from './read-checks.ts';
-import { checkParallel, checkWays } from './read-graph-ways.ts';
+import { checkParallel, checkWays, leadsOn } from './read-graph-ways.ts';
 import { readMapReduce, readScatterGather } from './read-phases.ts';
+import { GRAPH_KEYS } from './schema-graph.ts';
 import type { RawGraph, RawNode } from './schema-graph.ts';
+import { STAND_IN } from './stand-in.ts';
 
 const NESTING_MAX = 8;
 
@@ -17,15 +20,17 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
   const { report, at, body } = reading;
   const located = body.located(...path, 'Nodes');
   const declared = new Set(declareIds(located, report, { what: 'node', key: 'Id' }).keys());
-  const known = (name: string, place: Path, code: 'unknown-target' | 'unknown-entry', what: string): void => {
-    if (declared.has(name)) return;
+  const known = (name: string, place: Path, code: 'unknown-target' | 'unknown-entry', what: string): boolean => {
+    if (declared.has(name) || name === STAND_IN || isUnread(located, ['Id'])) return true;
     const near = nearest(name, declared);
     report.error(code, at(...place), what, {
       help: near === undefined ? 'Declare it under `Nodes`.' : `Did you mean \`${near}\`?`,
     });
+    return false;
   };
   const entry = raw.EntryNode ?? raw.Nodes[0]?.Id ?? '';
-  if (raw.EntryNode !== undefined)
+  const begins =
+    raw.EntryNode === undefined ||
     known(
       raw.EntryNode,
       [...path, 'EntryNode'],
@@ -42,12 +47,12 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
     if (edge.RecoveryAgent !== undefined) reading.agent(edge.RecoveryAgent, [...place, 'RecoveryAgent']);
     warnOfCross(edge, place, layers, reading);
     // The list takes the place of the single one where both are given.
-    const { Validator, ...rest } = edge;
+    const { Validator: _, ...rest } = edge;
     return {
       raw: edge,
       index,
       path: place,
-      checks: readChecks(edge.Validators === undefined ? { ...rest, Validator } : rest, place, reading),
+      checks: readChecks(edge.Validators === undefined ? edge : rest, place, reading),
       back: layers.isBack(edge),
     };
   });
@@ -66,7 +71,12 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
       speakers: inner === null ? [node.Agent ?? ''] : speakersOf(inner),
     });
   }
-  const graph: Graph = { raw, entry, nodes };
+  const whole =
+    begins &&
+    nodes.size === raw.Nodes.length &&
+    raw.Edges.every(({ From, To }) => declared.has(From) && declared.has(To)) &&
+    [...nodes.values()].every(leadsOn);
+  const graph: Graph = { raw, entry, nodes, whole };
   for (const node of nodes.values()) checkWays(node, graph, reading);
   checkParallel(graph, reading);
   warnOfUnused(raw, path, reading);
@@ -84,7 +94,7 @@ function innerOf(
   const { report, at } = reading;
   if (node.Agent !== undefined) reading.agent(node.Agent, [...place, 'Agent']);
   if (node.SubGraphId === undefined) {
-    if (node.Agent === undefined)
+    if (node.Agent === undefined && !reading.spoilt(...place))
       report.error('missing-agent', at(...place), `node \`${node.Id}\` names neither an agent nor a sub-graph`, {
         help: 'Add `Agent` or `SubGraphId`.',
       });
@@ -100,7 +110,8 @@ function innerOf(
   const declared = reading.keys(...path, 'SubGraphs');
   const spec = Object.hasOwn(graph.SubGraphs, node.SubGraphId) ? graph.SubGraphs[node.SubGraphId] : undefined;
   if (spec === undefined) {
-    if (declared.has(node.SubGraphId)) return null;
+    const holder = reading.body.located(...path);
+    if (declared.has(node.SubGraphId) || isUnreadAt(holder, 'SubGraphs', GRAPH_KEYS)) return null;
     const near = nearest(node.SubGraphId, declared);
     report.error('unknown-sub-graph', at(...place, 'SubGraphId'), `unknown sub-graph \`${node.SubGraphId}\``, {
       help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?`,
@@ -136,7 +147,7 @@ function speakersOf(inner: Inner): readonly string[] {
 }
 
 function warnOfCross(edge: RawGraph['Edges'][number], path: Path, layers: Layers, { report, at }: Reading): void {
-  if (!layers.isCross(edge)) return;
+  if (!layers.isCross(edge) || edge.To === STAND_IN) return;
   report.warning(
     'unequal-arms',
     at(...path, 'To'),

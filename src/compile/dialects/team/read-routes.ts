@@ -9,7 +9,7 @@ import type { RawStructuredRoute } from './schema-routes.ts';
 export function readRoutes(reading: Reading): readonly Route[] {
   const { body, report } = reading;
   const raw = body.value.Selection.Routes ?? [];
-  if (raw.length === 0)
+  if (raw.length === 0 && body.sound)
     report.error('missing-field', body.at('Selection'), 'keyword selection needs at least one entry in `Routes`');
   const routes = raw.map((route, index): Route => {
     const path: Path = ['Selection', 'Routes', index];
@@ -67,7 +67,7 @@ export function warnOfShadows(words: readonly (readonly [string, Path])[], { rep
 export function readStructuredRoutes(reading: Reading): readonly RawStructuredRoute[] {
   const { body, report } = reading;
   const routes = body.value.Selection.StructuredRoutes ?? [];
-  if (routes.length === 0)
+  if (routes.length === 0 && body.sound)
     report.error(
       'missing-field',
       body.at('Selection'),
@@ -78,7 +78,7 @@ export function readStructuredRoutes(reading: Reading): readonly RawStructuredRo
     reading.agent(Agent, [...path, 'Agent']);
     for (const [at, name] of (SourceAgents ?? []).entries()) reading.agent(name, [...path, 'SourceAgents', at]);
     const set = OPERATORS.filter((operator) => Condition[operator] !== undefined);
-    if (set.length === 0)
+    if (set.length === 0 && !reading.spoilt(...path, 'Condition'))
       report.error(
         'missing-field',
         body.at(...path, 'Condition'),

@@ -1,8 +1,9 @@
 /** Reads a state machine: every state and agent exists, parallel transitions keep their rules, and terminal states can end. */
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
-import { same } from './keyword.ts';
+import { mayTake } from './keyword.ts';
 import type { Reading } from './model.ts';
+import { openIn } from './open-transitions.ts';
 import { readContracts } from './read-checks.ts';
 import { warnOfShadows } from './read-routes.ts';
 import { checkSources } from './read-context.ts';
@@ -90,7 +91,7 @@ function readTransition(from: string, raw: RawTransition, path: Path, known: Kno
 
 function checkParallel(from: string, raw: RawTransition, path: Path, reading: Reading): void {
   const { report, at } = reading;
-  if ((raw.Targets ?? []).length === 0)
+  if ((raw.Targets ?? []).length === 0 && !reading.spoilt(...path) && !reading.spoilt(...path, 'Targets'))
     report.error('bad-parallel', at(...path), `the parallel transition of \`${from}\` has no \`Targets\``, {
       help: 'List the states whose agents run at the same time.',
     });
@@ -107,7 +108,7 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
   const judged = [merge?.Strategy, ...(merge?.ConflictResolution ?? [])].find(
     (each) => each === 'ranked' || each === 'semantic_diff',
   );
-  if (judged !== undefined && merge?.Agent === undefined)
+  if (judged !== undefined && merge?.Agent === undefined && !reading.spoilt(...path, 'Merge'))
     report.error('missing-field', at(...path, 'Merge'), `\`${judged}\` needs an \`Agent\` that merges`, {
       help: 'Add `Agent` to `Merge`.',
     });
@@ -131,25 +132,21 @@ function checkTerminal(name: string, state: RawState, path: Path, { body, report
   );
 }
 
-function checkSignals(name: string, { Agent, Transitions }: RawState, path: Path, reading: Reading): void {
+function checkSignals(name: string, state: RawState, path: Path, reading: Reading): void {
   const { report, at } = reading;
-  for (const [index, { Signal, To, SourceAgents }] of Transitions.entries()) {
-    const place: Path = [...path, 'Transitions', index];
-    const earlier = Transitions.slice(0, index).some((each) =>
-      Signal === undefined ? each.Signal === undefined : each.Signal !== undefined && same(each.Signal, Signal),
-    );
-    const why = earlier
+  const { Agent, Transitions, Terminal } = state;
+  const open = openIn(state);
+  for (const [index, transition] of Transitions.entries()) {
+    if (Terminal || open.includes(transition)) continue;
+    const why = mayTake(transition, Agent)
       ? 'an earlier one with the same signal always is'
-      : SourceAgents !== undefined && !SourceAgents.includes(Agent)
-        ? `\`${Agent}\`, who speaks in \`${name}\`, is not among its \`SourceAgents\``
-        : null;
-    if (why !== null)
-      report.warning(
-        'unreachable-route',
-        at(...place, 'To'),
-        `the transition from \`${name}\` to \`${To}\` is never taken: ${why}`,
-        { help: 'Leave it out, or change what takes it.' },
-      );
+      : `\`${Agent}\`, who speaks in \`${name}\`, is not among its \`SourceAgents\``;
+    report.warning(
+      'unreachable-route',
+      at(...path, 'Transitions', index, 'To'),
+      `the transition from \`${name}\` to \`${transition.To}\` is never taken: ${why}`,
+      { help: 'Leave it out, or change what takes it.' },
+    );
   }
   warnOfShadows(
     Transitions.flatMap(({ Signal }, index): [string, Path][] =>
@@ -166,9 +163,10 @@ function enteredIn({ Initial, States }: RawStateMachine): ReadonlySet<string> {
       Transitions.flatMap(({ Parallel, Targets }) => (Parallel ? (Targets ?? []) : [])),
     ),
   );
-  const led = new Set([
-    Initial,
-    ...Object.values(States).flatMap(({ Transitions, Terminal }) => (Terminal ? [] : Transitions.map(({ To }) => To))),
-  ]);
+  const led = new Set([Initial]);
+  for (const name of led) {
+    const state = Object.hasOwn(States, name) ? States[name] : undefined;
+    for (const { To } of state === undefined ? [] : openIn(state)) led.add(To);
+  }
   return new Set(Object.keys(States).filter((name) => led.has(name) || !targets.has(name)));
 }

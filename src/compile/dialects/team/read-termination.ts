@@ -1,8 +1,10 @@
 /** Reads when a session ends. Patterns are for the linear-time engine: one that it cannot express is refused here. */
-import { patternProblem } from '../../../core/expr/index.ts';
+import { regexProblem } from '../../regex-problem.ts';
+import { entryMeant, itemsOf } from '../../located.ts';
 import type { Path } from '../../located.ts';
 import type { Check, Reading, Rule, Termination } from './model.ts';
 import { readChecks } from './read-checks.ts';
+import { TERMINATION_KEYS } from './schema-termination.ts';
 import type { RawTermination } from './schema-termination.ts';
 
 export function readTermination(reading: Reading): Termination {
@@ -16,12 +18,19 @@ export function readTermination(reading: Reading): Termination {
 
 /** False where something is missing. */
 function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): boolean {
-  const { report } = reading;
+  const { report, body } = reading;
+  const spoilt = (key: string): boolean => {
+    const written = entryMeant(body.located(...path), key, TERMINATION_KEYS)?.value;
+    const read = body.located(...path, key);
+    return written !== undefined && (read === undefined || itemsOf(read).length > 0);
+  };
   const type =
     raw.Type ?? (raw.Strategies !== undefined ? 'composite' : raw.Pattern !== undefined ? 'regex' : 'maxiterations');
   let whole = true;
   const lacks = (key: string, help: string): void => {
     whole = false;
+    // What is there and could not be read has been told.
+    if (spoilt(key) || (raw.Type === undefined && spoilt('Type'))) return;
     report.error('missing-field', reading.at(...path), `a termination of type \`${type}\` needs \`${key}\``, { help });
   };
   if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
@@ -40,17 +49,11 @@ function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], 
 }
 
 function ruleOf(raw: RawTermination, pattern: string, path: Path, reading: Reading): Rule {
-  const problem = patternProblem(pattern);
-  if (problem !== null) {
-    reading.report.error(
-      'bad-regex',
-      reading.at(...path, 'Pattern'),
-      `the pattern cannot be matched in linear time: ${problem}`,
-      {
-        help: 'Write it without look-around and back-references.',
-      },
-    );
-  }
+  const problem = regexProblem(pattern);
+  if (problem !== null)
+    reading.report.error('bad-regex', reading.at(...path, 'Pattern'), `the pattern ${problem.message}`, {
+      help: problem.help,
+    });
   for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
   const checks: readonly Check[] = readChecks(raw, path, reading);
   return { pattern, agents: raw.AgentNames ?? null, checks };

@@ -3,40 +3,60 @@ import type { Definitions } from '../../definitions.ts';
 import { declareIds } from '../../declare.ts';
 import type { Report } from '../../diagnostics.ts';
 import type { ReadDocument } from '../../document.ts';
-import { childOf } from '../../located.ts';
+import { childOf, itemsOf, textOf } from '../../located.ts';
+import type { Segment } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
+import { SECTION_NAMES } from '../../section-schema.ts';
 import { readShape } from '../../shape.ts';
+import { isUnreadAt } from '../../unread.ts';
 import { readMembers } from './agents.ts';
 import { isCarriedOut } from './compaction.ts';
 import type { Reading, Team } from './model.ts';
 import { checkSources } from './read-context.ts';
 import { readTermination } from './read-termination.ts';
-import { UNENFORCED, teamSchema } from './schema.ts';
-import type { Strategy } from './schema.ts';
+import { STRATEGIES, TEAM_KEYS, UNENFORCED, teamSchema } from './schema.ts';
+import type { RawTeam, Strategy } from './schema.ts';
+import { STAND_IN, standIn } from './stand-in.ts';
 
 export interface ReadTeam {
   readonly team: Team;
   readonly reading: Reading;
+  readonly strategy: Strategy | null;
 }
 
 export function readTeam(document: ReadDocument, definitions: Definitions, report: Report): ReadTeam | null {
   const body = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
+    alsoKnown: document.bare ? SECTION_NAMES : [],
+    standIn,
   });
   if (body === null) return null;
   const declared = declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
   const names = new Set(declared.keys());
+  const unread = isUnreadAt(document.body, 'Agents', TEAM_KEYS, ['Name']);
+  let astray = false;
   const reading: Reading = {
     body,
     report,
     names,
+    unread: document.unread,
     at: (...path) => body.at(...path),
     keys: (...path) => {
       const map = body.located(...path);
       return new Set(map?.kind === 'map' ? map.entries.keys() : []);
     },
+    spoilt: (...path) => {
+      const whole = body.located(...path);
+      const inner: readonly Segment[] =
+        whole?.kind === 'map' ? [...whole.entries.keys()] : [...itemsOf(whole).keys()].slice(-1);
+      return inner.some((segment) => body.located(...path, segment) === undefined);
+    },
+    astray: () => astray,
     agent: (name, path) => {
       if (names.has(name)) return true;
+      astray = true;
+      // That there is nobody is told of the whole team.
+      if (unread || name === STAND_IN || (names.size === 0 && body.sound)) return false;
       const near = nearest(name, names);
       report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, {
         help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?`,
@@ -50,8 +70,11 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
     });
   const { members, tools } = readMembers(reading, definitions);
   checkAgents(reading);
-  warnOfUnused(reading);
-  const raw = body.value;
+  const strategy = strategyOf(reading);
+  const raw =
+    strategy === null ? body.value : { ...body.value, Selection: { ...body.value.Selection, Type: strategy } };
+  if (strategy !== null) warnOfUnused(reading, raw, strategy);
+  warnOfUnenforced(reading);
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
   const termination = readTermination(reading);
@@ -64,7 +87,14 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
     termination,
     definitions,
   };
-  return { team, reading };
+  return { team, reading, strategy };
+}
+
+/** The strategy, or the one that was meant; null where that cannot be told. */
+function strategyOf({ body }: Reading): Strategy | null {
+  if (body.sound || body.located('Selection', 'Type') !== undefined) return body.value.Selection.Type;
+  const written = textOf(childOf(body.located('Selection'), 'Type'));
+  return written === undefined ? null : (STRATEGIES.find((each) => each === nearest(written, STRATEGIES)) ?? null);
 }
 
 function checkAgents(reading: Reading): void {
@@ -99,9 +129,7 @@ const READS: { readonly [strategy in Strategy]: readonly string[] } = {
 };
 const OWN_END: ReadonlySet<Strategy> = new Set(['scattergather', 'mapreduce', 'magentic', 'adversarial']);
 
-function warnOfUnused({ body, report }: Reading): void {
-  const raw = body.value;
-  const { Type } = raw.Selection;
+function warnOfUnused({ body, report }: Reading, raw: RawTeam, Type: Strategy): void {
   for (const key of Object.keys(raw.Selection)) {
     if (key === 'Type' || READS[Type].includes(key) || raw.Selection[key as keyof typeof raw.Selection] === undefined)
       continue;
@@ -135,6 +163,10 @@ function warnOfUnused({ body, report }: Reading): void {
             : 'Use `lossless` or `window`.',
       },
     );
+}
+
+function warnOfUnenforced({ body, report }: Reading): void {
+  const raw = body.value;
   for (const key of UNENFORCED) {
     if (raw[key as keyof typeof raw] === undefined) continue;
     report.warning('not-enforced', body.key(key), `\`${key}\` is read but has no effect in this release`, {

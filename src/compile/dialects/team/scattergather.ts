@@ -1,11 +1,12 @@
 /** `scattergather`: all participants get the same task at the same time, none sees another, and one sums up. */
 import type { NodeId } from '../../../core/ir.ts';
 import { quote } from '../../cel-text.ts';
-import { BRANCHES, addFork } from './fan-out.ts';
+import { addFork } from './fan-out.ts';
+import { lastSaid } from './fan-out-end.ts';
 import { addLet } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { RawScatterGather } from './schema-phases.ts';
-import { SAID, tell } from './slots.ts';
+import { BRANCHES, SAID, set, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Phases {
@@ -23,12 +24,12 @@ export function lowerScatterGather(
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const heads = Participants.map((agent, index) => ({
     name: agent,
-    to: addTeamTurn(l, { agent, hint: `${hint}.${index}`, origin: agent, enters: agent, next: done }),
+    to: addTeamTurn(l, { agent, hint: `${hint}.${index}`, origin: `${l.prefix}${agent}`, enters: agent, next: done }),
   }));
   const gather = addTeamTurn(l, {
     agent: Synthesizer,
     hint: `${hint}.gather`,
-    origin: Synthesizer,
+    origin: `${l.prefix}${Synthesizer}`,
     enters: Synthesizer,
     next,
   });
@@ -36,7 +37,7 @@ export function lowerScatterGather(
     l,
     `${hint}.gathered`,
     origin,
-    [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') })],
+    [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') }), set(SAID, lastSaid())],
     gather,
   );
   return addFork(l, `${hint}.scatter`, origin, { heads }, MaxConcurrency, told);

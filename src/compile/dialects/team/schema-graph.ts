@@ -1,6 +1,6 @@
 /** Nodes, edges and the graphs inside nodes. */
 import * as z from 'zod';
-import { bool, fault, int, list, map, name, record } from '../../fields.ts';
+import { bool, fault, int, list, map, name, phrase, record, ruled, some } from '../../fields.ts';
 import { mapReduce, scatterGather } from './schema-phases.ts';
 import type { RawMapReduce, RawScatterGather } from './schema-phases.ts';
 import { gateShape } from './schema-routes.ts';
@@ -11,14 +11,14 @@ const node = record({
   SubGraphId: name().optional().describe('A sub-graph that runs as this node, instead of an agent.'),
   Terminal: bool().default(false),
   Parallel: bool().default(false).describe('Runs at the same time as the other parallel nodes of the same keyword.'),
-  Validators: list(name()).optional().describe('Of a terminal node: must pass before the session ends.'),
+  Validators: some(name()).describe('Of a terminal node: must pass before the session ends.'),
 });
 
 const edge = record({
   From: name(),
   To: name(),
-  Keyword: name().optional().describe('Stands alone on a line; without it, every turn takes the edge.'),
-  SourceAgents: list(name()).optional(),
+  Keyword: phrase().optional().describe('Stands alone on a line; without it, every turn takes the edge.'),
+  SourceAgents: some(name()),
   ...gateShape,
 });
 
@@ -37,11 +37,12 @@ export interface RawSubGraph {
   readonly ScatterGather?: RawScatterGather | undefined;
 }
 
-const subGraph: z.ZodType<RawSubGraph> = record({
+const subGraphFields: z.ZodType<RawSubGraph> = record({
   Graph: z.lazy(() => graph).optional(),
   MapReduce: mapReduce.optional(),
   ScatterGather: scatterGather.optional(),
-}).superRefine((value, context) => {
+});
+const subGraph = ruled(subGraphFields, (value, context) => {
   const given = Object.keys(value);
   if (given.length === 1) return;
   const keys = '`Graph`, `MapReduce` and `ScatterGather`';
@@ -52,10 +53,12 @@ const subGraph: z.ZodType<RawSubGraph> = record({
   context.addIssue({ code: 'custom', message: fault('bad-value', message) });
 });
 
-export const graph: z.ZodType<RawGraph> = record({
+const graphFields = {
   EntryNode: name().optional().describe('Where it begins; the first node unless told.'),
   Nodes: list(node, { min: 1, few: fault('bad-value', 'a graph needs at least one node') }),
   Edges: list(edge),
   MaxRetries: int({ min: 0 }).default(4).describe('Corrections in a row before the session is stuck.'),
   SubGraphs: map(subGraph).default({}),
-});
+};
+export const graph: z.ZodType<RawGraph> = record(graphFields);
+export const GRAPH_KEYS: readonly string[] = Object.keys(graphFields);

@@ -1,6 +1,6 @@
 /** The strategies whose course is fixed: scatter and gather, map and reduce, generate and criticise, plan and coordinate. */
 import type * as z from 'zod';
-import { bool, fault, int, list, name, record, text } from '../../fields.ts';
+import { bool, fault, int, list, name, phrase, record, text } from '../../fields.ts';
 import { model } from './schema-agents.ts';
 
 export const scatterGather = record({
@@ -27,7 +27,7 @@ const stage = record({
 export const adversarial = record({
   Stages: list(stage, { min: 1, few: fault('bad-value', 'an adversarial team needs at least one stage') }),
   Rounds: int({ min: 1 }).default(3).describe('How often each artifact is criticised at most.'),
-  PassKeyword: name()
+  PassKeyword: phrase()
     .default('APPROVED')
     .describe('What the critic writes on a line of its own to let the artifact pass.'),
 });

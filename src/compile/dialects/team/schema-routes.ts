@@ -1,11 +1,11 @@
 /** Routes of the keyword and the structured strategy, and what may stand between a signal and its effect. */
 import type * as z from 'zod';
-import { bool, list, name, record, text } from '../../fields.ts';
+import { bool, name, phrase, record, some, text } from '../../fields.ts';
 
 /** What keyword routes and graph edges share: evidence and people. */
 export const gateShape = {
   Validator: name().optional().describe('A validator that must pass before the route is taken.'),
-  Validators: list(name()).optional().describe('Validators that must all pass.'),
+  Validators: some(name()).describe('Validators that must all pass.'),
   RequiredCommandPattern: name()
     .optional()
     .describe('With RequireShellPass: parts separated by `|`, one of which the command must contain.'),
@@ -15,9 +15,9 @@ export const gateShape = {
 };
 
 export const route = record({
-  Keyword: name().describe('Stands alone on a line, or at the start of one; letter case does not matter.'),
+  Keyword: phrase().describe('Stands alone on a line, or at the start of one; letter case does not matter.'),
   Agent: name().describe('Who has the next turn. One of the SourceAgents: the session ends.'),
-  SourceAgents: list(name()).optional().describe('Only these agents may take the route.'),
+  SourceAgents: some(name()).describe('Only these agents may take the route.'),
   ...gateShape,
 });
 
@@ -32,7 +32,7 @@ const condition = record({
 export const structuredRoute = record({
   Agent: name(),
   Condition: condition,
-  SourceAgents: list(name()).optional(),
+  SourceAgents: some(name()),
 });
 
 export type RawRoute = z.output<typeof route>;

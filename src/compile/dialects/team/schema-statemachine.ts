@@ -1,6 +1,6 @@
 /** States, the agents in them, and the transitions that lead from one to another. */
 import type * as z from 'zod';
-import { bool, fault, int, list, map, name, oneOf, record } from '../../fields.ts';
+import { bool, fault, int, list, map, name, oneOf, phrase, record, some } from '../../fields.ts';
 import { contextSource } from './schema-agents.ts';
 
 export const MERGES = ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'] as const;
@@ -16,10 +16,10 @@ const merge = record({
 
 const transition = record({
   To: name().describe('The state to enter; of a parallel transition, the state after all branches.'),
-  Signal: name().optional().describe('What the agent says to take the transition; without it, every turn takes it.'),
+  Signal: phrase().optional().describe('What the agent says to take the transition; without it, every turn takes it.'),
   Contract: name().optional(),
-  Contracts: list(name()).optional().describe('Contracts that must all hold.'),
-  SourceAgents: list(name()).optional(),
+  Contracts: some(name()).describe('Contracts that must all hold.'),
+  SourceAgents: some(name()),
   MaxRevisits: int({ min: 0 }).default(0).describe('How often the transition may be taken; 0 for any number.'),
   ReviewArtifactPath: name().optional().describe('Where the objections are that are still open.'),
   HandoffContext: list(contextSource).optional().describe('What the next agent is given when the transition is taken.'),

@@ -3,8 +3,9 @@
  * Sections that other systems act on and this one does not are read as they are, so that a document need not be cut down.
  */
 import type * as z from 'zod';
-import { bool, fault, int, json, list, map, name, oneOf, record, text } from '../../fields.ts';
+import { bool, fault, int, json, list, map, name, oneOf, phrase, record, ruled, text } from '../../fields.ts';
 import { agents, model, models } from './schema-agents.ts';
+import { contract } from './schema-contracts.ts';
 import { graph } from './schema-graph.ts';
 import { adversarial, magentic, mapReduce, scatterGather } from './schema-phases.ts';
 import { route, structuredRoute } from './schema-routes.ts';
@@ -61,32 +62,7 @@ const verifier = record({
   AgentName: name(),
   EveryNTurns: int({ min: 0 }).default(0),
   TriggerOnSuspiciousTransition: bool().default(true),
-  FindingsKeyword: name().default('INCONSISTENCY'),
-});
-
-const predicate = record({
-  FilesWritten: record({ Source: name(), Field: name() }).optional(),
-  ChecklistComplete: record({ Source: name(), Field: name() }).optional(),
-  CommandSucceeded: record({
-    Pattern: name().optional(),
-    PatternField: name().optional(),
-    PatternSource: name().optional(),
-  }).optional(),
-  FileExists: record({ Path: name() }).optional(),
-  TestReport: record({
-    Path: name().optional(),
-    NoFailures: bool().optional(),
-    HasAssertions: bool().optional(),
-  }).optional(),
-  RelatedTestsPass: json().optional(),
-}).refine((value) => Object.keys(value).length === 1, {
-  error: fault('bad-value', 'a requirement names exactly one predicate'),
-});
-
-const contract = record({
-  Name: name(),
-  Description: text().optional(),
-  Requires: list(predicate, { min: 1, few: fault('bad-value', 'a contract requires at least one thing') }),
+  FindingsKeyword: phrase().default('INCONSISTENCY'),
 });
 
 const validation = record({
@@ -99,12 +75,15 @@ const validation = record({
     .describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
 });
 
-const compaction = record({
+const compactionFields = record({
   Mode: oneOf(['lossless', 'window', 'llm', 'intent', 'hybrid']).default('lossless'),
   TriggerTurnCount: int({ min: 1 }).default(50),
   KeepRecentTurns: int({ min: 1 }).default(10),
-}).refine((value) => value.TriggerTurnCount > value.KeepRecentTurns, {
-  error: fault('bad-value', '`TriggerTurnCount` must be above `KeepRecentTurns`'),
+});
+const compaction = ruled(compactionFields, ({ TriggerTurnCount: trigger, KeepRecentTurns: kept }, context) => {
+  if (trigger > kept) return;
+  const message = fault('bad-value', '`TriggerTurnCount` must be above `KeepRecentTurns`');
+  context.addIssue({ code: 'custom', message });
 });
 
 /** Read, and said not to be acted on. */
@@ -146,6 +125,8 @@ export const teamShape = {
   ...unenforced,
 };
 export const teamSchema = record(teamShape);
+export const TEAM_KEYS: readonly string[] = Object.keys(teamShape);
+export const VALIDATION_KEYS: readonly string[] = Object.keys(validation.shape);
 
 export type RawTeam = z.output<typeof teamSchema>;
 export type RawSelection = z.output<typeof selection>;

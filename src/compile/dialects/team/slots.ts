@@ -21,6 +21,12 @@ export const FAULT = 'fault';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';
+/** What branches came to, in their order. */
+export const BRANCHES = 'branches';
+/** Whether a branch has said what ends the session. */
+export const ENDED = 'ended';
+/** Set where something was let go on that is not as good as it should be: the session is a partial success at best. */
+export const PARTIAL = 'partial';
 export const CONTEXT = 'context';
 export const ANSWER = 'answer';
 /** A correction for somebody who does not see the shared history. */
@@ -61,4 +67,14 @@ export function tell(content: Expr, to: string | null, more: { readonly [field: 
 export function count(slot: string, key: string): Expr {
   const read = isIdentifier(key) ? `${slot}.${key}` : `${slot}[${quote(key)}]`;
   return `(${read} == null ? 0 : ${read})`;
+}
+
+/** What a person said beside the choice, as a further sentence; nothing where nothing was said. */
+export function remark(): Expr {
+  return `(trim(text(${ANSWER}.text)) == "" ? "" : text(" ", ${ANSWER}.text))`;
+}
+
+/** A text, or the items of a list line by line. */
+export function lined(value: Expr): Expr {
+  return `(type(${value}) == list ? join(${value}.map(m, text(m)), ${quote('\n')}) : text(${value}))`;
 }

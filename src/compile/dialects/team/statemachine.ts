@@ -9,11 +9,12 @@ import { addBadTurn } from './bad-turn.ts';
 import type { Site } from './bad-turn.ts';
 import { choiceOf, heard, silenceOf } from './corrections.ts';
 import { addGate } from './gate.ts';
-import { BAD_TURNS, distinct, same } from './keyword.ts';
+import { BAD_TURNS } from './keyword.ts';
 import { addLet, addPick, member } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
 import { addFanOut } from './fan-out.ts';
+import { openIn } from './open-transitions.ts';
 import type { RawState, RawStateMachine, RawTransition } from './schema-statemachine.ts';
 import { BAD, HEARD, STATE, clean, set } from './slots.ts';
 import { addTermination } from './termination.ts';
@@ -35,7 +36,8 @@ export interface Machine {
   readonly entered: ReadonlySet<string>;
 }
 
-export function lowerStateMachine(l: Lowering, machine: Machine): NodeId {
+export function lowerStateMachine(session: Lowering, machine: Machine): NodeId {
+  const l = { ...session, capped: isCapped(machine) };
   const audit = auditor(
     l,
     [...machine.entered].map((state) => [state, l.builder.idOf(state)]),
@@ -43,6 +45,10 @@ export function lowerStateMachine(l: Lowering, machine: Machine): NodeId {
   for (const name of machine.entered) addState(l, machine, name, audit);
   const { Initial } = machine.raw;
   return addLet(l, 'initial', Initial, [set(STATE, quote(Initial))], audit.arrive(Initial));
+}
+
+function isCapped({ raw }: Machine): boolean {
+  return Object.values(raw.States).some(({ Transitions }) => Transitions.some(({ MaxRevisits }) => MaxRevisits > 0));
 }
 
 function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): void {
@@ -64,15 +70,16 @@ function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): 
 }
 
 function addListening(l: Lowering, machine: Machine, name: string, site: Site, audit: Auditor): NodeId {
-  const open = machine
-    .transitions(name)
-    .filter(({ raw }) => raw.SourceAgents === undefined || raw.SourceAgents.includes(site.agent));
-  const words = distinct(open.flatMap(({ raw }) => (raw.Signal === undefined ? [] : [raw.Signal])));
+  const taken = openIn(machine.raw.States[name] as RawState);
+  const open = machine.transitions(name).filter(({ raw }) => taken.includes(raw));
+  const words = open.flatMap(({ raw }) => (raw.Signal === undefined ? [] : [raw.Signal]));
   const automatic = open.find(({ raw }) => raw.Signal === undefined);
   const choice = choiceOf('signal', words);
-  const cases = words.map((word) => {
-    const transition = open.find(({ raw }) => raw.Signal !== undefined && same(raw.Signal, word)) as Transition;
-    return { when: `${HEARD}[0] == ${quote(word)}`, to: addTransition(l, machine, name, site, transition, audit) };
+  const cases = open.flatMap((transition) => {
+    const word = transition.raw.Signal;
+    if (word === undefined) return [];
+    const to = addTransition(l, machine, name, site, transition, audit);
+    return [{ when: `${HEARD}[0] == ${quote(word)}`, to }];
   });
   const silent =
     automatic === undefined

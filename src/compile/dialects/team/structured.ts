@@ -36,9 +36,9 @@ function addSpeaker(l: Lowering, routes: readonly RawStructuredRoute[], agent: s
   addTurnOf(l, agent, routed);
 }
 
-/** The first operator that is set decides, in the order in which they are documented. */
+/** The first operator that is set decides, in the order in which they are documented. Numbers are compared as written. */
 export function conditionOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): Expr {
-  const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`jsonIn(${SAID})`, Field)}, ${test})`;
+  const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`exactIn(${SAID})`, Field)}, ${test})`;
   if (Is !== undefined) return is(`v != null && lower(text(v)) == lower(${quote(Is)})`);
   // A reply that is no object has no field that could differ.
   if (IsNot !== undefined)

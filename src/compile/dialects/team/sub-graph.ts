@@ -43,11 +43,14 @@ export function addInner(
     [{ slot: HISTORY, mode: 'append', value: item }, set(SAID, output)],
     next,
   );
+  // A session that ends inside returns what was said inside.
+  const over = (end: NodeId): NodeId =>
+    addLet(l, `${origin}.over`, origin, [set(SAID, `cel.bind(o, ${OUTCOME}[0].output, o == null ? ${SAID} : o)`)], end);
   const joined = addPick(
     l,
     `${origin}.ended`,
     origin,
-    [{ when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: exhausted(l) }],
+    [{ when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: over(exhausted(l)) }],
     take,
   );
   const fork = builder.add(builder.fresh(`${origin}.run`), {
@@ -67,7 +70,7 @@ export function addInner(
     ],
     next: joined,
     failed: [],
-    fail: addBlame(builder, origin, origin, OUTCOME, builder.failedEnd(SAID)),
+    fail: addBlame(builder, origin, origin, OUTCOME, over(builder.failedEnd(SAID))),
   });
   // Each run has at least one turn, which the session's meter counts where it happens: in a branch.
   const runs = builder.meter(`runs:${origin}`, {

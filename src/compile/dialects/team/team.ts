@@ -8,13 +8,13 @@ import { drawTeam } from './picture.ts';
 import type { Plan } from './plan.ts';
 import { planOf } from './plans.ts';
 import { readTeam } from './read.ts';
-import { begin } from './slots.ts';
+import { SAID, begin } from './slots.ts';
 
 export const lowerTeam: Dialect = (document, definitions, report) => {
   const read = readTeam(document, definitions, report);
   if (read === null) return { lowered: null, picture: null };
-  const { team, reading } = read;
-  const plan = planOf(reading, team);
+  const { team, reading, strategy } = read;
+  const plan = strategy === null ? null : planOf(reading, team);
   if (plan === null) return { lowered: null, picture: null };
   const picture = drawTeam(team, plan);
   const sound = reading.body.sound && document.sections.sound && !report.failed();
@@ -40,5 +40,5 @@ function lower(team: Team, reading: Reading, plan: Plan) {
       ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
       : open;
   const entry = addLet(l, 'session', team.id, begin(), plan.lower(l));
-  return builder.build({ id: team.id, entry });
+  return builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID), returns: SAID });
 }

@@ -7,7 +7,7 @@ import type { Site } from './bad-turn.ts';
 import { injectContext, readSources } from './context.ts';
 import type { Lowering } from './lowering.ts';
 import type { RawTransition } from './schema-statemachine.ts';
-import { CONTEXT } from './slots.ts';
+import { CONTEXT, PARTIAL, set } from './slots.ts';
 
 const REVIEW_CHARS = 8000;
 
@@ -26,7 +26,10 @@ export function addOnward(
     : injectContext(l, sources.map(sourceOf), `${hint}.handover`, origin, receiver, next);
 }
 
-/** The transition is not taken any more: whoever signalled it is told which objections are still open. */
+/**
+ * The transition is not taken any more: whoever signalled it is told which objections are still open. What goes on from here
+ * goes on although somebody wanted it to be worked on again.
+ */
 export function addEscalated(l: Lowering, site: Site, raw: RawTransition, hint: string): NodeId {
   const head = `ESCALATION: the way to ${raw.To} was taken ${raw.MaxRevisits} times and is closed.`;
   const advice = ' Settle what is open here, or say what else the work needs.';
@@ -34,12 +37,14 @@ export function addEscalated(l: Lowering, site: Site, raw: RawTransition, hint: 
     return addBadTurn(l, site, {
       what: `the way to ${raw.To} is closed`,
       corrections: [{ type: 'back_edge_escalation', text: quote(head + advice) }],
+      writes: [set(PARTIAL, 'true')],
     });
   }
   const text = `text(${quote(`${head} Outstanding objections:\n`)}, size(${CONTEXT}.sections) == 0 ? "(none could be read)" : ${CONTEXT}.sections[0].text, ${quote(`\n${advice.trim()}`)})`;
   const told = addBadTurn(l, site, {
     what: `the way to ${raw.To} is closed`,
     corrections: [{ type: 'back_edge_escalation', text }],
+    writes: [set(PARTIAL, 'true')],
   });
   const source = { source: `file:${raw.ReviewArtifactPath}`, label: raw.ReviewArtifactPath, maxChars: REVIEW_CHARS };
   return readSources(l, [source], `${hint}.objections`, site.origin, site.agent, told);

@@ -50,6 +50,8 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const { hint, origin, enters, at, opening = [], counts = true } = turn;
   const told = turn.input ?? sharedInput(l, who);
   const prepares = turn.input === undefined && who.sources !== null;
+  // A session that ends here returns what was said before.
+  const over = l.builder.failedEnd(SAID);
   return addTurn(l.builder, {
     agent: who.name,
     hint,
@@ -63,14 +65,15 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     tools: who.tools,
     ...(who.hands ? { closing: HANDOFF } : {}),
     callsMax: who.callsMax,
-    // A plugin is granted by the author; a call needs approval only where something written asks for it.
+    // A plugin is granted by the author: a call passes every stage, but needs a person only where something written asks for one.
     gate: 'granted',
     visitsMax: turn.visitsMax ?? l.turnsMax,
     ...(prepares
       ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }
       : {}),
     next: addCommit(l, turn, who),
-    ...(turn.fail === undefined ? {} : { fail: turn.fail }),
+    fail: turn.fail ?? over,
+    refused: over,
   });
 }
 
