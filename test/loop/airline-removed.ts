@@ -34,6 +34,28 @@ export async function violationIn(flow: CompiledFlow, trajectory: Trajectory): P
   return report.error?.type === 'GroundingError' ? report.error.message : null;
 }
 
+/** The same words without anybody who did it: `has been cancelled` as `was cancelled`, `I have cancelled` as `Cancelled`. */
+export function withoutDoer({ messages, ...rest }: Trajectory): Trajectory {
+  const recast = (text: string): string =>
+    text
+      .replace(/\bhas been\b/g, 'was')
+      .replace(/\bhave been\b/g, 'were')
+      .replace(/\b(is|are) now\b/g, '$1')
+      .replace(/\bsuccessfully /g, '')
+      .replace(
+        /(^|[.!?\n]\s*)(?:I|We)(?: have|['’]ve) (\w)(?=\w*(?:ed|sent|made)\b)/g,
+        (_, before: string, first: string) => `${before}${first.toUpperCase()}`,
+      );
+  return {
+    ...rest,
+    messages: messages.map((message) =>
+      message.role === 'assistant' && typeof message.content === 'string'
+        ? { ...message, content: recast(message.content) }
+        : message,
+    ),
+  };
+}
+
 /** Without the last successful call of that kind that words follow; null where there is none. */
 export function withoutLast(trajectory: Trajectory, kind: 'changing' | 'reading'): Trajectory | null {
   const { messages } = trajectory;

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/core/ir.ts';
 import { trajectories } from './airline.ts';
 import type { Trajectory } from './airline.ts';
-import { strictAirline, violationIn, withoutLast } from './airline-removed.ts';
+import { strictAirline, violationIn, withoutDoer, withoutLast } from './airline-removed.ts';
 import { isNoted, judgeTrace, traces } from './trail.ts';
 
 const HALVES = ['settled on', 'held out'] as const;
@@ -59,6 +59,25 @@ describe('grounding of the airline runs', () => {
     expect(share(untouched['held out'])).toBeLessThanOrEqual(0.08);
     expect(share(changing['held out'])).toBeGreaterThanOrEqual(0.85);
     expect(share(reading['held out'])).toBeGreaterThanOrEqual(0.45);
+  }, 600_000);
+
+  test('nor does it help to leave out who did it', async ({ skip }) => {
+    skip(flow === null, 'the airline runs are not here: nothing to measure on them');
+    const [untouched, changing] = [count(), count()];
+    for (const run of runs.map(withoutDoer)) {
+      const before = await violationIn(flow as CompiledFlow, run);
+      untouched[halfOf(run)].of += 1;
+      if (before !== null) untouched[halfOf(run)].hit += 1;
+      const changed = withoutLast(run, 'changing');
+      if (changed === null) continue;
+      changing[halfOf(run)].of += 1;
+      if (before === null && (await violationIn(flow as CompiledFlow, changed)) !== null)
+        changing[halfOf(run)].hit += 1;
+    }
+    process.stdout.write(shown('airline, without a doer, untouched and stopped', untouched));
+    process.stdout.write(shown('airline, without a doer, last action taken out and caught', changing));
+    expect(share(untouched['held out'])).toBeLessThanOrEqual(0.08);
+    expect(share(changing['held out'])).toBeGreaterThanOrEqual(0.85);
   }, 600_000);
 });
 

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow, DoNode } from '../../src/core/ir.ts';
+import type { CompiledFlow, DoNode, Node } from '../../src/core/ir.ts';
 import type { Json } from '../../src/core/json.ts';
 import { costOf, priceIn } from '../../src/core/price.ts';
 import { draw } from '../../src/core/random.ts';
@@ -168,26 +168,31 @@ function worldOf(seed: number, flow: CompiledFlow): SimulatedWorld {
     answer: (question: Question) => {
       const dice = draw(seed, `answer ${question.id}`);
       if (dice < 0.1) return null;
-      return {
-        choice: question.choices[Math.floor(dice * question.choices.length)] ?? 'reject',
-        by: 'somebody',
-        text: 'go on',
-        ...(dice < 0.5
-          ? {
-              edit: {
-                steps: 1,
-                tool_calls: 2,
-                output_tokens: 70,
-                input_tokens: 900,
-                cost_usd: 0.002,
-                wall_clock_seconds: 3,
-              },
-            }
-          : {}),
-      };
+      const choice = question.choices[Math.floor(dice * question.choices.length)] ?? 'reject';
+      const edit = dice < 0.5 || choice === 'edit' ? editOf(flow, question, choice) : null;
+      return { choice, by: 'somebody', text: 'go on', ...(edit === null ? {} : { edit }) };
     },
   };
 }
+
+/** As much more as somebody may grant, of whatever is limited; null where this choice takes nothing. */
+function editOf(flow: CompiledFlow, { about }: Question, choice: string): Json {
+  const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
+    node.op === 'do' && node.effect.kind === 'ask' && node.effect.about === about ? [node.effect] : [],
+  );
+  const schema = asks.map(({ edits = {} }) => edits[choice]).find((each) => each !== undefined);
+  if (schema === undefined) return null;
+  const { properties = {} } = schema as { properties?: object };
+  return Object.fromEntries(Object.entries(MORE).filter(([field]) => Object.hasOwn(properties, field)));
+}
+const MORE = {
+  steps: 1,
+  tool_calls: 2,
+  output_tokens: 70,
+  input_tokens: 900,
+  cost_usd: 0.002,
+  wall_clock_seconds: 3,
+};
 
 function model(seed: number, flow: CompiledFlow, { key, attempt, name, model: standIn }: Command): Settled | null {
   const dice = (what: string): number => draw(seed, `${what} ${key} ${attempt}`);

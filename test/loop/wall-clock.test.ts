@@ -52,9 +52,16 @@ describe('the time of a run is up', () => {
     expect(read.state.deadline).toBe(read.state.startedAt + 120_000);
   });
 
-  test('a yes that grants no time is asked about again, as often as the document allows', async () => {
-    const nothing = { choice: 'approve', edit: { tool_calls: 5 } };
-    const { report } = await drive(doc(), SLOW, { answers: [nothing, nothing] });
+  test('a yes that grants something else grants as much again too: otherwise it would be a no', async () => {
+    const { read } = await drive(doc(), SLOW, { answers: [{ choice: 'approve', edit: { steps: 5 } }] });
+    expect(read.state.deadline).toBe(read.state.startedAt + 120_000);
+    expect(read.state.raised).toEqual({ steps: 5, wall_clock: 60_000 });
+  });
+
+  test('it is asked about again, as often as the document allows', async () => {
+    const little = { choice: 'approve', edit: { wall_clock_seconds: 1 } };
+    const script: Script = { ...SLOW, agents: { bot: [call, { delayMs: 90_000, text: 'late' }] } };
+    const { report } = await drive(doc(), script, { answers: [little, little] });
     expect(report).toMatchObject({ state: 'failed', code: 'TIMEOUT', error: { type: 'TimeoutError' } });
   });
 

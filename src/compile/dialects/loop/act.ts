@@ -18,7 +18,7 @@ export function addAction(l: Lowering): void {
   const { builder, loop } = l;
   const invoke = addInvocation(l);
   const planned = loop.planner !== null;
-  const drifted = `${STEP}.tool != null && ${REPLY}.toolCalls.exists(c, !(c.name in ${PLAN}.filter(s, s.tool != null).map(s, s.tool)))`;
+  const strangers = `${REPLY}.toolCalls.filter(c, !(c.name in ${PLAN}.filter(s, s.tool != null).map(s, s.tool)))`;
   const diverged = (): NodeId =>
     addLet(
       l,
@@ -27,7 +27,7 @@ export function addAction(l: Lowering): void {
       [
         set(KIND, '"divergence"'),
         set(TRIGGER, '"divergence"'),
-        set(PROBLEM, `text("The plan does not name: ", join(${REPLY}.toolCalls.map(c, c.name), ", "))`),
+        set(PROBLEM, `text("The plan does not name: ", join(${strangers}.map(c, c.name), ", "))`),
       ],
       idOf(l, 'reflection_trigger'),
     );
@@ -37,7 +37,7 @@ export function addAction(l: Lowering): void {
     'action_selection',
     [
       { when: `size(${REPLY}.toolCalls) == 0`, to: idOf(l, 'observation_grounding') },
-      ...(planned ? [{ when: drifted, to: diverged() }] : []),
+      ...(planned ? [{ when: `size(${strangers}) > 0`, to: diverged() }] : []),
     ],
     invoke,
   );
@@ -76,6 +76,8 @@ export function addInvocation(l: Lowering): NodeId {
       agent: loop.executor,
       hint: 'act',
       origin: 'tool_invocation',
+      blame: loop.executor,
+      people: loop.escalation.people,
       at,
       input: {},
       tools: toolsOf(loop),

@@ -3,6 +3,7 @@
  * is added to the limit; or the run ends before the call that would need it.
  */
 import type { Expr, Node, NodeId } from '../../../core/ir.ts';
+import type { Json } from '../../../core/json.ts';
 import { CLOCK } from '../../../core/timing.ts';
 import { BUDGET_DIMENSIONS, STEPS } from '../../budget-meters.ts';
 import { literal, object, quote } from '../../cel-text.ts';
@@ -63,7 +64,7 @@ function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
     ['class', `${LATE} ? "timeout" : "budget"`],
     ['type', `${LATE} ? "TimeoutError" : "BudgetError"`],
     ['message', SHORT],
-    ['node', quote(l.loop.id)],
+    ['node', `size(${METER}) == 1 ? ${quote(l.loop.id)} : ${METER}[1]`],
     ['code', code],
   ]);
   l.stops.add('BUDGET_EXHAUSTED');
@@ -72,9 +73,12 @@ function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
   return addLet(l, l.builder.fresh(`stop:${hint}`), 'budget', [set('error', error), set(ENDING, code)], next);
 }
 
-/** A yes without a number grants what the call lacks; of time, as much as there was. */
+/** A yes without a number for what the call lacks grants that; of time, as much as there was. */
 function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): NodeId {
   const limited = AMOUNTS.filter(([, field]) => l.loop.definitions.budgets?.[field] !== undefined);
+  const fields = [l.loop.definitions.budgets ?? {}, ...Object.values(l.loop.definitions.agentBudgets)].flatMap(
+    (budget) => AMOUNTS.filter(([, field]) => budget[field] !== undefined).map(([, field]) => field),
+  );
   const grant = [
     ...limited.map(([each, field, scale]) => [each, granted(each, field, scale)] as const),
     ...Object.entries(l.loop.definitions.agentBudgets).flatMap(([agent, budget]) =>
@@ -94,15 +98,29 @@ function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): Nod
     message: `text("More budget is needed: ", ${SHORT}, ".")`,
     payload: { short: 'tripped', budget: 'budget' },
     charges: [meter],
+    edits: { approve: amounts([...new Set(fields)]) },
     grant: Object.fromEntries(grant),
     ways: { approve: id },
     otherwise: over,
   });
 }
 
+const MEASURED: ReadonlySet<string> = new Set(['cost_usd', 'wall_clock_seconds']);
+
+/** So much more of each; whatever has no limit cannot be granted more of. */
+function amounts(fields: readonly string[]): Json {
+  const properties = Object.fromEntries(
+    fields.map((field): [string, Json] => [
+      field,
+      MEASURED.has(field) ? { type: 'number', exclusiveMinimum: 0 } : { type: 'integer', minimum: 1 },
+    ]),
+  );
+  return { type: 'object', properties, additionalProperties: false, minProperties: 1 };
+}
+
 /** What was given in numbers, or what the call lacks. */
 function granted(meter: string, field: string, scale: number): Expr {
-  const lacks = `tripped.meter == ${quote(meter)} && it.edit == null ? tripped.needs - tripped.left : 0`;
+  const lacks = `tripped.meter == ${quote(meter)} ? tripped.needs - tripped.left : 0`;
   const given = scale === 1 ? `it.edit.${field}` : `it.edit.${field} * ${scale}.0`;
   return `it.choice != "approve" ? 0 : it.edit.${field} != null ? ${given} : ${lacks}`;
 }

@@ -8,6 +8,7 @@ import { addInvocation } from './act.ts';
 import { addVerdictCheck } from './ground.ts';
 import type { EscalationId } from '../../../core/escalations.ts';
 import { changingTools } from './intake.ts';
+import { addOnward, confidenceIn } from './judge.ts';
 import { addLet, addModel, addPick, addQuestion, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { addRepair } from './plan.ts';
@@ -41,10 +42,11 @@ export function addEscalation(l: Lowering): void {
       ? stop(l, 'REPEATED_FAILURE', 'ToolFailure', `text("tools failed again and again: ", ${PROBLEM})`)
       : addReplan(l);
   const spoken = [
-    { when: `${STATUS} == "impossible"`, to: stop(l, 'IMPOSSIBLE', 'Impossible', `text(${SAID}.reason)`) },
+    { when: `${STATUS} == "impossible"`, to: stop(l, 'IMPOSSIBLE', 'Impossible', firstOf(['reason', 'answer'])) },
     { when: `${STATUS} == "missing_info"`, to: addUser(l, 'missing_input', 'missing_info', 'MISSING_INFO') },
     { when: `${STATUS} == "ambiguous"`, to: addUser(l, 'ambiguous_goal', 'ambiguous_intent', 'AMBIGUOUS_INTENT') },
   ];
+  const contested = addConflict(l);
   const cases = [
     { when: is('permission'), to: stop(l, 'PERMISSION_DENIED', 'RepeatedDenial', `text(${PROBLEM})`, 'policy') },
     { when: is('tool'), to: failing },
@@ -52,7 +54,13 @@ export function addEscalation(l: Lowering): void {
       when: `${TRIGGER} in ["grounding", "verdict"]`,
       to:
         loop.grounding.onViolation === 'escalate'
-          ? addReview(l, 'violation', 'REVIEW_REQUIRED', 'VALIDATION_FAIL', 'GroundingError', spoken)
+          ? addReview(l, {
+              about: 'violation',
+              code: 'REVIEW_REQUIRED',
+              ends: 'VALIDATION_FAIL',
+              type: 'GroundingError',
+              spoken: [...spoken, { when: `${STATUS} == "conflict" && ${ANSWER} == null`, to: contested }],
+            })
           : stop(l, 'VALIDATION_FAIL', 'GroundingError', `text(${PROBLEM})`),
     },
     { when: is('criteria'), to: stop(l, 'VALIDATION_FAIL', 'ValidationError', `text(${PROBLEM})`) },
@@ -60,14 +68,19 @@ export function addEscalation(l: Lowering): void {
     ...(mayDecide(loop.definitions, loop.executor, 'escalate')
       ? []
       : [{ when: `${is('conflict')} && ${STATUS} == "conflict"`, to: withheld(l, 'SOURCE_CONFLICT', PROBLEM) }]),
-    { when: is('conflict'), to: addReview(l, 'conflict', 'REVIEW_REQUIRED', 'SOURCE_CONFLICT', 'SourceConflict') },
+    { when: is('conflict'), to: contested },
     ...(loop.planner === null ? [] : [{ when: is('divergence'), to: addDivergence(l) }]),
     ...spoken,
     ...(loop.review
       ? [
           {
             when: `${REVIEWED} == null`,
-            to: addReview(l, 'review', 'REVIEW_REQUIRED', 'REVIEW_REQUIRED', 'ReviewRequired'),
+            to: addReview(l, {
+              about: 'review',
+              code: 'REVIEW_REQUIRED',
+              ends: 'REVIEW_REQUIRED',
+              type: 'ReviewRequired',
+            }),
           },
         ]
       : []),
@@ -88,15 +101,20 @@ function addReplan(l: Lowering): NodeId {
 /** What goes on after an answer begins with nothing open. */
 const CLEARED: readonly Write[] = [set(TRIGGER, 'null'), set(KIND, 'null'), set(PROBLEM, 'null')];
 
+interface Review {
+  readonly about: string;
+  /** What the run shows while it waits, and what it ends under. */
+  readonly code: TerminalCode;
+  readonly ends: TerminalCode;
+  readonly type: string;
+  /** What was approved may be no answer. */
+  readonly spoken?: readonly Case[];
+  readonly choices?: readonly string[];
+}
+
 /** A person looks at the answer: it goes out, goes back with a remark, or the run ends. */
-function addReview(
-  l: Lowering,
-  about: string,
-  code: TerminalCode,
-  ends: TerminalCode,
-  type: string,
-  spoken: readonly Case[] = [],
-): NodeId {
+function addReview(l: Lowering, review: Review): NodeId {
+  const { about, code, ends, type, spoken = [], choices = ['approve', 'revise', 'reject'] } = review;
   const message = `text(${PROBLEM} == null ? "An answer waits for review." : text("An answer needs review: ", ${PROBLEM}))`;
   const stopped = stop(l, ends, type, `text(${PROBLEM} == null ? "The answer was not approved." : ${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;
@@ -104,28 +122,54 @@ function addReview(
     l,
     l.builder.fresh(`${about}.approved`),
     'escalation_check',
-    [set(REVIEWED, `${HEARD}.by`), ...CLEARED],
+    [
+      set(REVIEWED, `${HEARD}.by`),
+      set(STATUS, `${STATUS} == "conflict" && ${ANSWER} != null ? "complete" : ${STATUS}`),
+      ...CLEARED,
+    ],
     spoken.length === 0
-      ? idOf(l, 'final_response')
-      : addPick(l, l.builder.fresh(`${about}.spoken`), 'escalation_check', spoken, idOf(l, 'final_response')),
+      ? addOnward(l)
+      : addPick(l, l.builder.fresh(`${about}.spoken`), 'escalation_check', spoken, addOnward(l)),
   );
   return addQuestion(l, {
     id: l.builder.fresh(`${about}.ask`),
     row: 'low_confidence',
     about,
     code,
-    choices: ['approve', 'revise', 'reject'],
+    choices,
     message,
     payload: packet(),
-    ways: { approve: approved, revise: addRemark(l, about) },
+    ways: { ...(choices.includes('approve') ? { approve: approved } : {}), revise: addRemark(l, about) },
     otherwise: stopped,
   });
+}
+
+/** Without an answer there is nothing to approve. */
+function addConflict(l: Lowering): NodeId {
+  const review = {
+    about: 'conflict',
+    code: 'REVIEW_REQUIRED',
+    ends: 'SOURCE_CONFLICT',
+    type: 'SourceConflict',
+  } as const;
+  return addPick(
+    l,
+    l.builder.fresh('conflict'),
+    'escalation_check',
+    [{ when: `${ANSWER} == null`, to: addReview(l, { ...review, choices: ['revise', 'reject'] }) }],
+    addReview(l, review),
+  );
 }
 
 /** A stronger agent first, where there is one, then a person. */
 function addDoubt(l: Lowering): NodeId {
   const { builder, loop } = l;
-  const person = addReview(l, 'confidence', 'LOW_CONFIDENCE', 'LOW_CONFIDENCE', 'LowConfidence');
+  const person = addReview(l, {
+    about: 'confidence',
+    code: 'LOW_CONFIDENCE',
+    ends: 'LOW_CONFIDENCE',
+    type: 'LowConfidence',
+  });
   if (loop.escalation.safer === null) return person;
   const judged = addPick(
     l,
@@ -133,14 +177,18 @@ function addDoubt(l: Lowering): NodeId {
     'escalation_check',
     [
       {
-        when: `${UNFOUNDED} == null && safer.ok == true && safer.confidence >= ${loop.confidence ?? 0}`,
+        when: `${UNFOUNDED} == null && safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
         to: addLet(
           l,
           builder.fresh('safer.sure'),
           'escalation_check',
           [set(SCORE, 'safer.confidence'), ...CLEARED],
-          idOf(l, 'final_response'),
+          addOnward(l),
         ),
+      },
+      {
+        when: `${UNFOUNDED} == null && type(safer) == map && safer.ok == null && safer.answer != null && ${SAFER_STATUS} in ["complete", "partial"] && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
+        to: addSaferAnswer(l, person),
       },
     ],
     person,
@@ -150,10 +198,29 @@ function addDoubt(l: Lowering): NodeId {
     origin: 'escalation_check',
     agent: loop.escalation.safer,
     input: { prompt: verifyPrompt(loop) },
-    writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }],
+    writes: [{ slot: 'safer', mode: 'unfenced', value: 'it.text' }],
     next: addVerdictCheck(l, 'safer', judged),
     fail: person,
   });
+}
+
+const SAFER_STATUS = 'lower(trim(text(safer.status)))';
+
+/** Who was asked to judge and answers instead has given another answer, which is validated like any. */
+function addSaferAnswer(l: Lowering, person: NodeId): NodeId {
+  const { builder, loop } = l;
+  const meter = builder.meter('safer.answers', {
+    unit: 'visits',
+    max: loop.planner === null ? 1 : loop.plan.stepsMax,
+    over: person,
+    label: 'escalation.safer',
+  });
+  const writes = [set(SAID, 'safer'), set(STATUS, SAFER_STATUS), set(ANSWER, 'safer.answer'), ...CLEARED];
+  return builder.add(
+    builder.fresh('safer.answers'),
+    { op: 'let', origin: 'escalation_check', charges: [meter], writes, next: idOf(l, 'validation_check') },
+    l.at,
+  );
 }
 
 /** What the agent wants to do is not in the plan: no reflection, somebody decides. */
@@ -182,7 +249,7 @@ function addDivergence(l: Lowering): NodeId {
 }
 
 function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCode): NodeId {
-  const question = `text(${SAID}.question == null ? ${SAID}.reason : ${SAID}.question)`;
+  const question = firstOf(['question', 'reason', 'answer']);
   const stopped = stop(l, code, code === 'MISSING_INFO' ? 'MissingInput' : 'AmbiguousGoal', question);
   if (!mayAsk(l.loop.definitions, l.loop.executor)) return withheld(l, code, question);
   if (!l.loop.escalation.people) return stopped;
@@ -219,6 +286,15 @@ function addRemark(l: Lowering, about: string): NodeId {
     [said, heard, set(REPAIRS, '0'), ...CLEARED],
     idOf(l, 'tool_eligibility'),
   );
+}
+
+/** What the agent said, in the first of these fields that has anything. */
+function firstOf(fields: readonly string[]): Expr {
+  const given = fields.reduceRight<Expr>(
+    (rest, field) => `${SAID}.${field} != null ? ${SAID}.${field} : (${rest})`,
+    '""',
+  );
+  return `text(${given})`;
 }
 
 /** What whoever decides has to see. */

@@ -9,6 +9,7 @@ import { groundingEffect } from '../../grounding-check.ts';
 import { toolsOf } from './intake.ts';
 import { addLet, addPick, idOf, NO_RETRY } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
+import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './reply.ts';
 import {
   ANSWER,
   CLAIMED,
@@ -26,7 +27,6 @@ import {
   VIOLATION,
   set,
 } from './slots.ts';
-import { STATUSES } from './text.ts';
 
 /** Whether this round called tools. */
 export const ACTED = `size(${REPLY}.toolCalls) > 0`;
@@ -38,7 +38,7 @@ export function addGrounding(l: Lowering): void {
     l,
     builder.fresh('answer.structured'),
     'state_update',
-    [set(ANSWER, `${SAID}.answer`)],
+    [set(ANSWER, STATED_ANSWER)],
     validate,
   );
   const plain = addLet(l, builder.fresh('answer.plain'), 'state_update', [set(ANSWER, SAID)], validate);
@@ -48,11 +48,11 @@ export function addGrounding(l: Lowering): void {
     'state_update',
     [
       { when: `${STATUS} == "acting"`, to: validate },
-      { when: `type(${SAID}) == map && ${SAID}.status != null`, to: structured },
+      { when: STATED, to: structured },
     ],
     plain,
   );
-  const status = `${ACTED} ? "acting" : type(${SAID}) == map && ${SAID}.status in ${literal([...STATUSES])} ? ${SAID}.status : "complete"`;
+  const status = `${ACTED} ? "acting" : ${STATED} ? ${SAID}.status : "complete"`;
   const update = [
     set(TASK, `{"version": ${TASK}.version + 1, "finished": size(${FINISHED})}`),
     set(STATUS, status),
@@ -68,11 +68,21 @@ export function addGrounding(l: Lowering): void {
     into: VIOLATION,
     next: updated,
   });
+  const respelt = addLet(
+    l,
+    builder.fresh('said.respelt'),
+    'observation_grounding',
+    [{ ...set(SAID, SPELT), path: ['status'] }],
+    judged,
+  );
   const look = addPick(
     l,
     builder.fresh('grounding.look'),
     'observation_grounding',
-    [{ when: ACTED, to: updated }],
+    [
+      { when: ACTED, to: updated },
+      { when: MISSPELT, to: respelt },
+    ],
     judged,
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
@@ -80,7 +90,7 @@ export function addGrounding(l: Lowering): void {
     l,
     idOf(l, 'observation_grounding'),
     'observation_grounding',
-    [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
+    [{ slot: SAID, mode: 'unfenced', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
     look,
   );
 }

@@ -2,6 +2,7 @@
 import type { NodeId } from '../../../core/ir.ts';
 import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
 import { literal, object, quote } from '../../cel-text.ts';
+import { strictly } from '../../input-fields.ts';
 import { addLet, addPick, addQuestion, idOf, NO_RETRY, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
@@ -48,13 +49,7 @@ export function addIntake(l: Lowering): NodeId {
     beginning(),
     loop.memory ? addRecall(l) : idOf(l, 'plan_selection'),
   );
-  const policy = addPick(
-    l,
-    idOf(l, 'policy_check'),
-    'policy_check',
-    guardsOf(l, (code) => code !== 'UNSAFE_DETECTION'),
-    state,
-  );
+  const policy = addGuards(l, idOf(l, 'policy_check'), 'policy_check', (code) => code !== 'UNSAFE_DETECTION', state);
   const scope = object([
     ['agent', quote(loop.executor)],
     ['tools', literal([...toolsOf(loop)])],
@@ -63,13 +58,8 @@ export function addIntake(l: Lowering): NodeId {
   const scoped = addLet(l, idOf(l, 'scope_resolution'), 'scope_resolution', [set(SCOPE, scope)], policy);
   const meant = loop.intents.length === 0 ? scoped : addIntents(l, scoped);
   const whole = loop.requires.length === 0 ? meant : addRequired(l, meant);
-  const safe = addPick(
-    l,
-    builder.fresh('goal.guards'),
-    'goal_intake',
-    guardsOf(l, (code) => code === 'UNSAFE_DETECTION'),
-    whole,
-  );
+  const guarded = builder.fresh('goal.guards');
+  const safe = addGuards(l, guarded, 'goal_intake', (code) => code === 'UNSAFE_DETECTION', whole);
   const goal = loop.goal === null ? 'text(input)' : quote(loop.goal);
   const lacking = `cel.bind(given, jsonIn(text(input)), ${literal([...loop.requires])}.filter(r, given == null || given[r] == null))`;
   const writes = [set(GOAL, goal), ...(loop.requires.length === 0 ? [] : [set(LACKING, lacking)])];
@@ -120,38 +110,58 @@ function beginning() {
   return [...empty, ...zero, ...none, set(TASK, '{"version": 1, "finished": 0}')];
 }
 
-function guardsOf(l: Lowering, which: (code: string) => boolean) {
-  return l.loop.guards
-    .filter(({ code }) => which(code))
-    .map(({ when, code, reason }) => ({
-      when,
-      to: stop(l, code, 'GuardError', quote(reason), code === 'PERMISSION_DENIED' ? 'policy' : 'guardrail'),
-    }));
+/** One after the other. The way on is open only where it is certain that a guard does not hold. */
+function addGuards(l: Lowering, first: NodeId, origin: string, which: (code: string) => boolean, open: NodeId): NodeId {
+  const guards = l.loop.guards.filter(({ code }) => which(code));
+  if (guards.length === 0) return addPick(l, first, origin, [], open);
+  return guards.reduceRight((next, { when, code, reason }, index) => {
+    const turnedAway = (message: string): NodeId =>
+      stop(l, code, 'GuardError', quote(message), code === 'PERMISSION_DENIED' ? 'policy' : 'guardrail');
+    const cases = [
+      { when: strictly(when), to: turnedAway(reason) },
+      { when: `!${strictly(when)}`, to: next },
+    ];
+    const id = index === 0 ? first : l.builder.fresh(`${first.replace(/^~/, '')}.next`);
+    return addPick(l, id, origin, cases, turnedAway(`it cannot be told whether this holds: ${reason}`));
+  }, open);
 }
 
+/** What is missing is asked for, and what an answer leaves out once more. Words that are no JSON are taken as they are. */
 function addRequired(l: Lowering, next: NodeId): NodeId {
+  const { builder, loop } = l;
   const missing = `text("Missing: ", join(${LACKING}, ", "))`;
   const stopped = stop(l, 'MISSING_INFO', 'MissingInput', missing);
+  const whole = builder.fresh('goal.whole');
+  const said = `(type(${HEARD}.edit) == map ? ${HEARD}.edit : ${HEARD}.text == null ? null : jsonIn(${HEARD}.text))`;
+  const left = `cel.bind(given, ${said}, given == null ? [] : ${LACKING}.filter(r, given[r] == null))`;
   const told = addLet(
     l,
-    l.builder.fresh('goal.told'),
+    builder.fresh('goal.told'),
     'goal_intake',
-    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
-    next,
+    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`), set(LACKING, left)],
+    whole,
   );
-  const ask = l.loop.escalation.people
+  // As often as the loop may go round, which is what bounds every other question.
+  const meter = builder.meter('requires', {
+    unit: 'visits',
+    max: Math.max(1, loop.rounds),
+    over: stopped,
+    label: 'budgets.steps',
+  });
+  const ask = loop.escalation.people
     ? addQuestion(l, {
-        id: l.builder.fresh('goal.ask'),
+        id: builder.fresh('goal.ask'),
         row: 'missing_input',
         about: 'missing_info',
         choices: ['respond', 'reject'],
         message: missing,
         payload: { fields: LACKING },
+        charges: [meter],
         ways: { respond: told },
         otherwise: stopped,
       })
     : stopped;
-  return addPick(l, l.builder.fresh('goal.whole'), 'goal_intake', [{ when: `size(${LACKING}) > 0`, to: ask }], next);
+  return addPick(l, whole, 'goal_intake', [{ when: `size(${LACKING}) > 0`, to: ask }], next);
 }
 
 /** Which of the readings hold; one is taken as it is, several are for somebody to choose among. */

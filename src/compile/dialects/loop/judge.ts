@@ -1,23 +1,26 @@
 /** Phases 12 to 14: what is wrong with this round, whether the agent is given it back, and whether the loop goes on. */
-import type { Expr, NodeId } from '../../../core/ir.ts';
-import { OBSERVATIONS, TALK } from '../../agent-slots.ts';
+import type { Case, Expr, NodeId } from '../../../core/ir.ts';
+import { TALK } from '../../agent-slots.ts';
 import { quote } from '../../cel-text.ts';
+import { chosen, contested, findings, offered } from './findings.ts';
+import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
 import { addLet, addModel, addPick, failedTrace, idOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
-import { addOutputCheck } from './output.ts';
+import { addOutputCheck, outputDue } from './output.ts';
+import { GIVEN } from './reply.ts';
 import {
   ANSWER,
   CROSSED,
   DOUBTS,
   FINISHED,
   KIND,
-  MISSED,
   PLAN,
   PROBLEM,
   REPAIRS,
   RESULTS,
+  REVIEWED,
   SAID,
   SCORE,
   SCRATCH,
@@ -25,33 +28,38 @@ import {
   STEP,
   TRIGGER,
   UNFOUNDED,
-  VIOLATION,
   append,
   set,
 } from './slots.ts';
 import { reflectPrompt, verifyPrompt } from './text.ts';
 
-/** So many refused calls are taken for an attempt and not for a slip. */
-const DENIALS_MAX = 3;
-const DENIED = `size(${OBSERVATIONS}.filter(o, !o.ok && type(o.error) == string && re(o.error, "(?i)^(unknown tool|not permitted|permission denied|denied by policy)"))) >= ${DENIALS_MAX}`;
-const GIVEN = `${STATUS} in ["complete", "partial"]`;
 const VERDICT = 'verdict';
 
 export function addJudgement(l: Lowering): void {
   addTermination(l);
   const reflect = addReflection(l);
-  const scored = addLet(
+  const late = addLet(
     l,
     l.builder.fresh('confidence'),
     'validation_check',
-    [set(KIND, confidenceKind(l.loop)), set(PROBLEM, confidenceProblem(l.loop))],
+    [
+      set(
+        KIND,
+        `${KIND} != null ? ${KIND} : ${chosen(contested(l.loop), ({ kind }) => quote(kind), confidenceKind(l.loop))}`,
+      ),
+      set(
+        PROBLEM,
+        `${KIND} != null ? ${PROBLEM} : ${chosen(contested(l.loop), ({ words }) => words, confidenceProblem(l.loop))}`,
+      ),
+    ],
     reflect,
   );
-  const verified = l.loop.verifier === null ? scored : addVerifier(l, l.loop.verifier, scored);
-  const found = l.loop.confidence === null && l.loop.verifier === null ? reflect : verified;
-  const rules = findings(l.loop);
-  const choose = (of: (finding: Finding) => Expr): Expr =>
-    rules.reduceRight<Expr>((rest, each) => `${each.when} ? ${of(each)} : (${rest})`, 'null');
+  const { verifier, confidence } = l.loop;
+  // What a person would have to settle is looked at last: they are shown what holds otherwise.
+  const staged = verifier !== null || confidence !== null || outputDue(l.loop) !== 'false';
+  const verified = verifier === null ? late : addVerifier(l, verifier, late);
+  const rules = [...findings(l.loop), ...(staged ? [] : contested(l.loop))];
+  const choose = (of: (finding: Finding) => Expr): Expr => chosen(rules, of, 'null');
   const writes = [
     set(
       KIND,
@@ -61,39 +69,10 @@ export function addJudgement(l: Lowering): void {
       PROBLEM,
       choose(({ words }) => words),
     ),
-    set(SCORE, `type(${SAID}) == map ? ${SAID}.confidence : null`),
+    set(SCORE, `type(${SAID}) == map ? ${confidenceIn(`${SAID}.confidence`)} : null`),
   ];
-  addLet(l, idOf(l, 'validation_check'), 'validation_check', writes, addOutputCheck(l, found));
-}
-
-interface Finding {
-  readonly when: Expr;
-  readonly kind: string;
-  readonly words: Expr;
-}
-
-/** In the order in which they count. */
-function findings(loop: Loop): readonly Finding[] {
-  const failed = `join(${OBSERVATIONS}.filter(o, o.id in ${MISSED}).map(o, text(o.tool, ": ", o.error == null ? o.result : o.error)), "; ")`;
-  return [
-    {
-      when: DENIED,
-      kind: 'permission',
-      words: `text("calls were refused ${DENIALS_MAX} times, the last one: ", ${failed})`,
-    },
-    { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
-    { when: `${VIOLATION} != null`, kind: 'grounding', words: VIOLATION },
-    {
-      when: `${STATUS} == "conflict"`,
-      kind: 'conflict',
-      words: `text("sources contradict each other: ", ${SAID}.reason)`,
-    },
-    { when: `!(${GIVEN})`, kind: 'none', words: '""' },
-    ...(loop.conflict === null
-      ? []
-      : [{ when: `(${loop.conflict}) == true`, kind: 'conflict', words: '"what was observed contradicts itself"' }]),
-    ...loop.validate.map(({ when, reason }) => ({ when: `(${when}) != true`, kind: 'criteria', words: quote(reason) })),
-  ];
+  const next = staged ? addOutputCheck(l, offered(l.loop), verified) : reflect;
+  addLet(l, idOf(l, 'validation_check'), 'validation_check', writes, next);
 }
 
 /** The verifier's word counts before the agent's own, if it rests on observations as much as an answer has to. */
@@ -109,7 +88,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
         PROBLEM,
         `${UNFOUNDED} != null ? ${UNFOUNDED} : ${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
       ),
-      set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${VERDICT}.confidence`),
+      set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${confidenceIn(`${VERDICT}.confidence`)}`),
     ],
     next,
   );
@@ -124,7 +103,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     origin: 'validation_check',
     agent,
     input: { prompt: verifyPrompt(l.loop) },
-    writes: [{ slot: VERDICT, mode: 'reply', value: 'it.text' }],
+    writes: [{ slot: VERDICT, mode: 'unfenced', value: 'it.text' }],
     next: checked,
     fail: addLet(l, builder.fresh('verifier.failed'), 'validation_check', [], failedTrace(l)),
   });
@@ -132,7 +111,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     l,
     builder.fresh('verifier.look'),
     'validation_check',
-    [{ when: `${KIND} == null && ${GIVEN}`, to: id }],
+    [{ when: `${KIND} == null && ${offered(l.loop)}`, to: id }],
     next,
   );
 }
@@ -169,7 +148,12 @@ function confidenceKind({ confidence }: Loop): Expr {
 function confidenceProblem({ confidence }: Loop): Expr {
   return confidence === null
     ? PROBLEM
-    : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? text("the confidence is ", ${SCORE}, ", and ${confidence} is needed") : ${PROBLEM}`;
+    : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? (${SCORE} == null ? "no confidence from 0 to 1 was given, and ${confidence} is needed" : text("the confidence is ", ${SCORE}, ", and ${confidence} is needed")) : ${PROBLEM}`;
+}
+
+/** What is no number from 0 to 1 is no confidence. */
+export function confidenceIn(value: Expr): Expr {
+  return `cel.bind(c, ${value}, type(c) in [int, double] && c >= 0 && c <= 1 ? c : null)`;
 }
 
 /** Reflection only where there is something to reflect on, and only as often as its kind allows. */
@@ -205,10 +189,27 @@ function addReflection(l: Lowering): NodeId {
       },
       {
         when: `${KIND} == "conflict" && ${CROSSED} < ${reflection.conflict}`,
-        to: addPass(l, 'conflict', CROSSED, triggered),
+        to: addPass(l, 'conflict', CROSSED, addUncrossed(l, triggered)),
       },
     ],
     triggered,
+  );
+}
+
+/** Where there is no cross-check to be had, the answer is validated before a person is shown it. */
+function addUncrossed(l: Lowering, triggered: NodeId): NodeId {
+  const { builder, loop } = l;
+  const meter = builder.meter('conflict.uncrossed', {
+    unit: 'visits',
+    max: 1,
+    over: triggered,
+    label: 'reflection.conflict',
+  });
+  const writes = [set(CROSSED, String(loop.reflection.conflict))];
+  return builder.add(
+    builder.fresh('conflict.uncrossed'),
+    { op: 'let', origin: 'reflection_trigger', charges: [meter], writes, next: idOf(l, 'validation_check') },
+    l.at,
   );
 }
 
@@ -241,24 +242,8 @@ function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, 
 }
 
 function addTermination(l: Lowering): void {
-  const { builder, loop } = l;
   const round = idOf(l, 'tool_eligibility');
   const escalate = idOf(l, 'escalation_check');
-  const left = `size(${FINISHED}) + 1 < size(${PLAN})`;
-  // What was noted for one step is dropped with it.
-  const next = addLet(
-    l,
-    builder.fresh('step.done'),
-    'termination_check',
-    [
-      append(FINISHED, `${STEP}.id`),
-      append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),
-      set(TALK, '[]'),
-      set(SCRATCH, 'null'),
-      set(REPAIRS, '0'),
-    ],
-    round,
-  );
   addPick(
     l,
     idOf(l, 'termination_check'),
@@ -266,8 +251,36 @@ function addTermination(l: Lowering): void {
     [
       { when: `${TRIGGER} != null`, to: escalate },
       { when: `${STATUS} in ["acting", "repair"]`, to: round },
-      ...(loop.planner === null ? [] : [{ when: `${STATUS} == "complete" && ${left}`, to: next }]),
+      ...stepCases(l),
     ],
     escalate,
   );
+}
+
+/** Where an answer goes that somebody has let pass: out, or on to the next step of the plan. */
+export function addOnward(l: Lowering): NodeId {
+  const final = idOf(l, 'final_response');
+  const cases = stepCases(l);
+  return cases.length === 0 ? final : addPick(l, l.builder.fresh('onward'), 'escalation_check', cases, final);
+}
+
+/** A step is done, and it was not the last one. */
+function stepCases(l: Lowering): readonly Case[] {
+  if (l.loop.planner === null) return [];
+  const next = addLet(
+    l,
+    l.builder.fresh('step.done'),
+    'termination_check',
+    [
+      append(FINISHED, `${STEP}.id`),
+      append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),
+      // What was noted for one step is dropped with it.
+      set(TALK, '[]'),
+      set(SCRATCH, 'null'),
+      set(REPAIRS, '0'),
+      set(REVIEWED, 'null'),
+    ],
+    idOf(l, 'tool_eligibility'),
+  );
+  return [{ when: `${STATUS} == "complete" && size(${FINISHED}) + 1 < size(${PLAN})`, to: next }];
 }

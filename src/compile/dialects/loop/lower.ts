@@ -27,13 +27,21 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addGrounding(l);
   addJudgement(l);
   addEscalation(l);
-  const dress = dressing(l);
+  const priced = dressing(l);
+  const dress = (id: NodeId, node: Node): Node => blamed(loop, priced(id, node));
   addFinish(l);
   const extendable = isExtendable(loop) ? { extendable: true } : {};
   const lowered = builder.build({ id: loop.id, entry, dress, rates: loop.rates, stores: STORES, ...extendable });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return lowered;
+}
+
+/** Whose error it is: that of the agent whose turn it is, or of the loop. Questions are known by what they are about. */
+function blamed({ id, executor }: Loop, node: Node): Node {
+  if (node.blame !== undefined || node.op === 'end' || (node.op === 'do' && node.effect.kind === 'ask')) return node;
+  if (node.op === 'do' && node.effect.kind === 'model') return { ...node, blame: node.effect.agent };
+  return { ...node, blame: node.origin === 'tool_invocation' || node.origin === 'breaker' ? executor : id };
 }
 
 /** Every call gets its way out of a budget, and every tool call the breaker. */

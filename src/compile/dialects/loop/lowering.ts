@@ -1,6 +1,7 @@
 /** What all parts of the lowering share: the builder, the loop, and the few shapes of nodes that it is made of. */
 import type { TerminalCode } from '../../../core/codes.ts';
-import type { Case, DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../core/ir.ts';
+import type { AskEffect, Case, DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../core/ir.ts';
+import type { Json } from '../../../core/json.ts';
 import { MODEL_RETRY } from '../../agent-turn.ts';
 import type { Builder } from '../../builder.ts';
 import { object, quote } from '../../cel-text.ts';
@@ -90,6 +91,8 @@ export interface Question {
   readonly message: Expr;
   readonly payload?: Input;
   readonly charges?: readonly MeterId[];
+  /** Of choices that take more than words: what, as a JSON Schema. */
+  readonly edits?: AskEffect['edits'];
   readonly grant?: DoNode['grant'];
   /** Writes beside the answer itself, which is in `heard`. */
   readonly writes?: readonly Write[];
@@ -98,9 +101,14 @@ export interface Question {
   readonly otherwise: NodeId;
 }
 
+/** Choices that say something, in words or as JSON. */
+const IN_WORDS: ReadonlySet<string> = new Set(['respond', 'revise']);
+
 /** Asks somebody, and goes where the answer says. */
 export function addQuestion(l: Lowering, question: Question): NodeId {
   const { id, about, choices, ways } = question;
+  const inWords = <T>(what: () => T): { [choice: string]: T } =>
+    Object.fromEntries(choices.filter((choice) => IN_WORDS.has(choice)).map((choice) => [choice, what()]));
   const { code } = ESCALATIONS[question.row];
   const cases = Object.entries(ways).map(([choice, to]) => ({ when: `${HEARD}.choice == ${quote(choice)}`, to }));
   const decided = addPick(l, l.builder.fresh(`${about}.decided`), about, cases, question.otherwise);
@@ -114,6 +122,8 @@ export function addQuestion(l: Lowering, question: Question): NodeId {
         kind: 'ask',
         about,
         choices,
+        edits: { ...inWords((): Json => true), ...question.edits },
+        wants: inWords(() => 'either' as const),
         onExpiry: 'reject',
         code: question.code ?? code,
         askedBy: l.loop.executor,

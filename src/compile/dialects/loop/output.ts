@@ -9,10 +9,11 @@ import type { Definitions } from '../../definitions.ts';
 import { NO_RETRY, addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';
+import { STRANGE, STRANGE_WORDS } from './reply.ts';
 import { ANSWER, FINISHED, KIND, PLAN, PROBLEM, SAID, STATUS, set } from './slots.ts';
 
 /** Adds the check in front of `next`; where nothing is promised, there is nothing to check. */
-export function addOutputCheck(l: Lowering, next: NodeId): NodeId {
+export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId {
   const schema = outputOf(l.loop);
   if (schema === null) return next;
   const { builder, at } = l;
@@ -37,7 +38,7 @@ export function addOutputCheck(l: Lowering, next: NodeId): NodeId {
       },
       writes: [
         set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
-        set(PROBLEM, `it.ok == true ? null : ${unfit('it.reason')}`),
+        set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
         set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
       ],
       timeoutMs: null,
@@ -48,10 +49,14 @@ export function addOutputCheck(l: Lowering, next: NodeId): NodeId {
     },
     at,
   );
-  // What a step of a plan comes to has no form of its own; the last one is the answer.
-  const last = l.loop.planner === null ? 'true' : `size(${FINISHED}) + 1 >= size(${PLAN})`;
-  const due = `${KIND} == null && ${STATUS} in ["complete", "partial"] && ${last}`;
+  const due = `${KIND} == null && ${outputDue(l.loop, offered)}`;
   return addPick(l, builder.fresh('output.look'), 'validation_check', [{ when: due, to: check }], next);
+}
+
+/** Whether an answer that is `offered` has to have that form. What a step of a plan comes to has none; the last one is the answer. */
+export function outputDue(loop: Loop, offered: Expr = `${STATUS} in ["complete", "partial"]`): Expr {
+  if (outputOf(loop) === null) return 'false';
+  return loop.planner === null ? `(${offered})` : `(${offered}) && size(${FINISHED}) + 1 >= size(${PLAN})`;
 }
 
 /** What agents are told about the form. */

@@ -16,6 +16,8 @@ import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TU
 import { planPrompt } from './text.ts';
 
 const DRAFT = 'draft';
+/** What the planner says instead of a plan. */
+const SAYS = `lower(trim(text(${DRAFT}.status)))`;
 /** Steps of the draft that could never begin. */
 const STUCK = 'draft_stuck';
 
@@ -34,7 +36,7 @@ export function addPlan(l: Lowering): void {
     [set(PLAN, `${DRAFT}.steps`), set(PLAN_PROBLEM, 'null'), set(REPAIRS, '0'), set(TRIGGER, 'null')],
     idOf(l, 'budget_assign'),
   );
-  const agreed = loop.plan.approve && loop.escalation.people ? addApproval(l, accepted) : accepted;
+  const agreed = loop.plan.approve ? addApproval(l, accepted) : accepted;
   const unfounded = addLet(
     l,
     builder.fresh('plan.unfounded'),
@@ -49,10 +51,10 @@ export function addPlan(l: Lowering): void {
     [
       { when: `${VIOLATION} != null`, to: unfounded },
       {
-        when: `${DRAFT}.status == "impossible"`,
+        when: `${SAYS} == "impossible"`,
         to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
       },
-      { when: `${DRAFT}.status == "missing_info" || ${DRAFT}.status == "ambiguous"`, to: addClarification(l, begin) },
+      { when: `${SAYS} in ["missing_info", "ambiguous"]`, to: addClarification(l, begin) },
       { when: `${PLAN_PROBLEM} == null`, to: agreed },
     ],
     addRepair(l),
@@ -83,7 +85,7 @@ export function addPlan(l: Lowering): void {
     agent: loop.planner,
     enters: true,
     input: { prompt: planPrompt(loop) },
-    writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
+    writes: [{ slot: DRAFT, mode: 'unfenced', value: 'it.text' }],
     next: ordered,
     fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], failedTrace(l)),
   });
@@ -160,7 +162,7 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
     l,
     l.builder.fresh('plan.told'),
     'ask_user',
-    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text)`)],
+    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
     again,
   );
   return addQuestion(l, {

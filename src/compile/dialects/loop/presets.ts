@@ -66,7 +66,14 @@ export const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation 
 /** Where there is no profile: claims about effects of these classes are for a person to look at. */
 export const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
+/** The same call is stopped when it comes that often among so many. */
+export function breakerOf(given: { readonly identical?: number | undefined; readonly window?: number | undefined }): {
+  readonly identical: number;
+  readonly window: number;
+} {
+  return { identical: given.identical ?? 3, window: given.window ?? 5 };
+}
 /** Rounds of a run that names neither a profile nor a number of steps. */
 export const STEPS_DEFAULT = 50;
-/** A failed attempt is repeated so often at most, where no profile says otherwise. */
+/** A failed attempt of a call is repeated so often at most, where neither a profile nor a budget says otherwise. */
 export const RETRIES_DEFAULT = 2;

@@ -6,15 +6,17 @@ import type { Report } from '../../diagnostics.ts';
 import type { ReadDocument } from '../../document.ts';
 import { reportProblems } from '../../expr-diagnostic.ts';
 import { checkExpression } from '../../expression.ts';
+import { withInputFields } from '../../input-fields.ts';
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
 import type { Budgets } from '../../section-bounds.ts';
 import { readShape } from '../../shape.ts';
 import type { Shaped } from '../../shape.ts';
 import type { OnViolation } from '../../grounding-check.ts';
+import { checkIntents, checkNumbers, checkPeople } from './check.ts';
 import type { Loop } from './model.ts';
 import { PROFILES } from '../../presets/profiles.ts';
-import { GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT, presetOf } from './presets.ts';
+import { GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT, breakerOf, presetOf } from './presets.ts';
 import type { LoopProfile } from './presets.ts';
 import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
@@ -28,14 +30,21 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   const body = readShape(loopSchema, document.body, report, { what: '`loop`' });
   if (body === null) return null;
   const raw = body.value;
-  const who = rolesOf(body, given, report);
-  for (const role of ['verifier'] as const) agentAt(body, given, report, raw[role], [role]);
-  agentAt(body, given, report, raw.escalation?.safer, ['escalation', 'safer']);
+  const isAgent: IsAgent = (id, path) => agentAt(body, given, document, report, id, path);
+  const who = rolesOf(body, given, report, isAgent);
+  isAgent(raw.verifier, ['verifier']);
+  isAgent(raw.escalation?.safer, ['escalation', 'safer']);
   checkExpressions(body, report);
+  checkNumbers(body, report);
+  checkIntents(body, report);
+  checkPeople(body, report);
   if (who === null || !body.sound || !document.sections.sound || report.failed()) return null;
-  const definitions = withBudgets(given, raw.profile ?? null);
-  return { loop: settle(raw, who, definitions), body };
+  const definitions = withTimeout(withBudgets(given, raw.profile ?? null), raw.escalation?.timeout);
+  return { loop: settle(raw, who, definitions, given.budgets?.retries), body };
 }
+
+/** Whether the agent that is named there exists, or none is named. What is not is reported. */
+type IsAgent = (id: string | undefined, path: Path) => boolean;
 
 interface Roles {
   readonly executor: string;
@@ -43,7 +52,7 @@ interface Roles {
 }
 
 /** One agent, or a planner and an executor. */
-function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report): Roles | null {
+function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report, isAgent: IsAgent): Roles | null {
   const { agent, planner, executor } = body.value;
   if (agent !== undefined && executor !== undefined) {
     report.error(
@@ -59,6 +68,12 @@ function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report
     });
     return null;
   }
+  if (executor !== undefined && planner === undefined) {
+    report.error('missing-agent', body.key('executor'), 'an `executor` carries out a plan, but there is no `planner`', {
+      help: 'Add `planner: …`, or write `agent: …` where nobody plans.',
+    });
+    return null;
+  }
   const does = executor ?? agent;
   if (does === undefined) {
     if (body.sound)
@@ -67,10 +82,7 @@ function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report
       });
     return null;
   }
-  const known = [
-    agentAt(body, definitions, report, does, [executor === undefined ? 'agent' : 'executor']),
-    agentAt(body, definitions, report, planner, ['planner']),
-  ];
+  const known = [isAgent(does, [executor === undefined ? 'agent' : 'executor']), isAgent(planner, ['planner'])];
   if (planner !== undefined && known.every(Boolean) && !mayDecide(definitions, planner, 'plan')) {
     const { message, help } = planDenied(planner);
     report.error('not-granted', body.at('planner'), message, { help });
@@ -82,11 +94,13 @@ function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report
 function agentAt(
   body: Shaped<RawLoop>,
   definitions: Definitions,
+  { unread }: ReadDocument,
   report: Report,
   id: string | undefined,
   path: Path,
 ): boolean {
   if (id === undefined || Object.hasOwn(definitions.agents, id)) return true;
+  if (unread.has('agents')) return false;
   const near = nearest(id, Object.keys(definitions.agents));
   report.error('unknown-agent', body.at(...path), `unknown agent \`${id}\` on \`${path.join('.')}\``, {
     help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
@@ -135,7 +149,12 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
   };
 }
 
-function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
+/** How long a question waits holds for those about calls too, unless the boundary says otherwise. */
+function withTimeout(given: Definitions, seconds: number | undefined): Definitions {
+  return seconds === undefined ? given : { ...given, boundary: { approval_timeout: seconds, ...given.boundary } };
+}
+
+function settle(raw: RawLoop, who: Roles, definitions: Definitions, retries: number | undefined): Loop {
   const profile = raw.profile ?? null;
   const { plan = {}, reflection = {}, grounding = {}, escalation = {}, breaker = {}, compression = {}, rates } = raw;
   const executor = definitions.agents[who.executor];
@@ -151,13 +170,21 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
     criteria: raw.criteria ?? [],
     profile,
     requires: raw.requires ?? [],
-    intents: (raw.intents ?? []).map(({ id, when, description }) => ({ id, when, description: description ?? id })),
-    guards: (raw.guards ?? []).map(({ when, code, reason }) => ({ when, code: code ?? 'UNSAFE_DETECTION', reason })),
+    intents: (raw.intents ?? []).map(({ id, when, description }) => ({
+      id,
+      when: withInputFields(when),
+      description: description ?? id,
+    })),
+    guards: (raw.guards ?? []).map(({ when, code, reason }) => ({
+      when: withInputFields(when),
+      code: code ?? 'UNSAFE_DETECTION',
+      reason,
+    })),
     plan: { stepsMax: plan.max_steps ?? 12, repairs: plan.repairs ?? 2, approve: plan.approve ?? false },
-    validate: raw.validate ?? [],
+    validate: (raw.validate ?? []).map(({ when, reason }) => ({ when: withInputFields(when), reason })),
     verifier: raw.verifier ?? null,
     confidence: raw.confidence ?? null,
-    conflict: raw.conflict ?? null,
+    conflict: raw.conflict === undefined ? null : withInputFields(raw.conflict),
     review: raw.review ?? false,
     reflection: {
       repairs: reflection.repairs ?? 2,
@@ -177,10 +204,10 @@ function settle(raw: RawLoop, who: Roles, definitions: Definitions): Loop {
       safer: escalation.safer ?? null,
       expansions: escalation.expansions ?? 0,
     },
-    breaker: { identical: breaker.identical ?? 3, window: breaker.window ?? 5 },
+    breaker: breakerOf(breaker),
     memory: raw.memory ?? false,
-    // The attempts of the profile, the first one apart.
-    retries: (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
+    // A profile counts the attempts of a call, the first included; a budget what is repeated.
+    retries: retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
     rates: { toolCall: rates?.tool_call ?? 0, externalCall: rates?.external_call ?? 0, review: rates?.review ?? 0 },
     definitions,

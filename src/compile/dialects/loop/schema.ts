@@ -43,7 +43,9 @@ const grounding = record({
 const escalation = record({
   people: bool()
     .optional()
-    .describe('Whether somebody can be asked; otherwise a run ends where it would ask. True unless told.'),
+    .describe(
+      'Whether somebody can be asked; otherwise a run ends where it would ask, be it about a call. True unless told.',
+    ),
   timeout: number({ above: 0 }).optional().describe('Seconds that a question waits; it waits for ever unless told.'),
   safer: name()
     .optional()

@@ -5,6 +5,7 @@ import { literal, quote } from '../../cel-text.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './model.ts';
 import { outputText } from './output.ts';
+import { STATUSES } from './reply.ts';
 import {
   ANSWER,
   BUDGET,
@@ -20,9 +21,6 @@ import {
   STEP,
   UNFOUNDED,
 } from './slots.ts';
-
-/** How an answer can say more than an answer. */
-export const STATUSES = ['complete', 'partial', 'impossible', 'missing_info', 'ambiguous', 'conflict'] as const;
 
 const PROTOCOL = `\n\nReply with the answer alone, or with one JSON object: {"status": ${STATUSES.map((status) => JSON.stringify(status)).join(' | ')}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations], "claims": [{"tool": …}], "question": …, "reason": …}. Say that something was done only where an observation shows it.`;
 
@@ -72,7 +70,7 @@ export function planPrompt(loop: Loop): Expr {
     OBSERVED,
     `${PLAN_PROBLEM} == null ? "" : text("\\n\\nThe last plan does not hold: ", ${PLAN_PROBLEM})`,
     quote(
-      `\n\nPlan how to reach the goal. Reply with one JSON object: ${shape}, or {"status": "impossible" | "missing_info" | "ambiguous", "reason": …, "question": …}.`,
+      `\n\nPlan how to reach the goal. Reply with one JSON object: ${shape}, or {"status": "impossible" | "missing_info" | "ambiguous", "reason": …, "question": …}. Only tools that a step names will be called.`,
     ),
   ];
   return `text(${parts.join(', ')})`;

@@ -1,0 +1,130 @@
+/** What a person is asked to let pass holds otherwise: an answer is validated before anybody is asked about it. */
+import { describe, expect, test } from 'vitest';
+import { compileLoop, drive } from './drive.ts';
+
+const validate = [{ when: 'answer == "ok"', reason: 'must say ok' }];
+const approve = { choice: 'approve' };
+
+describe('a conflict', () => {
+  const contested = (loop: object, more: object = {}) =>
+    compileLoop({
+      agents: [{ id: 'bot', tools: ['find'] }, { id: 'judge' }],
+      tools: { find: { effect: 'read' } },
+      ...more,
+      loop: { agent: 'bot', validate, ...loop },
+    });
+  const reports = (answer: string | null) =>
+    JSON.stringify({ status: 'conflict', reason: 'two years', ...(answer === null ? {} : { answer }) });
+
+  test('that the agent reports is put before somebody with an answer that holds', async () => {
+    const script = { agents: { bot: [reports('bad'), 'neither', reports('bad'), reports('ok')] }, strict: true };
+    const { report, difference } = await drive(contested({}), script, { answers: [approve] });
+    expect([report.code, report.output, report.approvals]).toEqual(['SUCCESS', 'ok', { conflict: 'approve' }]);
+    expect(report.usage.modelCalls).toBe(4);
+    expect(difference).toBeNull();
+  });
+
+  test('with an answer that does not hold ends the run, and nobody is asked', async () => {
+    const { report } = await drive(contested({}), { agents: { bot: [reports('bad')] } });
+    expect([report.code, report.error?.message]).toEqual(['VALIDATION_FAIL', 'must say ok']);
+  });
+
+  test('that an expression finds is one of them', async () => {
+    const flow = contested({ conflict: 'goal != ""' });
+    expect((await drive(flow, { agents: { bot: ['bad'] } })).report.code).toBe('VALIDATION_FAIL');
+    const { report } = await drive(flow, { agents: { bot: ['ok'] } }, { answers: [approve] });
+    expect([report.code, report.output]).toEqual(['SUCCESS', 'ok']);
+  });
+
+  test('that no budget is left to cross-check is one of them', async () => {
+    const flow = contested({}, { budgets: { reflections: 0, steps: 9, tool_calls: 3 } });
+    expect((await drive(flow, { agents: { bot: [reports('bad')] } })).report.code).toBe('VALIDATION_FAIL');
+    expect((await drive(flow, { agents: { bot: [reports('ok')] } })).report.code).toBe('REVIEW_REQUIRED');
+  });
+
+  test('is looked at by the verifier too', async () => {
+    const script = { agents: { bot: [reports('ok')], judge: ['{"ok": false, "problem": "too short"}'] } };
+    const { report } = await drive(contested({ verifier: 'judge' }), script);
+    expect([report.code, report.error?.message]).toEqual(['VALIDATION_FAIL', 'too short']);
+  });
+
+  test('without an answer cannot be approved', async () => {
+    const { report } = await drive(contested({}), { agents: { bot: [reports(null)] } });
+    expect(report.waiting[0]).toMatchObject({ node: 'conflict', choices: ['revise', 'reject'] });
+  });
+});
+
+test('a claim that nothing shows is put before somebody only where the answer holds otherwise', async () => {
+  const flow = compileLoop({
+    agents: [{ id: 'bot', tools: ['save'] }],
+    tools: { save: { effect: 'write' } },
+    loop: {
+      agent: 'bot',
+      validate: [{ when: 'size(answer) < 12', reason: 'too long' }],
+      grounding: { on_violation: 'escalate' },
+    },
+  });
+  const { report } = await drive(flow, { agents: { bot: ['I have saved it, as you wanted.'] } });
+  expect([report.code, report.error?.message]).toEqual(['VALIDATION_FAIL', 'too long']);
+  expect((await drive(flow, { agents: { bot: ['I saved it.'] } })).report.waiting[0]?.node).toBe('violation');
+});
+
+describe('what is let pass of one step of a plan', () => {
+  const plan = '{"steps": [{"id": "a", "do": "look"}, {"id": "b", "do": "write", "after": ["a"]}]}';
+  const unsure = '{"status": "complete", "answer": "maybe", "confidence": 0.1}';
+  const sure = '{"status": "complete", "answer": "done", "confidence": 0.9}';
+  const flow = (escalation: object, review = false) =>
+    compileLoop({
+      agents: [{ id: 'boss' }, { id: 'bot' }, { id: 'expert' }],
+      loop: { planner: 'boss', executor: 'bot', confidence: 0.5, reflection: { confidence: 0 }, escalation, review },
+    });
+
+  test('by a person leads to the next step, and the last one is reviewed all the same', async () => {
+    const script = { agents: { boss: [plan], bot: [unsure, sure] } };
+    const { report } = await drive(flow({}, true), script, { answers: [approve, approve] });
+    expect([report.code, report.output, report.path]).toEqual(['SUCCESS', 'done', ['boss', 'bot', 'bot']]);
+    expect(report.approvals).toEqual({ confidence: 'approve', review: 'approve' });
+  });
+
+  test('by the safer agent does so too', async () => {
+    const expert = ['{"ok": true, "confidence": 0.8}'];
+    const { report } = await drive(flow({ safer: 'expert' }), {
+      agents: { boss: [plan], bot: [unsure, sure], expert },
+    });
+    expect([report.code, report.output]).toEqual(['SUCCESS', 'done']);
+  });
+});
+
+describe('a safer agent that answers instead of judging', () => {
+  const flow = (more: object = {}) =>
+    compileLoop({
+      agents: [{ id: 'bot' }, { id: 'expert' }, { id: 'judge' }],
+      loop: { agent: 'bot', confidence: 0.5, reflection: { confidence: 0 }, escalation: { safer: 'expert' }, ...more },
+    });
+  const bot = ['{"status": "complete", "answer": "x", "confidence": 0.1}'];
+  const expert = ['{"status": "Complete", "answer": "y", "confidence": 0.9}'];
+
+  test('has given the answer', async () => {
+    const { report, difference } = await drive(flow(), { agents: { bot, expert } });
+    expect([report.code, report.output]).toEqual(['SUCCESS', 'y']);
+    expect(difference).toBeNull();
+  });
+
+  test('which is validated', async () => {
+    const rule = { validate: [{ when: 'answer == "x"', reason: 'must be x' }] };
+    const { report } = await drive(flow(rule), { agents: { bot, expert } });
+    expect([report.code, report.waiting[0]?.node]).toEqual(['LOW_CONFIDENCE', 'confidence']);
+  });
+
+  test('and is asked once: what nobody is sure of goes to a person', async () => {
+    const judge = ['{"ok": true, "confidence": 0.2}'];
+    const { report } = await drive(flow({ verifier: 'judge' }), { agents: { bot, expert, judge } });
+    expect(report.waiting[0]).toMatchObject({ node: 'confidence', payload: { answer: 'y' } });
+    expect(report.usage.modelCalls).toBe(5);
+  });
+
+  test('and is unsure itself leaves it to a person', async () => {
+    const script = { agents: { bot, expert: ['{"status": "complete", "answer": "y", "confidence": 0.2}'] } };
+    expect((await drive(flow(), script)).report.waiting[0]).toMatchObject({ payload: { answer: 'x' } });
+  });
+});
