@@ -152,8 +152,8 @@ class Walk {
     return this.#world.answer(asked);
   }
 
-  #objection({ slots }: Thread, { effect, schema, accept = 'true' }: DoNode, value: Json): Failure | null {
-    const read = effect.kind === 'model' ? readings(value) : [value];
+  #objection({ slots }: Thread, { effect, schema, unfenced, accept = 'true' }: DoNode, value: Json): Failure | null {
+    const read = effect.kind === 'model' ? readings((value as Slots | null)?.['text'] ?? null, unfenced) : [value];
     if (schema !== undefined && read.every((each) => this.#world.validate(schema, each) !== null))
       return semantic('SchemaError');
     try {

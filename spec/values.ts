@@ -26,7 +26,7 @@ export function written(slots: Slots, writes: readonly Write[], it: Json): Slots
     const given = typeof value === 'string' ? evaluate(value, slots, it) : fields(value, slots, it);
     next = put(next, [slot, ...path], (before) => {
       if (mode === 'append') return [...(Array.isArray(before) ? before : before === null ? [] : [before]), given];
-      return mode === 'reply' ? replied(given) : given;
+      return mode === 'set' ? given : (readings(given, mode === 'unfenced')[0] as Json);
     });
   }
   return next;
@@ -38,17 +38,15 @@ function put(target: Json | Slots, [step = '', ...rest]: readonly string[], make
   return { ...base, [step]: rest.length === 0 ? make(before) : { ...put(before, rest, make) } };
 }
 
-/** A model's reply is an object when its text is a JSON object. */
-function replied(text: Json): Json {
-  return typeof text === 'string' && /^\s*\{[^]*\}\s*$/.test(text)
-    ? orElse(() => JSON.parse(text) as Json, text)
-    : text;
-}
-
-/** A reply is good if it satisfies its schema as an object, as the text that it is, or as the JSON that it spells. */
-export function readings(reply: Json): readonly Json[] {
-  const text = (reply as Slots | null)?.['text'] ?? null;
-  return [replied(text), text, orElse(() => JSON.parse(text as string) as Json, text)];
+/**
+ * What a model's reply can be taken for: an object where it is one in JSON, the text that it is, and whatever it spells in
+ * JSON. The first is what is kept; a schema may mean any of them. Newer flows look into a fence around the text.
+ */
+export function readings(text: Json, fenced = false): readonly Json[] {
+  if (typeof text !== 'string') return [text];
+  const said = fenced ? text.replace(/^\s*```\w*([^]*)```\s*$/, '$1') : text;
+  const spelt = orElse(() => JSON.parse(said) as Json, text);
+  return [/^\s*\{/.test(said) ? spelt : text, text, spelt];
 }
 
 /** What branches hand back: of each slot that the join gathers, the values that differ from what the parent had. */
@@ -78,8 +76,8 @@ export function semantic(type: string, cause: unknown = ''): Failure {
 }
 
 /** A failure as flows see it in the slot `error`. */
-export function problem({ origin }: Node, { class: kind, type, message }: Failure, attempts = 1): ErrorRecord {
-  return { class: kind, type, message, node: origin, code: codeOfFailure(kind, attempts) };
+export function problem(node: Node, { class: kind, type, message }: Failure, attempts = 1): ErrorRecord {
+  return { class: kind, type, message, node: node.blame ?? node.origin, code: codeOfFailure(kind, attempts) };
 }
 
 function orElse<T>(attempt: () => T, otherwise: T): T {

@@ -3,7 +3,7 @@
  * agent is told. A call that fails, or that names a tool the agent does not have, is an observation and not the end of a run.
  */
 import type { BoundaryDef, DoNode, Expr, Input, MeterId, NodeId } from '../core/ir.ts';
-import { OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, breakerOf } from './agent-slots.ts';
+import { OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, breakerOf, callerOf } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
 import { CALL, addRefusal, addStop, told } from './agent-told.ts';
 import { agentMeterIds } from './budget-meters.ts';
@@ -139,11 +139,11 @@ function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name:
   const undo = tool?.compensate ?? null;
   const dispatch = builder.fresh(`${hint}.${name}`);
   const gate: Gate = { builder, turn, tool: name, boundary, dispatch, done: ways.done };
-  const plain = isPlain(gate);
   const charges = [...agentMeterIds(builder.definitions.agentBudgets, agent), ...ways.watched];
   const node: DoNode = {
     op: 'do',
     origin,
+    blame: callerOf(turn),
     ...(charges.length === 0 ? {} : { charges }),
     effect: { ...builder.tool(name, {}), input: { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' } },
     ...(undo === null
@@ -157,25 +157,15 @@ function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name:
         }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
-    writes: plain
-      ? told(agent, 'it', { ok: OK, result: 'it' })
-      : told(agent, 'it', { ok: OK, result: 'it', approved: `${ANSWER}.choice` }, sourceOf(name, tool?.trust)),
+    writes: told(agent, 'it', { ok: OK, result: 'it', approved: `${ANSWER}.choice` }, sourceOf(name, tool?.trust)),
     timeoutMs: tool?.timeoutMs ?? null,
     retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
     next: ways.done,
-    failed: plain
-      ? []
-      : [{ when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) }],
+    failed: [{ when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) }],
     fail: ways.failed,
   };
   builder.add(dispatch, node, at);
-  return plain ? dispatch : addEligibility(gate);
-}
-
-/** Whether the author has authorised the tool, and nothing that was written asks for more. */
-function isPlain({ builder, turn, tool, boundary }: Gate): boolean {
-  if (turn.gate !== 'granted' || builder.hasPolicies() || builder.toolDef(tool)?.rate !== undefined) return false;
-  return boundary.tools.allow.includes(tool) && boundary.failClosed.length === 0 && boundary.untrusted === 'off';
+  return addEligibility(gate);
 }
 
 /** It ran, and what came back is not what it should have been: what was seen is kept, and none of it is committed. */

@@ -56,6 +56,7 @@ export function addGroundedEnd(builder: Builder, turn: AgentTurn, ask: NodeId): 
     {
       op: 'do',
       origin: `${origin}: grounding`,
+      blame: origin,
       effect: groundingEffect(uttered, { cite: false, claims: true, values: 'names' }),
       writes: [{ slot: GROUNDED, mode: 'set', value: 'it' }],
       timeoutMs: null,
@@ -115,6 +116,8 @@ function addQuestion(builder: Builder, turn: AgentTurn, ask: NodeId, timeoutMs: 
         kind: 'ask',
         about: 'ungrounded',
         choices: ['approve', 'respond', 'stop'],
+        edits: {},
+        wants: { respond: 'text' },
         onExpiry: 'stop',
         code: 'REVIEW_REQUIRED',
         askedBy: agent,

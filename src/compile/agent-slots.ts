@@ -24,12 +24,18 @@ export function breakerOf({ breaker = BREAKER }: AgentTurn): Breaker | null {
   return breaker;
 }
 
+/** The authored name of whoever calls tools in this turn. */
+export function callerOf({ blame, origin }: AgentTurn): string {
+  return blame ?? origin;
+}
+
 export interface AgentTurn {
   readonly agent: string;
   /** What nodes of this turn are called after; unique among the turns of a flow. */
   readonly hint: string;
-  /** The authored name, for errors. */
+  /** The authored name, for errors; or what only a trace calls it, and then `blame` is whose turn it is. */
   readonly origin: string;
+  readonly blame?: string;
   /** Set where the turn counts as entering something that was authored. */
   readonly enters?: string;
   readonly at?: Range;
@@ -67,6 +73,8 @@ export interface AgentTurn {
   readonly fail?: NodeId;
   /** Where a turn goes that a refused call ended; the run fails unless told. */
   readonly refused?: NodeId;
-  /** What a proposed call goes through: the whole pipeline, unless the author has granted the tools. */
+  /** Whether somebody can be asked about a call; otherwise the turn ends where it would ask. They can, unless told. */
+  readonly people?: boolean;
+  /** Whether a proposed call that changes anything needs a person: yes, unless the author has granted the tools. */
   readonly gate?: GateMode;
 }

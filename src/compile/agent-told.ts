@@ -1,6 +1,6 @@
 /** What an agent is told about a call that it proposed, and what the run knows from then on: always both, and never more. */
 import type { Expr, Input, NodeId, Write } from '../core/ir.ts';
-import { OBSERVATIONS, TALK } from './agent-slots.ts';
+import { OBSERVATIONS, TALK, callerOf } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
 import type { Builder } from './builder.ts';
 import { object, quote } from './cel-text.ts';
@@ -60,17 +60,13 @@ export interface Stop {
 }
 
 /** What ends the turn: a call that was not made fails its branch, and with it whoever asked, unless it leads elsewhere. */
-export function addStop(
-  builder: Builder,
-  { origin, at }: AgentTurn,
-  stop: Stop,
-  next: NodeId = builder.failedEnd(),
-): NodeId {
+export function addStop(builder: Builder, turn: AgentTurn, stop: Stop, next: NodeId = builder.failedEnd()): NodeId {
+  const { origin, at } = turn;
   const error = object([
     ['class', quote(stop.class)],
     ['type', quote(stop.type)],
     ['message', stop.message],
-    ['node', quote(origin)],
+    ['node', quote(callerOf(turn))],
     ['code', quote(stop.code)],
   ]);
   return builder.add(

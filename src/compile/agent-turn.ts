@@ -48,7 +48,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       op: 'do',
       origin,
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
-      ...(turn.schema === undefined ? {} : { schema: turn.schema }),
+      ...(turn.schema === undefined ? {} : { schema: turn.schema, unfenced: true }),
       writes: [
         { slot: REPLY, mode: 'set', value: 'it' },
         {

@@ -3,7 +3,8 @@
  * tool and its arguments. They may agree, refuse, answer with words, or change the arguments, which are then judged again.
  */
 import type { DoNode, Input, NodeId } from '../core/ir.ts';
-import { CALL, addRefusal } from './agent-told.ts';
+import { callerOf } from './agent-slots.ts';
+import { CALL, addRefusal, addStop } from './agent-told.ts';
 import { quote } from './cel-text.ts';
 import { callFields } from './escalation-packet.ts';
 import { ANSWER, APPROVED, CHECKED, EDITS_MAX, NO_RETRY, addTrouble, name, pick } from './gate.ts';
@@ -14,6 +15,7 @@ export const APPROVAL_CHOICES = ['approve', 'edit', 'reject', 'respond'] as cons
 /** `again` is where arguments are judged that somebody has changed. */
 export function addApproval(gate: Gate, again: NodeId): NodeId {
   const { builder, turn, tool, boundary, dispatch } = gate;
+  if (turn.people === false) return addNobody(gate);
   const reason = quote(`the call of ${tool} was not approved`);
   const rejected = addTrouble(
     gate,
@@ -61,10 +63,13 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
   const node: DoNode = {
     op: 'do',
     origin: turn.origin,
+    blame: callerOf(turn),
     effect: {
       kind: 'ask',
       about: tool,
       choices: APPROVAL_CHOICES,
+      edits: { edit: { type: 'object' } },
+      wants: { edit: 'edit', respond: 'text' },
       onExpiry: 'reject',
       code: 'CONFIRM_REQUIRED',
       askedBy: turn.agent,
@@ -79,6 +84,18 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
     fail: rejected,
   };
   return builder.add(builder.fresh(name(gate, 'approval')), node, turn.at);
+}
+
+/** A call that somebody has to agree to, where there is nobody. */
+function addNobody(gate: Gate): NodeId {
+  const { builder, turn, tool } = gate;
+  return addStop(builder, turn, {
+    hint: name(gate, 'approval.nobody'),
+    class: 'policy',
+    type: 'ApprovalRequiredError',
+    code: 'CONFIRM_REQUIRED',
+    message: quote(`${tool} needs somebody's approval, and nobody can be asked`),
+  });
 }
 
 /** What is shown, all of which the answer is bound to. */

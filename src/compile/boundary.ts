@@ -5,6 +5,7 @@
 import type { BoundaryDef, Consequence, ToolDef } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
 import { DECISIONS } from './autonomy.ts';
+import { speaksOf } from './presets/name-words.ts';
 import { MUTATING, PROFILES } from './presets/profiles.ts';
 import type { Row } from './presets/profiles.ts';
 import type { Boundary, BoundaryFields } from './section-bounds.ts';
@@ -30,7 +31,7 @@ export interface Granted {
   /** The tool's own definition demands approval. */
   readonly approval: boolean;
 }
-/** `eligible`: what a model proposes needs all that the spec asks for. `granted`: the author has authorised the tools. */
+/** `granted`: the author has authorised the tools, so nobody is asked before one is called unless something written says so. */
 export type GateMode = 'eligible' | 'granted';
 
 export function boundaryOf(
@@ -43,9 +44,7 @@ export function boundaryOf(
   const profile = given.profile === undefined ? null : PROFILES[given.profile];
   const row = (name: string): 'allow' | 'approve' | 'deny' => rowOf(name, tools[name] as Granted, given, mode);
   const names = Object.keys(tools);
-  const lenient: { [trouble: string]: Consequence } =
-    mode === 'granted' ? { malformed: 'tell', denied: 'tell', unverified: 'tell' } : {};
-  const escalation = { ...lenient, ...profile?.escalation, ...clean(given.escalation) };
+  const escalation = { ...profile?.escalation, ...clean(given.escalation) };
   const content = {
     profile: given.profile ?? null,
     observations: given.observations ?? null,
@@ -109,24 +108,25 @@ function rowOf(name: string, tool: Granted, given: Written, mode: GateMode): 'al
   if (matches(deny, name) || !decides.includes('tools')) return 'deny';
   if (isHandover(tool) && !decides.includes('escalate')) return 'deny';
   if (given.observations !== undefined && effect === 'read' && !matches(given.observations, name)) return 'deny';
-  if (given.state_writes !== undefined && writesState(name) && !matches(given.state_writes, name)) return 'deny';
+  if (given.state_writes !== undefined && effect !== 'read' && writesState(name) && !matches(given.state_writes, name))
+    return 'deny';
   if (tool.approval || matches(approve, name) || !decides.includes('arguments')) return 'approve';
   if (matches(allow, name)) return 'allow';
   const profile = given.profile === undefined ? null : PROFILES[given.profile];
   const fits = (row: Row): boolean => fitsRow(row, name, tool);
-  const named = profile?.approval.find((row) => (row.tools !== undefined || row.paid === true) && fits(row));
+  const named = profile?.approval.find((row) => (row.words !== undefined || row.paid === true) && fits(row));
   if (named !== undefined) return 'approve';
   if (profile?.allowed.some(fits) === true) return 'allow';
   if (profile?.approval.some(fits) === true) return 'approve';
   const classes = given.approve_effects ?? (mode === 'eligible' ? MUTATING : []);
-  return classes.includes(effect) && !isHandover(tool) ? 'approve' : 'allow';
+  return classes.includes(effect) && !(isHandover(tool) && effect === 'write') ? 'approve' : 'allow';
 }
 
 /** Every condition that the row has must hold. */
-function fitsRow({ effects, categories, tools, paid }: Row, name: string, { def, cost }: Granted): boolean {
+function fitsRow({ effects, categories, words, paid }: Row, name: string, { def, cost }: Granted): boolean {
   if (effects !== undefined && !effects.includes(def?.effect ?? 'write')) return false;
   if (categories !== undefined && !categories.includes(def?.category ?? '')) return false;
-  if (tools !== undefined && !matches(tools, name)) return false;
+  if (words !== undefined && !speaksOf(name, words)) return false;
   return paid !== true || cost > 0;
 }
 

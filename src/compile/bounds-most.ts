@@ -3,11 +3,10 @@
  * Infinite where nothing bounds it. Without cycles it is the longest path; a cycle is paid for by the meters that bound it.
  */
 import type { Dimension, MeterId, NodeId } from '../core/ir.ts';
-import { isCounted } from '../core/meters.ts';
-import { mostOf, needOf, times } from './bounds-cost.ts';
-import { branches, through } from './bounds-visit.ts';
+import { mostOf, times } from './bounds-cost.ts';
+import { aroundCycle } from './bounds-cycle.ts';
+import { through } from './bounds-visit.ts';
 import { mostUnderCap } from './bounds-walk.ts';
-import type { Component } from './components.ts';
 import type { Graph } from './graph.ts';
 
 export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
@@ -15,7 +14,7 @@ export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId
   if (graph.ids.every((id) => mostOf(graph.node(id), dimension, graph.body) === 0)) return most;
   for (const component of graph.components()) {
     const [only = ''] = component.members;
-    if (component.cyclic) around(graph, dimension, component, most);
+    if (component.cyclic) aroundCycle(graph, dimension, component, most);
     else
       most.set(
         only,
@@ -27,44 +26,6 @@ export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId
   const walked = mostUnderCap(graph, dimension, shared.meter);
   for (const [id, amount] of most) most.set(id, Math.min(amount, shared.most, walked?.get(id) ?? Infinity));
   return most;
-}
-
-/** Meters count for the whole run, so a cycle's visits are bounded over all threads together. */
-function around(graph: Graph, dimension: Dimension, { members }: Component<NodeId>, most: Map<NodeId, number>): void {
-  const inside = new Set(members);
-  const perMeter = new Map<MeterId, { visits: number; cost: number }>();
-  let unmetered = 0;
-  let threads = 1;
-  let exit = 0;
-  for (const id of members) {
-    const node = graph.node(id);
-    const cost =
-      mostOf(node, dimension, graph.body) + branches(node, (to) => (inside.has(to) ? 0 : (most.get(to) ?? 0)));
-    const [meter = '', visits = Infinity] = tightest(graph, id);
-    if (meter === '') unmetered += cost;
-    else perMeter.set(meter, { visits, cost: Math.max(cost, perMeter.get(meter)?.cost ?? 0) });
-    for (const { to, kind } of graph.edges(id)) {
-      if (kind === 'branch' && inside.has(to)) threads += visits;
-      else if (kind !== 'branch' && !inside.has(to)) exit = Math.max(exit, most.get(to) ?? 0);
-    }
-  }
-  let total = 0;
-  let rounds = threads;
-  for (const { visits, cost } of perMeter.values()) {
-    total += times(visits, cost);
-    rounds += visits;
-  }
-  total += times(rounds, unmetered) + times(threads, exit);
-  for (const id of members) most.set(id, total);
-}
-
-function tightest(graph: Graph, id: NodeId): readonly [MeterId, number] | readonly [] {
-  let best: readonly [MeterId, number] | readonly [] = [];
-  for (const [meterId, { max, unit }] of graph.bounding(id)) {
-    const visits = Math.floor((max ?? Infinity) / (isCounted(unit) ? Math.max(1, needOf(graph.node(id), unit)) : 1));
-    if (best.length === 0 || visits < best[1]) best = [meterId, visits];
-  }
-  return best;
 }
 
 /** A meter that every costly visit charges, whatever the path. */

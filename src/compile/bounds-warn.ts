@@ -1,10 +1,17 @@
-/** Says so where a flow's worst case is unbounded or absurd, as far as money is at stake at all. */
+/** Says so where a flow's worst case is unbounded or absurd: in money as far as prices are known, and in what it does. */
 import type { FlowBody } from '../core/ir.ts';
 import type { Bounds } from './bounds.ts';
 import type { Report } from './diagnostics.ts';
 import type { Range } from './range.ts';
 
 const ABSURD_USD = 10_000;
+const ABSURD_COUNT = 100_000;
+
+const COUNTED = [
+  ['steps', 'steps', 'budgets.steps'],
+  ['modelCalls', 'model calls', 'budgets.model_calls'],
+  ['toolCalls', 'tool calls', 'budgets.tool_calls'],
+] as const;
 
 export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, report: Report): void {
   const { most } = flow.costUsd;
@@ -21,6 +28,27 @@ export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, repor
       help: 'Set `budgets.cost_usd`, or `limits.context_tokens` of the models and `max_output_tokens` of the agents.',
     });
   }
+}
+
+/** What a run may do at most, money apart. */
+export function warnAboutCounts({ flow }: Bounds, at: Range, report: Report): void {
+  const unbounded = COUNTED.filter(([measure]) => flow[measure].most === null);
+  if (unbounded.length > 0)
+    report.warning('unbounded-cost', at, `nothing bounds the ${all(unbounded.map(([, words]) => words))} of a run`, {
+      help: `Set ${all(unbounded.map(([, , budget]) => `\`${budget}\``))}.`,
+    });
+  // Whatever else is said to be huge is the reason.
+  if (report.list().some(({ code }) => code === 'huge-bound')) return;
+  const absurd = COUNTED.filter(([measure]) => (flow[measure].most ?? 0) > ABSURD_COUNT);
+  if (absurd.length === 0) return;
+  const amounts = absurd.map(([measure, words]) => `${flow[measure].most} ${words}`);
+  report.warning('huge-bound', at, `at worst a run makes ${all(amounts)}, which is unlikely to be meant`, {
+    help: `Lower its caps, or set ${all(absurd.map(([, , budget]) => `\`${budget}\``))}.`,
+  });
+}
+
+function all(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`;
 }
 
 /** Without a price there is nothing to count with, and no claim to make. */

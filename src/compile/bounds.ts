@@ -6,8 +6,9 @@ import type { TerminalCode } from '../core/codes.ts';
 import { DIMENSIONS } from '../core/ir.ts';
 import type { Amounts, Dimension, FlowBody, NodeId } from '../core/ir.ts';
 import { codesOf } from './bounds-codes.ts';
+import { atFirst } from './bounds-first.ts';
 import { leastFrom } from './bounds-least.ts';
-import { mostFrom } from './bounds-most.ts';
+import { mostWithin } from './bounds-limits.ts';
 import { concurrencyOf, cyclesOf } from './bounds-shape.ts';
 import type { Concurrency, Cycle } from './bounds-shape.ts';
 import { leastUnderCaps } from './bounds-walk.ts';
@@ -34,17 +35,20 @@ export interface Bounds {
 
 export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
   const graph = graphOf(body);
+  const first = atFirst(graph);
   const table = DIMENSIONS.map((dimension) => ({
     dimension,
     least: leastFrom(graph, dimension),
-    most: mostFrom(graph, dimension),
+    most: mostWithin(graph, dimension),
     limit: limitOf(body, dimension),
   }));
+  const wholeLeast = (dimension: Dimension): number =>
+    Math.max(leastFrom(first, dimension).get(body.entry) ?? 0, leastUnderCaps(graph, dimension));
   const measuresAt = (id: NodeId, whole = false): Measures => {
     const entries = table.map(({ dimension, least, most, limit }) => {
       const money = dimension === 'costMicros';
       const upper = Math.min(most.get(id) ?? 0, limit);
-      const lower = Math.max(least.get(id) ?? 0, whole && least.size > 0 ? leastUnderCaps(graph, dimension) : 0);
+      const lower = whole && least.size > 0 ? wholeLeast(dimension) : (least.get(id) ?? 0);
       const scale = money ? 1_000_000 : 1;
       return [
         money ? 'costUsd' : dimension,

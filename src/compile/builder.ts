@@ -42,6 +42,8 @@ export interface BuildOptions extends Pick<FlowBody, 'extendable' | 'itemised' |
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless told. */
   readonly fail?: NodeId;
+  /** What a run returns that a budget ends; nothing unless told. */
+  readonly returns?: Expr;
   /** Looks at every node once all are there, and gives it back with what a notation hangs on nodes that it did not add itself. */
   readonly dress?: (id: NodeId, node: Node) => Node;
 }
@@ -151,8 +153,7 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       const boundary = boundaryOf([definitions.boundary, own], granted, mode, (content) =>
         definitions.versionOf(content),
       );
-      // What nobody wrote and nothing follows from is not worth a line in every flow.
-      if (mode === 'eligible' || definitions.boundary !== undefined || own !== undefined) boundaries[agent] = boundary;
+      boundaries[agent] = boundary;
       return boundary;
     },
     tool: (name, args) => ({
@@ -161,10 +162,10 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       input: { args: object(Object.entries(args)) },
       reserve: reserveOfTool(builder.toolDef(name), definitions.toolCosts[name]),
     }),
-    build({ id, entry, fail = builder.failedEnd(), dress, ...kept }) {
+    build({ id, entry, fail = builder.failedEnd(), returns, dress, ...kept }) {
       if (dress !== undefined) for (const [at, node] of [...nodes]) nodes.set(at, dress(at, node));
-      const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
-      const late = builder.end({ state: 'failed', code: 'TIMEOUT' });
+      const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
+      const late = builder.end({ state: 'failed', code: 'TIMEOUT', output: returns });
       const budget = {
         ...budgetMeters(definitions.budgets, exhausted),
         ...(kept.extendable === true ? clockMeter(definitions.deadlineMs, late) : {}),

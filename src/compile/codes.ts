@@ -258,6 +258,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'No upper bound on the cost',
     summary: 'Nothing limits what the flow may spend at worst.',
   },
+  'budget-too-small': {
+    title: 'A budget that no run fits into',
+    summary: 'A budget is smaller than what even the shortest good run has to reserve.',
+  },
   'huge-bound': {
     title: 'A bound that hardly bounds',
     summary: 'The worst case is so large that the cap is unlikely to be meant.',

@@ -3,7 +3,8 @@
  */
 import type { CompiledFlow } from '../core/ir.ts';
 import { checkBoundaries } from './boundary-check.ts';
-import { warnAboutCost } from './bounds-warn.ts';
+import { warnAboutBudgets } from './bounds-budget.ts';
+import { warnAboutCost, warnAboutCounts } from './bounds-warn.ts';
 import { boundsOf } from './bounds.ts';
 import type { Bounds } from './bounds.ts';
 import { definitionsOf } from './definitions.ts';
@@ -97,6 +98,9 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
   if (report.failed()) return { ok: false, ...graph };
   const { bounds, least } = boundsOf(lowered.body);
   warnAboutCost(bounds, lowered.body, document.at, report);
+  // A team is bounded by its turns; its notation, as it is printed, has no word for the rest.
+  if (document.notation !== 'orchestration') warnAboutCounts(bounds, document.at, report);
+  warnAboutBudgets(bounds, lowered.body, document, report);
   warnOfTier(lowered, document, report);
   try {
     return { ok: true, flow: seal({ ...lowered.body, least }, options.hash), bounds, ...graph };

@@ -37,9 +37,14 @@ export function declareIds(
     const reason =
       options.reserved !== undefined && Object.hasOwn(options.reserved, id) ? options.reserved[id] : undefined;
     if (reason !== undefined)
-      report.error('reserved-id', located, `\`${id}\` cannot be the id of a ${options.what}: ${reason}`, {
-        help: 'Choose another id.',
-      });
+      report.error(
+        'reserved-id',
+        located,
+        `\`${id}\` cannot be the id of ${/^[aeiou]/.test(options.what) ? 'an' : 'a'} ${options.what}: ${reason}`,
+        {
+          help: 'Choose another id.',
+        },
+      );
   }
   return declared;
 }

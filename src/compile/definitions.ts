@@ -59,12 +59,8 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     agents,
     tools: mapped(tools, (tool, name) => toolDef(name, tool, mcp)),
     models: modelTable(models, options),
-    toolCosts: Object.fromEntries(
-      Object.entries(tools).flatMap(([name, { cost }]) => (cost === undefined ? [] : [[name, cost]])),
-    ),
-    toolChecks: Object.fromEntries(
-      Object.entries(tools).flatMap(([name, { verify }]) => (verify === undefined ? [] : [[name, verify]])),
-    ),
+    toolCosts: perTool(tools, ({ cost }) => cost),
+    toolChecks: perTool(tools, ({ verify }) => verify),
     toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
     servers: mcp,
     budgets,
@@ -97,6 +93,19 @@ function perAgent<Value>(
   for (const agent of sections.agents ?? []) {
     const value = of(agent);
     if (value !== undefined) found[agent.id ?? agent.name ?? ''] ??= value;
+  }
+  return found;
+}
+
+/** Without what every object has: a tool may be called `constructor`. */
+function perTool<Value>(
+  tools: Sections['tools'],
+  of: (tool: Tool) => Value | undefined,
+): { readonly [tool: string]: Value } {
+  const found = Object.create(null) as { [tool: string]: Value };
+  for (const [name, tool] of Object.entries(tools)) {
+    const value = of(tool);
+    if (value !== undefined) found[name] = value;
   }
   return found;
 }

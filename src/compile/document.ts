@@ -10,10 +10,13 @@ import { detectNotation, NOTATION_KEYS, type Detected } from './notation.ts';
 import { isSectionName, SECTION_NAMES, type Sections } from './section-schema.ts';
 import { readSections, type SectionOptions } from './sections.ts';
 import type { Shaped } from './shape.ts';
+import { unreadSections, type SectionName } from './unread.ts';
 
 export interface ReadDocument extends Detected {
   readonly doc: LocatedMap;
   readonly sections: Shaped<Sections>;
+  /** Sections whose names cannot be told. */
+  readonly unread: ReadonlySet<SectionName>;
 }
 
 /** Null where the notation is unclear; whatever can be said about the sections is in the report even then. */
@@ -22,7 +25,7 @@ export function readDocument(doc: Located, report: Report, options: SectionOptio
   const sections = readSections(doc, report, options);
   if (doc.kind !== 'map' || detected === null || sections === null) return null;
   if (!detected.bare) reportStrayKeys(doc, report);
-  return { ...detected, doc, sections };
+  return { ...detected, doc, sections, unread: unreadSections(doc) };
 }
 
 /** In a bare document the other keys are the notation's, which reads them as strictly. */

@@ -101,7 +101,7 @@ function addBudget(gate: Gate, next: NodeId): NodeId {
     builder.fresh(name(gate, 'budget')),
     {
       op: 'pick',
-      origin: step(gate, 'budget'),
+      ...step(gate, 'budget'),
       cases: [],
       otherwise: paced,
       charges: agentMeterIds(builder.definitions.agentBudgets, gate.turn.agent),
@@ -124,7 +124,7 @@ function addRate(gate: Gate, next: NodeId): NodeId {
     builder.fresh(name(gate, 'rate')),
     {
       op: 'do',
-      origin: step(gate, 'rate'),
+      ...step(gate, 'rate'),
       effect: { kind: 'check', check: 'policy:rate', input: { tool: quote(tool) }, reserve: {} },
       writes: [],
       timeoutMs: null,
@@ -209,7 +209,7 @@ function check(
     builder.fresh(`${at.replace(/^~/, '')}.broken`),
     {
       op: 'let',
-      origin: step(gate, which),
+      ...step(gate, which),
       writes: [{ slot: CHECKED, mode: 'set', value: { ok: 'false', reason: 'error.message' } }],
       next: fail,
     },
@@ -219,7 +219,7 @@ function check(
     at,
     {
       op: 'do',
-      origin: step(gate, which.slice('policy:'.length)),
+      ...step(gate, which.slice('policy:'.length)),
       effect,
       writes: [...writes, { slot: CHECKED, mode: 'set', value: 'it' }],
       timeoutMs: null,

@@ -26,6 +26,7 @@ export function inferCall(
   const wrong = callProblem({ name, method, count: args.length });
   if (wrong !== null) return { type: ANY, problems: [unusable(node, name, wrong)] };
   if (name === 'text') return { type: STRING, problems: [] };
+  if (name === 'strict') return { type: types[0] ?? ANY, problems: [] };
   // What other hosts do under this name can take exponential time; one word for the safe search leaves no doubt which it is.
   if (name === 'matches')
     return {
@@ -52,6 +53,7 @@ export function inferCall(
 
 function unusable(node: Ast & { op: 'call' | 'rcall' }, name: string, message: string): Problem {
   if (FUNCTION_NAMES.includes(name)) return problem('function', node, message);
+  if (name === 'not') return problem('function', node, message, 'write `!`');
   const near = nearest(name, FUNCTION_NAMES);
   return problem('function', node, message, near === undefined ? undefined : `did you mean \`${near}\`?`);
 }

@@ -16,6 +16,7 @@ import type { Problem } from './expr-problem.ts';
 import { readsOf } from './expr-reads.ts';
 import type { Path } from './expr-reads.ts';
 import { typeFromSchema } from './expr-type.ts';
+import { wordOperators } from './expr-words.ts';
 
 export interface ExprContext {
   /** The variables there are. Leave it out where any name may be one. */
@@ -37,7 +38,10 @@ export type ExprCheck =
 
 export function checkExpression(source: Expr, context: ExprContext = {}): ExprCheck {
   const parsed = parse(source);
-  if ('code' in parsed) return { ok: false, problems: [parsed] };
+  if ('code' in parsed) {
+    const words = parsed.code === 'syntax' ? wordOperators(source) : [];
+    return { ok: false, problems: words.length > 0 ? words : [parsed] };
+  }
   const names = context.names === undefined ? undefined : new Set(context.names);
   const types = new Map(Object.entries(context.types ?? {}).map(([name, schema]) => [name, typeFromSchema(schema)]));
   const problems: Problem[] = [];
@@ -70,5 +74,12 @@ function compileProblems(ast: Ast, source: string): Problem[] {
 function fromError(cause: unknown, source: string): Problem {
   const range = (cause instanceof EvalError ? cause.range : undefined) ?? { start: 0, end: source.length };
   const code = cause instanceof EvalError && cause.kind === 'limit' ? 'limit' : 'syntax';
-  return problem(code, range, cause instanceof Error ? cause.message : String(cause));
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const found = source.slice(range.start, range.end);
+  // The reader stops inside a word, but what it did not expect is the word.
+  return problem(
+    code,
+    range,
+    /^unexpected character: '\w'$/.test(message) && /^\w+$/.test(found) ? `unexpected \`${found}\`` : message,
+  );
 }

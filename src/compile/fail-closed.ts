@@ -1,11 +1,13 @@
 /**
  * Conditions under which nothing is called any more. They fail closed in the strict sense: the way on is open only where it
- * is certain that none of them holds, so a condition that cannot be evaluated ends the run as well.
+ * is certain that none of them holds, so a condition that cannot be evaluated ends the run as well, and so does one that
+ * compares what has no order.
  */
 import type { Expr, NodeId } from '../core/ir.ts';
 import { OBSERVATIONS } from './agent-slots.ts';
 import { CALL, addStop } from './agent-told.ts';
 import { literal, quote } from './cel-text.ts';
+import { strictly, withInputFields } from './input-fields.ts';
 import { name, pick } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { rewriteNames } from './rewrite.ts';
@@ -38,7 +40,9 @@ export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
     tests: literal(namesOf(gate, 'sandbox')),
   };
   const closings = boundary.failClosed.map(({ what, when, code }, index) => ({
-    when: rewriteNames(when, ([root = '']) => (Object.hasOwn(names, root) ? (names[root] as Expr) : null)),
+    when: strictly(
+      withInputFields(rewriteNames(when, ([root = '']) => (Object.hasOwn(names, root) ? (names[root] as Expr) : null))),
+    ),
     to: stop(`closed.${index + 1}`, code, what),
   }));
   const closed = pick(

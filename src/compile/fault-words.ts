@@ -92,7 +92,7 @@ function typeHelp(issue: z.core.$ZodIssueInvalidType, node: Located): string | u
 }
 
 function notOneOf(values: readonly unknown[], node: Located, subject: string): Words {
-  const words = values.map(String);
+  const words = values.filter((value) => value !== undefined).map(String);
   const given = node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
   const near = given === undefined ? undefined : nearest(given, words);
   const sameType = node.kind === 'scalar' && values.some((value) => typeof value === typeof node.value);

@@ -5,7 +5,7 @@
 import type * as z from 'zod';
 import { isDiagnosticCode, type DiagnosticCode } from './codes.ts';
 import { expectation, listed, told } from './fault-words.ts';
-import type { Path, Segment } from './located.ts';
+import type { Located, Path, Segment } from './located.ts';
 import { nearest } from './nearest.ts';
 import type { Salvage } from './salvage.ts';
 import { holder, subject } from './subject.ts';
@@ -67,7 +67,11 @@ function faultsOfIssue(issue: Issue, prefix: Path, salvage: Salvage, context: Fa
   const path = [...prefix, ...issue.path.map(segmentOf)];
   const base = { path, on: 'value', follows: salvage.follows(path), mended: false } as const;
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => unknownKey(key, issue.message, path, salvage, context));
+    return asOne(
+      issue.keys.map((key) => unknownKey(key, issue.message, path, salvage, context)),
+      salvage.find(path).node,
+      holder(path, salvage, context.what),
+    );
   const own = ownFault(issue.message);
   if (own !== null && (issue.code === 'custom' || salvage.find(path).missing === 0)) {
     return [{ ...base, ...own, on: issue.code === 'custom' && issue.params?.['on'] === 'key' ? 'key' : 'value' }];
@@ -110,9 +114,9 @@ function unknownKey(key: string, note: string, path: Path, salvage: Salvage, con
     message: `unknown key \`${key}\` in ${holder(path, salvage, context.what)}`,
     help:
       near === undefined
-        ? known.length === 0
+        ? candidates.length === 0
           ? undefined
-          : `Known keys: ${listed(known)}.`
+          : `Known keys: ${listed(candidates)}.`
         : `Did you mean \`${near}\`?`,
     path: [...path, key],
     on: 'key',
@@ -120,6 +124,15 @@ function unknownKey(key: string, note: string, path: Path, salvage: Salvage, con
     mended: false,
     meant: near,
   };
+}
+
+/** A map of which no key is known, nor like one that is, is something else altogether: that is one mistake. */
+function asOne(faults: readonly Fault[], map: Located, where: string): readonly Fault[] {
+  const strange =
+    map.kind === 'map' && map.entries.size === faults.length && faults.every(({ meant }) => meant === undefined);
+  if (!strange || faults.length < 2) return faults;
+  const message = `unknown keys ${listed(faults.map(({ path }) => String(path.at(-1))))} in ${where}`;
+  return faults.map((fault, index) => (index === 0 ? { ...fault, message } : { ...fault, follows: true }));
 }
 
 /** A message that a schema wrote itself, by `fault`. */

@@ -19,9 +19,19 @@ export function name() {
   return text({ min: 1, max: 1_000 });
 }
 
+/** What is looked for on a line: white space around it means nothing, and it cannot go on in the next. */
+export function phrase() {
+  return text({ max: 1_000 })
+    .trim()
+    .min(1)
+    .refine((value) => !/[\r\n]/.test(value), { error: expects('text on one line') });
+}
+
 export function int(options: { min?: number; max?: number } = {}) {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
-  const error = expects(`a whole number${boundsPhrase(options)}`);
+  // The largest number that is kept exactly bounds every field, but is worth a word only where somebody exceeds it.
+  const error = (issue: { readonly code?: string }): string =>
+    expects(`a whole number${boundsPhrase(issue.code === 'too_big' ? { ...options, max } : options)}`);
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
@@ -51,6 +61,13 @@ export function list<Item extends z.ZodType>(item: Item, options: { min?: number
     .max(max);
 }
 
+/** A list that may be left out; an empty one says no more than none. */
+export function some<Item extends z.ZodType>(item: Item) {
+  return list(item)
+    .optional()
+    .transform((items) => (items?.length === 0 ? undefined : items));
+}
+
 /** A map with keys that the author chooses. */
 export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = name()) {
   return z.record(key, value, { error: kind('a map') });
@@ -59,6 +76,19 @@ export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = na
 /** A map with exactly these keys; any other is an `unknown-key`. */
 export function record<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape);
+}
+
+/**
+ * A rule about a map as a whole, such as that one of two keys is there. Where it holds an unknown key, that is what is
+ * reported: the rule may be broken by nothing else.
+ */
+export function ruled<Schema extends z.ZodType>(
+  schema: Schema,
+  rule: (value: z.output<Schema>, context: z.RefinementCtx<z.output<Schema>>) => void,
+): Schema {
+  return schema.superRefine((value, context) => {
+    if (context.issues.length === 0) rule(value, context);
+  });
 }
 
 /** Any JSON value. */

@@ -2,8 +2,8 @@
  * What the steps between a proposal and a call share: whose call of which tool it is, under which boundary, and the ways on
  * from a refusal. Which way is taken is the boundary's affair.
  */
-import type { BoundaryDef, Case, Expr, NodeId } from '../core/ir.ts';
-import { ROUNDS_MAX } from './agent-slots.ts';
+import type { BoundaryDef, Case, Expr, Node, NodeId } from '../core/ir.ts';
+import { ROUNDS_MAX, callerOf } from './agent-slots.ts';
 import type { AgentTurn } from './agent-slots.ts';
 import { CALL, addRefusal, addStop } from './agent-told.ts';
 import type { Refusal, Stop } from './agent-told.ts';
@@ -32,9 +32,9 @@ export function name({ turn, tool }: Gate, what: string): string {
   return `${turn.hint}.${tool}.${what}`;
 }
 
-/** What a trace shows: whose call, and which step it is at. */
-export function step({ turn }: Gate, what: string): string {
-  return `${turn.origin}: ${what}`;
+/** What a trace shows: whose call, and which step it is at. What goes wrong there is told of whoever made the call. */
+export function step({ turn }: Gate, what: string): Pick<Node, 'origin' | 'blame'> {
+  return { origin: `${turn.origin}: ${what}`, blame: callerOf(turn) };
 }
 
 export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
@@ -75,6 +75,7 @@ export function addQuestion(
     ...(code === 'MISSING_INFO' ? { code } : {}),
     hint: name(gate, `${about}.stop`),
   });
+  if (turn.people === false) return stopped;
   const decided = pick(gate, `${about}.decided`, [{ when: `${CHECKED}.choice == "respond"`, to: heard }], stopped);
   const shown = refusalFields({
     trouble: about,
@@ -89,10 +90,13 @@ export function addQuestion(
     {
       op: 'do',
       origin: turn.origin,
+      blame: callerOf(turn),
       effect: {
         kind: 'ask',
         about: about === 'missing' ? 'missing_info' : about,
         choices: ['respond', 'stop'],
+        edits: {},
+        wants: { respond: 'text' },
         onExpiry: 'stop',
         code,
         askedBy: turn.agent,
@@ -117,7 +121,7 @@ export function tell(gate: Gate, refusal: Omit<Refusal, 'hint'>): NodeId {
 export function pick(gate: Gate, what: string, cases: readonly Case[], otherwise: NodeId): NodeId {
   return gate.builder.add(
     gate.builder.fresh(name(gate, what)),
-    { op: 'pick', origin: step(gate, what), cases, otherwise },
+    { op: 'pick', ...step(gate, what), cases, otherwise },
     gate.turn.at,
   );
 }

@@ -3,6 +3,7 @@
  * of their own. Every value in it is JSON, at most `DEPTH_MAX` deep.
  */
 import type { Json } from '../core/json.ts';
+import { nearest } from './nearest.ts';
 import type { Range } from './range.ts';
 
 export const DEPTH_MAX = 100;
@@ -51,6 +52,13 @@ export function plain(located: Located): Json {
 /** The entry of a map, or undefined where `located` is no map or lacks the key. */
 export function entryOf(located: Located | null | undefined, key: string): Entry | undefined {
   return located?.kind === 'map' ? located.entries.get(key) : undefined;
+}
+
+/** The entry of that name, or the one whose unknown name can only have been meant for it. */
+export function entryMeant(holder: Located | undefined, field: string, known: readonly string[]): Entry | undefined {
+  const exact = entryOf(holder, field);
+  if (exact !== undefined || holder?.kind !== 'map') return exact;
+  return [...holder.entries.values()].find(({ key }) => !known.includes(key) && nearest(key, known) === field);
 }
 
 export function childOf(located: Located | null | undefined, key: Segment): Located | undefined {

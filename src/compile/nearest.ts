@@ -1,8 +1,20 @@
 /**
- * The name that somebody most likely meant. Spelling that differs only in case, `_`, `-` or `.` always counts as near;
- * otherwise at most a third of the letters may be wrong, and a swap of two neighbours counts as one mistake.
+ * The name that somebody most likely meant: one that is spelt much like it, or else the shortest that begins or ends with it
+ * or has it as one of its words.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const names = [...candidates];
+  return (
+    misspelt(word, names) ??
+    names.filter((name) => name !== word && isPartOf(word, name)).toSorted((a, b) => a.length - b.length)[0]
+  );
+}
+
+/**
+ * The name of which the word is a misspelling. Spelling that differs only in case, `_`, `-` or `.` always counts; otherwise
+ * at most a third of the letters may be wrong, and a swap of two neighbours counts as one mistake.
+ */
+export function misspelt(word: string, candidates: Iterable<string>): string | undefined {
   const folded = fold(word);
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.floor(Math.max(word.length, 3) / 3)) + 1;
@@ -14,6 +26,15 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+/** Shorter parts are in too many names to mean one of them. */
+const PART_MIN = 3;
+
+function isPartOf(word: string, name: string): boolean {
+  const [part, whole] = [word.toLowerCase(), name.toLowerCase()];
+  if (part.length < PART_MIN) return false;
+  return whole.startsWith(part) || whole.endsWith(part) || whole.split(/[_.\- ]/).includes(part);
 }
 
 function fold(word: string): string {

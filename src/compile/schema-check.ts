@@ -7,7 +7,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { Json } from '../core/json.ts';
 import { listed } from './fault-words.ts';
 import type { Path } from './located.ts';
-import { nearest } from './nearest.ts';
+import { misspelt, nearest } from './nearest.ts';
 import { KEYWORDS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-keywords.ts';
 
 export interface SchemaProblem {
@@ -65,7 +65,7 @@ function walk(schema: Json | undefined, path: Path, root: Json): readonly Schema
   if (!isObject(schema)) return [];
   const problems: SchemaProblem[] = [];
   for (const key of Object.keys(schema)) {
-    const problem = KEYWORDS.has(key) ? undefined : misspelt(key, [...path, key]);
+    const problem = KEYWORDS.has(key) ? undefined : keywordProblem(key, [...path, key]);
     if (problem !== undefined) problems.push(problem);
   }
   if (typeof schema['$ref'] === 'string' && !resolves(schema['$ref'], root)) {
@@ -94,7 +94,7 @@ function walk(schema: Json | undefined, path: Path, root: Json): readonly Schema
   return problems;
 }
 
-function misspelt(key: string, path: Path): SchemaProblem | undefined {
+function keywordProblem(key: string, path: Path): SchemaProblem | undefined {
   if (key === 'nullable')
     return {
       path,
@@ -102,7 +102,8 @@ function misspelt(key: string, path: Path): SchemaProblem | undefined {
       message: '`nullable` is not a keyword of JSON Schema',
       help: 'List the type: `type: [string, "null"]`.',
     };
-  const near = key.startsWith('x-') ? undefined : nearest(key, KEYWORDS);
+  // What only resembles a part of a keyword is an annotation of somebody's own.
+  const near = key.startsWith('x-') ? undefined : misspelt(key, KEYWORDS);
   return near === undefined
     ? undefined
     : { path, on: 'key', message: `\`${key}\` is not a keyword of JSON Schema`, help: `Did you mean \`${near}\`?` };

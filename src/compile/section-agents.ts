@@ -1,6 +1,6 @@
 /** The sections that say who thinks: `models` and `agents`. */
 import * as z from 'zod';
-import { fault, int, list, map, jsonMap, name, number, record, text } from './fields.ts';
+import { fault, int, list, map, jsonMap, name, number, record, ruled, text } from './fields.ts';
 import { boundary, budgets } from './section-bounds.ts';
 import { jsonSchema } from './schema-field.ts';
 
@@ -33,7 +33,7 @@ export const models = map(
   }),
 ).describe('Models by alias.');
 
-export const agents = list(
+const agent = ruled(
   record({
     id: name().optional(),
     name: name().optional(),
@@ -46,14 +46,17 @@ export const agents = list(
     boundary: boundary.optional(),
     max_output_tokens: int({ min: 1 }).optional(),
     temperature: number({ min: 0, max: 2 }).optional(),
-  }).superRefine((agent, context) => {
-    if (agent.id !== undefined || agent.name !== undefined) return;
+  }),
+  ({ id, name: called }, context) => {
+    if (id !== undefined || called !== undefined) return;
     context.addIssue({
       code: 'custom',
       message: fault('missing-field', 'an agent needs an `id` or a `name`, and this one has neither'),
     });
-  }),
-).describe('The agents that nodes and steps refer to.');
+  },
+);
+
+export const agents = list(agent).describe('The agents that nodes and steps refer to.');
 
 export type Models = z.output<typeof models>;
 export type Agent = z.output<typeof agents>[number];

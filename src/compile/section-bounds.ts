@@ -1,6 +1,6 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
 import * as z from 'zod';
-import { TERMINAL_CODES } from '../core/codes.ts';
+import { FAILING_CODES } from '../core/codes.ts';
 import { DECISIONS, EFFECTS } from './autonomy.ts';
 import { bool, fault, int, list, map, name, number, oneOf, record, text } from './fields.ts';
 
@@ -52,7 +52,7 @@ const boundaryFields = record({
   })
     .optional()
     .describe('What each kind of refusal leads to.'),
-  fail_closed: list(record({ what: name(), when: name(), code: oneOf(TERMINAL_CODES).default('UNSAFE_DETECTION') }))
+  fail_closed: list(record({ what: name(), when: name(), code: oneOf(FAILING_CODES).default('UNSAFE_DETECTION') }))
     .optional()
     .describe(
       'Conditions over `tool`, `args`, `effect`, `category`, `approval`, `observations` and `input` that end the run before the call.',

@@ -5,11 +5,13 @@ import { childOf, entryOf, type Located, type Path } from './located.ts';
 import { nearest } from './nearest.ts';
 import type { Sections } from './section-schema.ts';
 import type { Shaped } from './shape.ts';
+import { unreadSections, type SectionName } from './unread.ts';
 
 interface CheckOptions {
   readonly builtinTools: ReadonlySet<string>;
   readonly unenforced: readonly (keyof Sections)[];
 }
+type Unread = ReadonlySet<SectionName>;
 
 export interface Names {
   has(name: string): boolean;
@@ -18,9 +20,10 @@ export interface Names {
 }
 
 export function checkSections(sections: Shaped<Sections>, doc: Located, report: Report, options: CheckOptions): void {
+  const unread = unreadSections(doc);
   declareIds(childOf(doc, 'agents'), report, { what: 'agent' });
-  checkModels(sections, doc, report);
-  checkTools(sections, doc, report, options.builtinTools);
+  if (!unread.has('models')) checkModels(sections, doc, report);
+  checkTools(sections, doc, report, options.builtinTools, unread);
   for (const key of options.unenforced) {
     const entry = entryOf(doc, key);
     if (entry === undefined) continue;
@@ -30,12 +33,17 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
   }
 }
 
-/** Every tool that may be named: declared, built in, or of an MCP server, whose list is known only when it runs. */
+/**
+ * Every tool that may be named: declared, built in, or of an MCP server, whose list is known only when it runs. Where the
+ * declarations cannot be read, that may be any.
+ */
 export function toolNames(sections: Sections, doc: Located, builtin: ReadonlySet<string> = new Set()): Names {
+  const unread = unreadSections(doc);
+  const any = unread.has('tools') || unread.has('mcp');
   const declared = new Set([...keysOf(childOf(doc, 'tools')), ...builtin]);
   const servers = new Set(keysOf(childOf(doc, 'mcp')));
   return {
-    has: (name) => declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
+    has: (name) => any || declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
     near: (name) => nearest(name, declared),
   };
 }
@@ -66,7 +74,13 @@ function checkModels(sections: Shaped<Sections>, doc: Located, report: Report): 
   }
 }
 
-function checkTools(sections: Shaped<Sections>, doc: Located, report: Report, builtin: ReadonlySet<string>): void {
+function checkTools(
+  sections: Shaped<Sections>,
+  doc: Located,
+  report: Report,
+  builtin: ReadonlySet<string>,
+  unread: Unread,
+): void {
   const known = toolNames(sections.value, doc, builtin);
   const check = (tool: string | undefined, user: string, path: Path) => {
     if (tool === undefined || tool.includes('*') || known.has(tool)) return;
@@ -84,7 +98,7 @@ function checkTools(sections: Shaped<Sections>, doc: Located, report: Report, bu
   }
   for (const [name, tool] of Object.entries(sections.value.tools)) {
     check(tool.compensate, `tool \`${name}\``, ['tools', name, 'compensate']);
-    checkServer(sections, name, tool.mcp, doc, report);
+    if (!unread.has('mcp')) checkServer(sections, name, tool.mcp, doc, report);
   }
 }
 

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { TOOL_CATEGORIES } from '../core/builtin-tools.ts';
 import { EFFECTS } from './autonomy.ts';
-import { bool, expects, fault, int, json, list, map, name, number, oneOf, record, text } from './fields.ts';
+import { bool, expects, fault, int, json, list, map, name, number, oneOf, record, ruled, text } from './fields.ts';
 import { jsonSchema } from './schema-field.ts';
 
 export const IMPLEMENTATIONS = ['http', 'shell', 'module', 'mcp', 'code'] as const;
@@ -74,7 +74,7 @@ export const tools = map(
   toolName,
 ).describe('Tools by full name, `module.action`.');
 
-export const mcp = map(
+const server = ruled(
   record({
     command: name().optional().describe('The program that serves over standard input and output.'),
     args: list(text()).optional(),
@@ -84,9 +84,10 @@ export const mcp = map(
     headers: map(text()).optional(),
     timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
     tools: list(name()).optional().describe('The only tools of this server that may be used.'),
-  }).superRefine((server, context) => {
-    if ((server.command === undefined) !== (server.url === undefined)) return;
-    const neither = server.command === undefined;
+  }),
+  ({ command, url }, context) => {
+    if ((command === undefined) !== (url === undefined)) return;
+    const neither = command === undefined;
     const message = neither
       ? 'this server needs a `command` to start or a `url` to call'
       : 'this server has both a `command` and a `url`';
@@ -98,8 +99,10 @@ export const mcp = map(
         neither ? undefined : 'Keep one of them.',
       ),
     });
-  }),
-).describe('MCP servers by name; their tools are `server.tool`.');
+  },
+);
+
+export const mcp = map(server).describe('MCP servers by name; their tools are `server.tool`.');
 
 export type Tools = z.output<typeof tools>;
 export type Tool = Tools[string];

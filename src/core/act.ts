@@ -6,7 +6,7 @@ import { isOver, outOfTime } from './admit.ts';
 import { codeOfFailure } from './codes.ts';
 import type { FailureClass } from './codes.ts';
 import { digest } from './digest.ts';
-import { expressionError } from './failure.ts';
+import { authorOf, expressionError } from './failure.ts';
 import type { AgentDef, Amounts, Case, DoNode, Write } from './ir.ts';
 import type { Json } from './json.ts';
 import { declaredOf } from './declared.ts';
@@ -29,7 +29,7 @@ import type {
   Undo,
   WriteRecord,
 } from './run.ts';
-import { parsedJson, readPath, reply } from './slots.ts';
+import { parsedJson, readPath, reply, unfenced } from './slots.ts';
 import { CLOCK, sooner, timingOf } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
@@ -231,7 +231,7 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
   if (node.schema !== undefined && !asksForTools(program, node, value)) {
     const problem =
       node.effect.kind === 'model'
-        ? replyProblem(program, node.schema, readPath(value, ['text']))
+        ? replyProblem(program, node.schema, readPath(value, ['text']), node.unfenced)
         : program.pure.validate(node.schema, value);
     if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
   }
@@ -241,14 +241,16 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
   } catch (cause) {
     return expressionError(node, cause);
   }
-  return { class: 'semantic', type: 'RejectedError', message: `the result of \`${node.origin}\` was not accepted` };
+  // Within a turn the origin is whose turn it is, and not what was called.
+  const what = node.blame === undefined ? node.origin : nameOf(node);
+  return { class: 'semantic', type: 'RejectedError', message: `the result of \`${what}\` was not accepted` };
 }
 
 /** A schema may ask for text, or for JSON that is no object: a reply is good if it fits either way. */
-function replyProblem({ pure }: Program, schema: Json, text: Json): string | null {
-  const problem = pure.validate(schema, reply(text));
+function replyProblem({ pure }: Program, schema: Json, text: Json, fenced = false): string | null {
+  const problem = pure.validate(schema, reply(text, fenced));
   if (problem === null || pure.validate(schema, text) === null) return null;
-  const parsed = parsedJson(text);
+  const parsed = parsedJson(fenced && typeof text === 'string' ? unfenced(text) : text);
   return parsed !== null && pure.validate(schema, parsed) === null ? null : problem;
 }
 
@@ -321,7 +323,7 @@ function failed(program: Program, thread: Thread, node: DoNode, key: EffectKey, 
 
 function recordOf(node: DoNode, failure: Failure, attempt: number): ErrorRecord {
   const { class: kind, type, message } = failure;
-  return { class: kind, type, message, node: node.origin, code: codeOfFailure(kind, attempt) };
+  return { class: kind, type, message, node: authorOf(node), code: codeOfFailure(kind, attempt) };
 }
 
 /** Input tokens are counted only where a meter limits them: counting is the one part of a request that is not cheap. */

@@ -36,6 +36,24 @@ export const SUSPENDING_CODES: ReadonlySet<TerminalCode> = new Set([
   'LOW_CONFIDENCE',
 ]);
 
+/**
+ * The codes that a run may be failed with on purpose. The others say that it went well, that somebody called it off, or that
+ * a question is open.
+ */
+export const FAILING_CODES = [
+  'IMPOSSIBLE',
+  'REVIEW_REQUIRED',
+  'BUDGET_EXHAUSTED',
+  'TIMEOUT',
+  'VALIDATION_FAIL',
+  'LOW_CONFIDENCE',
+  'SOURCE_CONFLICT',
+  'REPEATED_FAILURE',
+  'PERMISSION_DENIED',
+  'UNSAFE_DETECTION',
+  'UNAVAILABLE_DEP',
+] as const satisfies readonly TerminalCode[];
+
 const CODE_OF_CLASS = {
   transient: 'UNAVAILABLE_DEP',
   rate_limit: 'UNAVAILABLE_DEP',

@@ -6,7 +6,13 @@ import type { ErrorRecord } from './run.ts';
 export function expressionError(node: Node, cause: unknown): ErrorRecord {
   const message = messageOf(cause);
   if (message.startsWith('invariant:')) throw cause;
-  return { class: 'semantic', type: 'ExpressionError', message, node: node.origin, code: codeOfFailure('semantic', 1) };
+  const code = codeOfFailure('semantic', 1);
+  return { class: 'semantic', type: 'ExpressionError', message, node: authorOf(node), code };
+}
+
+/** The authored name that people know a node by. */
+export function authorOf({ blame, origin }: Node): string {
+  return blame ?? origin;
 }
 
 export function messageOf(error: unknown): string {

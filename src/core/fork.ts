@@ -4,6 +4,7 @@
  */
 import { codeOfFailure } from './codes.ts';
 import { deadlineFrom, route } from './act.ts';
+import { authorOf } from './failure.ts';
 import type { ForkNode } from './ir.ts';
 import { declaredOf } from './declared.ts';
 import { nodeAt } from './program.ts';
@@ -97,14 +98,15 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
   );
   if (late) {
     const message = [`the join of \`${node.origin}\` was late`, ...said].join('; ');
-    return { class: 'timeout', type: 'TimeoutError', message, node: node.origin, code: codeOfFailure('timeout', 1) };
+    const code = codeOfFailure('timeout', 1);
+    return { class: 'timeout', type: 'TimeoutError', message, node: authorOf(node), code };
   }
   const message = said.length > 0 ? said.join('; ') : `\`${node.origin}\` needed more branches than it started`;
   return {
     class: first?.error?.class ?? 'semantic',
     type: 'JoinError',
     message,
-    node: node.origin,
+    node: authorOf(node),
     code: first?.code ?? codeOfFailure('semantic', 1),
   };
 }

@@ -10,11 +10,14 @@ export type MeterId = string;
 /** CEL source text over the thread's slots, plus `it` (the observation) and `error` (the last failure) where they exist. */
 export type Expr = string;
 
-/** One slot write. `reply` stores a model's text as an object when it is a JSON object, and as text otherwise. */
+/**
+ * One slot write. `reply` stores a model's text as an object when it is a JSON object, and as text otherwise; `unfenced` also
+ * where the object stands in one Markdown fence. Graphs of earlier releases have `reply`, and mean what they meant.
+ */
 export interface Write {
   readonly slot: string;
   readonly path?: readonly string[];
-  readonly mode: 'set' | 'append' | 'reply';
+  readonly mode: 'set' | 'append' | 'reply' | 'unfenced';
   /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
   readonly value: Expr | { readonly [field: string]: Expr };
 }
@@ -75,6 +78,10 @@ export interface AskEffect extends EffectBase {
   /** The code that the run shows while it waits. */
   readonly code: TerminalCode;
   readonly askedBy: string;
+  /** What may come with a choice besides words, as a JSON Schema: with one that is not here, nothing. Old graphs take anything. */
+  readonly edits?: { readonly [choice: string]: Json };
+  /** Choices that mean nothing without something to go by. */
+  readonly wants?: { readonly [choice: string]: 'edit' | 'text' | 'either' };
 }
 export type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect;
 export type EffectKind = Effect['kind'];
@@ -88,8 +95,10 @@ export interface Retry {
 }
 
 interface NodeBase {
-  /** The authored name behind this node, for people and for errors. */
+  /** What this node belongs to, for people and for errors: the authored name, where there is no `blame`. */
   readonly origin: string;
+  /** The authored name where the origin is only a part of it: whom an error here, or a question, comes from. */
+  readonly blame?: string;
   /** Present where arriving here counts as entering the authored node, which is what `path` lists. */
   readonly enters?: string;
   /** Slot paths that what the author wrote here reads: one that leads nowhere reads as null, and that is an event. */
@@ -120,6 +129,8 @@ export interface DoNode extends NodeBase {
   readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before anything of it is written. */
   readonly schema?: Json;
+  /** Whether a model's reply may stand in one Markdown fence; in graphs of earlier releases it may not. */
+  readonly unfenced?: boolean;
   readonly accept?: Expr;
   /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
   readonly grant?: { readonly [meter: MeterId]: Expr };
@@ -259,7 +270,7 @@ export interface FlowBody {
   readonly stores?: { readonly [slot: string]: 'scratchpad' | 'task' | 'observations' };
   /** US dollars that a report counts for what has no price of its own, per call or per answered question. */
   readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
-  /** How many ended runs of this notation are kept; all of them where nothing is said. */
+  /** How many runs of this notation are kept, ended ones going first; all of them where nothing is said. */
   readonly keepEnded?: number;
 }
 export interface CompiledFlow extends FlowBody {

@@ -3,7 +3,7 @@
  * An event carries what changed and references to what earlier events hold: never a history, a state or a prompt again.
  */
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
-import type { Amounts, Dimension, EffectKind, GatherMode, MeterId, NodeId } from './ir.ts';
+import type { Amounts, Dimension, EffectKind, GatherMode, MeterId, NodeId, Write } from './ir.ts';
 import type { Json } from './json.ts';
 
 export type RunId = string;
@@ -70,7 +70,7 @@ export type Recorded = Ref | { readonly value: Json } | { readonly object: { rea
 export interface WriteRecord {
   readonly slot: string;
   readonly path?: readonly string[];
-  readonly mode: 'set' | 'append' | 'reply';
+  readonly mode: Write['mode'];
   readonly from: Recorded;
 }
 export interface Hold {

@@ -50,8 +50,7 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
     const value = resolve(from, slots, it);
     const before = next ?? slots;
     const held = Object.hasOwn(before, slot) ? (before[slot] as Json) : null;
-    const stored =
-      mode === 'reply' ? reply(value) : mode === 'set' ? value : append(readPath(held, path ?? HERE), value);
+    const stored = mode === 'append' ? append(readPath(held, path ?? HERE), value) : read(value, mode);
     next ??= { ...slots };
     assign(next, slot, path === undefined ? stored : setPath(held, path, 0, stored, own));
   }
@@ -60,12 +59,25 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
 const FEW = 4;
 const HERE: readonly string[] = [];
 
-/** A model's reply is an object when its text is a JSON object, and its text otherwise. */
-export function reply(value: Json): Json {
+function read(value: Json, mode: 'set' | 'reply' | 'unfenced'): Json {
+  return mode === 'set' ? value : reply(value, mode === 'unfenced');
+}
+
+/** A model's reply is an object when its text is a JSON object, which may be `fenced`, and its text otherwise. */
+export function reply(value: Json, fenced = false): Json {
   if (typeof value !== 'string') return value;
-  const text = value.trim();
+  const text = (fenced ? unfenced(value) : value).trim();
   return text.startsWith('{') && text.endsWith('}') ? (parsedJson(text) ?? value) : value;
 }
+
+/** What stands in the one Markdown fence that surrounds a text; the text itself where none does. */
+export function unfenced(text: string): string {
+  const whole = text.trim();
+  if (whole.length < 2 * FENCE.length || !whole.startsWith(FENCE) || !whole.endsWith(FENCE)) return text;
+  // The word behind the opening fence says what language it is.
+  return whole.slice(FENCE.length, -FENCE.length).replace(/^\w*/, '');
+}
+const FENCE = '```';
 
 /** What a text says in JSON; null where it says nothing. */
 export function parsedJson(value: Json): Json {

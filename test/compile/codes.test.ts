@@ -1,41 +1,19 @@
+/** Codes, their pages and the index agree, and every example of a page gives that code and no other. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DIAGNOSTIC_CODES } from '../../src/compile/codes.ts';
-import { readDocument } from '../../src/compile/document.ts';
-import { parseSource } from '../../src/compile/source.ts';
+import { compile } from '../../src/index.ts';
 import { ERROR_CODES } from '../../src/runtime/error-codes.ts';
+import { readScript } from '../../src/surfaces/cli/script.ts';
 
 const folder = new URL('../../docs/errors/', import.meta.url);
 const page = (code: string) => readFileSync(new URL(`${code}.md`, folder), 'utf8');
 const tables = { ...DIAGNOSTIC_CODES, ...ERROR_CODES };
 const codes = Object.keys(tables) as (keyof typeof tables)[];
 
-/** Codes of the front half, whose examples it can judge by itself. */
-const FRONT = [
-  'empty-document',
-  'syntax-error',
-  'duplicate-key',
-  'bad-key',
-  'not-json',
-  'unknown-alias',
-  'too-many-aliases',
-  'too-deep',
-  'unknown-key',
-  'missing-field',
-  'wrong-type',
-  'bad-value',
-  'bad-schema',
-  'no-notation',
-  'several-notations',
-  'unknown-notation',
-  'bad-version',
-  'duplicate-id',
-  'unknown-tool',
-  'unknown-model',
-  'unknown-server',
-  'several-implementations',
-  'not-enforced',
-];
+const examples = codes.flatMap((code) =>
+  [...page(code).matchAll(/```yaml\n([\s\S]+?)```/g)].map(([, text = '']) => [code, text] as const),
+);
 
 describe('the pages of errors', () => {
   test('every code has a page and every page a code', () => {
@@ -61,10 +39,16 @@ describe('the pages of errors', () => {
     for (const code of codes) expect(index).toContain(`| [\`${code}\`](${code}.md) | ${tables[code].summary} |`);
   });
 
-  test.each(FRONT)('%s: the example triggers it, and nothing else', (code) => {
-    const example = /```yaml\n([\s\S]+?)```/.exec(page(code))?.[1] ?? '';
-    const { doc, report } = parseSource(example, `${code}.yaml`);
-    if (doc !== null) readDocument(doc, report);
-    expect(report.list().map((each) => each.code)).toEqual([code]);
+  test.each(examples.filter(([code]) => code !== 'bad-script'))(
+    '%s: the example triggers it, and nothing else',
+    (code, text) => {
+      expect(compile(text, { file: `${code}.yaml` }).diagnostics.map((each) => each.code)).toEqual([code]);
+    },
+  );
+
+  test('bad-script: the example triggers it, and nothing else', () => {
+    const { flow } = compile('steps: [{ name: sort, agent_name: triage_bot }]');
+    const script = examples.find(([code]) => code === 'bad-script')?.[1] ?? '';
+    expect(readScript(script, 'demo.script.yaml', flow).diagnostics.map((each) => each.code)).toEqual(['bad-script']);
   });
 });

@@ -118,6 +118,24 @@ describe("a model's reply", () => {
   });
 
   test.each<[Json, Json]>([
+    ['```json\n{"k": 1}\n```', { k: 1 }],
+    [' ```\n{"k": 1}```\n', { k: 1 }],
+    ['{"k": "```"}', { k: '```' }],
+    ['```json\n{"k": "```"}\n```', { k: '```' }],
+    ['```json\n{"k": 1}\n``` and ```json\n{"k": 2}\n```', '```json\n{"k": 1}\n``` and ```json\n{"k": 2}\n```'],
+    ['Here:\n```json\n{"k": 1}\n```', 'Here:\n```json\n{"k": 1}\n```'],
+    ['```\nplain\n```', '```\nplain\n```'],
+    ['`````', '`````'],
+    [7, 7],
+  ])('%j within a fence or not is kept as %j', (text, kept) => {
+    expect(reply(text, true)).toEqual(kept);
+    const written = (mode: 'reply' | 'unfenced') => applyWrites({}, [{ slot: 's', mode, from: { value: text } }], null);
+    expect(written('unfenced')).toEqual({ s: kept });
+    // What graphs of earlier releases write is what it was.
+    expect(written('reply')).toEqual({ s: reply(text) });
+  });
+
+  test.each<[Json, Json]>([
     ['[1, 2]', [1, 2]],
     ['broken', null],
     [7, null],

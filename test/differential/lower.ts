@@ -85,7 +85,7 @@ class Lowering {
 
   #add(name: string, node: Node): NodeId {
     const id = `${name}_${this.#count++}`;
-    this.#nodes[id] = { ...node, origin: id };
+    this.#nodes[id] = { ...node, origin: id, ...(this.#count % 3 === 0 ? { blame: `whoever wrote ${id}` } : {}) };
     return id;
   }
 
@@ -201,6 +201,7 @@ class Lowering {
         ? {}
         : { grant: { [together ? `loose_${plan.grants.meter}` : plan.grants.meter]: plan.grants.by } }),
       ...(plan.schema ? { schema: { type: ['object', 'number'] } as Json } : {}),
+      ...(plan.unfenced ? { unfenced: true } : {}),
       ...(plan.accept === null ? {} : { accept: plan.accept }),
     });
     if (plan.least > 0 && !together) this.#least[id] = { [kind === 'model' ? 'modelCalls' : 'steps']: plan.least };

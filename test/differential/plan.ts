@@ -21,10 +21,11 @@ export interface CallPlan {
   readonly name: 'p' | 'q';
   readonly input: string;
   readonly into: string;
-  readonly mode: 'set' | 'append' | 'reply';
+  readonly mode: 'set' | 'append' | 'reply' | 'unfenced';
   readonly value: string;
   readonly accept: string | null;
   readonly schema: boolean;
+  readonly unfenced: boolean;
   readonly takes: boolean;
   readonly denied: boolean;
   readonly grants: { readonly meter: MeterName; readonly by: string } | null;
@@ -154,10 +155,11 @@ const callPlan: fc.Arbitrary<Stmt> = fc.record({
   name: fc.constantFrom('p', 'q', 'q'),
   input: expr,
   into: slot,
-  mode: fc.constantFrom('set', 'append', 'reply'),
+  mode: fc.constantFrom('set', 'append', 'reply', 'unfenced'),
   value: observed,
   accept,
   schema: fc.constantFrom(false, false, false, true),
+  unfenced: fc.boolean(),
   takes: fc.constantFrom(false, false, false, false, false, false, true),
   denied: fc.constantFrom(true, true, true, false),
   grants: fc.option(fc.record({ meter: fc.constantFrom(...METERS), by: grant }), { freq: 4, nil: null }),

@@ -22,7 +22,15 @@ export interface RandomWorld {
   latencyMs(asked: Question): number;
 }
 
-const TEXTS = ['ok', '{"k": 1}', '{"k": 2, "v": 1}', '1', ' {"broken'];
+const TEXTS = [
+  'ok',
+  '{"k": 1}',
+  '{"k": 2, "v": 1}',
+  '1',
+  ' {"broken',
+  '```json\n{"k": 3, "v": 1}\n```\n',
+  '```\n2\n```',
+];
 const VALUES: readonly Json[] = [{ v: 0 }, { v: 1 }, { v: 2 }, { v: 1, k: 1 }, 1, 'text', [1, 2], null, true];
 const CLASSES = [
   'transient',

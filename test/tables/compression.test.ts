@@ -6,7 +6,9 @@ import type { Driven } from '../loop/drive.ts';
 const LONG = 'fact '.repeat(300);
 const call = (name: string, n: number, text = '') => ({ tools: [{ name, args: { n } }], text });
 const steps = (...ids: string[]) =>
-  JSON.stringify({ steps: ids.map((id, at) => ({ id, do: `do ${id}`, ...(at > 0 ? { after: [ids[at - 1]] } : {}) })) });
+  JSON.stringify({
+    steps: ids.map((id, at) => ({ id, do: `do ${id}`, tool: 'find', ...(at > 0 ? { after: [ids[at - 1]] } : {}) })),
+  });
 
 function documentOf(loop: object): object {
   return {

@@ -11,6 +11,7 @@ const agentFlow = { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agen
 const LOOP = {
   tools: { find: READ, look: READ },
   agents: [{ id: 'bot', tools: ['find', 'look'] }],
+  budgets: { tool_calls: 9 },
   loop: { agent: 'bot' },
 };
 
@@ -28,7 +29,12 @@ describe('a simpler tier is named', () => {
     ],
     [
       'one tool that can be called in one way is a fixed step §ladder/deterministic-workflow §pathologies/tool-overreach',
-      { tools: { clock: NOTHING }, agents: [{ id: 'bot', tools: ['clock'] }], flow: agentFlow },
+      {
+        tools: { clock: NOTHING },
+        agents: [{ id: 'bot', tools: ['clock'] }],
+        budgets: { tool_calls: 9 },
+        flow: agentFlow,
+      },
       'tier 3 (deterministic workflow) would do',
     ],
   ])('%s', (_, document, words) => {
@@ -74,7 +80,7 @@ describe('a tier that is needed is not questioned', () => {
   });
 
   test('tools chosen by the model within budgets §ladder/bounded-agentic-loop', async () => {
-    const document = { ...LOOP, budgets: { steps: 3 } };
+    const document = { ...LOOP, budgets: { steps: 3, tool_calls: 9 } };
     expect(findings(document)).toEqual([]);
     const bot = [1, 2, 3, 4, 5].map((q) => ({ text: '', tools: [{ name: 'find', args: { q: String(q) } }] }));
     const { report } = await play(document, { agents: { bot }, tools: { find: [{ result: 1 }] } }, { input: 'go' });

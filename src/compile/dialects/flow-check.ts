@@ -14,15 +14,16 @@ import type { Ways } from './flow-ways.ts';
 const ITERATIONS_HUGE = 100_000;
 
 export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report: Report): void {
+  const { doc, sections, unread } = document;
   const agents = new Set(
-    itemsOf(childOf(document.doc, 'agents')).flatMap(
+    itemsOf(childOf(doc, 'agents')).flatMap(
       (item) => textOf(childOf(item, 'id')) ?? textOf(childOf(item, 'name')) ?? [],
     ),
   );
-  const tools = toolNames(document.sections.value, document.doc, BUILTIN_TOOL_NAMES);
+  const tools = toolNames(sections.value, doc, BUILTIN_TOOL_NAMES);
   for (const node of flow.nodes.values()) {
     const { id, value } = node;
-    if (value.type === 'agent' && value.agent !== STAND_IN && !agents.has(value.agent)) {
+    if (value.type === 'agent' && value.agent !== STAND_IN && !unread.has('agents') && !agents.has(value.agent)) {
       const help = suggestion(
         value.agent,
         agents,

@@ -9,3 +9,13 @@ export interface FlowEdge {
   readonly index: number;
   readonly at: Range;
 }
+
+/** What the outputs of branches are called. Two branches may begin at the same node. */
+export function branchNames(branches: readonly { readonly to: string }[]): readonly string[] {
+  const seen = new Map<string, number>();
+  return branches.map(({ to }) => {
+    const count = (seen.get(to) ?? 0) + 1;
+    seen.set(to, count);
+    return count === 1 ? to : `${to}#${count}`;
+  });
+}

@@ -2,6 +2,7 @@
  * Checks the expressions and templates of a flow and turns them into expressions over slots. Every problem is reported at
  * the characters it is about; what is returned is fit to store, or null where it is not.
  */
+import type { Kind } from '../../core/expr/function.ts';
 import { parseExpr } from '../../core/expr/parse.ts';
 import { pathOf } from '../../core/expr/path.ts';
 import { TYPE_NAMES } from '../../core/expr/value.ts';
@@ -35,6 +36,8 @@ export interface Expressions {
   expression(node: string, located: Located | undefined, leaving: boolean): Checked | null;
   /** A template, or any structure of them, as one expression. */
   template(node: string, located: Located | undefined, value: Json): Expr;
+  /** The kind of value that an expression in a template gives, as far as it is known. */
+  kind(node: string, expr: string): Kind;
   /** Where the templates in a structure do no more than look something up. */
   reads(node: string, value: Json): readonly (readonly string[])[];
   /** Whether a type is known for the expression, and whether the value can be compared with it. */
@@ -166,6 +169,12 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     template(node, located, value) {
       templates(node, located);
       return report.failed() ? 'null' : templateToExpr(value, (expr) => rewritten(node, expr));
+    },
+    kind(node, expr) {
+      const text = slots.readable(expr);
+      const recent = recents.before(node);
+      const result = checkExpression(text, { types: typesOf(meaningsOf(text, recent, false), recent) });
+      return result.ok ? result.type : 'any';
     },
     reads(node, value) {
       const paths = new Map<string, readonly string[]>();

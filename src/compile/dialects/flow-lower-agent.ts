@@ -22,7 +22,7 @@ export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf
       op: 'do',
       ...entered(lowering, prepared),
       effect: builder.model(value.agent, prepared.expr),
-      ...(schema === null ? {} : { schema }),
+      ...(schema === null ? {} : { schema, unfenced: true }),
       writes: outputs(lowering, value.id, 'it.text'),
       timeoutMs: null,
       retry: NO_RETRY,
@@ -33,11 +33,8 @@ export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf
   );
 }
 
-/** How often the turns of one node may ask for tools in a flow that has no cap of its own, and so no cycles. */
-const VISITS_UNCAPPED = 100;
-
 function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'>, agent: AgentDef): void {
-  const { builder, flow } = lowering;
+  const { builder } = lowering;
   const { tools, output: schema } = agent;
   const { charges = [], expects } = entered(lowering, prepared);
   const at = prepared.node.at('id');
@@ -61,7 +58,7 @@ function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'
     tools,
     ...(schema === null ? {} : { schema }),
     ...(expects === undefined ? {} : { expects }),
-    visitsMax: flow.value.max_iterations > 0 ? flow.value.max_iterations : VISITS_UNCAPPED,
+    visitsMax: lowering.visitsMax(value.id),
     retry: NO_RETRY,
     next: said,
     fail,
@@ -78,10 +75,10 @@ function failing(lowering: Lowering, prepared: Prepared): NodeId {
 }
 
 function outputs({ slots, expressions, out }: Lowering, id: string, value: Expr): readonly Write[] {
-  const reply = { mode: 'reply', value } as const;
+  const reply = { mode: 'unfenced', value } as const;
   return [
     { slot: slots.of(id), path: ['output'], ...reply },
     ...(expressions.uses.bare ? [{ slot: SLOT.agent, ...reply }] : []),
-    ...out(value, 'reply'),
+    ...out(value, 'unfenced'),
   ];
 }

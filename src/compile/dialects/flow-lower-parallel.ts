@@ -2,6 +2,7 @@
 import type { ForkNode, NodeId, Write } from '../../core/ir.ts';
 import { OBSERVATIONS } from '../agent-slots.ts';
 import { path, quote } from '../cel-text.ts';
+import { branchNames } from './flow-edge.ts';
 import { entered, evaluated } from './flow-lower-errors.ts';
 import type { Lowering } from './flow-lowering.ts';
 import type { Prepared } from './flow-prepare.ts';
@@ -12,7 +13,7 @@ import { SLOT } from './flow-slots.ts';
 export function lowerParallel(lowering: Lowering, prepared: Prepared, value: NodeOf<'parallel'>): void {
   const { builder } = lowering;
   const { id, join } = value;
-  const names = branchNames(prepared);
+  const names = branchNames(prepared.branches);
   const type = join?.type ?? 'all';
   const need = type === 'all' ? 'all' : type === 'count' ? (join?.count ?? 1) : 1;
   const guarded = prepared.branches.some(({ when }) => when !== null);
@@ -48,16 +49,6 @@ export function lowerParallel(lowering: Lowering, prepared: Prepared, value: Nod
       fork,
     );
   else fork(builder.idOf(id), true);
-}
-
-/** Two branches may begin at the same node. */
-function branchNames({ branches }: Prepared): readonly string[] {
-  const seen = new Map<string, number>();
-  return branches.map(({ to }) => {
-    const count = (seen.get(to) ?? 0) + 1;
-    seen.set(to, count);
-    return count === 1 ? to : `${to}#${count}`;
-  });
 }
 
 /** What somebody reads later comes back from the branches: of a node that ran in several, the first branch's. */

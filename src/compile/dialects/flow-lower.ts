@@ -17,6 +17,7 @@ import { END } from './flow-read.ts';
 import type { Flow } from './flow-read.ts';
 import { SLOT, outputOf } from './flow-slots.ts';
 import type { Slots } from './flow-slots.ts';
+import { visitsMaxOf } from './flow-visits.ts';
 
 export interface FlowParts {
   readonly flow: Flow;
@@ -82,6 +83,7 @@ export function lowerGraph(
     slots,
     expressions,
     charges,
+    visitsMax: visitsMaxOf(flow, graph),
     ending,
     out: (value, mode) => (remembers ? [{ slot: SLOT.out, mode, value }] : []),
     routes(from) {

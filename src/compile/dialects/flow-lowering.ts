@@ -17,6 +17,8 @@ export interface Lowering {
   readonly slots: Slots;
   readonly expressions: Expressions;
   readonly charges: readonly MeterId[];
+  /** How often a node can run at most. */
+  visitsMax(id: string): number;
   /** The writes after which a path that ends here returns this value. */
   out(value: Expr, mode: Write['mode']): readonly Write[];
   /** Where the routes of a node lead: straight on, or to a pick. */

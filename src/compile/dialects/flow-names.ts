@@ -4,8 +4,11 @@ import type { Path } from '../expr-reads.ts';
 import { nearest } from '../nearest.ts';
 import type { Definitions } from '../definitions.ts';
 import { serverTool } from '../definitions.ts';
+import { isUnread } from '../unread.ts';
+import { branchNames } from './flow-edge.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
 import type { Recent } from './flow-recent.ts';
+import type { NodeOf } from './flow-schema.ts';
 import type { Slots } from './flow-slots.ts';
 
 export type Meaning =
@@ -83,7 +86,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       return flow.declared.has(root) ? { is: 'context' } : bare(read, recent);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
-      if (meaning.is === 'node') return schemaOfNode(flow.nodes.get(meaning.id), definitions);
+      if (meaning.is === 'node') return schemaOfNode(flow.nodes.get(meaning.id), flow, definitions);
       if (meaning.is === 'bare') {
         const [only, ...others] = recent.agents;
         return only === undefined || others.length > 0 || recent.open
@@ -115,7 +118,7 @@ const ERROR_SCHEMA: Json = {
   },
 };
 
-function schemaOfNode(node: FlowNode | undefined, definitions: Definitions): Json | undefined {
+function schemaOfNode(node: FlowNode | undefined, flow: Flow, definitions: Definitions): Json | undefined {
   const value = node?.value;
   switch (value?.type) {
     case 'agent':
@@ -128,14 +131,21 @@ function schemaOfNode(node: FlowNode | undefined, definitions: Definitions): Jso
         },
       };
     case 'decision':
-    case 'parallel':
       return { type: 'object', properties: { output: true } };
+    case 'parallel':
+      return { type: 'object', properties: { output: branchesSchema(node, value, flow) } };
     case 'approval':
     case 'terminal':
       return { type: 'object', properties: {} };
     default:
       return undefined;
   }
+}
+
+/** From the head of each branch to what the branch gave; anything where it is not clear which branches there are. */
+function branchesSchema(node: FlowNode | undefined, { branches }: NodeOf<'parallel'>, flow: Flow): Json {
+  if (isUnread(node?.located('branches'), ['to']) || branches.some(({ to }) => !flow.declared.has(to))) return true;
+  return { type: 'object', properties: Object.fromEntries(branchNames(branches).map((name) => [name, true])) };
 }
 
 function near(word: string, known: readonly string[]): string | undefined {

@@ -1,13 +1,12 @@
 /** Every expression of a flow, checked and rewritten once. Reporting happens here; lowering only puts the parts together. */
 import type { Expr, Input } from '../../core/ir.ts';
 import type { Json } from '../../core/json.ts';
-import { builtinTool } from '../builtin-tools.ts';
 import { literal } from '../cel-text.ts';
 import type { Definitions } from '../definitions.ts';
 import type { Report } from '../diagnostics.ts';
-import { nearest } from '../nearest.ts';
 import { parseTemplate } from '../template.ts';
 import type { Expressions } from './flow-expressions.ts';
+import { checkParams, inputOf } from './flow-params.ts';
 import type { Flow, FlowNode } from './flow-read.ts';
 import { decisionRoutes, guardedRoutes } from './flow-routes.ts';
 import type { Route } from './flow-routes.ts';
@@ -54,7 +53,7 @@ function prepareNode(
     case 'agent':
       return { ...base, expr: prompt(node, value, expressions), routes: routes() };
     case 'tool': {
-      checkParams(node, value, definitions, report);
+      checkParams(node, value, expressions, definitions, report);
       const args = Object.entries(value.params).map(
         ([key, param]) => [key, argument(node, value, key, param, expressions, definitions)] as const,
       );
@@ -149,38 +148,4 @@ function asText(value: Json, expr: Expr): Expr {
   if (typeof value !== 'string') return `text(${expr})`;
   const { parts } = parseTemplate(value);
   return parts.length === 1 && parts[0] !== undefined && 'expr' in parts[0] ? `text(${expr})` : expr;
-}
-
-function inputOf(tool: string, { tools }: Definitions): Json | undefined {
-  return (Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool))?.input;
-}
-
-function checkParams(node: FlowNode, value: NodeOf<'tool'>, definitions: Definitions, report: Report): void {
-  const schema = inputOf(value.tool, definitions);
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
-  const properties = Object.keys((schema['properties'] ?? {}) as object);
-  const required = Array.isArray(schema['required'])
-    ? schema['required'].filter((each) => typeof each === 'string')
-    : [];
-  const given = Object.keys(value.params);
-  const strange =
-    schema['additionalProperties'] === false && schema['patternProperties'] === undefined
-      ? given.filter((key) => !properties.includes(key))
-      : [];
-  const meant = new Set<string>();
-  for (const key of strange) {
-    const near = nearest(key, properties);
-    if (near !== undefined) meant.add(near);
-    report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, {
-      help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
-    });
-  }
-  for (const key of required) {
-    if (given.includes(key) || meant.has(key)) continue;
-    report.error(
-      'missing-field',
-      node.at(node.located('params') === undefined ? 'tool' : 'params'),
-      `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`,
-    );
-  }
 }

@@ -2,7 +2,7 @@
 import { declareIds } from '../declare.ts';
 import type { Report } from '../diagnostics.ts';
 import type { ReadDocument } from '../document.ts';
-import { childOf } from '../located.ts';
+import { childOf, entryMeant } from '../located.ts';
 import type { Located, Path } from '../located.ts';
 import type { Range } from '../range.ts';
 import type { Json } from '../../core/json.ts';
@@ -10,7 +10,6 @@ import { readShape } from '../shape.ts';
 import type { Shaped } from '../shape.ts';
 import { FIELDS, flowSchema } from './flow-schema.ts';
 import type { FlowValue, NodeValue } from './flow-schema.ts';
-import { entryMeant } from './flow-ways.ts';
 
 export const END = 'end';
 

@@ -1,6 +1,6 @@
 /** The graph notation as authors write it: every field of every node, in one definition that also serves editors. */
 import * as z from 'zod';
-import { bool, fault, int, json, jsonMap, list, name, number, oneOf, record, text } from '../fields.ts';
+import { bool, fault, int, json, jsonMap, list, name, number, oneOf, record, ruled, text } from '../fields.ts';
 
 export const JOIN_TIMEOUT_SECONDS = 60;
 export const CHOICES = ['approve', 'reject'];
@@ -13,14 +13,15 @@ const when = z
 
 const route = record({ when, to: name().describe('A node, or `end`.') });
 
-const errorRoute = record({
+const errorRouteFields = record({
   match: text()
     .nullable()
     .optional()
     .describe("A regular expression that is looked for in the error's type and message."),
   default: bool().optional().describe('Takes every error; comes last.'),
   to: name().describe('A node, or `end`.'),
-}).superRefine((clause, context) => {
+});
+const errorRoute = ruled(errorRouteFields, (clause, context) => {
   if (clause.default === true || (clause.match ?? '') !== '') return;
   context.addIssue({
     code: 'custom',
@@ -112,7 +113,7 @@ export const FIELDS = {
   node: [...new Set(NODES.flatMap(({ shape }) => Object.keys(shape)))],
   routes: Object.keys(route.shape),
   branches: Object.keys(route.shape),
-  on_error: Object.keys(errorRoute.shape),
+  on_error: Object.keys(errorRouteFields.shape),
   join: Object.keys(join.shape),
 } as const;
 

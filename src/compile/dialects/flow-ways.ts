@@ -3,8 +3,8 @@
  * mistake neither makes its neighbours unreachable nor hides a cycle.
  */
 import { componentsOf, reachableFrom } from '../components.ts';
-import { childOf, entryOf, itemsOf, textOf } from '../located.ts';
-import type { Entry, Located } from '../located.ts';
+import { childOf, entryMeant, itemsOf, textOf } from '../located.ts';
+import type { Located } from '../located.ts';
 import { nearest } from '../nearest.ts';
 import type { Range } from '../range.ts';
 import { FIELDS } from './flow-schema.ts';
@@ -64,13 +64,6 @@ export function readWays(body: Located): Ways {
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),
   };
-}
-
-/** The entry of that name, or the one whose unknown name can only have been meant for it. */
-export function entryMeant(holder: Located | undefined, field: string, known: readonly string[]): Entry | undefined {
-  const exact = entryOf(holder, field);
-  if (exact !== undefined || holder?.kind !== 'map') return exact;
-  return [...holder.entries.values()].find(({ key }) => !known.includes(key) && nearest(key, known) === field);
 }
 
 function readNode(item: Located, from: string): Pick<NodeWays, 'ways' | 'clear'> {

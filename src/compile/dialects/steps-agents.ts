@@ -5,6 +5,7 @@
 import type { AgentDef } from '../../core/ir.ts';
 import { OUTPUT_TOKENS_DEFAULT, undeclaredAgent } from '../definitions.ts';
 import type { Report } from '../diagnostics.ts';
+import type { ReadDocument } from '../document.ts';
 import type { Path } from '../located.ts';
 import { nearest } from '../nearest.ts';
 import type { Sections } from '../section-schema.ts';
@@ -32,13 +33,17 @@ export function agentRefs(step: RawStep): readonly AgentRef[] {
 }
 
 export interface Registry {
-  /** The id in the compiled flow, or null where nobody is meant by it; that is then in the report. */
+  /** The id in the compiled flow, or null where nobody is meant by it, or where that cannot be told; that is then in the report. */
   resolve(ref: AgentRef, step: { readonly index: number; readonly name: string }): string | null;
   /** Agents that only the steps name. */
   readonly undeclared: ReadonlyMap<string, AgentDef>;
 }
 
-export function createRegistry(sections: Sections, body: Shaped<RawWorkflow>, report: Report): Registry {
+export function createRegistry(
+  { sections: { value: sections }, unread }: Pick<ReadDocument, 'sections' | 'unread'>,
+  body: Shaped<RawWorkflow>,
+  report: Report,
+): Registry {
   const declared = sections.agents?.map(({ id, name }) => ({ id: id ?? name ?? '', name: name ?? id ?? '' }));
   const undeclared = new Map<string, AgentDef>();
   return {
@@ -51,6 +56,7 @@ export function createRegistry(sections: Sections, body: Shaped<RawWorkflow>, re
       const byName = ref.by === 'id' ? undefined : declared.find(({ name }) => name === ref.value);
       const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
       if (found !== undefined) return found.id;
+      if (unread.has('agents')) return null;
       report.error(
         'unknown-agent',
         body.at('steps', step.index, ...ref.path),

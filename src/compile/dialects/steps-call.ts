@@ -55,7 +55,7 @@ export function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: 
     origin: step.name,
     enters: step.name,
     effect: { ...effect, input: { ...effect.input, source } },
-    ...(schema === null ? {} : { schema }),
+    ...(schema === null ? {} : { schema, unfenced: true }),
     writes: way.writes,
     timeoutMs: step.timeoutMs,
     retry,

@@ -6,6 +6,7 @@ import type { ReadDocument } from '../document.ts';
 import type { Report } from '../diagnostics.ts';
 import { childOf, itemsOf } from '../located.ts';
 import type { Path } from '../located.ts';
+import { SECTION_NAMES } from '../section-schema.ts';
 import { readShape } from '../shape.ts';
 import type { Shaped } from '../shape.ts';
 import { agentRefs, createRegistry } from './steps-agents.ts';
@@ -27,9 +28,10 @@ export interface ReadWorkflow {
 export function readWorkflow(document: ReadDocument, report: Report): ReadWorkflow | null {
   const body = readShape(workflowSchema, document.body, report, {
     what: document.bare ? 'this document' : '`workflow`',
+    alsoKnown: document.bare ? SECTION_NAMES : [],
   });
   if (body === null) return null;
-  const registry = createRegistry(document.sections.value, body, report);
+  const registry = createRegistry(document, body, report);
   const steps: Step[] = [];
   for (const [index, raw] of body.value.steps.entries()) {
     steps.push(readStep(index, raw, { body, registry, report }));

@@ -3,7 +3,7 @@
  * flat one (`mode: loop`, `until: DONE`, `agent_name: writer`), in one definition that also serves editors.
  */
 import * as z from 'zod';
-import { fault, int, json, list, name, oneOf, record, text } from '../fields.ts';
+import { fault, int, json, list, name, oneOf, record, ruled, text } from '../fields.ts';
 
 export const MODES = ['Sequential', 'FanOut', 'Collect', 'Conditional', 'Loop'] as const;
 export type Mode = (typeof MODES)[number];
@@ -82,10 +82,9 @@ export type RawStep = RawWorkflow['steps'][number];
 
 /** A map that holds exactly one of its keys, as an enum variant with data is written. */
 function oneKey<Shape extends z.ZodRawShape>(what: string, shape: Shape) {
-  return record(shape).superRefine((value, context) => {
+  return ruled(record(shape), (value, context) => {
     const given = Object.keys(value);
-    // An unknown key has been reported as such.
-    if (given.length === 1 || context.issues.length > 0) return;
+    if (given.length === 1) return;
     const keys = Object.keys(shape)
       .map((key) => `\`${key}\``)
       .join(', ');

@@ -1,6 +1,9 @@
 /**
  * The five risk profiles as data: what an agent of each kind may do by itself, what it must ask for, and what ends its run.
  * A row names what it is about in words and by what a compiler can match: classes of effects, categories, names, signals.
+ * A name or a category may free a plain write at most; money, messages and infrastructure are asked about whatever they are
+ * called. Reads happen by themselves, so that a row that asks by name is about what changes something, unless it is about
+ * reading itself.
  */
 import type { TerminalCode } from '../../core/codes.ts';
 import type { Consequence, Expr, ToolDef } from '../../core/ir.ts';
@@ -28,8 +31,8 @@ export interface Row {
   readonly what: string;
   readonly effects?: readonly Effect[];
   readonly categories?: readonly string[];
-  /** Patterns over a tool's full name. */
-  readonly tools?: readonly string[];
+  /** Words that a tool's name has, as `speaksOf` reads them. */
+  readonly words?: readonly string[];
   /** Calls that cost money. */
   readonly paid?: true;
 }
@@ -47,6 +50,8 @@ export interface Profile {
 }
 
 export const MUTATING: readonly Effect[] = ['write', 'financial', 'communication', 'infrastructure'];
+const DRAFTS = ['draft', 'drafts'];
+const RECOMMENDATIONS = ['recommend', 'recommends', 'recommendation', 'recommendations'];
 
 export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | 'procurement' | 'sre']: Profile } = {
   research: {
@@ -54,11 +59,11 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     allowed: [
       { what: 'Browse approved sources', effects: ['read'] },
       { what: 'Retrieve documents', effects: ['read'], categories: ['retrieval', 'lookup'] },
-      { what: 'Ask for review', categories: ['review'] },
+      { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
     approval: [
-      { what: 'Persistent memory writes', tools: ['memory.*', 'memory_*', '*.remember', 'remember'] },
-      { what: 'Sensitive-source expansion', tools: ['sensitive.*', '*.sensitive', '*.expand_scope'] },
+      { what: 'Persistent memory writes', words: ['memory', 'memories', 'remember'], effects: MUTATING },
+      { what: 'Sensitive-source expansion', words: ['sensitive', 'expand scope'] },
       { what: 'Paid external lookups', paid: true },
       { what: 'Anything that changes the world', effects: MUTATING },
     ],
@@ -74,15 +79,23 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     allowed: [
       { what: 'Read files', effects: ['read'] },
       { what: 'Propose patches and write local files', effects: ['write'], categories: ['file_system'] },
-      { what: 'Run tests in the sandbox', categories: ['sandbox'] },
-      { what: 'Ask for review', categories: ['review'] },
+      { what: 'Run tests in the sandbox', effects: ['write'], categories: ['sandbox'] },
+      { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
     approval: [
-      { what: 'Pushes', tools: ['*push*'] },
-      { what: 'Deployments', tools: ['*deploy*', '*release*'] },
-      { what: 'Credential changes', tools: ['*credential*', '*secret*', '*token*', '*password*'] },
-      { what: 'Destructive file operations', tools: ['delete_file', '*delete*', '*remove*'] },
-      { what: 'Production migrations', tools: ['*migrat*'] },
+      { what: 'Pushes', words: ['push', 'pushes', 'pushing'], effects: MUTATING },
+      { what: 'Deployments', words: ['deploy*', 'redeploy*', 'release', 'releases'], effects: MUTATING },
+      {
+        what: 'Credential changes',
+        words: ['credential*', 'secret', 'secrets', 'token', 'tokens', 'password*'],
+        effects: MUTATING,
+      },
+      {
+        what: 'Destructive file operations',
+        words: ['delet*', 'remov*', 'rm', 'unlink', 'erase', 'purge', 'wipe', 'destroy'],
+        effects: MUTATING,
+      },
+      { what: 'Production migrations', words: ['migrat*'], effects: MUTATING },
       { what: 'Anything else beyond the workspace', effects: MUTATING },
     ],
     failClosed: [
@@ -97,15 +110,19 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     autonomy: 'bounded actions',
     allowed: [
       { what: 'Search documentation and read account state', effects: ['read'] },
-      { what: 'Draft replies', tools: ['*draft*'] },
-      { what: 'Classify issues', tools: ['*classify*', '*tag*'] },
-      { what: 'Ask for review', categories: ['review'] },
+      { what: 'Draft replies', words: DRAFTS, effects: ['write'] },
+      { what: 'Classify issues', words: ['classify', 'tag', 'tags'], effects: ['write'] },
+      { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
     approval: [
-      { what: 'Refunds', tools: ['*refund*'] },
-      { what: 'Cancellations', tools: ['*cancel*'] },
-      { what: 'Account changes', tools: ['*account*'], effects: MUTATING },
-      { what: 'Legal commitments', tools: ['*contract*', '*legal*', '*commit*'], effects: MUTATING },
+      { what: 'Refunds', words: ['refund*'], effects: MUTATING },
+      { what: 'Cancellations', words: ['cancel*'], effects: MUTATING },
+      { what: 'Account changes', words: ['account', 'accounts'], effects: MUTATING },
+      {
+        what: 'Legal commitments',
+        words: ['contract', 'contracts', 'legal', 'commit', 'commitment*'],
+        effects: MUTATING,
+      },
       { what: 'Sending to somebody outside', effects: ['communication'] },
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
@@ -121,14 +138,14 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     autonomy: 'low, hardly any mutation',
     allowed: [
       { what: 'Compare vendors, extract terms, flag risks', effects: ['read'] },
-      { what: 'Prepare recommendation packets', tools: ['*draft*', '*recommend*'] },
-      { what: 'Ask for review', categories: ['review'] },
+      { what: 'Prepare recommendation packets', words: [...DRAFTS, ...RECOMMENDATIONS], effects: ['write'] },
+      { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
     approval: [
-      { what: 'Purchase orders', tools: ['*purchase*', '*order*'], effects: MUTATING },
-      { what: 'Invoice release', tools: ['*invoice*'], effects: MUTATING },
-      { what: 'Contract changes', tools: ['*contract*'], effects: MUTATING },
-      { what: 'Vendor onboarding', tools: ['*onboard*', '*vendor*'], effects: MUTATING },
+      { what: 'Purchase orders', words: ['purchas*', 'order', 'orders', 'reorder'], effects: MUTATING },
+      { what: 'Invoice release', words: ['invoic*'], effects: MUTATING },
+      { what: 'Contract changes', words: ['contract', 'contracts'], effects: MUTATING },
+      { what: 'Vendor onboarding', words: ['onboard*', 'vendor', 'vendors'], effects: MUTATING },
       { what: 'Payment execution', effects: ['financial'] },
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
@@ -144,15 +161,15 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     autonomy: 'high for diagnosis, low for mutation',
     allowed: [
       { what: 'Query logs, inspect metrics, compare deploys', effects: ['read'] },
-      { what: 'Draft runbook steps, recommend a rollback', tools: ['*draft*', '*recommend*'] },
-      { what: 'Ask for review', categories: ['review'] },
+      { what: 'Draft runbook steps, recommend a rollback', words: [...DRAFTS, ...RECOMMENDATIONS], effects: ['write'] },
+      { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
     approval: [
-      { what: 'Restarts', tools: ['*restart*'] },
-      { what: 'Traffic shifts', tools: ['*traffic*'] },
-      { what: 'Config changes', tools: ['*config*'], effects: MUTATING },
-      { what: 'Data migrations', tools: ['*migrat*'] },
-      { what: 'Production rollback', tools: ['*rollback*'] },
+      { what: 'Restarts', words: ['restart*'], effects: MUTATING },
+      { what: 'Traffic shifts', words: ['traffic'], effects: MUTATING },
+      { what: 'Config changes', words: ['config*', 'reconfig*'], effects: MUTATING },
+      { what: 'Data migrations', words: ['migrat*'], effects: MUTATING },
+      { what: 'Production rollback', words: ['rollback*', 'roll back'], effects: MUTATING },
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
     failClosed: [

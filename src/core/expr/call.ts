@@ -21,6 +21,7 @@ export function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Conte
     return compileHas(field.args[0], field.args[1], context);
   const problem = callProblem({ name, method, count: args.length });
   if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
+  if (name === 'strict') return context.compile(args[0] as Ast, { ...context, strict: true });
   if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);
   const evals = args.map((arg) => context.compile(arg, context));
   if (name === 'text') return (env) => evals.reduce((text, part) => text + textOf(env, part(env)), '');

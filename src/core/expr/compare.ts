@@ -5,10 +5,11 @@
  */
 import { charge, chargeText } from './env.ts';
 import type { Env } from './env.ts';
+import { EvalError } from './error.ts';
 import { isMap, mapGet, mapKeys } from './map.ts';
 import type { KeyedMap } from './map.ts';
 import { Duration, Timestamp } from './time.ts';
-import { Boxed, Bytes, TypeName, Uint, isList } from './value.ts';
+import { Boxed, Bytes, TypeName, Uint, isList, typeOf } from './value.ts';
 import type { Value, ValueMap } from './value.ts';
 
 export function equals(env: Env, a: Value, b: Value): boolean {
@@ -34,6 +35,14 @@ export function order(env: Env, a: Value, b: Value): number | undefined {
     return typeof x === typeof y ? orderNumbers(x, y) : orderNumbers(Number(x), Number(y));
   }
   return undefined;
+}
+
+/** As `order`, but what has no order is an error; what is missing has none to begin with and stays undefined. */
+export function strictOrder(env: Env, a: Value, b: Value): number | undefined {
+  const result = order(env, a, b);
+  if (result === undefined && a !== null && b !== null)
+    throw new EvalError('type', `${typeOf(a)} and ${typeOf(b)} have no order`);
+  return result;
 }
 
 export function contains(env: Env, container: Value, item: Value): boolean | undefined {

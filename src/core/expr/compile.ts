@@ -6,7 +6,7 @@ import { arithmetic, negate, toInt } from './arithmetic.ts';
 import type { ArithmeticOp } from './arithmetic.ts';
 import { bindOf, listMacroOf, pathOfAst } from './ast.ts';
 import { compileCall } from './call.ts';
-import { contains, equals, order } from './compare.ts';
+import { contains, equals, order, strictOrder } from './compare.ts';
 import { deeper, rangeOf } from './context.ts';
 import type { Context } from './context.ts';
 import type { Eval } from './env.ts';
@@ -20,7 +20,7 @@ import type { Ast } from './parse.ts';
 import { typeOf } from './value.ts';
 import type { Value } from './value.ts';
 
-export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, compile };
+export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, strict: false, compile };
 
 /** Converts to JSON where values are made, so that data that only passes through is neither walked nor copied. */
 export function compileJson(node: Ast, context: Context): Eval {
@@ -72,7 +72,7 @@ export function compile(node: Ast, outer: Context): Eval {
     case '[?]':
       throw new EvalError('other', 'optional access is not needed: a missing field reads as null', rangeOf(node));
     default:
-      return binary(node.op, sub(node.args[0]), sub(node.args[1]));
+      return binary(node.op, sub(node.args[0]), sub(node.args[1]), context.strict ? strictOrder : order);
   }
 }
 
@@ -104,20 +104,25 @@ function minus(operand: Ast, context: Context): Eval {
   return (env) => negate(run(env));
 }
 
-function binary(op: ArithmeticOp | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in', a: Eval, b: Eval): Eval {
+function binary(
+  op: ArithmeticOp | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in',
+  a: Eval,
+  b: Eval,
+  ordered: typeof order,
+): Eval {
   switch (op) {
     case '==':
       return (env) => equals(env, a(env), b(env));
     case '!=':
       return (env) => !equals(env, a(env), b(env));
     case '<':
-      return (env) => (order(env, a(env), b(env)) ?? 1) < 0;
+      return (env) => (ordered(env, a(env), b(env)) ?? 1) < 0;
     case '<=':
-      return (env) => (order(env, a(env), b(env)) ?? 1) <= 0;
+      return (env) => (ordered(env, a(env), b(env)) ?? 1) <= 0;
     case '>':
-      return (env) => (order(env, a(env), b(env)) ?? -1) > 0;
+      return (env) => (ordered(env, a(env), b(env)) ?? -1) > 0;
     case '>=':
-      return (env) => (order(env, a(env), b(env)) ?? -1) >= 0;
+      return (env) => (ordered(env, a(env), b(env)) ?? -1) >= 0;
     case 'in':
       return (env) => {
         const item = a(env);

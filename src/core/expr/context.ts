@@ -12,6 +12,8 @@ export interface Context {
   readonly locals: ReadonlyMap<string, number>;
   readonly depth: number;
   readonly macros: number;
+  /** Whether an ordering of values that have no order is an error, as within `strict(…)`. */
+  readonly strict: boolean;
   readonly compile: (node: Ast, context: Context) => Eval;
 }
 

@@ -17,6 +17,8 @@
  * | other functions                          | null when the first operand is null                          |
  * | `text(null)`                             | the empty string                                             |
  *
+ * Within `strict(…)`, an ordering of two values that are there and have no order is an error.
+ *
  * A JSON number is a double; it mixes with int literals in arithmetic, where the result is then a double.
  */
 import type { Json } from '../json.ts';

@@ -6,7 +6,7 @@ import { charge, chargeText } from './env.ts';
 import type { Env } from './env.ts';
 import { equals } from './compare.ts';
 import { wrongType } from './function.ts';
-import type { FnTable } from './function.ts';
+import type { Fn, FnTable } from './function.ts';
 import { isMap, mapGet } from './map.ts';
 import { Uint, isList } from './value.ts';
 import type { Value } from './value.ts';
@@ -54,22 +54,32 @@ export const LIST_FUNCTIONS: FnTable = {
     },
   },
   /** The JSON object in a text: the whole text, a fenced block, or from the first `{` to the last `}`; null where none is. */
-  jsonIn: {
+  jsonIn: searching('jsonIn', (text) => JSON.parse(text) as Value),
+  /** The same, except that a number with more digits than can be kept stays the text that it was written as. */
+  exactIn: searching('exactIn', (text) => JSON.parse(text, asWritten as Reviver) as Value),
+};
+
+function searching(name: string, parse: (text: string) => Value): Fn {
+  return {
     params: [['string']],
     forms: 'both',
     returns: 'any',
     run: (env, text) => {
       if (text === null) return null;
-      if (typeof text !== 'string') throw wrongType('jsonIn', 'a string', text);
+      if (typeof text !== 'string') throw wrongType(name, 'a string', text);
       chargeText(env, text.length * 3);
       for (const part of candidatesIn(text)) {
-        const found = objectOf(part);
-        if (found !== null) return found;
+        try {
+          const found = parse(part);
+          if (isMap(found)) return found;
+        } catch {
+          // Not this part.
+        }
       }
       return null;
     },
-  },
-};
+  };
+}
 
 function itemsOf(env: Env, name: string, list: Value): Value[] {
   if (list === null) return [];
@@ -101,11 +111,12 @@ function* candidatesIn(text: string): Generator<string> {
   if (first >= 0 && last > first) yield text.slice(first, last + 1);
 }
 
-function objectOf(text: string): Value {
-  try {
-    const value = JSON.parse(text) as Value;
-    return isMap(value) ? value : null;
-  } catch {
-    return null;
-  }
+type Reviver = (key: string, value: unknown) => unknown;
+
+/** More of them than any number keeps without loss. */
+const DIGITS_KEPT = 15;
+
+function asWritten(_: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
+  return source.replace(/e.*$/i, '').replace(/\D/g, '').length > DIGITS_KEPT ? source : value;
 }

@@ -1,6 +1,6 @@
 /**
- * Every function of the language by name. `text`, `re` and `has` are forms of their own: `text` takes any number of
- * arguments, `re`, which CEL calls `matches`, a literal pattern, `has` a field.
+ * Every function of the language by name. `text`, `re`, `has` and `strict` are forms of their own: `text` takes any number of
+ * arguments, `re`, which CEL calls `matches`, a literal pattern, `has` a field, `strict` an expression that it changes.
  */
 import { LIST_MACROS } from './ast.ts';
 import type { Fn } from './function.ts';
@@ -18,7 +18,15 @@ export const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
   ...Object.entries(TIME_FUNCTIONS),
 ]);
 
-export const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...LIST_MACROS, 'text', 're', 'matches', 'has'];
+export const FUNCTION_NAMES: readonly string[] = [
+  ...FUNCTIONS.keys(),
+  ...LIST_MACROS,
+  'text',
+  're',
+  'matches',
+  'has',
+  'strict',
+];
 
 export interface CallShape {
   readonly name: string;
@@ -31,6 +39,7 @@ export interface CallShape {
 export function callProblem({ name, method, count }: CallShape): string | null {
   if (LIST_MACROS.has(name)) return `\`${name}\` is used as \`list.${name}(x, …)\``;
   if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
+  if (name === 'strict') return !method && count === 1 ? null : '`strict` takes one expression, as in `strict(a < b)`';
   if (name === 'text') return count > 0 ? null : '`text` needs an argument';
   if (isSearch(name)) return count === 2 ? null : `\`${name}\` takes a text and a pattern`;
   const fn = FUNCTIONS.get(name);

@@ -1,0 +1,158 @@
+/** One mistake gives one error: what only seems to be missing because of it is not reported as well. */
+import { describe, expect, test } from 'vitest';
+import { compileText } from './compile-text.ts';
+
+const errors = (source: string): readonly string[] =>
+  compileText(source)
+    .diagnostics.filter(({ severity }) => severity === 'error')
+    .map(({ code, line, column }) => `${code} ${line}:${column}`);
+
+const flow = (nodes: string): string => `flow: { id: f, entry: s, nodes: [${nodes}] }`;
+const agent = flow('{ id: s, type: agent, agent: a, routes: [{ to: t }] }, { id: t, type: agent, agent: a }');
+const tool = flow('{ id: s, type: tool, tool: t.x, routes: [{ to: t }] }, { id: t, type: tool, tool: t.x }');
+
+describe('a section that cannot be read', () => {
+  test.each([
+    ['misspelt agents', `agnets: [{ id: a }]\n${agent}`, 'unknown-key 1:1'],
+    ['agents as a map', `agents: { a: { instructions: x } }\n${agent}`, 'wrong-type 1:11'],
+    ['agents as text', `agents: [a]\n${agent}`, 'wrong-type 1:10'],
+    ['agents without anything', `agents:\n${agent}`, 'wrong-type 1:8'],
+    ['an agent with a misspelt id', `agents: [{ idd: a }]\n${agent}`, 'unknown-key 1:12'],
+    ['an agent whose id is no text', `agents: [{ id: 3 }]\n${agent}`, 'wrong-type 1:16'],
+    ['an agent without a name', `agents: [{ instructions: x }]\n${agent}`, 'missing-field 1:12'],
+    ['misspelt tools', `tols: { t.x: {} }\n${tool}`, 'unknown-key 1:1'],
+    ['tools as a list', `tools: [t.x]\n${tool}`, 'wrong-type 1:8'],
+    [
+      'tools that a boundary names',
+      `tols: { t.x: {} }\nboundary: { tools: { allow: [t.x] } }\nagents: [{ id: a, tools: [t.x] }]\n${agent}`,
+      'unknown-key 1:1',
+    ],
+    [
+      'misspelt servers',
+      `mpc: { srv: { command: x } }\ntools: { t.x: { mcp: srv/y } }\nagents: [{ id: a, tools: [srv.z] }]\n${agent}`,
+      'unknown-key 1:1',
+    ],
+    ['servers as a list', `mcp: [srv]\nagents: [{ id: a, tools: [srv.z] }]\n${agent}`, 'wrong-type 1:6'],
+    [
+      'a server with a misspelt command',
+      `mcp: { srv: { comand: x } }\nagents: [{ id: a, tools: [srv.z] }]\n${agent}`,
+      'unknown-key 1:15',
+    ],
+    [
+      'models as a list',
+      `models: [{ m: { provider: x, model: y } }]\nagents: [{ id: a, model: m }]\n${agent}`,
+      'wrong-type 1:9',
+    ],
+    ['misspelt models', `modls: { m: {} }\nagents: [{ id: a, model: m }]\n${agent}`, 'unknown-key 1:1'],
+    ['steps: a misspelt name', 'agents: [{ nme: a }]\nsteps: [{ agent_name: a }]', 'unknown-key 1:12'],
+    ['steps: agents as a map', 'agents: { a: {} }\nsteps: [{ agent_name: a }]', 'wrong-type 1:11'],
+    ['loop: misspelt agents', 'agnets: [{ id: a }]\nloop: { agent: a, goal: x }', 'unknown-key 1:1'],
+    [
+      'loop: a misspelt id',
+      'agents: [{ idd: a }]\nloop: { planner: p, executor: a, verifier: v, goal: x }',
+      'unknown-key 1:12',
+    ],
+  ])('%s', (_, source, expected) => {
+    expect(errors(source)).toEqual([expected]);
+  });
+
+  test('hides nothing where it can be read', () => {
+    expect(errors(`agents: [{ id: reader }]\n${agent}`)).toEqual(['unknown-agent 2:63', 'unknown-agent 2:118']);
+    expect(errors(`agnets: []\ntools: {}\n${tool}`)).toEqual([
+      'unknown-key 1:1',
+      'unknown-tool 3:61',
+      'unknown-tool 3:116',
+    ]);
+  });
+});
+
+describe('a list of a team that cannot be read', () => {
+  const keyword = (agents: string, route = ''): string => `Orchestration:
+  ${agents}
+  Selection: { Type: keyword, DefaultAgent: a, Routes: [{ Keyword: GO, Agent: b${route} }, { Keyword: END, Agent: a }] }
+  Termination: { Type: regex, Pattern: DONE, AgentNames: [b] }`;
+  const machine = (more: string): string => `Orchestration:
+  Agents: [{ Name: a }, { Name: b }]
+  ${more}
+  Selection:
+    Type: statemachine
+    StateMachine:
+      Initial: x
+      States:
+        x: { Agent: a, Transitions: [{ To: y, Signal: GO, Contract: c }] }
+        y: { Agent: b, Terminal: true }
+  Termination: { Type: regex, Pattern: DONE }`;
+  const checked = (more: string): string =>
+    keyword(`Agents: [{ Name: a }, { Name: b }]\n  ${more}`, ', Validators: [mine]');
+  const contracts = 'Contracts: [{ Name: c, Requires: [{ FileExists: { Path: x } }] }]';
+  const graph = (more: string, first = 'Id: x, Agent: a'): string => `Orchestration:
+  Agents: [{ Name: a }, { Name: b }]
+  Selection:
+    Type: graph
+    Graph:
+      Nodes: [{ ${first} }, { Id: y, Agent: b, Terminal: true }]
+      Edges: [{ From: x, To: y, Keyword: GO }]
+      ${more}`;
+
+  test.each([
+    ['misspelt agents', keyword('Agnets: [{ Name: a }, { Name: b }]'), 'unknown-key 2:3'],
+    ['agents as a map', keyword('Agents: { a: {}, b: {} }'), 'wrong-type 2:13'],
+    ['an agent with a misspelt name', keyword('Agents: [{ Nme: a }, { Name: b }]'), 'unknown-key 2:14'],
+    ['misspelt contracts', machine('Contrcts: []'), 'unknown-key 3:3'],
+    ['a contract without its name', machine(contracts.replace('Name', 'Nme')), 'unknown-key 3:17'],
+    ['misspelt validation', checked('Validaton: { Validators: { mine: "./x.ts#y" } }'), 'unknown-key 3:3'],
+    ['misspelt validators', checked('Validation: { Validatrs: { mine: "./x.ts#y" } }'), 'unknown-key 3:17'],
+    ['a node with a misspelt id', graph('', 'Idd: x, Agent: a'), 'unknown-key 6:17'],
+    ['misspelt sub-graphs', graph('SubGraps: { q: {} }', 'Id: x, SubGraphId: q'), 'unknown-key 8:7'],
+    [
+      'a sub-graph of a misspelt kind',
+      graph('SubGraphs: { q: { ScaterGather: { Workers: [a], Synthesizer: b } } }', 'Id: x, SubGraphId: q'),
+      'unknown-key 8:25',
+    ],
+  ])('%s', (_, source, expected) => {
+    expect(errors(source)).toEqual([expected]);
+  });
+});
+
+describe('an unknown key in a map that needs one of several', () => {
+  const route = (clause: string): string =>
+    `agents: [{ id: a }]\n${flow(`{ id: s, type: agent, agent: a, on_error: [${clause}] }`)}`;
+
+  test.each(['{ mach: X, to: end }', '{ defualt: true, to: end }', '{ when: X, to: end }'])(
+    'on_error: %s',
+    (clause) => {
+      expect(errors(route(clause))).toEqual(['unknown-key 2:79']);
+    },
+  );
+
+  test('an error route that has none of them is still one without a condition', () => {
+    expect(errors(route('{ to: end }'))).toEqual(['empty-error-route 2:79']);
+  });
+});
+
+describe('the key that was meant', () => {
+  const help = (source: string): readonly (string | undefined)[] =>
+    compileText(source).diagnostics.map((each) => each.help);
+
+  test.each([
+    ['agnts: [{ name: a }]', 'agents'],
+    ['modls: {}', 'models'],
+    ['tols: {}', 'tools'],
+    ['budget: {}', 'budgets'],
+  ])('of a bare step document: %s', (line, key) => {
+    expect(help(`${line}\nsteps: [{ agent_name: a }]`)).toEqual([`Did you mean \`${key}\`?`]);
+  });
+
+  test.each([
+    ['timeout: 5', 'timeout_secs'],
+    ['retries: 3', 'max_retries'],
+    ['iterations: 3', 'max_iterations'],
+    ['template: x', 'prompt_template'],
+  ])('of a step: %s', (line, key) => {
+    expect(help(`steps: [{ agent_name: a, ${line} }]`)).toEqual([`Did you mean \`${key}\`?`]);
+  });
+
+  test('a bare document without a near one lists the shared sections too', () => {
+    expect(help('zzzzzz: 1\nsteps: [{ agent_name: a }]')[0]).toMatch(/`steps`.*`models`.*`agents`/);
+  });
+});
