@@ -104,7 +104,7 @@ export function createRuntime(options: EngineOptions): Engine {
   /** Brings a run into this process and goes on with it; null when another live one has it. */
   const take = async (run: RunId): Promise<Held | null> => {
     const held = await look(run);
-    if (held?.state?.outcome === null) worker.begin(held);
+    if (held !== null) worker.begin(held);
     return held;
   };
   /** Brings a run into this process as it is. */
@@ -127,10 +127,11 @@ export function createRuntime(options: EngineOptions): Engine {
     if (closed || fault !== null) return;
     try {
       for (const { id, run, fact } of await store.roster.mail(worker.id)) {
-        const held = await take(run);
+        const held = await look(run);
         if (held === null) continue;
         if (held.state?.outcome === null && (await tell(held, fact).catch(ifTaken)) === 'taken') continue;
         await store.roster.strike([id]);
+        worker.begin(held);
       }
       if (pickUp)
         for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) adrift.add(run);
@@ -166,7 +167,7 @@ export function createRuntime(options: EngineOptions): Engine {
           await letGo(held);
           return refuse(told);
         }
-        if (held.state?.outcome === null) worker.begin(held);
+        worker.begin(held);
         return;
       }
       if (!posted) await store.roster.post(run, fact);
