@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { statusOf } from '../core/outstanding.ts';
+import { settle } from '../core/settle.ts';
 import type { CompiledFlow } from '../core/ir.ts';
 import type { Json } from '../core/json.ts';
 import type { Fact, Origin, Refusal, RunId } from '../core/run.ts';
@@ -37,7 +38,7 @@ export function createRuntime(options: EngineOptions): Engine {
   /** Runs that cannot go on in this process; taking them up again would only break again. */
   const broken = new Map<RunId, Error>();
   let fault: Error | null = null;
-  let closed = false;
+  let closing: Promise<void> | null = null;
 
   const wake = (run: RunId): void => {
     for (const resolve of settledBy.get(run) ?? []) resolve();
@@ -89,7 +90,7 @@ export function createRuntime(options: EngineOptions): Engine {
 
   const alive = async (): Promise<void> => {
     if (fault !== null) throw fault;
-    if (closed) throw new SluiceError('engine-closed', 'the engine is closed');
+    if (closing !== null) throw new SluiceError('engine-closed', 'the engine is closed');
     await lease.ready();
   };
   const tell = (held: Held, fact: Fact): Promise<Refusal | null> =>
@@ -117,6 +118,8 @@ export function createRuntime(options: EngineOptions): Engine {
     const stored = await store.journal.load(run);
     if (stored === null) throw unknown(run);
     const held = restore(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+    // It belongs to nobody as long as it waits, and others must be able to tell it something.
+    if (waits(held)) await store.roster.release(worker.id, [run]);
     const again = worker.runs.get(run);
     if (again !== undefined && (again.seq >= held.seq || !waits(again))) return again;
     worker.drop(run);
@@ -124,7 +127,7 @@ export function createRuntime(options: EngineOptions): Engine {
     return held;
   };
   const poll = async (): Promise<void> => {
-    if (closed || fault !== null) return;
+    if (closing !== null || fault !== null) return;
     try {
       for (const { id, run, fact } of await store.roster.mail(worker.id)) {
         const held = await look(run);
@@ -138,7 +141,7 @@ export function createRuntime(options: EngineOptions): Engine {
       for (const run of adrift)
         if ((await take(run)) !== null || (await store.roster.find(run))?.owner !== worker.id) adrift.delete(run);
     } catch (error) {
-      if (!closed && fault === null) fail(error as Error);
+      if (closing === null && fault === null) fail(error as Error);
     }
   };
   let polling: Promise<void> = lease.ready().then(poll, () => undefined);
@@ -155,14 +158,14 @@ export function createRuntime(options: EngineOptions): Engine {
       const entry = await store.roster.find(run);
       if (entry === null) throw unknown(run);
       // Whoever had the run may have read the mail and let go of it since.
-      if (posted && (await done(run, fact))) return;
+      if (posted && (await hasCome(run, fact))) return;
       // Only when it has been told does the run go on: what it waits for may be what this is about.
       const held = await look(run);
       if (held !== null) {
         const told = hasEnded(held) ?? (await tell(held, fact).catch(ifTaken));
         if (told === 'taken') continue;
         // What is refused now may be what the mail has brought about since we looked, or a run that stops already.
-        const stands = told === null || (posted && (await done(run, fact))) || isStopping(held, fact);
+        const stands = told === null || (posted && (await hasCome(run, fact))) || isStopping(held, fact);
         if (!stands) {
           await letGo(held);
           return refuse(told);
@@ -170,6 +173,10 @@ export function createRuntime(options: EngineOptions): Engine {
         worker.begin(held);
         return;
       }
+      // Whoever has it takes what is posted without a word, so that it is judged here as well as can be.
+      const { program, state } = await readRun(store.journal, run);
+      const refusal = settle(program, state, [fact], Date.now()).refusals.get(0) ?? null;
+      if (refusal !== null && !(posted && (await hasCome(run, fact)))) return refuse(refusal);
       if (!posted) await store.roster.post(run, fact);
       posted = true;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -181,10 +188,20 @@ export function createRuntime(options: EngineOptions): Engine {
     worker.drop(run);
     await store.roster.release(worker.id, [run]);
   };
-  const done = async (run: RunId, fact: Extract<Fact, { type: 'answer' | 'cancel' }>): Promise<boolean> => {
-    const { state } = await readRun(store.journal, run);
+  /** Whether what was told is on the journal. An answer that another one came before is not. */
+  const hasCome = async (run: RunId, fact: Extract<Fact, { type: 'answer' | 'cancel' }>): Promise<boolean> => {
+    const { state, events } = await readRun(store.journal, run);
     if (fact.type === 'cancel') return state.outcome !== null || state.threads.get('0')?.doing.is === 'unwinding';
-    return ![...state.pending.values()].some(({ question }) => question?.id === fact.id);
+    const asked = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
+    const { payload: _, ...answer } = fact.answer;
+    return events.some(
+      (event) =>
+        asked?.type === 'effect.requested' &&
+        event.type === 'effect.settled' &&
+        event.key === asked.key &&
+        event.result.ok &&
+        canonicalize(event.result.value) === canonicalize(answer),
+    );
   };
 
   return {
@@ -262,19 +279,19 @@ export function createRuntime(options: EngineOptions): Engine {
       }
       return waiting;
     },
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      clearInterval(poller);
-      await polling;
-      worker.stop(new SluiceError('engine-closed', 'the engine was closed'));
-      for (const run of [...settledBy.keys()]) wake(run);
-      feed.close();
-      // A lease that cannot be given back, as on a full disk, runs out by itself.
-      await lease.resign().catch(() => undefined);
-      await store.close();
-    },
+    close: () => (closing ??= close()),
   };
+
+  async function close(): Promise<void> {
+    clearInterval(poller);
+    await polling;
+    worker.stop(new SluiceError('engine-closed', 'the engine was closed'));
+    for (const run of [...settledBy.keys()]) wake(run);
+    feed.close();
+    // A lease that cannot be given back, as on a full disk, runs out by itself.
+    await lease.resign().catch(() => undefined);
+    await store.close();
+  }
 
   async function wait(run: RunId): Promise<void> {
     for (;;) {

@@ -81,6 +81,11 @@ export function createFeed(): Feed {
               continue;
             }
             if (entry.seq <= seen) continue;
+            if (entry.seq > seen + 1) {
+              // What lies between was committed by another process.
+              listener.queue.unshift(...(await newer(journal, run, seen)));
+              continue;
+            }
             seen = entry.seq;
             yield entry;
             if (entry.type === 'run.ended') return;

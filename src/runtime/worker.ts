@@ -348,5 +348,6 @@ function entryOf(state: RunState): RunEntryChange {
 
 /** While a run works, its deadlines move with every step; the roster needs them only when nobody is at it. */
 function sameEntry(a: RunEntryChange, b: RunEntryChange): boolean {
-  return a.status === b.status && a.code === b.code && (b.status === 'running' || a.due === b.due);
+  // Whoever had the run to move it from one wait to the next gives it back with the entry that says so.
+  return a.status === b.status && a.code === b.code && b.status === 'running';
 }
