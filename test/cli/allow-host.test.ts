@@ -4,6 +4,19 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { folder, report, sluice } from './cli.ts';
 
+test.each(['localhost:8931', 'http://localhost', '[::1]:80', 'a.example/x', ''])(
+  '`--allow-host %s` is no host, and is told before anything runs',
+  async (host) => {
+    const { status, stderr } = await sluice(['resume', '--allow-host', host], { cwd: folder() });
+    expect([status, stderr]).toEqual([2, expect.stringContaining('Name the host alone')]);
+  },
+);
+
+test.each(['localhost', '*', '*.example.org', '::1', '[::1]'])('`--allow-host %s` names a host', async (host) => {
+  const { stderr } = await sluice(['resume', 'r_none', '--allow-host', host], { cwd: folder() });
+  expect(stderr).not.toContain('--allow-host');
+});
+
 test('`http.get` calls the hosts that were named, and no other', async () => {
   const server = createServer((_, response) => response.end('{"news": "none"}'));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

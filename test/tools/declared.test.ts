@@ -3,8 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
-import { tools } from './call.ts';
+import { createVirtualClock } from '../../src/runtime/clock.ts';
+import { callOf, tools } from './call.ts';
 import type { Asking } from './call.ts';
+import { stopped } from './own-tools.ts';
 
 const shell = (command: string, rest: object = {}): Asking => ({
   tool: { implementation: { shell: { command, ...rest } } },
@@ -36,6 +38,15 @@ describe('a declared command', () => {
     }
   });
 
+  test('gets lists and objects as JSON in its variables, unless they are too long for one', async () => {
+    const { ask } = tools();
+    const echo = shell('printf %s "$ARG_list$ARG_deep"');
+    expect(await ask('t', { list: [1, 'a b'] }, echo)).toEqual({ ok: true, value: [1, 'a b'] });
+    expect(await ask('t', { deep: { a: true } }, echo)).toEqual({ ok: true, value: { a: true } });
+    const long = { list: ['x'.repeat(200_000)] };
+    expect(await ask('t', long, shell('echo "[$ARG_list]"; wc -c'))).toEqual({ ok: true, value: '[]\n200014' });
+  });
+
   test('has its folder, its variables and the call’s key', async () => {
     const { dir, ask } = tools();
     mkdirSync(join(dir, 'sub'));
@@ -61,6 +72,19 @@ describe('a declared command', () => {
       message: 'exit code 4: broken',
     });
   });
+
+  test('that says more than is read of it is a failed call; what it says of errors is not its output', async () => {
+    const { ask } = tools();
+    expect(await ask('t', {}, shell('seq 1 30000'))).toMatchObject({
+      ok: false,
+      class: 'semantic',
+      type: 'TooLargeError',
+    });
+    expect(await ask('t', {}, shell('seq 1 30000 >&2; echo 1'))).toEqual({ ok: true, value: 1 });
+    const run = await ask('shell_run', { command: 'seq 1 30000' });
+    expect(run).toMatchObject({ ok: true, value: { exitCode: 0, truncated: true } });
+    expect(run.ok && Object.keys(run.value as object)).toEqual(['exitCode', 'stdout', 'stderr', 'truncated']);
+  });
 });
 
 describe('a function in a module', () => {
@@ -83,6 +107,14 @@ describe('a function in a module', () => {
       ok: false,
       type: 'ModuleError',
     });
+  });
+
+  test('that hangs is given up by real time, whatever clock the run goes by, and told so', async () => {
+    const { performer } = tools({ documentDir });
+    const asked = callOf('t', {}, { tool: { ...module('hangs').tool, timeoutMs: 20 } });
+    const outcome = performer.perform({ ...asked, clock: createVirtualClock() });
+    await expect(outcome).rejects.toMatchObject({ class: 'timeout', type: 'TimeoutError' });
+    expect(stopped).toEqual(['hangs']);
   });
 
   test('is told when nobody wants its value any more', async () => {

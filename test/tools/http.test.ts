@@ -337,6 +337,39 @@ describe('declared requests', () => {
     expect(seen).toEqual([]);
   });
 
+  test.each([
+    ['/users/{{v}}/echo', '..'],
+    ['/users/{{v}}/echo', '.'],
+    ['/users/{{ args.v }}', '..'],
+    ['/users/.{{v}}/echo', '.'],
+    ['/users/%2{{v}}%2E/echo', 'e'],
+    ['/users\\{{v}}\\echo', '..'],
+    ['/users/{{v}}/echo', '%2e%2e', '/users/%252e%252e/echo'],
+    ['/users/{{v}}/echo', '...', '/users/.../echo'],
+    ['/users/../{{v}}?at={{v}}', 'a', '/a?at=a'],
+    ['/users?at={{v}}', '..', '/users?at=..'],
+  ])('no value leads out of its place in the path: %s with %j', async (path, v, called?: string) => {
+    const { port, seen } = await serve((_, response) => void response.end('ok'));
+    const { ask } = tools();
+    const outcome = await ask('t', { v }, declared(port, { url: `http://127.0.0.1:${port}${path}` }));
+    expect(outcome).toMatchObject(called === undefined ? { ok: false, type: 'ArgumentError' } : { ok: true });
+    expect(seen.map(({ url }) => url)).toEqual(called === undefined ? [] : [called]);
+  });
+
+  test('nothing is sent without a variable that it needs', async () => {
+    const { port, seen } = await serve((_, response) => void response.end('ok'));
+    const { ask } = tools({ env: { EMPTY: '' } });
+    const headers = (name: string) => declared(port, { headers: { authorization: `Bearer {{env.${name}}}` } });
+    expect(await ask('t', {}, headers('ABSENT'))).toMatchObject({
+      ok: false,
+      class: 'fatal',
+      type: 'NotConfiguredError',
+      message: expect.stringContaining('`ABSENT`'),
+    });
+    expect(seen).toEqual([]);
+    expect(await ask('t', {}, headers('EMPTY'))).toMatchObject({ ok: true });
+  });
+
   test('a public name that turns out to be inside is refused, although the author wrote it', async () => {
     const { port, seen } = await serve((_, response) => void response.end('ok'));
     const { ask } = tools({ http: { resolve: () => Promise.resolve(['127.0.0.1']) } });

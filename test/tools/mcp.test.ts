@@ -60,6 +60,11 @@ describe('a server that works', () => {
     const server = program('mcp-good-server.ts', 'serve', { env: { GIVEN: '{{env.KEY}}' } });
     expect(await ask('s.env', { name: 'GIVEN' }, of(server, 'env'))).toEqual({ ok: true, value: 'k' });
     expect(await ask('s.env', { name: 'SLUICE_TEST_SECRET' }, of(server, 'env'))).toEqual({ ok: true, value: 'unset' });
+    const lacking = program('mcp-good-server.ts', 'serve', { env: { GIVEN: '{{env.ABSENT}}' } });
+    expect(await ask('s.env', { name: 'GIVEN' }, of(lacking, 'env'))).toMatchObject({
+      class: 'fatal',
+      type: 'NotConfiguredError',
+    });
   });
 
   test('may be used for the tools that the document lists, whatever else it has', async () => {

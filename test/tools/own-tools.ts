@@ -25,4 +25,8 @@ export const circular: ModuleTool = () => {
 export const big: ModuleTool = () => ({ text: 'x'.repeat(50_000_000) });
 export const bigint: ModuleTool = () => ({ n: 1n });
 export const patient: ModuleTool = (_, { signal }) => sleep(60_000, null, { signal });
+export const hangs: ModuleTool = (_, { signal }) =>
+  new Promise(() => signal.addEventListener('abort', () => stopped.push('hangs')));
+/** Which of them were told to stop. */
+export const stopped: string[] = [];
 export const number = 7;

@@ -67,7 +67,7 @@ export function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.
   };
   return async (call) => {
     const scope: Scope = { args: call.args, result: call.result, env };
-    const url = withQuery(expandText(declared.url, scope, encodeURIComponent), queryOf(declared, method, scope));
+    const url = withQuery(addressOf(declared.url, scope), queryOf(declared, method, scope));
     const headers = Object.fromEntries(
       Object.entries(declared.headers ?? {}).map(([name, value]) => [name, expandText(value, scope)]),
     );
@@ -86,6 +86,21 @@ export function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.
       throw fail('semantic', 'TooLargeError', `the answer of \`${call.name}\` is larger than what is read of it`);
     return bodyOf(response);
   };
+}
+
+/** A value stays inside the segment of the path that it is written in: none may climb out of it as `.` or `..`. */
+function addressOf(template: string, scope: Scope): string {
+  const [path = ''] = template.split(/[?#]/, 1);
+  for (const segment of path.split(/[/\\]/)) {
+    const expanded = expandText(segment, scope, encodeURIComponent);
+    if (expanded !== segment && /^(?:\.|%2e){1,2}$/i.test(expanded))
+      throw fail(
+        'semantic',
+        'ArgumentError',
+        `\`${segment}\` in the address would be \`${expanded}\`, which leads elsewhere`,
+      );
+  }
+  return expandText(template, scope, encodeURIComponent);
 }
 
 /** The host as it is written, or null where a template has a say in it. */

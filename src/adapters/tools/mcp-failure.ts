@@ -15,9 +15,9 @@ export function failureOfServer(
   error: unknown,
   { timeoutMs, stderr, fault }: Circumstances,
 ): Error {
-  if (error instanceof PerformError) return error;
-  const who = `the MCP server \`${server}\``;
   const cause = rootOf(error);
+  if (cause instanceof PerformError) return cause;
+  const who = `the MCP server \`${server}\``;
   if (cause instanceof Error && (cause.name === 'AbortError' || cause.name === 'DOMException'))
     return fail('timeout', 'AbortError', `the call of \`${tool}\` was stopped`);
   if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${who} did not answer within ${timeoutMs} ms`);

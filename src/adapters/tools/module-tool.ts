@@ -22,12 +22,32 @@ export type ModuleTool = (args: Args, context: ModuleContext) => unknown;
 /** `reference` is a path and an export, such as `./tools.ts#send`. */
 export function moduleTool(reference: string, documentDir: string): ToolWork {
   const [path = '', name = ''] = reference.split('#');
-  return async ({ args, result, workDir, signal, call }) => {
-    const work = await load(resolve(documentDir, path), name);
-    const { run, node, attempt } = call.command;
-    const made = await work(args, { signal, idempotencyKey: call.idempotencyKey, run, node, attempt, workDir, result });
-    return (made ?? null) as Json;
-  };
+  return ({ args, result, workDir, timeoutMs, signal: wanted, call }) =>
+    inTime(timeoutMs, wanted, async (signal) => {
+      const work = await load(resolve(documentDir, path), name);
+      const { idempotencyKey } = call;
+      const { run, node, attempt } = call.command;
+      return ((await work(args, { signal, idempotencyKey, run, node, attempt, workDir, result })) ?? null) as Json;
+    });
+}
+
+/** Real time, whatever clock the run goes by: what hangs is told to stop and no longer waited for. */
+async function inTime(
+  timeoutMs: number,
+  wanted: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Json>,
+): Promise<Json> {
+  const late = new AbortController();
+  const { promise: timeUp, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(fail('timeout', 'TimeoutError', `the function did not end within ${timeoutMs} ms`));
+    late.abort();
+  }, timeoutMs);
+  try {
+    return await Promise.race([work(AbortSignal.any([wanted, late.signal])), timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function load(file: string, name: string): Promise<ModuleTool> {

@@ -10,11 +10,16 @@ export interface DeclaredShell {
   readonly env?: { readonly [name: string]: string };
 }
 
+/** Bytes. Systems start no command with a variable that is much longer. */
+const STRUCTURE_MAX = 64 * 1024;
+
 /** A failing command is a result like any other: its exit code is what gates look at. */
 export function shellRun(run: ShellRunner): ToolWork {
   return async ({ args, workDir, timeoutMs, signal, call }) => {
     const env = { SLUICE_RUN: call.command.run, SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey };
-    return { ...(await run(args['command'] as string, { workDir, timeoutMs, signal, env })) };
+    const done = await run(args['command'] as string, { workDir, timeoutMs, signal, env });
+    const { exitCode, stdout, stderr, truncated } = done;
+    return { exitCode, stdout, stderr, truncated };
   };
 }
 
@@ -23,7 +28,7 @@ export function shellRun(run: ShellRunner): ToolWork {
  * into them, it is not run. Its output is the result, as JSON where it is JSON; a failing command is a failed call.
  */
 export function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRunner): ToolWork {
-  return async ({ args, result, workDir, timeoutMs, signal, call }) => {
+  return async ({ name, args, result, workDir, timeoutMs, signal, call }) => {
     const variables = {
       ...env,
       ...argumentVariables(args),
@@ -45,17 +50,22 @@ export function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRu
         'ExitError',
         `exit code ${done.exitCode}: ${(done.stderr || done.stdout).trim().slice(-500)}`,
       );
+    if (done.stdoutTruncated)
+      throw fail('semantic', 'TooLargeError', `the output of \`${name}\` is larger than what is read of it`);
     return parsed(done.stdout);
   };
 }
 
-/** `to` becomes ARG_to; what is no plain name or value is only on the input. */
+/** `to` becomes ARG_to, lists and objects as JSON; what no variable can be or hold is only on the input. */
 function argumentVariables(args: Args): { [name: string]: string } {
-  const plain = Object.entries(args).filter(
-    ([name, value]) =>
-      /^\w+$/.test(name) && value !== null && typeof value !== 'object' && !String(value).includes('\0'),
-  );
-  return Object.fromEntries(plain.map(([name, value]) => [`ARG_${name}`, String(value)]));
+  const variables = Object.entries(args).flatMap(([name, value]): [string, string][] => {
+    if (!/^\w+$/.test(name) || value === null) return [];
+    const isStructure = typeof value === 'object';
+    const text = isStructure ? JSON.stringify(value) : String(value);
+    if (text.includes('\0') || (isStructure && Buffer.byteLength(text) > STRUCTURE_MAX)) return [];
+    return [[`ARG_${name}`, text]];
+  });
+  return Object.fromEntries(variables);
 }
 
 function parsed(output: string): Json {

@@ -23,6 +23,8 @@ export interface ShellResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
+  /** Whether what was left out was part of the output, not only of the errors. */
+  readonly stdoutTruncated: boolean;
 }
 export type ShellRunner = (command: string, request: ShellRequest) => Promise<ShellResult>;
 
@@ -83,6 +85,7 @@ function run(command: string, request: ShellRequest, options: ShellOptions): Pro
           stdout: stdout.text(),
           stderr: stderr.text(),
           truncated: stdout.truncated || stderr.truncated,
+          stdoutTruncated: stdout.truncated,
         });
       else if (killed === 'time')
         reject(

@@ -4,6 +4,7 @@
  */
 import type { Json } from '../../core/json.ts';
 import type { Args } from './context.ts';
+import { fail } from './fail.ts';
 
 export interface Scope {
   readonly args: Args;
@@ -45,11 +46,18 @@ export function textOf(value: Json): string {
 
 function valueAt(path: string, { args, result, env }: Scope): Json {
   const [first = '', ...rest] = path.split('.');
-  if (first === 'env') return env[rest.join('.')] ?? null;
+  if (first === 'env') return variable(rest.join('.'), env);
   if (Object.hasOwn(args, first)) return walk(args[first] ?? null, rest);
   if (first === 'args') return walk(args, rest);
   if (first === 'result') return walk(result, rest);
   return null;
+}
+
+/** Nothing is sent without what it needs: an empty credential is refused far away, in words that do not say why. */
+function variable(name: string, env: Scope['env']): string {
+  const value = env[name];
+  if (value === undefined) throw fail('fatal', 'NotConfiguredError', `the environment variable \`${name}\` is not set`);
+  return value;
 }
 
 function walk(value: Json, path: readonly string[]): Json {

@@ -10,6 +10,7 @@ import type { Cli } from './context.ts';
 import { headOf } from './head.ts';
 import { failureLine, verdictLine, waitingText } from './report-text.ts';
 import type { Session } from './session.ts';
+import { nowUnderWay } from './sudden-end.ts';
 import { harmless, shown } from './text.ts';
 import type { View } from './view/view-type.ts';
 import { createView } from './view/view.ts';
@@ -22,12 +23,14 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   const { flow } = await headOf(session.store, run);
   const view = createView(cli, run, flow, known);
   const watched = watch(session, run, view, cli.screen.live && !cli.json && !cli.quiet);
+  const told = nowUnderWay(run, session.world.flags);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
     return await settle(cli, session, run, view, watched);
   } finally {
     clearInterval(nudge);
     view.end();
+    told();
   }
 }
 

@@ -5,15 +5,20 @@
 import { reportError, reportLost } from './report-error.ts';
 import { createProgram } from './program.ts';
 import { createScreen, type Screen } from './screen.ts';
+import { divertStrayOutput } from './stray-output.ts';
+import { watchForSuddenEnd } from './sudden-end.ts';
 import { askedFor, usageErrorOf } from './usage.ts';
 
 export async function main(args: readonly string[]): Promise<void> {
   endWithLauncher();
   const screen = createScreen();
   const options = { json: args.includes('--json'), debug: args.includes('--debug') };
+  divertStrayOutput();
+  const finished = watchForSuddenEnd(screen, options);
   await command(args, screen, options);
   const lost = await screen.delivered();
   if (lost !== null) process.exitCode = reportLost(lost, screen, options);
+  finished();
 }
 
 interface Told {

@@ -1,4 +1,5 @@
 /** Options that take a number, JSON or a place, with an error that says which option and what it takes. */
+import { isIP } from 'node:net';
 import type { Json } from '../../core/json.ts';
 import { makeFolder } from './make-folder.ts';
 import { usage } from './usage.ts';
@@ -33,6 +34,18 @@ export function readWhole(option: string, given: string | undefined, least = 0):
 /** A run whose tools have nowhere to work would fail at each of them, one by one: the folder is there before it starts. */
 export function readWorkDir(given: string | undefined): void {
   if (given !== undefined) makeFolder('--work-dir', given);
+}
+
+/** A port or a scheme in it would match no host, and a run would learn that call by call. */
+export function readHosts(given: readonly string[] = []): void {
+  const wrong = given.find(
+    (host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0 && (host === '' || /[\s:/?#@]/.test(host)),
+  );
+  if (wrong !== undefined)
+    throw usage(
+      `\`--allow-host\` takes the name of a host, not ${wrong === '' ? 'an empty one' : `\`${wrong}\``}`,
+      'Name the host alone, without scheme, port or path: --allow-host api.example.com',
+    );
 }
 
 /** SQLite gives some names a meaning of its own; what it would keep in there is not where the other commands look. */

@@ -7,7 +7,7 @@ import { RUN_STATES } from '../../core/codes.ts';
 import type { Shell } from './commands/completion.ts';
 import { createCli, DEFAULT_DB, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
-import { readDatabase, readWorkDir } from './option-values.ts';
+import { readDatabase, readHosts, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
 import { VERSION } from './version.ts';
 import type { WorldOptions } from './world.ts';
@@ -179,7 +179,11 @@ function world(command: Command): Command {
     .option('-m, --model <model>', 'the model for agents that name none')
     .option('--work-dir <dir>', 'where the tools of a run work')
     .option('--allow-host <host...>', 'whom `http.get` and `http.request` may call; * for every public host')
-    .hook('preAction', (called) => readWorkDir(called.opts<WorldOptions>().workDir));
+    .hook('preAction', (called) => {
+      const { workDir, allowHost } = called.opts<WorldOptions>();
+      readHosts(allowHost);
+      readWorkDir(workDir);
+    });
 }
 
 const EXAMPLES = `

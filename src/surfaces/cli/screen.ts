@@ -62,12 +62,14 @@ interface Outlet {
 function outlet(stream: NodeJS.WriteStream): Outlet {
   let failure: NodeJS.ErrnoException | null = null;
   let last: Promise<void> = Promise.resolve();
+  // As it is now: what others write to the stream is diverted later on.
+  const write = stream.write.bind(stream);
   stream.on('error', (error) => (failure ??= error));
   return {
     write: (text) => {
       if (failure !== null) return;
       last = new Promise((resolve) => {
-        stream.write(text, (error) => {
+        write(text, (error) => {
           failure ??= error ?? null;
           resolve();
         });

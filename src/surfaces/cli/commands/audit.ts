@@ -13,7 +13,8 @@ export async function auditVerifyCommand(cli: Cli, given: string | undefined): P
         ? ((await store?.roster.list()) ?? []).map(({ run }) => run)
         : [await findRun(store, given, cli.db)];
     const results: Audit[] = [];
-    if (store !== null) for (const run of runs) results.push(await audit(store.journal, run));
+    if (store !== null)
+      for (const run of runs) results.push(await audit(store.journal, run, await store.roster.find(run)));
     return results;
   });
   const ok = audits.every((each) => each.ok);

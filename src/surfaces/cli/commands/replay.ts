@@ -11,7 +11,8 @@ import { oneLine, plural } from '../text.ts';
 export async function replayCommand(cli: Cli, given: string): Promise<ExitStatus> {
   return withStore(cli, async (store) => {
     const run = await findRun(store, given, cli.db);
-    const result = await replay((store as Store).journal, run);
+    const { journal, roster } = store as Store;
+    const result = await replay(journal, run, await roster.find(run));
     if (cli.json) cli.printJson(result);
     else if (result.difference === null)
       cli.screen.print(`${run}: the replay agrees over ${plural(result.events, 'event')}`);
