@@ -12,7 +12,8 @@ export function reserveOfModel(agent: AgentDef | undefined, definitions: Definit
 
 export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undefined): Amounts {
   const how = tool?.implementation ?? null;
-  const costMicros = Math.ceil((costUsd ?? 0) * 1_000_000);
+  // A started millionth counts whole; what multiplying decimals adds to it is none.
+  const costMicros = Math.ceil(Number(((costUsd ?? 0) * 1_000_000).toFixed(3)));
   // Networked, or paid: what carries it out says so, or the author does where nobody carries it out but a script.
   const networked = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
   const outside = networked || tool?.category === 'live_api' || costMicros > 0;

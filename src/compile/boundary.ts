@@ -44,7 +44,9 @@ export function boundaryOf(
   const profile = given.profile === undefined ? null : PROFILES[given.profile];
   const row = (name: string): 'allow' | 'approve' | 'deny' => rowOf(name, tools[name] as Granted, given, mode);
   const names = Object.keys(tools);
-  const escalation = { ...profile?.escalation, ...clean(given.escalation) };
+  // Whom the author has given the tools is told what is wrong with a call, as often as it takes.
+  const lenient: { [trouble: string]: Consequence } = mode === 'granted' ? { malformed: 'tell' } : {};
+  const escalation = { ...lenient, ...profile?.escalation, ...clean(given.escalation) };
   const content = {
     profile: given.profile ?? null,
     observations: given.observations ?? null,

@@ -29,7 +29,7 @@ export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { read
   for (const [field, dimension] of BUDGET_DIMENSIONS) {
     const limit = budgets?.[field];
     if (limit === undefined) continue;
-    const max = dimension === 'costMicros' ? Math.floor(limit * 1_000_000) : limit;
+    const max = dimension === 'costMicros' ? Math.round(limit * 1_000_000) : limit;
     meters[`budget.${dimension}`] = { unit: dimension, max, over, label: `budgets.${field}` };
   }
   return meters;

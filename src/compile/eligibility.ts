@@ -3,6 +3,7 @@
  * risk, approval. Each step is a node of its own, so that each is an event; each refusal has its own way on. The steps that
  * cannot refuse anything under this boundary are there too: a trace shows that they were passed.
  */
+import { consequenceOf } from './boundary.ts';
 import type { Case, CheckEffect, Expr, Input, NodeId, Write } from '../core/ir.ts';
 import { OBSERVATIONS } from './agent-slots.ts';
 import { CALL, addRefusal, addStop } from './agent-told.ts';
@@ -36,7 +37,9 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
   const refusal = { step: 'schema', tag: 'INVALID', reason };
   const stop = { class: 'semantic', type: 'ArgumentError', code: 'VALIDATION_FAIL', message: reason } as const;
   const tired = addTrouble(gate, 'malformed', refusal, stop);
-  const asks = boundary.decisions.includes('clarify');
+  // Who is told in any case is not spoken for by somebody else.
+  const told = consequenceOf(boundary, 'malformed', null) === 'tell';
+  const asks = boundary.decisions.includes('clarify') && !told;
   const again = boundary.decisions.includes('repair') ? tell(gate, refusal) : tired;
   const last = `tail(${OBSERVATIONS}, ${REPAIRS_MAX})`;
   const exhausted = `size(${last}) == ${REPAIRS_MAX} && ${last}.all(o, o.refused == "schema")`;
@@ -63,7 +66,7 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
     gate,
     at,
     'policy:arguments',
-    {},
+    { raw: `${CALL}.raw` },
     [{ slot: CALL, path: ['args'], mode: 'set', value: 'it.args' }],
     judged,
     tired,

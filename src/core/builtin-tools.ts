@@ -120,9 +120,14 @@ export const BUILTIN_TOOLS = {
   },
   handoff: {
     description: 'Ends the turn and says where the work goes next.',
-    input: record({
-      route_keyword: { type: 'string', minLength: 1, description: 'One of the keywords that you were given.' },
-    }),
+    // What models add to it, such as a reason, is no mistake.
+    input: {
+      type: 'object',
+      properties: {
+        route_keyword: { type: 'string', minLength: 1, description: 'One of the keywords that you were given.' },
+      },
+      required: ['route_keyword'],
+    },
     output: STRING,
     effect: 'read',
     timeoutMs: SECOND,

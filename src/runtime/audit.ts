@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { genesis, link } from './chain.ts';
 import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
-import type { Journal, StoredAppend, StoredRun } from './ports.ts';
+import type { Journal, RunEntry, StoredAppend, StoredRun } from './ports.ts';
 import { printOf } from './graph-text.ts';
 import { pure } from './pure.ts';
 import { redecide } from './replay.ts';
@@ -30,9 +30,10 @@ export interface Replay {
   readonly difference: Difference | null;
 }
 
-export async function audit(journal: Journal, run: RunId): Promise<Audit> {
+/** With its entry in the roster, also whether the chain ends where the entry says: a tail that is gone breaks no link. */
+export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
   const stored = await load(journal, run);
-  const broken = brokenBlob(stored) ?? brokenLink(run, stored);
+  const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (entry === null ? null : brokenEnd(stored, entry));
   const last = stored.appends[stored.appends.length - 1];
   return {
     run,
@@ -44,8 +45,8 @@ export async function audit(journal: Journal, run: RunId): Promise<Audit> {
 }
 
 /** Folds and decides again from the journal, without any model or tool call. */
-export async function replay(journal: Journal, run: RunId): Promise<Replay> {
-  const checked = await audit(journal, run);
+export async function replay(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Replay> {
+  const checked = await audit(journal, run, entry);
   if (checked.broken !== null)
     throw new SluiceError(
       'chain-broken',
@@ -103,6 +104,21 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
     seq = append.after + append.count;
   }
   return null;
+}
+
+function brokenEnd(stored: StoredRun, { status, code }: RunEntry): Audit['broken'] {
+  const append = stored.appends.at(-1);
+  if (append === undefined)
+    return { seq: 1, last: 1, message: 'event 1: missing, the journal holds nothing of this run' };
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const { unpack } = createShelf(stored.blobs);
+  const last = decodeEvents(program, append.body, append.after, append.at, unpack).at(-1) as Event;
+  const found = last.type === 'run.ended' ? `${last.state} ${last.code}` : 'unfinished';
+  const listed = status === 'completed' || status === 'failed' || status === 'cancelled';
+  if (found === (listed ? `${status} ${code}` : 'unfinished')) return null;
+  const said = listed ? `${status} ${code}` : status;
+  const { seq } = last;
+  return { seq, last: seq, message: `event ${seq}: the run is listed as ${said}, but here its events end ${found}` };
 }
 
 /** The hash does not cover how many events an append holds, nor the values that it names. */

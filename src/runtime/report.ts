@@ -138,8 +138,9 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
     return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
   }
   if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
-    const label = program.flow.meters[stop.meter]?.label ?? stop.meter;
-    const message = `${label} has ${stop.left} left, and ${stop.needs} is needed`;
+    // Money is counted in millionths and spoken of in dollars.
+    const said = (count: number): string => (meter?.unit === 'costMicros' ? `$${count / 1_000_000}` : String(count));
+    const message = `${meter?.label ?? stop.meter} has ${said(stop.left)} left, and ${said(stop.needs)} is needed`;
     return { class: 'budget', type: 'BudgetError', message, node: nameAt(program, stop.node) };
   }
   return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };

@@ -298,9 +298,9 @@ export class Worker {
     }
   }
 
-  #returned(held: Held, { key, attempt }: Command, result: Settled): void {
+  #returned(held: Held, { key, attempt, node }: Command, result: Settled): void {
     if (!held.calls.end(key, attempt) || this.#stopped) return;
-    this.tell(held, { fact: { type: 'settle', key, attempt, result } });
+    this.tell(held, { fact: { type: 'settle', key, attempt, result: priced(held, node, result) } });
   }
 
   /** Wakes the run when something of it is due. */
@@ -327,6 +327,14 @@ interface Turned {
   readonly append: Append | null;
   readonly previous: string;
   stale: boolean;
+}
+
+/** What a tool costs is declared, not measured: a call that was made has cost it, whatever came of it. */
+function priced({ program }: Held, id: string, result: Settled): Settled {
+  const node = program.flow.nodes[id];
+  const cost = node?.op === 'do' && node.effect.kind === 'tool' ? (node.effect.reserve.costMicros ?? 0) : 0;
+  if (cost === 0 || result.used?.costMicros !== undefined) return result;
+  return { ...result, used: { ...result.used, costMicros: cost } };
 }
 
 function factOf({ fact }: Told): Fact {

@@ -1,6 +1,6 @@
 /** Keys stay out of everything that is recorded, shown or passed on, even where a server sends them back. */
-import { expect, test } from 'vitest';
-import { redactText } from '../../src/runtime/redact.ts';
+import { describe, expect, test } from 'vitest';
+import { redactText, redactValue } from '../../src/runtime/redact.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';
@@ -37,4 +37,25 @@ test('what looks like a key is taken out of sentences, and ordinary words are no
     'Incorrect API key provided: [redacted].',
   );
   expect(redactText('ask the skilled pk team about sk-1', 'short')).toBe('ask the skilled pk team about sk-1');
+});
+
+describe('a secret with a quote and a line break', () => {
+  const secret = 'pass"word\nof\\eight';
+  const once = JSON.stringify({ t: secret });
+  const twice = JSON.stringify({ body: once });
+
+  test.each([
+    ['as it is', { t: secret }, { t: '[redacted]' }],
+    ['as the name of a field', { [secret]: 1 }, { '[redacted]': 1 }],
+    ['quoted in JSON', { data: once }, { data: '{"t":"[redacted]"}' }],
+    ['quoted twice', [twice], [JSON.stringify({ body: '{"t":"[redacted]"}' })]],
+  ])('is taken out %s', (_, value, clean) => {
+    expect(redactValue(value, secret)).toEqual(clean);
+    for (const text of [once, twice]) expect(redactText(text, secret)).not.toContain('word');
+  });
+});
+
+test('a secret that could be half of an escape, or is a number, breaks nothing', () => {
+  expect(redactValue({ a: '\nabcdefgh', b: 'nabcdefgh' }, 'nabcdefgh')).toEqual({ a: '\nabcdefgh', b: '[redacted]' });
+  expect(redactValue({ pin: 12345678, other: 1 }, '12345678')).toEqual({ pin: '[redacted]', other: 1 });
 });

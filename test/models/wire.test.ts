@@ -77,6 +77,20 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     expect(sent.includes('c2ln')).toBe(provider === 'google');
   });
 
+  test('arguments that were no object go back inside of one, which every provider takes', async () => {
+    await using served = await serve(text(200, protocol.body({ text: 'Once more.' })));
+    const raw = '{"city": "Be';
+    const messages: Json = [
+      { role: 'assistant', content: '', toolCalls: [{ id: 'call_7', name: 'weather.look_up', args: null, raw }] },
+      { role: 'tool', content: '[INVALID] no object', toolCallId: 'call_7', name: 'weather.look_up' },
+    ];
+    const models = { m: { provider, model: 'm', base_url: served.url } };
+    const settled = await call({ models, tools: WEATHER, input: { prompt: 'Weather?', messages } });
+    expect(settled).toMatchObject({ ok: true });
+    const sent = JSON.stringify(served.asked[0]?.body).replaceAll('\\', '');
+    expect(sent).toContain(`{"invalid_json":"${raw}"}`);
+  });
+
   test('a refusal is a refusal, and is paid for', async () => {
     for (const streamed of [false, true]) {
       await using served = await serve(

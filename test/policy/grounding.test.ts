@@ -160,6 +160,11 @@ describe('values', () => {
     expect(kindsIn(`It says ${said}.`)).toContain('value');
   });
 
+  test.each(['COVID-19', 'UTF-8', 'H2O', 'A4', 'v2', 'step1', 'answer-1', 'result_1', 'snake_case', 'missing_info'])(
+    '%s names nothing that would have to be looked up',
+    (word) => expect(kindsIn(`It is ${word}.`)).toEqual([]),
+  );
+
   test('amounts may be worked out from few numbers, identifiers may not', () => {
     const observations = [{ result: { parts: [120, 35, 7.5] } }];
     expect(kindsIn('That makes $162.50.', { observations })).toEqual([]);

@@ -67,14 +67,23 @@ describe('arguments', () => {
     },
   );
 
-  test('mended twice at most: then whoever knows what is missing is asked', async () => {
-    const { report, dispatched } = await play(doc(), script(...[1, 2, 3].map(() => ({ name: 'web.look', args: {} }))));
+  const strict = { boundary: { escalation: { malformed: 'fail' } } };
+  test('told as often as it takes, where nothing that is written says otherwise', async () => {
+    const calls = [1, 2, 3].map(() => ({ name: 'web.look', args: {} }));
+    const { report, dispatched } = await play(doc(), script(...calls, pay(1000), pay(1001), pay(1002)));
+    expect(report).toMatchObject({ code: 'SUCCESS', output: 'done', usage: { toolCalls: 0 } });
+    expect(dispatched).toEqual([]);
+  });
+
+  test('or mended twice at most: then whoever knows what is missing is asked', async () => {
+    const calls = [1, 2, 3].map(() => ({ name: 'web.look', args: {} }));
+    const { report, dispatched } = await play(doc(strict), script(...calls));
     expect(report).toMatchObject({ state: 'suspended', code: 'MISSING_INFO' });
     expect(dispatched).toEqual([]);
   });
 
   test('or the run ends, where nothing is missing but what is there is wrong', async () => {
-    const { report } = await play(doc(), script(pay(1000), pay(1001), pay(1002)));
+    const { report } = await play(doc(strict), script(pay(1000), pay(1001), pay(1002)));
     expect(report).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL', output: 'begun' });
   });
 });

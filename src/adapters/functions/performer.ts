@@ -115,7 +115,8 @@ function usedOf({ usage }: ModelReply): Amounts {
   return {
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
-    costMicros: Math.ceil((usage?.costUsd ?? 0) * 1_000_000),
+    // To the nearest: what a float adds to a cent is not spent.
+    costMicros: Math.round((usage?.costUsd ?? 0) * 1_000_000),
   };
 }
 

@@ -3,6 +3,7 @@
  * request that was never answered, a message without content.
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type { Json } from '../../core/json.ts';
 import type { Message, ToolRequest } from '../../runtime/prompt.ts';
 import type { Offer } from './tool-names.ts';
 
@@ -48,17 +49,25 @@ function assistant(
         ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
       });
   if (content !== '') parts.push({ type: 'text', text: content });
-  for (const { id, name, args, providerMetadata } of calls) {
+  for (const call of calls) {
+    const { id, name, providerMetadata } = call;
     open.add(id);
     parts.push({
       type: 'tool-call',
       toolCallId: id,
       toolName: offer.sent(name),
-      input: args ?? {},
+      input: inputOf(call),
       ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
     });
   }
   return parts.length === 0 ? [] : [{ role: 'assistant', content: parts }];
+}
+
+/** Providers take objects only: text that was none is kept inside of one, so that a model sees what it wrote. */
+function inputOf({ args, raw }: RecordedCall): Json {
+  if (args !== null && typeof args === 'object' && !Array.isArray(args)) return args;
+  const wrote = raw ?? args ?? null;
+  return wrote === null ? {} : { invalid_json: wrote };
 }
 
 /** Results of one reply's requests belong into one message. */

@@ -7,12 +7,14 @@ import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/pure.ts';
 
 export function checkArguments({ command, flow }: Call): Json {
-  const { tool: name, args } = command.input;
+  const { tool: name, args, raw } = command.input;
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   const schema = (tool?.input ?? true) as Json;
-  const given = parsed(args ?? null);
+  // Text that came without an object is what the model wrote, and never a call without arguments.
+  const wrote = (args ?? null) === null && typeof raw === 'string' ? raw : undefined;
+  const given = wrote ?? parsed(args ?? null);
   if (given === null || typeof given !== 'object' || Array.isArray(given))
-    return { ok: false, args: args ?? null, missing: [], reason: 'the arguments must be an object' };
+    return { ok: false, args: wrote ?? args ?? null, missing: [], reason: `they are no JSON object: ${shown(given)}` };
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
   const problem = verdict(schema, normal);
@@ -28,6 +30,15 @@ function verdict(schema: Json, value: Json): string | null {
     // A schema that cannot be used lets nothing through.
     return `the schema of the tool cannot be used: ${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+const SHOWN_MAX = 200;
+
+/** As much of it as it takes to see what went wrong. */
+function shown(given: Json): string {
+  const text = typeof given === 'string' ? given : JSON.stringify(given);
+  if (text.length <= SHOWN_MAX) return text;
+  return `${text.slice(0, SHOWN_MAX).toWellFormed()}… (${text.length} characters)`;
 }
 
 /** Some models send the object as its text. */

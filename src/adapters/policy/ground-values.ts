@@ -107,12 +107,16 @@ function timeKey({ h, n = '00', p }: Groups): string | null {
   return hour > 24 || Number(n) > 59 ? null : `${hour % 24}:${n}`;
 }
 
-/** Letters and digits in one word, words joined by a stroke, or a long row of digits; but not `2-bedroom`, `24h`, `3rd`, `5-7`. */
+/**
+ * Letters and digits in one word, or a long row of digits; but not `2-bedroom`, `24h`, `3rd`, `5-7`, nor what only numbers a
+ * word or names a kind: `step1`, `result_1`, `COVID-19`, `UTF-8`, `v2`, `A4`, `H2O`.
+ */
 function isId(word: string): boolean {
   if (/^\d+$/.test(word)) return word.length >= LONG;
-  if (!/\d/.test(word)) return word.includes('_');
+  if (!/\d/.test(word) || ORDINARY.test(word)) return false;
   return !UNITS.test(word) && !/^\d+-\p{L}+$/u.test(word) && !/^\d{1,4}(?:-\d{1,4})+$/.test(word);
 }
 
 const LONG = 5;
+const ORDINARY = /^(?:\p{L}{3,}(?:[_-]\p{L}{3,})*[_-]?\d|\p{Lu}{3,}-\d{1,2}|[vV]\d+|[\p{L}\d]{2,3})$/u;
 const UNITS = /^\d+(?:st|nd|rd|th|h|hrs?|m|min|s|k|kg|g|mb|gb|lbs?|x|d|am|pm)$/i;
