@@ -1,6 +1,8 @@
 /** The codes in which a run of this flow can end. */
 import { TERMINAL_CODES } from '../core/codes.ts';
 import type { TerminalCode } from '../core/codes.ts';
+import type { Node } from '../core/ir.ts';
+import { quote } from './cel-text.ts';
 import { reachableFrom } from './components.ts';
 import type { Graph } from './graph.ts';
 
@@ -22,8 +24,12 @@ export function codesOf(graph: Graph): readonly TerminalCode[] {
   const calls = nodes.filter((node) => node.op === 'do');
   for (const node of nodes) {
     if (node.op !== 'end') continue;
-    if (node.code !== 'error') codes.add(node.code);
-    else if (calls.length === 0) codes.add('VALIDATION_FAIL');
+    if (node.code !== 'error') {
+      codes.add(node.code);
+      continue;
+    }
+    for (const code of nodes.flatMap(statedBy)) codes.add(code);
+    if (calls.length === 0) codes.add('VALIDATION_FAIL');
     else {
       for (const code of FAILURES) codes.add(code);
       if (calls.some(({ retry }) => retry.max > 0)) codes.add('REPEATED_FAILURE');
@@ -32,4 +38,13 @@ export function codesOf(graph: Graph): readonly TerminalCode[] {
   if (graph.body.deadlineMs !== null) codes.add('TIMEOUT');
   if (calls.some(({ undo }) => undo !== undefined)) codes.add('REVIEW_REQUIRED');
   return TERMINAL_CODES.filter((code) => codes.has(code));
+}
+
+/** The codes of a failure that the flow itself declares, such as that of a turn that went round and round. */
+function statedBy(node: Node): readonly TerminalCode[] {
+  if (node.op !== 'let') return [];
+  const errors = node.writes.flatMap(({ slot, value }) =>
+    slot === 'error' ? (typeof value === 'string' ? [value] : Object.values(value)) : [],
+  );
+  return TERMINAL_CODES.filter((code) => errors.some((error) => error.includes(quote(code))));
 }

@@ -1,5 +1,5 @@
 /** What one visit of a node uses: surely, and at most. */
-import type { Dimension, FlowBody, Node } from '../core/ir.ts';
+import type { Dimension, FlowBody, ModelEffect, Node } from '../core/ir.ts';
 import { DEFAULT_MODEL } from '../core/price.ts';
 import type { Price } from '../core/price.ts';
 import { STEPS } from './budget-meters.ts';
@@ -18,12 +18,12 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
   const standIns = effect.kind === 'model' ? (effect.fallback ?? []) : [];
   if (dimension === 'retries') return retry.max + standIns.length;
   if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
-  const own = times(1 + retry.max, modelMost(effect.agent, dimension, body));
-  return standIns.reduce((sum, alias) => sum + modelMost(effect.agent, dimension, body, alias), own);
+  const own = times(1 + retry.max, modelMost(effect, dimension, body));
+  return standIns.reduce((sum, alias) => sum + modelMost(effect, dimension, body, alias), own);
 }
 
-function modelMost(agentId: string, dimension: Dimension, body: FlowBody, standIn?: string): number {
-  const agent = body.agents[agentId];
+function modelMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, standIn?: string): number {
+  const agent = body.agents[effect.agent];
   const model = body.models[standIn ?? agent?.model ?? DEFAULT_MODEL] as ModelFacts | undefined;
   const input = model?.limits?.context_tokens ?? Infinity;
   const output = agent?.maxOutputTokens ?? Infinity;
@@ -38,7 +38,7 @@ function modelMost(agentId: string, dimension: Dimension, body: FlowBody, standI
     case 'costMicros':
       return model?.price === undefined ? Infinity : costMost(model.price, input, output);
     default:
-      return 0;
+      return effect.reserve[dimension] ?? 0;
   }
 }
 

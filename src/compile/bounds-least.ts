@@ -6,8 +6,9 @@
  * Shortest paths by Knuth's generalisation of Dijkstra's algorithm: a fork costs the branches it needs and what comes after
  * the join, which is never less than any of its parts.
  */
-import type { Dimension, ForkNode, NodeId } from '../core/ir.ts';
+import type { Dimension, ForkNode, Node, NodeId } from '../core/ir.ts';
 import { needOf } from './bounds-cost.ts';
+import { mayGoUnasked } from './bounds-unasked.ts';
 import type { Edge } from './edges.ts';
 import { MEASURED } from './graph.ts';
 import type { Graph } from './graph.ts';
@@ -33,21 +34,25 @@ export function leastThrough(
 ): number {
   const node = graph.node(id);
   const join = joinOf(dimension);
-  let onward = isGood(graph, id) ? 0 : Infinity;
-  let over = Infinity;
+  let least = isGood(graph, id) ? needOf(node, dimension) : Infinity;
   for (const { to, kind } of graph.edges(id)) {
-    if (kind === 'over') over = Math.min(over, then(to, kind));
-    else if (node.op === 'fork' && kind === 'next')
-      onward = Math.min(
-        onward,
-        join(
-          branchesLeast(node, dimension, (head) => then(head, 'branch')),
-          then(to, kind),
-        ),
-      );
-    else if (kind !== 'branch') onward = Math.min(onward, then(to, kind));
+    if (kind === 'branch') continue;
+    const after =
+      node.op === 'fork' && kind === 'next'
+        ? join(
+            branchesLeast(node, dimension, (head) => then(head, 'branch')),
+            then(to, kind),
+          )
+        : then(to, kind);
+    least = Math.min(least, join(needOn(node, dimension, kind), after));
   }
-  return Math.min(over, join(needOf(node, dimension), onward));
+  return least;
+}
+
+/** What must be free to leave a node on a way of this kind: who is turned away, or fails before the call, asks for nothing. */
+function needOn(node: Node, dimension: Dimension, kind: Edge['kind']): number {
+  if (kind === 'over') return 0;
+  return kind === 'error' && dimension !== 'steps' && mayGoUnasked(node) ? 0 : needOf(node, dimension);
 }
 
 /** Of the branches that the join cannot do without, the cheapest. */
@@ -90,8 +95,8 @@ function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): 
     for (const { from, kind } of graph.sources(top.item)) {
       if (final.has(from)) continue;
       const fork = forks.get(from);
-      if (kind === 'over') queue.push(top.key, from);
-      else if (fork === undefined || kind === 'error' || kind === 'fault') queue.push(join(own(from), top.key), from);
+      if (fork === undefined || kind === 'over' || kind === 'error' || kind === 'fault')
+        queue.push(join(needOn(graph.node(from), dimension, kind), top.key), from);
       else {
         if (kind === 'next') fork.after = top.key;
         else if (fork.wanted(top.item)) {

@@ -9,6 +9,7 @@ import { codesOf } from './bounds-codes.ts';
 import { atFirst } from './bounds-first.ts';
 import { leastFrom } from './bounds-least.ts';
 import { mostWithin } from './bounds-limits.ts';
+import { undoneMost } from './bounds-undo.ts';
 import { concurrencyOf, cyclesOf } from './bounds-shape.ts';
 import type { Concurrency, Cycle } from './bounds-shape.ts';
 import { leastUnderCaps } from './bounds-walk.ts';
@@ -41,13 +42,15 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
     least: leastFrom(graph, dimension),
     most: mostWithin(graph, dimension),
     limit: limitOf(body, dimension),
+    undone: undoneMost(graph, dimension),
   }));
   const wholeLeast = (dimension: Dimension): number =>
     Math.max(leastFrom(first, dimension).get(body.entry) ?? 0, leastUnderCaps(graph, dimension));
   const measuresAt = (id: NodeId, whole = false): Measures => {
-    const entries = table.map(({ dimension, least, most, limit }) => {
+    const entries = table.map(({ dimension, least, most, limit, undone }) => {
       const money = dimension === 'costMicros';
-      const upper = Math.min(most.get(id) ?? 0, limit);
+      const made = Math.min(most.get(id) ?? 0, limit);
+      const upper = made + Math.min(made, undone.get(id) ?? 0);
       const lower = whole && least.size > 0 ? wholeLeast(dimension) : (least.get(id) ?? 0);
       const scale = money ? 1_000_000 : 1;
       return [

@@ -81,6 +81,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'An unknown model',
     summary: 'An agent names a model alias that `models` does not declare.',
   },
+  'unknown-provider': {
+    title: 'A provider that is probably misspelt',
+    summary: 'A model names a provider that is not known but looks like one that is.',
+  },
   'unknown-server': {
     title: 'An unknown MCP server',
     summary: 'A tool names an MCP server that `mcp` does not declare.',

@@ -4,7 +4,7 @@
  */
 import type { Report } from './diagnostics.ts';
 import { listed } from './fault-words.ts';
-import type { Located, LocatedMap } from './located.ts';
+import { RESERVED_KEY, type Located, type LocatedMap } from './located.ts';
 import { nearest } from './nearest.ts';
 import { detectNotation, NOTATION_KEYS, type Detected } from './notation.ts';
 import { isSectionName, SECTION_NAMES, type Sections } from './section-schema.ts';
@@ -32,7 +32,13 @@ export function readDocument(doc: Located, report: Report, options: SectionOptio
 function reportStrayKeys(doc: LocatedMap, report: Report): void {
   const known = [...SECTION_NAMES, ...NOTATION_KEYS];
   for (const { key, keyRange } of doc.entries.values()) {
-    if (isSectionName(key) || NOTATION_KEYS.includes(key) || (key === 'runtime' && !doc.entries.has('flow'))) continue;
+    if (
+      key === RESERVED_KEY ||
+      isSectionName(key) ||
+      NOTATION_KEYS.includes(key) ||
+      (key === 'runtime' && !doc.entries.has('flow'))
+    )
+      continue;
     const near = nearest(key, known);
     report.error('unknown-key', keyRange, `unknown key \`${key}\` in this document`, {
       help: near === undefined ? `Known keys: ${listed(known)}.` : `Did you mean \`${near}\`?`,

@@ -3,7 +3,7 @@
  * Properties that are undefined count as absent; what JSON cannot hold is reported; getters that throw are too.
  */
 import type { Report } from './diagnostics.ts';
-import { DEPTH_MAX, isHole, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isHole, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
 interface State {
@@ -73,8 +73,10 @@ function convertMap(object: object, path: string, state: State, depth: number): 
     const inner = /^[A-Za-z_][\w-]*$/.test(key)
       ? `${path}${path === '' ? '' : '.'}${key}`
       : `${path}[${JSON.stringify(key)}]`;
-    if (key === '__proto__') state.report.error('bad-key', at(inner), '`__proto__` cannot be used as a key');
-    else entries.set(key, { key, keyRange: at(inner), value: convert(value, inner, state, depth + 1) });
+    if (key === RESERVED_KEY) {
+      state.report.error('bad-key', at(inner), '`__proto__` cannot be used as a key');
+      entries.set(key, { key, keyRange: at(inner), value: nothing(at(inner)) });
+    } else entries.set(key, { key, keyRange: at(inner), value: convert(value, inner, state, depth + 1) });
   }
   return { kind: 'map', entries, range: at(path) };
 }

@@ -8,6 +8,9 @@ import type { Range } from './range.ts';
 
 export const DEPTH_MAX = 100;
 
+/** The key that no object can have as its own. It is kept, with a hole, only so that what refers to it is not called unknown. */
+export const RESERVED_KEY = '__proto__';
+
 export interface LocatedScalar {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
@@ -45,7 +48,7 @@ export function plain(located: Located): Json {
   if (located.kind === 'scalar') return located.value;
   if (located.kind === 'list') return located.items.map(plain);
   const object: { [key: string]: Json } = {};
-  for (const [key, entry] of located.entries) object[key] = plain(entry.value);
+  for (const [key, entry] of located.entries) if (key !== RESERVED_KEY) object[key] = plain(entry.value);
   return object;
 }
 

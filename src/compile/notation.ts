@@ -32,6 +32,7 @@ const BARE_KEYS: { readonly [key: string]: Notation } = {
   Agents: 'orchestration',
   Selection: 'orchestration',
 };
+const LEGACY = 'runtime';
 export const NOTATION_KEYS: readonly string[] = Object.keys(KEYS);
 
 export function detectNotation(doc: Located, report: Report): Detected | null {
@@ -81,22 +82,34 @@ function candidates(doc: LocatedMap): readonly Detected[] {
 
 /** The older place of a flow, under `runtime`. */
 export function legacyFlow(doc: Located): Entry | undefined {
-  return entryOf(childOf(doc, 'runtime'), 'flow');
+  return entryOf(childOf(doc, LEGACY), 'flow');
 }
 
 function reportNone(doc: LocatedMap, report: Report): void {
-  const names = [...NOTATION_KEYS, ...Object.keys(BARE_KEYS)];
-  for (const entry of doc.entries.values()) {
-    const near = isSectionName(entry.key) ? undefined : nearest(entry.key, names);
-    if (near === undefined) continue;
-    report.error('unknown-notation', entry.keyRange, `\`${entry.key}\` is not a notation`, {
-      help: `Did you mean \`${near}\`?`,
+  const slip = misspeltKey(doc);
+  if (slip !== undefined) {
+    report.error('unknown-notation', slip.at, `\`${slip.key}\` is not a notation`, {
+      help: `Did you mean \`${slip.near}\`?`,
     });
     return;
   }
   report.error('no-notation', headRange(doc), 'this document declares nothing to run', {
     help: `Add one of ${NOTATION_KEYS.map((key) => `\`${key}\``).join(', ')}.`,
   });
+}
+
+/** The key that can only have been meant for a notation, at the top or in the older place of a flow. */
+function misspeltKey(doc: LocatedMap): { readonly key: string; readonly near: string; readonly at: Range } | undefined {
+  const names = [...NOTATION_KEYS, ...Object.keys(BARE_KEYS)];
+  for (const { key, keyRange, value } of doc.entries.values()) {
+    if (isSectionName(key)) continue;
+    const near = nearest(key, entryOf(value, 'flow') === undefined ? names : [...names, LEGACY]);
+    if (near !== undefined) return { key, near, at: keyRange };
+    if (key !== LEGACY || value.kind !== 'map') continue;
+    const inner = [...value.entries.values()].find((each) => nearest(each.key, ['flow']) !== undefined);
+    if (inner !== undefined) return { key: `${key}.${inner.key}`, near: `${key}.flow`, at: inner.keyRange };
+  }
+  return undefined;
 }
 
 function keyAt(doc: LocatedMap, detected: Detected): string {

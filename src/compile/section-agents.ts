@@ -33,28 +33,29 @@ export const models = map(
   }),
 ).describe('Models by alias.');
 
-const agent = ruled(
-  record({
-    id: name().optional(),
-    name: name().optional(),
-    description: text().optional(),
-    model: name().optional().describe('An alias of `models`, or `provider/model`.'),
-    instructions: text().default(''),
-    tools: list(name()).default([]).describe('The tools that the agent may propose to call.'),
-    output: jsonSchema().optional().describe('The JSON Schema that the reply must fit.'),
-    budget: budgets.optional(),
-    boundary: boundary.optional(),
-    max_output_tokens: int({ min: 1 }).optional(),
-    temperature: number({ min: 0, max: 2 }).optional(),
-  }),
-  ({ id, name: called }, context) => {
-    if (id !== undefined || called !== undefined) return;
-    context.addIssue({
-      code: 'custom',
-      message: fault('missing-field', 'an agent needs an `id` or a `name`, and this one has neither'),
-    });
-  },
-);
+const agentFields = record({
+  id: name().optional(),
+  name: name().optional(),
+  description: text().optional(),
+  model: name().optional().describe('An alias of `models`, or `provider/model`.'),
+  instructions: text().default(''),
+  tools: list(name()).default([]).describe('The tools that the agent may propose to call.'),
+  output: jsonSchema().optional().describe('The JSON Schema that the reply must fit.'),
+  budget: budgets.optional(),
+  boundary: boundary.optional(),
+  max_output_tokens: int({ min: 1 }).optional(),
+  temperature: number({ min: 0, max: 2 }).optional(),
+});
+/** What an agent may have. */
+export const AGENT_KEYS: readonly string[] = Object.keys(agentFields.shape);
+
+const agent = ruled(agentFields, ({ id, name: called }, context) => {
+  if (id !== undefined || called !== undefined) return;
+  context.addIssue({
+    code: 'custom',
+    message: fault('missing-field', 'an agent needs an `id` or a `name`, and this one has neither'),
+  });
+});
 
 export const agents = list(agent).describe('The agents that nodes and steps refer to.');
 

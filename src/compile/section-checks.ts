@@ -1,8 +1,10 @@
 /** Names within the shared sections: each is declared once, and each reference leads somewhere. */
+import { PROVIDER_NAMES, readModelRef } from '../core/model-ref.ts';
 import { declareIds } from './declare.ts';
 import type { Report } from './diagnostics.ts';
 import { childOf, entryOf, type Located, type Path } from './located.ts';
-import { nearest } from './nearest.ts';
+import { misspelt, nearest } from './nearest.ts';
+import { checkRequired } from './required-check.ts';
 import type { Sections } from './section-schema.ts';
 import type { Shaped } from './shape.ts';
 import { unreadSections, type SectionName } from './unread.ts';
@@ -23,6 +25,8 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
   const unread = unreadSections(doc);
   declareIds(childOf(doc, 'agents'), report, { what: 'agent' });
   if (!unread.has('models')) checkModels(sections, doc, report);
+  checkProviders(sections, report);
+  checkSchemas(sections, report);
   checkTools(sections, doc, report, options.builtinTools, unread);
   for (const key of options.unenforced) {
     const entry = entryOf(doc, key);
@@ -72,6 +76,32 @@ function checkModels(sections: Shaped<Sections>, doc: Located, report: Report): 
     for (const [index, other] of (model.fallback ?? []).entries())
       check(other, `model \`${alias}\``, ['models', alias, 'fallback', ...(several ? [index] : [])]);
   }
+}
+
+/** A name that resembles none may be a provider of somebody's own. */
+function checkProviders(sections: Shaped<Sections>, report: Report): void {
+  const check = (provider: string | undefined, user: string, path: Path): void => {
+    if (provider === undefined || PROVIDER_NAMES.includes(provider)) return;
+    const near = misspelt(provider, PROVIDER_NAMES);
+    if (near === undefined) return;
+    report.warning('unknown-provider', sections.at(...path), `unknown provider \`${provider}\` on ${user}`, {
+      help: `Did you mean \`${near}\`?`,
+    });
+  };
+  const models = sections.value.models ?? {};
+  for (const [alias, { provider, base_url: url }] of Object.entries(models))
+    if (url === undefined) check(provider, `model \`${alias}\``, ['models', alias, 'provider']);
+  for (const [index, { model = '', id, name }] of (sections.value.agents ?? []).entries()) {
+    if (!Object.hasOwn(models, model))
+      check(readModelRef(model)?.provider, `agent \`${id ?? name ?? ''}\``, ['agents', index, 'model']);
+  }
+}
+
+function checkSchemas(sections: Shaped<Sections>, report: Report): void {
+  for (const [index] of (sections.value.agents ?? []).entries())
+    checkRequired(sections.located('agents', index, 'output'), report);
+  for (const name of Object.keys(sections.value.tools))
+    for (const field of ['input', 'output']) checkRequired(sections.located('tools', name, field), report);
 }
 
 function checkTools(

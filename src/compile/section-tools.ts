@@ -11,9 +11,12 @@ const toolName = name().regex(/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/, {
   error: expects('a name such as `module.action`'),
 });
 
+const ADDRESS = { error: expects('an address such as `https://api.example.com/items`') };
+
 const http = record({
   method: oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
-  url: name(),
+  // As far as it is written out: what a template makes of the rest is known when it is called.
+  url: name().regex(/^(?:\{\{|https?(?:\{\{|:\/\/[^\s/?#]))/, ADDRESS),
   headers: map(text()).optional(),
   query: map(json()).optional(),
   body: json().optional(),
@@ -80,7 +83,10 @@ const server = ruled(
     args: list(text()).optional(),
     env: map(text()).optional(),
     cwd: name().optional(),
-    url: name().optional().describe('The address of a server that speaks HTTP.'),
+    url: name()
+      .regex(/^https?:\/\/[^\s/?#{]/, ADDRESS)
+      .optional()
+      .describe('The address of a server that speaks HTTP.'),
     headers: map(text()).optional(),
     timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
     tools: list(name()).optional().describe('The only tools of this server that may be used.'),

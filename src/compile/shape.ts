@@ -54,6 +54,7 @@ export function readShape<Schema extends z.ZodType>(
     for (const fault of faults) if (fault.meant !== undefined) salvage.rename(fault.path, fault.meant);
     const deadly = faults.filter((fault) => !fault.mended && !replaced(fault, salvage, options));
     if (!salvage.kill(deadly.map((fault) => fault.path))) return null;
+    for (const fault of deadly) if (fault.code === 'bad-schema') loosen(fault.path, salvage);
   }
   return null;
 }
@@ -61,6 +62,12 @@ export function readShape<Schema extends z.ZodType>(
 function replaced({ code, path }: Fault, salvage: Salvage, { standIn }: ShapeOptions): boolean {
   const value = code === 'missing-field' ? standIn?.(path) : undefined;
   return value !== undefined && salvage.give(path, value);
+}
+
+/** A JSON Schema without its faulty part takes whatever that part might have allowed. */
+function loosen(path: Path, salvage: Salvage): void {
+  const isProperty = path.at(-2) === 'properties';
+  salvage.give(isProperty ? path : [...path.slice(0, -1), 'additionalProperties'], true);
 }
 
 function shapedOf<Value>(value: Value, salvage: Salvage, sound: boolean): Shaped<Value> {

@@ -5,6 +5,7 @@
 import { childOf, entryMeant, itemsOf, textOf, type Located } from './located.ts';
 import { nearest } from './nearest.ts';
 import { NOTATION_KEYS } from './notation.ts';
+import { AGENT_KEYS } from './section-agents.ts';
 import { SECTION_NAMES, isSectionName, type Sections } from './section-schema.ts';
 
 export type SectionName = keyof Sections;
@@ -21,8 +22,16 @@ export function unreadSections(doc: Located): ReadonlySet<SectionName> {
     const located = childOf(doc, section);
     if (located !== undefined && located.kind !== 'map') unread.add(section);
   }
-  if (isUnread(childOf(doc, 'agents'), ['id', 'name'])) unread.add('agents');
+  const agents = childOf(doc, 'agents');
+  if (isUnread(agents, ['id', 'name']) || itemsOf(agents).some((agent) => isUnreadName(agent, 'id')))
+    unread.add('agents');
   return unread;
+}
+
+/** Whether an agent was given an id, or a name, that cannot be told. */
+export function isUnreadName(agent: Located | undefined, field: 'id' | 'name'): boolean {
+  const entry = entryMeant(agent, field, AGENT_KEYS);
+  return entry !== undefined && (entry.key !== field || (textOf(entry.value) ?? '') === '');
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { Report } from './diagnostics.ts';
-import { DEPTH_MAX, isHole, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isHole, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
 export const ALIASED_MAX = 20_000;
@@ -101,6 +101,10 @@ function convertEntries(map: YAMLMap, state: State, depth: number, near: Range):
     const key = keyText(pair.key, keyRange, state);
     const value = convert(pair.value, state, depth + 1, { start: keyRange.end, end: keyRange.end });
     if (key === null) continue;
+    if (key === RESERVED_KEY) {
+      entries.set(key, { key, keyRange, value: { kind: 'scalar', value: null, range: keyRange, hole: true } });
+      continue;
+    }
     const first = entries.get(key);
     if (first === undefined) entries.set(key, { key, keyRange, value });
     else {
@@ -129,11 +133,11 @@ function mergedEntries(value: Located, at: Range, state: State): readonly Entry[
 function keyText(key: unknown, at: Range, state: State): string | null {
   const value = isAlias(key) ? state.anchors.get(key.source) : key;
   const text = isScalar(value) && value.value !== null && typeof value.value !== 'object' ? String(value.value) : null;
-  if (text !== null && text !== '__proto__') return text;
+  if (text !== null && text !== RESERVED_KEY) return text;
   state.report.error('bad-key', at, text === null ? 'this key is not text' : '`__proto__` cannot be used as a key', {
     help: text === null ? 'A key is a word or a quoted text.' : undefined,
   });
-  return null;
+  return text;
 }
 
 function scalarValue(node: Scalar, state: State, range: Range): string | number | boolean | null | undefined {

@@ -10,6 +10,22 @@ const BY_NAME: readonly (readonly [RegExp, string])[] = [
   [/^gemini-/, 'google'],
 ];
 
+/** The providers that are known by name. */
+export const PROVIDER_NAMES: readonly string[] = [
+  'openai',
+  'openai.chat',
+  'anthropic',
+  'google',
+  'groq',
+  'mistral',
+  'deepseek',
+  'xai',
+  'openrouter',
+  'ollama',
+  'vllm',
+  'openai-compatible',
+];
+
 export function readModelRef(name: string): ModelRef | null {
   const slash = name.indexOf('/');
   if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), model: name.slice(slash + 1) };

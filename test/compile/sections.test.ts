@@ -70,7 +70,14 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
     ['tools: { a.b: { shell: ls, code: "1" } }', ['several-implementations 1:28']],
     ['tools: { "a b": {} }', ['bad-value 1:10']],
     ['mcp: { s: {} }', ['missing-field 1:11']],
-    ['mcp: { s: { url: x, command: y } }', ['several-implementations 1:13']],
+    ['mcp: { s: { url: "http://x", command: y } }', ['several-implementations 1:13']],
+    ['mcp: { s: { url: x } }', ['bad-value 1:18']],
+    ['tools: { a.b: { http: { url: notaurl } } }', ['bad-value 1:30']],
+    ['tools: { a.b: { http: { url: "/x/{{y}}" } } }', ['bad-value 1:30']],
+    ['tools: { a.b: { http: { url: "ftp://x" } } }', ['bad-value 1:30']],
+    ['tools: { a.b: { http: { url: "https://" } } }', ['bad-value 1:30']],
+    ['tools: { a.b: { http: { url: "https://{{host}}/x" } } }', []],
+    ['tools: { a.b: { http: { url: "{{scheme}}://x" } } }', []],
     ['agents: [{ id: a, output: { type: objct } }]', ['bad-schema 1:35']],
     ['pii: { mode: block }', ['warning not-enforced 1:1']],
     ['agnets: []', ['unknown-key 1:1']],
@@ -80,7 +87,7 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
   });
 
   test('tool names know declared and built-in tools and those of a server, and suggest', () => {
-    const { document } = read('tools: { mail.send: {} }\nmcp: { files: { url: x } }');
+    const { document } = read('tools: { mail.send: {} }\nmcp: { files: { url: "http://x" } }');
     const names = toolNames(document!.sections.value, document!.doc, new Set(['http.get']));
     expect(['mail.send', 'http.get', 'files.anything', 'mail.sned'].map((name) => names.has(name))).toEqual([
       true,

@@ -198,6 +198,16 @@ describe('guards that do not depend on data', () => {
   );
 });
 
+test.each([
+  ['a chain of operators', Array.from({ length: 3000 }, (_, i) => `n == ${i}`).join(' || ')],
+  ['a sum', `n == 1${' + 1'.repeat(3000)}`],
+])('%s that is nested too deeply is one problem', (_, source) => {
+  const result = check(source);
+  expect(result.ok ? [] : result.problems.map(({ code, message }) => [code, message])).toEqual([
+    ['limit', 'the expression is nested deeper than 400'],
+  ]);
+});
+
 describe('reads', () => {
   const reads = (source: string): string[] => {
     const result = check(source, {});

@@ -63,7 +63,7 @@ export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report
 function checkTargets(flow: Flow, { nodes }: Ways, report: Report): void {
   for (const { id, ways } of nodes.values()) {
     for (const { to, at } of ways) {
-      if (to === END || flow.declared.has(to)) continue;
+      if (to === END || flow.mayHave(to)) continue;
       report.error('unknown-target', at, `unknown target '${to}' on flow node '${id}'`, {
         help: suggestion(to, [...flow.declared, END], 'Declare that node, or write `end` to end the path.'),
       });
@@ -161,7 +161,7 @@ function checkApproval(node: FlowNode, report: Report): void {
 
 function checkEntry(flow: Flow, report: Report): void {
   const { entry } = flow.value;
-  if (entry === STAND_IN || (flow.declared.has(entry) && entry !== END)) return;
+  if (entry === STAND_IN || flow.mayHave(entry)) return;
   report.error('unknown-entry', flow.at('entry'), `the entry '${entry}' is not a declared flow node`, {
     help: suggestion(entry, flow.declared, `Declared nodes: ${listed([...flow.declared])}.`),
   });

@@ -135,11 +135,11 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
 
   const warnEarly = (node: string, read: Path, meaning: Meaning, at: Range, leaving: boolean): void => {
     const source = names.source(read, meaning);
-    if (source !== null && !(leaving && source === node) && !graph.precedes(source, node)) {
+    if (source !== null && !(leaving && source === node) && !graph.precedes(source, node, leaving)) {
       report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, {
         help: 'Read a node that comes before, or change the order.',
       });
-    } else if (read.path[0] === 'error' && !graph.afterError(node)) {
+    } else if (read.path[0] === 'error' && !graph.afterError(node, leaving)) {
       report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
     }
   };

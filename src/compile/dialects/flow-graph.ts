@@ -14,10 +14,10 @@ export interface FlowGraph {
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
   /** Nodes whose routes are taken when branches may have been joined: what was lost in one may matter there. */
   readonly afterJoins: ReadonlySet<string>;
-  /** Whether one node can have run when the other begins. */
-  precedes(first: string, second: string): boolean;
-  /** Whether a failure can have been handled when the node begins. */
-  afterError(id: string): boolean;
+  /** Whether one node can have run when the other begins, or, with `leaving`, when the other's routes are looked at. */
+  precedes(first: string, second: string, leaving?: boolean): boolean;
+  /** Whether a failure can have been handled when the node begins, or, with `leaving`, when its routes are looked at. */
+  afterError(id: string, leaving?: boolean): boolean;
 }
 
 export function graphOfFlow(flow: Flow): FlowGraph {
@@ -44,8 +44,8 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     cycles: componentsOf(flow.nodes.keys(), targets)
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),
-    precedes: (first, second) => astray || later.precedes(first, second),
-    afterError: (id) => astray || later.afterError(id),
+    precedes: (first, second, leaving) => astray || later.precedes(first, second, leaving),
+    afterError: (id, leaving) => astray || later.afterError(id, leaving),
   };
 }
 

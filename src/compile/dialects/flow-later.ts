@@ -6,10 +6,10 @@ import { componentsOf, reachableFrom } from '../components.ts';
 import type { FlowEdge } from './flow-edge.ts';
 
 export interface Later {
-  /** Whether the first can have run when the second begins. */
-  precedes(first: string, second: string): boolean;
-  /** Whether a failure can have been handled when the node begins. */
-  afterError(id: string): boolean;
+  /** Whether the first can have run when the second begins; with `leaving`, when its routes are looked at. */
+  precedes(first: string, second: string, leaving?: boolean): boolean;
+  /** Whether a failure can have been handled when the node begins; with `leaving`, when its routes are looked at. */
+  afterError(id: string, leaving?: boolean): boolean;
 }
 
 /** A node that is asked about this often gets all that comes after it remembered. */
@@ -34,8 +34,12 @@ export function laterOf(
     return reachableFrom(near(first), near).has(second);
   };
 
+  /** The routes of a parallel node are looked at after its join. */
+  const pointOf = (id: string, leaving: boolean): string => (leaving && inBranches.has(id) ? joinOf(id) : id);
+
   return {
-    precedes(first, second) {
+    precedes(first, node, leaving = false) {
+      const second = pointOf(node, leaving);
       const [a, b] = [order.get(first), order.get(second)];
       if (a === undefined || b === undefined || b.rank > a.rank) return false;
       if (a.rank === b.rank) return a.cyclic;
@@ -47,9 +51,9 @@ export function laterOf(
       known.set(first, after);
       return after.has(second);
     },
-    afterError(id) {
+    afterError(id, leaving = false) {
       handled ??= reachableFrom(errorTargets(edges), next);
-      return handled.has(id);
+      return handled.has(pointOf(id, leaving));
     },
   };
 }
@@ -59,7 +63,6 @@ function stepsOf(
   inBranches: ReadonlyMap<string, ReadonlySet<string>>,
 ): ReadonlyMap<string, readonly string[]> {
   const steps = new Map<string, string[]>();
-  const joinOf = (id: string): string => `\u0000${id}`;
   for (const [id, list] of edges) {
     const joins = inBranches.has(id);
     steps.set(id, [
@@ -74,6 +77,10 @@ function stepsOf(
   }
   for (const [id, members] of inBranches) for (const member of members) steps.get(member)?.push(joinOf(id));
   return steps;
+}
+
+function joinOf(id: string): string {
+  return `\u0000${id}`;
 }
 
 function errorTargets(edges: ReadonlyMap<string, readonly FlowEdge[]>): readonly string[] {

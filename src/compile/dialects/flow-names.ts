@@ -64,7 +64,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       const [root = '', field] = read.path;
       if (root === 'event' || root === 'error') return { is: 'context' };
       if (root === 'approvals') {
-        if (field === undefined || isApproval(field) || (flow.declared.has(field) && !flow.nodes.has(field)))
+        if (field === undefined || isApproval(field) || (flow.mayHave(field) && !flow.nodes.has(field)))
           return { is: 'context' };
         const help =
           near(field, approvals) ??
@@ -83,7 +83,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
       }
       if (id !== undefined) return { is: 'node', id };
-      return flow.declared.has(root) ? { is: 'context' } : bare(read, recent);
+      return flow.mayHave(root) ? { is: 'context' } : bare(read, recent);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') return schemaOfNode(flow.nodes.get(meaning.id), flow, definitions);

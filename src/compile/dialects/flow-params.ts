@@ -6,6 +6,7 @@ import type { Definitions } from '../definitions.ts';
 import type { Report } from '../diagnostics.ts';
 import { typeFromSchema } from '../expr-type.ts';
 import { describe } from '../fault-words.ts';
+import { childOf } from '../located.ts';
 import type { Path } from '../located.ts';
 import { nearest } from '../nearest.ts';
 import { parseTemplate } from '../template.ts';
@@ -53,8 +54,11 @@ function checkKeys(node: FlowNode, value: NodeOf<'tool'>, schema: { [key: string
       help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
     });
   }
+  if (node.spoilt('params')) return;
   for (const key of required) {
-    if (given.includes(key) || meant.has(key)) continue;
+    // What is written but could not be read has been reported.
+    const written = given.includes(key) || childOf(node.located('params'), key) !== undefined;
+    if (written || meant.has(key)) continue;
     report.error(
       'missing-field',
       node.at(node.located('params') === undefined ? 'tool' : 'params'),

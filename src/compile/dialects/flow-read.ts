@@ -2,7 +2,7 @@
 import { declareIds } from '../declare.ts';
 import type { Report } from '../diagnostics.ts';
 import type { ReadDocument } from '../document.ts';
-import { childOf, entryMeant } from '../located.ts';
+import { childOf, entryMeant, itemsOf, textOf } from '../located.ts';
 import type { Located, Path } from '../located.ts';
 import type { Range } from '../range.ts';
 import type { Json } from '../../core/json.ts';
@@ -29,6 +29,8 @@ export interface Flow {
   readonly nodes: ReadonlyMap<string, FlowNode>;
   /** Every declared id, also of nodes that are faulty otherwise. */
   readonly declared: ReadonlySet<string>;
+  /** Whether a node has that id, or may have it: the id of one of them cannot be read. */
+  mayHave(id: string): boolean;
   at(...path: Path): Range;
   located(...path: Path): Located | undefined;
   spoilt(...path: Path): boolean;
@@ -60,10 +62,15 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
       spoilt: (...path) => isSpoilt(shaped, ['nodes', index, ...path]),
     });
   }
+  const ids = new Set([...declared.keys(), ...nodes.keys()]);
+  const nameless = itemsOf(childOf(document.body, 'nodes')).some(
+    (item) => !ids.has(textOf(entryMeant(item, 'id', FIELDS.node)?.value) ?? ''),
+  );
   return {
     value: shaped.value,
     nodes,
-    declared: new Set([...declared.keys(), ...nodes.keys()]),
+    declared: ids,
+    mayHave: (id) => nameless || ids.has(id),
     at: shaped.at,
     located: shaped.located,
     spoilt: (...path) => isSpoilt(shaped, path),

@@ -33,12 +33,15 @@ export interface Ways {
 export function readWays(body: Located): Ways {
   const nodes = new Map<string, NodeWays>();
   const nameless: Way[] = [];
+  let clear = true;
   for (const [index, item] of itemsOf(entryMeant(body, 'nodes', FIELDS.flow)?.value).entries()) {
     const located = entryMeant(item, 'id', FIELDS.node)?.value;
     const id = textOf(located);
     const read = readNode(item, id ?? `item ${index + 1}`);
-    if (id === undefined || located === undefined) nameless.push(...read.ways);
-    else {
+    if (id === undefined || id === '' || located === undefined) {
+      nameless.push(...read.ways);
+      clear &&= read.clear;
+    } else {
       const first = nodes.get(id);
       const ways = [...(first?.ways ?? []), ...read.ways];
       nodes.set(id, { id, at: first?.at ?? located.range, ways, clear: read.clear && (first?.clear ?? true) });
@@ -54,12 +57,12 @@ export function readWays(body: Located): Ways {
     nodes,
     reachedFrom(entry) {
       const start = nodes.has(entry) ? entry : nearest(entry, nodes.keys());
-      if (start === undefined) return null;
+      if (start === undefined || !clear) return null;
       const reached = reachableFrom([start, ...nameless.flatMap(meant)], next);
       return [...reached].every((id) => nodes.get(id)?.clear ?? true) ? reached : null;
     },
     cycles: componentsOf(nodes.keys(), (id) =>
-      (nodes.get(id)?.ways ?? []).flatMap(({ to }) => (nodes.has(to) ? [to] : [])),
+      (nodes.get(id)?.ways ?? []).flatMap(({ to }) => (nodes.has(to) && to !== 'end' ? [to] : [])),
     )
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),
@@ -68,7 +71,8 @@ export function readWays(body: Located): Ways {
 
 function readNode(item: Located, from: string): Pick<NodeWays, 'ways' | 'clear'> {
   const ways: Way[] = [];
-  let clear = textOf(childOf(item, 'type')) !== 'parallel' || entryMeant(item, 'branches', FIELDS.node) !== undefined;
+  let clear = item.kind === 'map';
+  clear &&= textOf(childOf(item, 'type')) !== 'parallel' || entryMeant(item, 'branches', FIELDS.node) !== undefined;
   for (const field of ['routes', 'branches', 'on_error'] as const) {
     const list = entryMeant(item, field, FIELDS.node)?.value;
     if (list === undefined) continue;

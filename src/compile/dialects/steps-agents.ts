@@ -10,6 +10,7 @@ import type { Path } from '../located.ts';
 import { nearest } from '../nearest.ts';
 import type { Sections } from '../section-schema.ts';
 import type { Shaped } from '../shape.ts';
+import { isUnreadName } from '../unread.ts';
 import type { RawStep, RawWorkflow } from './steps-schema.ts';
 
 export interface AgentRef {
@@ -40,11 +41,15 @@ export interface Registry {
 }
 
 export function createRegistry(
-  { sections: { value: sections }, unread }: Pick<ReadDocument, 'sections' | 'unread'>,
+  { sections: { value: sections, located }, unread }: Pick<ReadDocument, 'sections' | 'unread'>,
   body: Shaped<RawWorkflow>,
   report: Report,
 ): Registry {
-  const declared = sections.agents?.map(({ id, name }) => ({ id: id ?? name ?? '', name: name ?? id ?? '' }));
+  const declared = sections.agents?.map(({ id, name }, index) => ({
+    id: id ?? name ?? '',
+    name: name ?? id ?? '',
+    unread: isUnreadName(located('agents', index), 'name'),
+  }));
   const undeclared = new Map<string, AgentDef>();
   return {
     undeclared,
@@ -53,7 +58,9 @@ export function createRegistry(
         if (!undeclared.has(ref.value)) undeclared.set(ref.value, bounded(ref.value, sections));
         return ref.value;
       }
-      const byName = ref.by === 'id' ? undefined : declared.find(({ name }) => name === ref.value);
+      const byName = ref.by === 'id' ? undefined : declared.find((agent) => agent.unread || agent.name === ref.value);
+      // The first agent of a name may be one whose name cannot be told.
+      if (byName?.unread === true) return null;
       const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
       if (found !== undefined) return found.id;
       if (unread.has('agents')) return null;

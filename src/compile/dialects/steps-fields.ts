@@ -13,6 +13,8 @@ export interface Given {
   readonly key: (...path: Path) => Range;
   readonly located: (...path: Path) => Located | undefined;
   readonly report: Report;
+  /** Whether the field was written but could not be read: what it would have made of the others cannot be told. */
+  readonly unclear: (field: 'mode' | 'error_mode') => boolean;
 }
 
 export interface ReadMode {
@@ -28,7 +30,7 @@ export function modeOf(given: Given): ReadMode {
   const variant =
     typeof written === 'string' ? { key: written, loop: undefined, conditional: undefined } : variantOf(written);
   const mode = sameWord(variant.key, MODES) ?? 'Sequential';
-  warnUnused(given, mode);
+  if (!given.unclear('mode')) warnUnused(given, mode);
   const path = typeof written === 'string' ? [] : ['mode', variant.key];
   switch (mode) {
     case 'Conditional':
@@ -52,7 +54,8 @@ export function errorModeOf(given: Given): { readonly mode: ErrorMode; readonly 
   if (typeof written === 'string') {
     const mode = sameWord(written, ERROR_MODES) ?? 'Fail';
     if (mode === 'Retry') return { mode, retries: raw.max_retries ?? DEFAULTS.retries };
-    if (raw.max_retries !== undefined) unused(given, 'max_retries', 'only `error_mode: retry` repeats a step');
+    if (raw.max_retries !== undefined && !given.unclear('error_mode'))
+      unused(given, 'max_retries', 'only `error_mode: retry` repeats a step');
     return { mode, retries: 0 };
   }
   const key = written.Retry === undefined ? 'retry' : 'Retry';

@@ -62,21 +62,20 @@ function readStep(index: number, raw: RawStep, reading: Reading): Step {
     key: (...path: Path) => body.key('steps', index, ...path),
     located: (...path: Path) => body.located('steps', index, ...path),
     report,
+    unclear: (field) => raw[field] === undefined && wasTried(body.located('steps', index), [field]),
   };
   const mode = modeOf(given);
   const errors = errorModeOf(given);
   const prompt = promptOf(given);
-  const agent = mode.mode === 'Collect' ? '' : agentOf(index, raw, name, reading);
-  const tried = (field: 'mode' | 'error_mode'): boolean =>
-    raw[field] === undefined && wasTried(given.located(), [field]);
-  const unclear = tried('mode');
+  const unclear = given.unclear('mode');
+  const agent = mode.mode === 'Collect' ? '' : agentOf(index, raw, name, unclear, reading);
   return {
     index,
     name,
     mode: mode.mode,
     unclear,
     // Nobody is called this: whether it is the agent before or after cannot be told.
-    agent: agent === null || unclear || errors === null || tried('error_mode') ? `${NOBODY}${index}` : agent,
+    agent: agent === null || unclear || errors === null || given.unclear('error_mode') ? `${NOBODY}${index}` : agent,
     prompt: piecesOf(prompt ?? ''),
     contains: mode.contains ?? '',
     iterations: mode.iterations,
@@ -87,7 +86,13 @@ function readStep(index: number, raw: RawStep, reading: Reading): Step {
   };
 }
 
-function agentOf(index: number, raw: RawStep, name: string, { body, registry, report }: Reading): string | null {
+function agentOf(
+  index: number,
+  raw: RawStep,
+  name: string,
+  unclear: boolean,
+  { body, registry, report }: Reading,
+): string | null {
   const [first, second] = agentRefs(raw);
   if (second !== undefined) {
     report.error('bad-value', body.key('steps', index, ...second.path), `step \`${name}\` names its agent twice`, {
@@ -96,7 +101,8 @@ function agentOf(index: number, raw: RawStep, name: string, { body, registry, re
     return null;
   }
   if (first !== undefined) return registry.resolve(first, { index, name });
-  if (wasTried(body.located('steps', index), ['agent', 'agent_name', 'agent_id'])) return null;
+  // Where the mode cannot be told, it may be the one that needs nobody.
+  if (unclear || wasTried(body.located('steps', index), ['agent', 'agent_name', 'agent_id'])) return null;
   report.error('missing-agent', body.at('steps', index), `step \`${name}\` names no agent`, {
     help: 'Add `agent_name: …` or `agent_id: …`. Only Collect does without.',
   });

@@ -1,7 +1,7 @@
 /**
  * Questions about a syntax tree that both the evaluator and the compiler's checks ask.
  */
-import type { Ast } from './parse.ts';
+import type { ASTNode as Ast } from '@marcbachmann/cel-js';
 
 /** A field of a map, by `.name` or by a literal key; anything else that is indexed is not one. */
 export function fieldOf(node: Ast): { readonly of: Ast; readonly key: string } | null {

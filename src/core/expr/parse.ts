@@ -3,6 +3,7 @@
  */
 import { Environment, ParseError } from '@marcbachmann/cel-js';
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { childrenOf } from './ast.ts';
 import { EvalError, asEvalError } from './error.ts';
 import { LIMITS } from './limits.ts';
 
@@ -25,12 +26,32 @@ export function parseExpr(source: string): Ast {
   if (source.length > LIMITS.sourceMax)
     throw new EvalError('limit', `the expression is longer than ${LIMITS.sourceMax} characters`, whole);
   if (source.trim() === '') throw new EvalError('other', 'the expression is empty', whole);
+  const ast = read(source, whole);
+  forbidDepth(ast);
+  return ast;
+}
+
+function read(source: string, whole: { readonly start: number; readonly end: number }): Ast {
   try {
     return environment.parse(source).ast;
   } catch (cause) {
     if (!(cause instanceof ParseError)) throw asEvalError(cause);
     const kind = cause.code === 'limit_exceeded' ? 'limit' : 'other';
     throw new EvalError(kind, reword(cause), cause.range ?? whole);
+  }
+}
+
+/** The reader lets a chain of operators grow as it likes, one level for each; whoever walks the tree does so recursively. */
+function forbidDepth(ast: Ast): void {
+  let level: readonly Ast[] = [ast];
+  for (let depth = 1; level.length > 0; depth++) {
+    const [first] = level;
+    if (depth > LIMITS.depthMax && first !== undefined)
+      throw new EvalError('limit', `the expression is nested deeper than ${LIMITS.depthMax}`, {
+        start: first.start,
+        end: first.end,
+      });
+    level = level.flatMap(childrenOf);
   }
 }
 

@@ -26,7 +26,9 @@ const LABELS: { readonly [meter: string]: string } = Object.fromEntries(
 const METER = 'tripped.meter.split("@")';
 const LATE = `${METER}[0] in [${quote(CLOCK)}, "time"]`;
 const WHOSE = `(size(${METER}) == 1 ? "" : text(${METER}[1], "."))`;
-const SHORT = `text(${WHOSE}, ${LATE} ? "budgets.wall_clock_seconds is used up" : text(${literal(LABELS)}[${METER}[0]], " has ", tripped.left, " left, and ", tripped.needs, " are needed"))`;
+const LEFT = amount('tripped.left');
+const NEEDS = amount('tripped.needs');
+const SHORT = `text(${WHOSE}, ${LATE} ? "budgets.wall_clock_seconds is used up" : text(${literal(LABELS)}[${METER}[0]], " has ", ${LEFT}, " left, and ", ${NEEDS}, " are needed"))`;
 
 /** Whether somebody may grant more time, so that the end of it is a question and not the end of the run. */
 export function isExtendable({ escalation, definitions }: Loop): boolean {
@@ -105,6 +107,11 @@ function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): Nod
   });
 }
 
+/** Money is counted in millionths and spoken of in dollars. */
+function amount(count: Expr): Expr {
+  return `(${METER}[0] == "budget.costMicros" ? text("$", ${count} / 1000000.0) : text(${count}))`;
+}
+
 const MEASURED: ReadonlySet<string> = new Set(['cost_usd', 'wall_clock_seconds']);
 
 /** So much more of each; whatever has no limit cannot be granted more of. */
@@ -121,6 +128,11 @@ function amounts(fields: readonly string[]): Json {
 /** What was given in numbers, or what the call lacks. */
 function granted(meter: string, field: string, scale: number): Expr {
   const lacks = `tripped.meter == ${quote(meter)} ? tripped.needs - tripped.left : 0`;
-  const given = scale === 1 ? `it.edit.${field}` : `it.edit.${field} * ${scale}.0`;
+  const given = scale === 1 ? `it.edit.${field}` : whole(`it.edit.${field} * ${scale}.0`);
   return `it.choice != "approve" ? 0 : it.edit.${field} != null ? ${given} : ${lacks}`;
+}
+
+/** To the nearest: a product of decimals is often a hair below what was meant. What no integer can hold stays as it is. */
+function whole(product: Expr): Expr {
+  return `(${product} < 9000000000000000.0 ? int(${product} + 0.5) : ${product})`;
 }

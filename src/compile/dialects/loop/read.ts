@@ -7,6 +7,7 @@ import type { ReadDocument } from '../../document.ts';
 import { reportProblems } from '../../expr-diagnostic.ts';
 import { checkExpression } from '../../expression.ts';
 import { withInputFields } from '../../input-fields.ts';
+import { entryMeant } from '../../located.ts';
 import type { Path } from '../../located.ts';
 import { nearest } from '../../nearest.ts';
 import type { Budgets } from '../../section-bounds.ts';
@@ -18,7 +19,7 @@ import type { Loop } from './model.ts';
 import { PROFILES } from '../../presets/profiles.ts';
 import { GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT, breakerOf, presetOf } from './presets.ts';
 import type { LoopProfile } from './presets.ts';
-import { loopSchema } from './schema.ts';
+import { LOOP_KEYS, loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
 
 export interface ReadLoop {
@@ -54,6 +55,9 @@ interface Roles {
 /** One agent, or a planner and an executor. */
 function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report, isAgent: IsAgent): Roles | null {
   const { agent, planner, executor } = body.value;
+  // What was written but could not be read has been reported; nobody is missing then.
+  const tried = (...roles: readonly (keyof RawLoop)[]): boolean =>
+    roles.some((role) => body.value[role] === undefined && entryMeant(body.located(), role, LOOP_KEYS) !== undefined);
   if (agent !== undefined && executor !== undefined) {
     report.error(
       'bad-value',
@@ -63,12 +67,14 @@ function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report
     return null;
   }
   if (planner !== undefined && executor === undefined && agent === undefined) {
+    if (tried('executor', 'agent')) return null;
     report.error('missing-agent', body.key('planner'), 'a `planner` plans for somebody, but there is no `executor`', {
       help: 'Add `executor: …`.',
     });
     return null;
   }
   if (executor !== undefined && planner === undefined) {
+    if (tried('planner')) return null;
     report.error('missing-agent', body.key('executor'), 'an `executor` carries out a plan, but there is no `planner`', {
       help: 'Add `planner: …`, or write `agent: …` where nobody plans.',
     });

@@ -110,4 +110,6 @@ export const loopSchema = record({
     .describe('US dollars that a report counts for each.'),
 });
 
+export const LOOP_KEYS: readonly string[] = Object.keys(loopSchema.shape);
+
 export type RawLoop = z.output<typeof loopSchema>;

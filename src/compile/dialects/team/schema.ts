@@ -120,7 +120,7 @@ export const teamShape = {
   Verifier: verifier.optional(),
   Validation: validation.prefault({}),
   TestSelector: record({ FindRelatedCommand: name().optional(), FullSuiteCommand: name().optional() }).optional(),
-  EvidenceStore: json().optional(),
+  EvidenceStore: record({ Path: name().optional() }).optional(),
   Compaction: compaction.optional(),
   ...unenforced,
 };
