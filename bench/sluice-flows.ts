@@ -1,6 +1,6 @@
 /** The shapes as documents that a user could write, and one graph by hand where no notation keeps a growing history yet. */
 import { hash } from 'node:crypto';
-import { seal } from '../src/compile/hash.ts';
+import { seal } from '../src/compile/lower/hash.ts';
 import { compile } from '../src/index.ts';
 import type { CompiledFlow } from '../src/index.ts';
 

@@ -8,11 +8,11 @@
  */
 import canonicalize from 'canonicalize';
 import { nameOf } from '../src/core/act.ts';
-import type { Amounts, CompiledFlow, Dimension, Meter } from '../src/core/ir.ts';
-import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/core/ir.ts';
-import type { Json } from '../src/core/json.ts';
-import { costOf, priceIn } from '../src/core/price.ts';
-import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/core/run.ts';
+import type { Amounts, CompiledFlow, Dimension, Meter } from '../src/ir/nodes.ts';
+import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/ir/nodes.ts';
+import type { Json } from '../src/expr/json.ts';
+import { costOf, priceIn } from '../src/ir/price.ts';
+import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/ir/events.ts';
 import { evaluate, fields, gathered, holds, problem, readings, semantic, written } from './values.ts';
 
 export function interpret(flow: CompiledFlow, input: Json, world: World): Meaning {

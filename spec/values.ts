@@ -1,10 +1,10 @@
 /** What expressions and writes mean. Nothing is ever changed in place. */
 import canonicalize from 'canonicalize';
-import { codeOfFailure } from '../src/core/codes.ts';
-import { compileExpr } from '../src/core/expr/index.ts';
-import type { Expr, ForkNode, Input, Node, Write } from '../src/core/ir.ts';
-import type { Json } from '../src/core/json.ts';
-import type { ErrorRecord, Failure, Slots } from '../src/core/run.ts';
+import { codeOfFailure } from '../src/ir/codes.ts';
+import { compileExpr } from '../src/expr/index.ts';
+import type { Expr, ForkNode, Input, Node, Write } from '../src/ir/nodes.ts';
+import type { Json } from '../src/expr/json.ts';
+import type { ErrorRecord, Failure, Slots } from '../src/ir/events.ts';
 
 export function evaluate(source: Expr, slots: Slots, it: Json = null): Json {
   return compileExpr(source)({ ...slots, it });

@@ -1,7 +1,7 @@
 /** For tests of flows and of journals: the scripted world, a clock whose waits pass at once, the journal suite, the simulator. */
-export { scriptedPerformer } from './adapters/scripted/performer.ts';
-export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './adapters/scripted/script.ts';
-export { createVirtualClock, realClock } from './runtime/clock.ts';
+export { scriptedPerformer } from './effects/scripted/performer.ts';
+export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './effects/scripted/script.ts';
+export { createVirtualClock, realClock } from './runtime/engine/clock.ts';
 export { journalSuite } from './surfaces/testing/journal-suite.ts';
 export { differenceBetween, simulate } from './surfaces/testing/simulate.ts';
 export type {

@@ -1,34 +1,34 @@
 /**
  * Text or object in; a verified, hashed, frozen flow out, or every reason why not. Never throws for what is in the document.
  */
-import type { CompiledFlow } from '../core/ir.ts';
-import { checkBoundaries } from './boundary-check.ts';
-import { warnAboutBudgets } from './bounds-budget.ts';
-import { warnAboutCost, warnAboutCounts } from './bounds-warn.ts';
-import { boundsOf } from './bounds.ts';
-import type { Bounds } from './bounds.ts';
-import { definitionsOf } from './definitions.ts';
-import type { Dialect } from './dialect.ts';
-import type { Diagnostic, Report } from './diagnostics.ts';
-import { lowerFlow } from './dialects/flow.ts';
-import { lowerLoopDocument } from './dialects/loop/loop.ts';
-import { lowerSteps } from './dialects/steps.ts';
-import { lowerTeam } from './dialects/team/team.ts';
-import { readDocument } from './document.ts';
-import type { ReadDocument } from './document.ts';
-import { seal } from './hash.ts';
-import type { Sha256 } from './hash.ts';
-import type { PriceLookup } from './model-table.ts';
-import type { Notation } from './notation.ts';
-import type { Picture } from './picture.ts';
-import { checkPrices } from './price-check.ts';
-import { warnOfTier } from './ladder.ts';
-import { checkPolicies, readPolicies } from './policies.ts';
-import type { PolicyOptions } from './policies.ts';
-import { START } from './range.ts';
-import { locate, parseSource } from './source.ts';
-import { checkVerifications } from './verify-check.ts';
-import { verify } from './verify.ts';
+import type { CompiledFlow } from '../ir/nodes.ts';
+import { checkBoundaries } from './document/boundary-check.ts';
+import { warnAboutBudgets } from './advise/budget-warnings.ts';
+import { warnAboutCost, warnAboutCounts } from './advise/cost-warnings.ts';
+import { boundsOf } from './certificate/certificate.ts';
+import type { Bounds } from './certificate/certificate.ts';
+import { definitionsOf } from './document/definitions.ts';
+import type { Dialect } from './notations/front-end.ts';
+import type { Diagnostic, Report } from './diagnose/diagnostics.ts';
+import { lowerFlow } from './notations/flow/front-end.ts';
+import { lowerLoopDocument } from './notations/loop/front-end.ts';
+import { lowerSteps } from './notations/workflow/front-end.ts';
+import { lowerTeam } from './notations/team/front-end.ts';
+import { readDocument } from './document/document.ts';
+import type { ReadDocument } from './document/document.ts';
+import { seal } from './lower/hash.ts';
+import type { Sha256 } from './lower/hash.ts';
+import type { PriceLookup } from './document/model-table.ts';
+import type { Notation } from './document/notation.ts';
+import type { Picture } from './picture/picture.ts';
+import { checkPrices } from './document/price-check.ts';
+import { warnOfTier } from './advise/ladder.ts';
+import { checkPolicies, readPolicies } from './document/policies.ts';
+import type { PolicyOptions } from './document/policies.ts';
+import { START } from './source/range.ts';
+import { locate, parseSource } from './source/source.ts';
+import { checkVerifications } from './document/verify-check.ts';
+import { verify } from './verify/verify.ts';
 
 export interface CompileOptions extends PolicyOptions {
   /** What diagnostics call the document. */

@@ -3,15 +3,15 @@
  * recorded by the fingerprint of its input; whoever performs it takes the input from the fold.
  */
 import { isOver, outOfTime } from './admit.ts';
-import { codeOfFailure } from './codes.ts';
-import type { FailureClass } from './codes.ts';
+import { codeOfFailure } from '../ir/codes.ts';
+import type { FailureClass } from '../ir/codes.ts';
 import { digest } from './digest.ts';
 import { authorOf, expressionError } from './failure.ts';
-import type { AgentDef, Amounts, Case, DoNode, Write } from './ir.ts';
-import type { Json } from './json.ts';
+import type { AgentDef, Amounts, Case, DoNode, Write } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
 import { declaredOf } from './declared.ts';
 import { reserve, tripOnRepeat } from './meters.ts';
-import { costOf, priceIn } from './price.ts';
+import { costOf, priceIn } from '../ir/price.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { draw } from './random.ts';
@@ -28,9 +28,10 @@ import type {
   Thread,
   Undo,
   WriteRecord,
-} from './run.ts';
+} from '../ir/events.ts';
 import { parsedJson, readPath, reply, unfenced } from './slots.ts';
-import { CLOCK, sooner, timingOf } from './timing.ts';
+import { CLOCK } from '../ir/meters.ts';
+import { sooner, timingOf } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
   // Time runs out between facts, except where there was none to begin with.

@@ -2,11 +2,11 @@
  * Which facts may enter, and what they become on the journal (L1). A fact is admitted at most once: what is settled is no
  * longer pending, what is answered no longer waits. Before any fact, whatever is due by its time expires.
  */
-import type { AskEffect, DoNode } from './ir.ts';
-import type { Json } from './json.ts';
+import type { AskEffect, DoNode } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from './run.ts';
+import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from '../ir/events.ts';
 
 export function admit(
   program: Program,

@@ -2,16 +2,16 @@
  * The next move of a run, as events, from its state and its graph alone. Called until nothing moves. The first thread in
  * the queue that can move does; the order is part of the state, so the same journal always decides the same.
  */
-import { codeOfFailure } from './codes.ts';
+import { codeOfFailure } from '../ir/codes.ts';
 import { judge, recordWrites, request } from './act.ts';
 import { expressionError, messageOf } from './failure.ts';
 import { fork, join } from './fork.ts';
-import type { Case, EndNode, LetNode, Node, PickNode } from './ir.ts';
+import type { Case, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { tripOnVisit } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { ErrorRecord, EventBody, RunState, Thread } from './run.ts';
+import type { ErrorRecord, EventBody, RunState, Thread } from '../ir/events.ts';
 import { hasPath } from './slots.ts';
 import { finish, unwind } from './undo.ts';
 

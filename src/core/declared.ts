@@ -3,11 +3,11 @@
  * names these parts by their node instead of repeating them.
  */
 import { digest } from './digest.ts';
-import type { DoNode, Expr, ForkNode, Input, Node, Write } from './ir.ts';
+import type { DoNode, Expr, ForkNode, Input, Node, Write } from '../ir/nodes.ts';
 import { chargesOf } from './meters.ts';
 import type { Charges } from './meters.ts';
 import type { Program } from './program.ts';
-import type { Branches, Recorded, WriteRecord } from './run.ts';
+import type { Branches, Recorded, WriteRecord } from '../ir/events.ts';
 
 export interface Declared extends Charges {
   /** What is written, where every value is read from somewhere or stands in the text; null where one is computed. */

@@ -2,7 +2,7 @@
  * The fingerprint of a value. A list's is built from the fingerprint of its front part and its last element, and
  * remembered, so that a conversation that grows by one message costs one step to fingerprint again, not its whole length.
  */
-import type { Json } from './json.ts';
+import type { Json } from '../expr/json.ts';
 
 type List = readonly Json[];
 const remembered = new WeakMap<List, string>();

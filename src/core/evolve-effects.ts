@@ -1,7 +1,7 @@
 /** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from held to spent here (L4). */
-import type { Amounts, Dimension } from './ir.ts';
-import type { Json } from './json.ts';
-import type { Event, Hold, Pending, RunState, Settled, Thread } from './run.ts';
+import type { Amounts, Dimension } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
+import type { Event, Hold, Pending, RunState, Settled, Thread } from '../ir/events.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
 

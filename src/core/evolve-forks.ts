@@ -1,7 +1,7 @@
 /** Folds forks: branches begin with a copy of their parent's slots and hand back only what the join declares (L12). */
-import type { GatherMode } from './ir.ts';
-import type { Json } from './json.ts';
-import type { Event, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from './run.ts';
+import type { GatherMode } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
+import type { Event, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from '../ir/events.ts';
 import { resolve } from './slots.ts';
 import { READY, branchName, dequeue, enqueue, failedOver, isBelow, moveTo, threadOf, wakeBy } from './state.ts';
 

@@ -5,11 +5,11 @@
  */
 import { evolveEffect } from './evolve-effects.ts';
 import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
-import type { MeterId } from './ir.ts';
-import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from './run.ts';
+import type { MeterId } from '../ir/nodes.ts';
+import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
-import { CLOCK } from './timing.ts';
+import { CLOCK } from '../ir/meters.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {

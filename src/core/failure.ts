@@ -1,7 +1,7 @@
 /** An expression that cannot be evaluated is a semantic failure of its node; a broken invariant is nobody's to handle. */
-import { codeOfFailure } from './codes.ts';
-import type { Node } from './ir.ts';
-import type { ErrorRecord } from './run.ts';
+import { codeOfFailure } from '../ir/codes.ts';
+import type { Node } from '../ir/nodes.ts';
+import type { ErrorRecord } from '../ir/events.ts';
 
 export function expressionError(node: Node, cause: unknown): ErrorRecord {
   const message = messageOf(cause);

@@ -2,14 +2,14 @@
  * `fork` runs branches over fixed heads or over a list, each with slots of its own; the join goes on when enough of them
  * succeeded, and says so when that cannot happen any more (L12). What is dropped is recorded effect by effect.
  */
-import { codeOfFailure } from './codes.ts';
+import { codeOfFailure } from '../ir/codes.ts';
 import { deadlineFrom, route } from './act.ts';
 import { authorOf } from './failure.ts';
-import type { ForkNode } from './ir.ts';
+import type { ForkNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Branches, ErrorRecord, EventBody, ForkState, RunState, Thread } from './run.ts';
+import type { Branches, ErrorRecord, EventBody, ForkState, RunState, Thread } from '../ir/events.ts';
 import { resolve } from './slots.ts';
 import { branchName, isBelow } from './state.ts';
 

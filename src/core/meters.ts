@@ -2,8 +2,9 @@
  * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
  * an effect is requested and settled to the measured use after it.
  */
-import type { Amounts, Dimension, Meter, MeterId, Node } from './ir.ts';
-import type { EventBody, Hold, RunState, Thread } from './run.ts';
+import { isCounted } from '../ir/meters.ts';
+import type { Amounts, Meter, MeterId, Node } from '../ir/nodes.ts';
+import type { EventBody, Hold, RunState, Thread } from '../ir/events.ts';
 import type { Program } from './program.ts';
 
 export type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
@@ -121,9 +122,4 @@ export function tripped(
   return node.denied === undefined || !budget
     ? { ...event, to: meter.over }
     : { ...event, to: node.denied, noted: true };
-}
-
-/** Whether the meter counts a dimension of what is used. */
-export function isCounted(unit: Meter['unit']): unit is Dimension {
-  return unit !== 'visits' && unit !== 'repeats' && unit !== 'rate' && unit !== 'time';
 }

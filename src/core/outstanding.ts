@@ -3,11 +3,11 @@
  * after a crash we load, fold, and perform what is outstanding, exactly as on a good day (L8).
  */
 import { earliest } from './admit.ts';
-import type { DoNode } from './ir.ts';
+import type { DoNode } from '../ir/nodes.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Command, Outbox, Pending, RunState } from './run.ts';
-import type { RunStatus } from './codes.ts';
+import type { Command, Outbox, Pending, RunState } from '../ir/events.ts';
+import type { RunStatus } from '../ir/codes.ts';
 import { threadOf } from './state.ts';
 
 export function outstanding(program: Program, state: RunState): Outbox {

@@ -2,10 +2,10 @@
  * A compiled flow made ready to run: expressions parsed once, schemas compiled once. Pure functions that the core cannot
  * have without a platform (SHA-256, JSON Schema) are handed in.
  */
-import { compileExpr, literalOf, pathOf } from './expr/index.ts';
-import type { CompiledFlow, Expr, Input, Node, NodeId } from './ir.ts';
-import type { Json } from './json.ts';
-import type { Recorded, Slots } from './run.ts';
+import { compileExpr, literalOf, pathOf } from '../expr/index.ts';
+import type { CompiledFlow, Expr, Input, Node, NodeId } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
+import type { Recorded, Slots } from '../ir/events.ts';
 import { readPath } from './slots.ts';
 
 export interface Pure {

@@ -3,7 +3,7 @@ import { admit, expire } from './admit.ts';
 import { decide } from './decide.ts';
 import { evolve } from './evolve.ts';
 import type { Program } from './program.ts';
-import type { Event, EventBody, Fact, Instant, Refusal, RunState } from './run.ts';
+import type { Event, EventBody, Fact, Instant, Refusal, RunState } from '../ir/events.ts';
 
 export interface Turn {
   readonly state: RunState | null;

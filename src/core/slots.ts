@@ -1,7 +1,7 @@
 /** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
 import { rememberGrowth } from './digest.ts';
-import type { Json } from './json.ts';
-import type { Recorded, Slots, WriteRecord } from './run.ts';
+import type { Json } from '../expr/json.ts';
+import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
 /** A missing step anywhere on the way reads as null. */
 export function readPath(root: Json | Slots, path: readonly string[], from = 0): Json {

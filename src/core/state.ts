@@ -1,6 +1,6 @@
 /** The few ways in which the fold touches a run's state; shared by every event. */
-import type { MeterId, NodeId } from './ir.ts';
-import type { ErrorRecord, ForkState, Instant, RunState, Thread } from './run.ts';
+import type { MeterId, NodeId } from '../ir/nodes.ts';
+import type { ErrorRecord, ForkState, Instant, RunState, Thread } from '../ir/events.ts';
 
 export function charge(state: RunState, meters: readonly MeterId[] | undefined): void {
   if (meters !== undefined) for (const id of meters) state.spent[id] = (state.spent[id] ?? 0) + 1;

@@ -3,16 +3,14 @@
  * A run's own time is its deadline; who has time of their own uses it while any call of theirs is under way, however many at
  * once; a call that comes too early waits. All of it follows from the times of events, so that it survives a crash.
  */
-import type { DoNode, MeterId } from './ir.ts';
+import type { DoNode, MeterId } from '../ir/nodes.ts';
+import { CLOCK } from '../ir/meters.ts';
 import { isOver } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
 import type { Program } from './program.ts';
-import type { Instant, Pace, RunState, Thread } from './run.ts';
-
-/** The meter of a run's own time, where somebody may grant more of it. */
-export const CLOCK: MeterId = 'wall_clock';
+import type { Instant, Pace, RunState, Thread } from '../ir/events.ts';
 
 export interface Timing {
   readonly notBefore?: Instant;

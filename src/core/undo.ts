@@ -2,7 +2,7 @@
  * How a thread ends. One that failed or was cancelled first undoes what really ran, last in first out, each at most
  * once (L7); a compensation that fails is recorded, the rest still run, and the run asks for a review.
  */
-import type { Doing, Ending, EventBody, RunState, Thread } from './run.ts';
+import type { Doing, Ending, EventBody, RunState, Thread } from '../ir/events.ts';
 
 export function finish(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
   if (ending.state !== 'completed' && thread.undo.length > 0)

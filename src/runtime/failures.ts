@@ -1,6 +1,6 @@
 /** What a performer threw, as a failure with a class. A performer that knows better throws a PerformError. */
-import type { FailureClass } from '../core/codes.ts';
-import type { Failure } from '../core/run.ts';
+import type { FailureClass } from '../ir/codes.ts';
+import type { Failure } from '../ir/events.ts';
 
 export class PerformError extends Error {
   readonly class: FailureClass;

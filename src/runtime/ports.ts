@@ -2,9 +2,9 @@
  * What the runtime needs of the outside. A journal has two verbs. Who works on a run, and what others want to tell it, is
  * a separate matter with a port of its own (docs/decisions/0002-ports.md).
  */
-import type { RunStatus, TerminalCode } from '../core/codes.ts';
-import type { CompiledFlow } from '../core/ir.ts';
-import type { Answer, Command, Fact, Instant, Question, RunId, Settled } from '../core/run.ts';
+import type { RunStatus, TerminalCode } from '../ir/codes.ts';
+import type { CompiledFlow } from '../ir/nodes.ts';
+import type { Answer, Command, Fact, Instant, Question, RunId, Settled } from '../ir/events.ts';
 
 /** One transition of one run, ready to be stored as it is: the hash covers exactly these bytes. */
 export interface Append {

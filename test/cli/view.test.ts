@@ -1,7 +1,7 @@
 import picocolors from 'picocolors';
 import { expect, test } from 'vitest';
-import type { CompiledFlow, Node } from '../../src/core/ir.ts';
-import type { Event, EventBody } from '../../src/core/run.ts';
+import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
+import type { Event, EventBody } from '../../src/ir/events.ts';
 import { cut, harmless, oneLine, shellWord, table, widthOf } from '../../src/surfaces/cli/text.ts';
 import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
 import { lineOf } from '../../src/surfaces/cli/view/plain.ts';

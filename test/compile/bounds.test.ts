@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { boundsOf } from '../../src/compile/bounds.ts';
-import type { FlowBody } from '../../src/core/ir.ts';
+import { boundsOf } from '../../src/compile/certificate/certificate.ts';
+import type { FlowBody } from '../../src/ir/nodes.ts';
 import { compileText } from './compile-text.ts';
 import { TOO_MANY, outcomesFrom, randomFlow } from './random-flow.ts';
 

@@ -1,7 +1,7 @@
 /** Codes, their pages and the index agree, and every example of a page gives that code and no other. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DIAGNOSTIC_CODES } from '../../src/compile/codes.ts';
+import { DIAGNOSTIC_CODES } from '../../src/compile/diagnose/codes.ts';
 import { compile } from '../../src/index.ts';
 import { ERROR_CODES } from '../../src/runtime/error-codes.ts';
 import { readScript } from '../../src/surfaces/cli/script.ts';

@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type * as z from 'zod';
-import { flow } from '../../src/compile/builders/flow.ts';
-import type { FlowDocument } from '../../src/compile/builders/flow.ts';
-import type { CheckedNodes } from '../../src/compile/builders/flow-types.ts';
+import { flow } from '../../src/compile/notations/flow/builder/builder.ts';
+import type { FlowDocument } from '../../src/compile/notations/flow/builder/builder.ts';
+import type { CheckedNodes } from '../../src/compile/notations/flow/builder/types.ts';
 import { compile } from '../../src/compile/compile.ts';
-import type { flowSchema } from '../../src/compile/dialects/flow-schema.ts';
+import type { flowSchema } from '../../src/compile/notations/flow/schema.ts';
 
 const codesOf = (document: object): readonly string[] =>
   compile(document, { hash: (text) => hash('sha256', text, 'hex') }).diagnostics.map(({ code }) => code);

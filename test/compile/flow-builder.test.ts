@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { flow } from '../../src/compile/builders/flow.ts';
+import { flow } from '../../src/compile/notations/flow/builder/builder.ts';
 import { compile } from '../../src/compile/compile.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Picture } from '../../src/compile/picture.ts';
-import { renderDot } from '../../src/compile/render-graph/dot.ts';
-import { renderMermaid } from '../../src/compile/render-graph/mermaid.ts';
+import type { Picture } from '../../src/compile/picture/picture.ts';
+import { renderDot } from '../../src/compile/picture/dot.ts';
+import { renderMermaid } from '../../src/compile/picture/mermaid.ts';
 import { compileText } from './compile-text.ts';
 
 const picture = compileText(`

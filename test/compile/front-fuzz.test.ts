@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { isDiagnosticCode } from '../../src/compile/codes.ts';
-import { readDocument } from '../../src/compile/document.ts';
-import { plain } from '../../src/compile/located.ts';
-import { renderDiagnostic } from '../../src/compile/render.ts';
-import { locate, parseSource } from '../../src/compile/source.ts';
+import { isDiagnosticCode } from '../../src/compile/diagnose/codes.ts';
+import { readDocument } from '../../src/compile/document/document.ts';
+import { plain } from '../../src/compile/source/located.ts';
+import { renderDiagnostic } from '../../src/compile/diagnose/render.ts';
+import { locate, parseSource } from '../../src/compile/source/source.ts';
 
 const DOCUMENTS = 2_000;
 const SAMPLES = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { plain } from '../../src/compile/located.ts';
-import { readDocument } from '../../src/compile/document.ts';
-import { locate } from '../../src/compile/source.ts';
+import { plain } from '../../src/compile/source/located.ts';
+import { readDocument } from '../../src/compile/document/document.ts';
+import { locate } from '../../src/compile/source/source.ts';
 
 describe('locate', () => {
   test('gives the data of a plain object, and counts undefined as absent', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { misspelt, nearest } from '../../src/compile/nearest.ts';
+import { misspelt, nearest } from '../../src/compile/diagnose/nearest.ts';
 
 test.each([
   ['agnets', ['agents', 'models'], 'agents'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { plain } from '../../src/compile/located.ts';
-import { detectNotation } from '../../src/compile/notation.ts';
-import { parseSource } from '../../src/compile/source.ts';
+import { plain } from '../../src/compile/source/located.ts';
+import { detectNotation } from '../../src/compile/document/notation.ts';
+import { parseSource } from '../../src/compile/source/source.ts';
 
 function detect(yaml: string) {
   const { doc, report } = parseSource(yaml, 'a.yaml');

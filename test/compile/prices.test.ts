@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/compile/compile.ts';
 import type { CompileOptions } from '../../src/compile/compile.ts';
-import type { Node } from '../../src/core/ir.ts';
+import type { Node } from '../../src/ir/nodes.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 const priceOf: CompileOptions['priceOf'] = (provider, model) =>

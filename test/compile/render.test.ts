@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createReport } from '../../src/compile/diagnostics.ts';
-import { createSource } from '../../src/compile/range.ts';
-import { renderDiagnostic } from '../../src/compile/render.ts';
+import { createReport } from '../../src/compile/diagnose/diagnostics.ts';
+import { createSource } from '../../src/compile/source/range.ts';
+import { renderDiagnostic } from '../../src/compile/diagnose/render.ts';
 
 function rendered(text: string, word: string, options: { color?: boolean } = {}) {
   const report = createReport(createSource(text, 'demo.flow.yaml'));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { childOf } from '../../src/compile/located.ts';
-import { rangeWithin } from '../../src/compile/scalar-range.ts';
-import { parseSource } from '../../src/compile/source.ts';
+import { childOf } from '../../src/compile/source/located.ts';
+import { rangeWithin } from '../../src/compile/source/scalar-range.ts';
+import { parseSource } from '../../src/compile/source/source.ts';
 
 test.each([
   ['plain', 'a: one two three\n', 'two'],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { readDocument } from '../../src/compile/document.ts';
-import { documentSchema } from '../../src/compile/editor-schema.ts';
-import { toolNames } from '../../src/compile/section-checks.ts';
-import { parseSource } from '../../src/compile/source.ts';
-import { schemaProblems } from '../../src/compile/schema-check.ts';
+import { readDocument } from '../../src/compile/document/document.ts';
+import { documentSchema } from '../../src/compile/document/editor-schema.ts';
+import { toolNames } from '../../src/compile/document/section-checks.ts';
+import { parseSource } from '../../src/compile/source/source.ts';
+import { schemaProblems } from '../../src/compile/document/shape/schema-check.ts';
 
 function read(yaml: string) {
   const { doc, report } = parseSource(`${yaml}\nloop: {}\n`, 'a.yaml');

@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { bool, fault, int, json, list, name, number, oneOf, record, text } from '../../src/compile/fields.ts';
-import { positionOf } from '../../src/compile/range.ts';
-import { readShape } from '../../src/compile/shape.ts';
-import { parseSource } from '../../src/compile/source.ts';
+import {
+  bool,
+  fault,
+  int,
+  json,
+  list,
+  name,
+  number,
+  oneOf,
+  record,
+  text,
+} from '../../src/compile/document/shape/fields.ts';
+import { positionOf } from '../../src/compile/source/range.ts';
+import { readShape } from '../../src/compile/document/shape/shape.ts';
+import { parseSource } from '../../src/compile/source/source.ts';
 
 const route = record({ when: text().default('default'), to: name() });
 const common = { id: name(), routes: list(route).default([]) };

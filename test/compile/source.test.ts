@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { childOf, entryOf, itemsOf, plain } from '../../src/compile/located.ts';
-import { positionOf } from '../../src/compile/range.ts';
-import { parseSource, TEXT_MAX } from '../../src/compile/source.ts';
+import { childOf, entryOf, itemsOf, plain } from '../../src/compile/source/located.ts';
+import { positionOf } from '../../src/compile/source/range.ts';
+import { parseSource, TEXT_MAX } from '../../src/compile/source/source.ts';
 
 const codes = (text: string) =>
   parseSource(text, 'a.yaml').diagnostics.map((each) => `${each.code} ${each.line}:${each.column}`);

@@ -1,15 +1,15 @@
 /** Runs a workflow on the core alone: compiled from text, with agents that are plain functions and time that stands still. */
 import { hash } from 'node:crypto';
 import { compile } from '../../src/compile/compile.ts';
-import type { Diagnostic } from '../../src/compile/diagnostics.ts';
-import type { Picture } from '../../src/compile/picture.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { Diagnostic } from '../../src/compile/diagnose/diagnostics.ts';
+import type { Picture } from '../../src/compile/picture/picture.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { outstanding } from '../../src/core/outstanding.ts';
 import { createProgram } from '../../src/core/program.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Command, Event, Fact, Outcome, Settled } from '../../src/core/run.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Command, Event, Fact, Outcome, Settled } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 
 export interface Compiled {
   readonly flow: CompiledFlow | null;

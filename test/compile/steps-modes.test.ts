@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Command } from '../../src/core/run.ts';
+import type { Command } from '../../src/ir/events.ts';
 import { drive } from './steps-drive.ts';
 
 const echo = (name: string) => (prompt: string) => `${name}(${prompt})`;

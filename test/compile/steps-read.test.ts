@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DoNode } from '../../src/core/ir.ts';
+import type { DoNode } from '../../src/ir/nodes.ts';
 import { compileSteps } from './steps-drive.ts';
 
 /** Each as `severity code @line text`, with the text that it points at. */

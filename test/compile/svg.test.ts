@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../src/compile/picture.ts';
-import { layoutGraph } from '../../src/compile/render-graph/svg-graph.ts';
-import { orderRows } from '../../src/compile/render-graph/svg-order.ts';
-import { place } from '../../src/compile/render-graph/svg-place.ts';
-import { separate } from '../../src/compile/render-graph/svg-separate.ts';
-import { renderSvg } from '../../src/compile/render-graph/svg.ts';
+import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../src/compile/picture/picture.ts';
+import { layoutGraph } from '../../src/compile/picture/svg/graph.ts';
+import { orderRows } from '../../src/compile/picture/svg/order.ts';
+import { place } from '../../src/compile/picture/svg/place.ts';
+import { separate } from '../../src/compile/picture/svg/separate.ts';
+import { renderSvg } from '../../src/compile/picture/svg/svg.ts';
 
 const KINDS: readonly ShapeKind[] = [
   'agent',

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { team } from '../../src/compile/builders/team.ts';
-import type { TeamAgent, TeamInput } from '../../src/compile/builders/team.ts';
+import { team } from '../../src/compile/notations/team/builder.ts';
+import type { TeamAgent, TeamInput } from '../../src/compile/notations/team/builder.ts';
 import { compile } from '../../src/compile/compile.ts';
 import { exampleNames } from '../dialects/team-examples.ts';
 

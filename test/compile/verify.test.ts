@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Lowered } from '../../src/compile/builder.ts';
-import { createReport } from '../../src/compile/diagnostics.ts';
-import { createSource } from '../../src/compile/range.ts';
-import { verify } from '../../src/compile/verify.ts';
-import type { DoNode, FlowBody, Meter, Node } from '../../src/core/ir.ts';
+import type { Lowered } from '../../src/compile/lower/builder.ts';
+import { createReport } from '../../src/compile/diagnose/diagnostics.ts';
+import { createSource } from '../../src/compile/source/range.ts';
+import { verify } from '../../src/compile/verify/verify.ts';
+import type { DoNode, FlowBody, Meter, Node } from '../../src/ir/nodes.ts';
 
 const END: Node = { op: 'end', origin: 'end', state: 'completed', code: 'SUCCESS', output: 'null' };
 const FAILED: Node = { op: 'end', origin: 'failed', state: 'failed', code: 'error', output: 'null' };

@@ -1,6 +1,6 @@
 /** Why a fact is refused, in which words, and what the clock alone brings about. */
 import { describe, expect, test } from 'vitest';
-import type { Fact } from '../../src/core/run.ts';
+import type { Fact } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
 import { Core, ask, end, flowOf, forkOver, tool, undoable } from '../laws/flow.ts';
 

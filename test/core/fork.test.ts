@@ -1,7 +1,7 @@
 /** What a join waits for, what it drops, and in which words it fails (L12). */
 import { describe, expect, test } from 'vitest';
-import type { ForkNode } from '../../src/core/ir.ts';
-import type { Event } from '../../src/core/run.ts';
+import type { ForkNode } from '../../src/ir/nodes.ts';
+import type { Event } from '../../src/ir/events.ts';
 import { Core, end, flowOf, forkOver, tool } from '../laws/flow.ts';
 
 const HEADS = ['a', 'b', 'c'].map((name) => ({ name, to: name }));

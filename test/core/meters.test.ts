@@ -1,6 +1,6 @@
 /** When a meter turns a thread away, what the event says of it, and what it leaves room for (L4, L5). */
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../src/core/run.ts';
+import type { Event } from '../../src/ir/events.ts';
 import { Core, ask, end, flowOf, meter, pick, set, tool } from '../laws/flow.ts';
 
 const OVER = end('null', 'completed', 'BUDGET_EXHAUSTED');

@@ -1,6 +1,6 @@
 /** Reading and writing slots by path, case by case. What is written is never the object that was read. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { applyWrites, hasPath, parsedJson, readPath, reply, resolve } from '../../src/core/slots.ts';
 
 const SLOTS = { a: { b: [1, { c: null }], t: 'text' }, n: null };

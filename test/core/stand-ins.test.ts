@@ -1,12 +1,12 @@
 /** Waiting as long as one is asked to, and turning to other models: both recorded, both within every budget (L2, L4). */
 import { describe, expect, test } from 'vitest';
-import type { DoNode, Meter, Retry } from '../../src/core/ir.ts';
+import type { DoNode, Meter, Retry } from '../../src/ir/nodes.ts';
 import { outstanding } from '../../src/core/outstanding.ts';
 import { createProgram } from '../../src/core/program.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Event, Fact, Failure, RunState } from '../../src/core/run.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Event, Fact, Failure, RunState } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 
 const DOWN: Failure = { class: 'transient', type: 'TransientError', message: 'down' };
 const BUSY: Failure = { class: 'rate_limit', type: 'RateLimitError', message: 'busy', retryAfterMs: 9000 };

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 export interface EffectCall {
   readonly worker: string;

@@ -1,9 +1,9 @@
 /** What a run came to, without anything that time decides, so that two runs of the same flow can be compared. */
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
-import type { Event } from '../../src/core/run.ts';
-import { audit, replay } from '../../src/runtime/audit.ts';
-import { readRun } from '../../src/runtime/read.ts';
-import { reportOf } from '../../src/runtime/report.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import type { Event } from '../../src/ir/events.ts';
+import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
+import { reportOf } from '../../src/runtime/report/report.ts';
 
 export interface RunOutcome {
   readonly run: string;

@@ -3,9 +3,9 @@
  * compensations, all from one integer. What a crashed run comes to can therefore be compared with one that never crashed.
  */
 import { hash } from 'node:crypto';
-import { seal } from '../../src/compile/hash.ts';
-import type { DoNode, CompiledFlow, Head, Input, Meter, Node, NodeId, Retry } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+import { seal } from '../../src/compile/lower/hash.ts';
+import type { DoNode, CompiledFlow, Head, Input, Meter, Node, NodeId, Retry } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { createChance } from './chance.ts';
 import type { Chance } from './chance.ts';
 

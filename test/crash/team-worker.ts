@@ -4,10 +4,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
-import type { ModelEntry, Script } from '../../src/adapters/scripted/script.ts';
-import { realClock } from '../../src/runtime/clock.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import type { ModelEntry, Script } from '../../src/effects/scripted/script.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Clock, Performer } from '../../src/runtime/ports.ts';
 import { world } from '../dialects/team-case.ts';
 import { INPUT, compileExample, exampleNames, exampleScript, layOut } from '../dialects/team-examples.ts';

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
-import { replay } from '../../src/runtime/audit.ts';
-import { readRun } from '../../src/runtime/read.ts';
-import { reportOf } from '../../src/runtime/report.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
+import { reportOf } from '../../src/runtime/report/report.ts';
 import { compileExample, exampleNames, playExample } from '../dialects/team-examples.ts';
 
 const KILLS = 8;

@@ -5,14 +5,14 @@
  */
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
-import { functionPerformer } from '../../src/adapters/functions/performer.ts';
-import type { ToolFunction } from '../../src/adapters/functions/performer.ts';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
-import type { Engine } from '../../src/runtime/engine-types.ts';
+import { functionPerformer } from '../../src/effects/functions/performer.ts';
+import type { ToolFunction } from '../../src/effects/functions/performer.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import type { Engine } from '../../src/runtime/engine/types.ts';
 import { PerformError } from '../../src/runtime/failures.ts';
 import type { Performer } from '../../src/runtime/ports.ts';
-import { SluiceError } from '../../src/runtime/sluice-error.ts';
+import { SluiceError } from '../../src/runtime/errors.ts';
 import { callEffect } from './effects.ts';
 import type { EffectReply } from './effects.ts';
 import { ANSWERED_AT_ONCE, CANCELLED, sceneOf } from './random-flow.ts';

@@ -1,17 +1,17 @@
 /** Runs a team on the core alone: agents, checks and people are functions, and time stands still. For many small runs. */
 import { hash } from 'node:crypto';
 import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { isOwed, outstanding } from '../../src/core/outstanding.ts';
 import { createProgram } from '../../src/core/program.ts';
 import type { Program } from '../../src/core/program.ts';
-import type { Command, Event, Fact, Outcome, RunState, Settled } from '../../src/core/run.ts';
+import type { Command, Event, Fact, Outcome, RunState, Settled } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
-import { promptOf } from '../../src/runtime/prompt.ts';
-import type { Message } from '../../src/runtime/prompt.ts';
-import { pure } from '../../src/runtime/pure.ts';
-import { pathOf } from '../../src/runtime/report.ts';
+import { promptOf } from '../../src/effects/prompt/prompt.ts';
+import type { Message } from '../../src/effects/prompt/prompt.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
+import { pathOf } from '../../src/runtime/report/report.ts';
 
 export type Said =
   | string

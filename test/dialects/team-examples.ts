@@ -4,16 +4,16 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { Script } from '../../src/adapters/scripted/script.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
-import type { Diagnostic } from '../../src/compile/diagnostics.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import { replay } from '../../src/runtime/audit.ts';
-import type { Replay } from '../../src/runtime/audit.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import type { Report } from '../../src/runtime/engine-types.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import type { Diagnostic } from '../../src/compile/diagnose/diagnostics.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
+import type { Replay } from '../../src/runtime/journal/audit.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import type { Report } from '../../src/runtime/engine/types.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Store } from '../../src/runtime/ports.ts';
 import { world } from './team-case.ts';
 

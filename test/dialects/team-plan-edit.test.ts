@@ -1,10 +1,10 @@
 /** What a person may put in the place of a plan: words, steps, or both in the manager's own form, and nothing else. */
 import { expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
-import type { Json } from '../../src/core/json.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import { compileTeam } from './team-drive.ts';
 
 const flow = compileTeam({

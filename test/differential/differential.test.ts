@@ -6,10 +6,10 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verify } from '../../src/compile/verify.ts';
+import { verify } from '../../src/compile/verify/verify.ts';
 import { digest } from '../../src/core/digest.ts';
-import type { Json } from '../../src/core/json.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 import { interpret } from '../../spec/interpreter.ts';
 import type { Asked as Meant, Meaning } from '../../spec/interpreter.ts';
 import { askedBy, joinsOf, runEngine } from './engine.ts';

@@ -1,13 +1,13 @@
 /** Runs a flow through the engine on a virtual clock, and reads from its journal what the interpreter has to agree with. */
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { CompiledFlow, Node } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Event, RunState } from '../../src/core/run.ts';
-import { audit, replay } from '../../src/runtime/audit.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Event, RunState } from '../../src/ir/events.ts';
+import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Call, Performer } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/read.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
 import type { Question, RandomWorld } from './world.ts';
 
 export interface Ran {

@@ -4,8 +4,8 @@
  * since which of them would trip a shared one depends on time.
  */
 import { createHash } from 'node:crypto';
-import type { CompiledFlow, Meter, Node, NodeId } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { CompiledFlow, Meter, Node, NodeId } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { METERS } from './plan.ts';
 import type { Block, CallPlan, ForkPlan, Plan, Stmt } from './plan.ts';
 

@@ -3,8 +3,8 @@
  * graph. Expressions are drawn so that some of them cannot be evaluated, because those ways out need testing too.
  */
 import fc from 'fast-check';
-import type { FailureClass } from '../../src/core/codes.ts';
-import type { GatherMode } from '../../src/core/ir.ts';
+import type { FailureClass } from '../../src/ir/codes.ts';
+import type { GatherMode } from '../../src/ir/nodes.ts';
 
 export interface LetPlan {
   readonly is: 'let';

@@ -1,10 +1,10 @@
 /** One world for both sides: what is asked decides what is answered, whoever asks and whenever. */
 import { createHash } from 'node:crypto';
 import { digest } from '../../src/core/digest.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Answer, Settled } from '../../src/core/run.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Answer, Settled } from '../../src/ir/events.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 import { OUTPUT_PRICE } from './lower.ts';
 
 export interface Question {

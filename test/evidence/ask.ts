@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { evidencePerformer } from '../../src/adapters/evidence/performer.ts';
-import type { EvidenceOptions, Observation } from '../../src/adapters/evidence/evidence.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import { realClock } from '../../src/runtime/clock.ts';
+import { evidencePerformer } from '../../src/effects/evidence/performer.ts';
+import type { EvidenceOptions, Observation } from '../../src/effects/evidence/evidence.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
 
 export interface Case {
   readonly files?: { readonly [path: string]: Json };

@@ -2,7 +2,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { BRIEF, REPORT, check, observed, ran, workDirWith, wrote } from './ask.ts';
 import type { Case } from './ask.ts';
 

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { evidencePerformer } from '../../src/adapters/evidence/performer.ts';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import { toolPerformer } from '../../src/adapters/tools/performer.ts';
-import { shellRunner } from '../../src/adapters/tools/shell.ts';
-import { builtinTool } from '../../src/compile/builtin-tools.ts';
-import type { CompiledFlow, DoNode, Node } from '../../src/core/ir.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { evidencePerformer } from '../../src/effects/evidence/performer.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import { toolPerformer } from '../../src/effects/tools/performer.ts';
+import { shellRunner } from '../../src/effects/tools/shell.ts';
+import { builtinTool } from '../../src/compile/document/builtin-tools.ts';
+import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Performer } from '../../src/runtime/ports.ts';
 import { workDirWith } from './ask.ts';
 

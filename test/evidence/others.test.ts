@@ -1,9 +1,9 @@
 /** Layers, context sources, validators of the user's own, and that words move nothing. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import type { Validator } from '../../src/adapters/evidence/evidence.ts';
-import { PREDICATES, VALIDATORS } from '../../src/core/evidence-names.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Validator } from '../../src/effects/evidence/evidence.ts';
+import { PREDICATES, VALIDATORS } from '../../src/catalog/evidence-names.ts';
 import { BRIEF, check, observed, ran, wrote } from './ask.ts';
 import type { Case } from './ask.ts';
 

@@ -1,5 +1,5 @@
 /** A validator of a user's own, as a document names it: `./own-validators.ts#threeFiles`. */
-import type { Validator } from '../../src/adapters/evidence/evidence.ts';
+import type { Validator } from '../../src/effects/evidence/evidence.ts';
 
 export const threeFiles: Validator = ({ filesWritten }) => {
   const count = filesWritten('session').length;

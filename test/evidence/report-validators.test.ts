@@ -1,6 +1,6 @@
 /** Each row of the validators that look at what agents hand in. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { BRIEF, REPORT, check, ran, wrote } from './ask.ts';
 import type { Case } from './ask.ts';
 

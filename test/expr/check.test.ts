@@ -2,8 +2,8 @@
  * What the compiler says about an expression before it runs.
  */
 import { describe, expect, test } from 'vitest';
-import { checkExpression } from '../../src/compile/expression.ts';
-import type { ExprCheck, ExprContext } from '../../src/compile/expression.ts';
+import { checkExpression } from '../../src/compile/expressions/expression.ts';
+import type { ExprCheck, ExprContext } from '../../src/compile/expressions/expression.ts';
 
 const CONTEXT: ExprContext = {
   names: ['event', 'triage', 'draft', 'approvals', 'n'],

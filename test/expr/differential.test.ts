@@ -6,11 +6,11 @@ import { isCelError, isCelList, isCelMap, run } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EvalError } from '../../src/core/expr/error.ts';
-import { compileValue } from '../../src/core/expr/evaluate.ts';
-import { isMap, mapGet, mapKeys } from '../../src/core/expr/map.ts';
-import type { Value } from '../../src/core/expr/value.ts';
-import { stringLiteral } from '../../src/compile/template.ts';
+import { EvalError } from '../../src/expr/error.ts';
+import { compileValue } from '../../src/expr/evaluate.ts';
+import { isMap, mapGet, mapKeys } from '../../src/expr/map.ts';
+import type { Value } from '../../src/expr/value.ts';
+import { stringLiteral } from '../../src/compile/expressions/template.ts';
 import { expressions } from './generate.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));

@@ -2,8 +2,8 @@
  * The table of the evaluator's header, row by row, over plain JSON.
  */
 import { describe, expect, test } from 'vitest';
-import { EvalError, compileExpr, compileGuard, pathOf } from '../../src/core/expr/index.ts';
-import type { Json } from '../../src/core/json.ts';
+import { EvalError, compileExpr, compileGuard, pathOf } from '../../src/expr/index.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 const SCOPE = {
   event: { payload: { amount: 250, count: 7, text: 'Please refund' } },

@@ -1,7 +1,7 @@
 /** Phrases on lines, parts of lists, and data inside a text. */
 import { describe, expect, test } from 'vitest';
-import { compileExpr } from '../../src/core/expr/index.ts';
-import type { Json } from '../../src/core/json.ts';
+import { compileExpr } from '../../src/expr/index.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 const WORDS = ['APPROVED', 'BUGS FOUND', 'BUGS', 'HAND_OFF', '*DONE*'];
 const leading = (said: string): Json => compileExpr('leading(said, words)')({ said, words: WORDS });

@@ -2,8 +2,8 @@
  * Functions: what each does with values, and what each does with null.
  */
 import { describe, expect, test } from 'vitest';
-import { EvalError, compileExpr, patternProblem } from '../../src/core/expr/index.ts';
-import type { Json } from '../../src/core/json.ts';
+import { EvalError, compileExpr, patternProblem } from '../../src/expr/index.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 const SCOPE = {
   s: 'Héllo 🐱 World',

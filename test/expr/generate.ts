@@ -5,7 +5,7 @@
  * the smallest int.
  */
 import fc from 'fast-check';
-import { stringLiteral } from '../../src/compile/template.ts';
+import { stringLiteral } from '../../src/compile/expressions/template.ts';
 
 type Source = fc.Arbitrary<string>;
 

@@ -3,9 +3,9 @@
  * `limit`. Completion is the assertion: an exponential case would never finish.
  */
 import { describe, expect, test } from 'vitest';
-import { EvalError, compileExpr } from '../../src/core/expr/index.ts';
-import { LIMITS } from '../../src/core/expr/limits.ts';
-import type { Json } from '../../src/core/json.ts';
+import { EvalError, compileExpr } from '../../src/expr/index.ts';
+import { LIMITS } from '../../src/expr/limits.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rewriteNames, stripBraces } from '../../src/compile/rewrite.ts';
+import { rewriteNames, stripBraces } from '../../src/compile/expressions/rewrite.ts';
 
 const known = new Set(['triage', 'event']);
 const toLast = ([root = '']: string[]): string | null => (known.has(root) ? null : `last.${root}`);

@@ -3,10 +3,10 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTemplate, stringLiteral, templateToExpr } from '../../src/compile/template.ts';
-import { rewriteNames } from '../../src/compile/rewrite.ts';
-import { compileExpr, compileTemplate } from '../../src/core/expr/index.ts';
-import type { Json } from '../../src/core/json.ts';
+import { parseTemplate, stringLiteral, templateToExpr } from '../../src/compile/expressions/template.ts';
+import { rewriteNames } from '../../src/compile/expressions/rewrite.ts';
+import { compileExpr, compileTemplate } from '../../src/expr/index.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const SCOPE = { name: 'Ada', n: 3, o: { a: [1, 'x'] }, list: [1, 2], yes: true, evil: '{{name}}', quote: '"}}"' };

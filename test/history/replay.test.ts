@@ -1,11 +1,11 @@
 /** L2: journals of earlier releases mean what they meant: their chain holds, deciding again agrees, the report is the same. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { audit, replay } from '../../src/runtime/audit.ts';
-import type { Report } from '../../src/runtime/engine-types.ts';
+import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import type { Report } from '../../src/runtime/engine/types.ts';
 import type { Journal, StoredRun } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/read.ts';
-import { reportOf } from '../../src/runtime/report.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
+import { reportOf } from '../../src/runtime/report/report.ts';
 
 interface Frozen {
   readonly stored: StoredRun;

@@ -1,6 +1,6 @@
 /** Checks that what was loaded is a whole chain without gaps, and says where it ends. */
 import { expect } from 'vitest';
-import { genesis, link } from '../../src/runtime/chain.ts';
+import { genesis, link } from '../../src/runtime/journal/chain.ts';
 import type { StoredRun } from '../../src/runtime/ports.ts';
 import { Chain } from '../../src/surfaces/testing/suite/sample.ts';
 

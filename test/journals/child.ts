@@ -3,7 +3,7 @@
  * done in lines on stdout, which is synchronous for pipes: what was said was committed before.
  */
 import { createInterface } from 'node:readline';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain } from '../../src/surfaces/testing/suite/sample.ts';
 import type { Store } from '../../src/runtime/ports.ts';
 

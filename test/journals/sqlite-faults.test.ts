@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { compile, createEngine } from '../../src/index.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
@@ -103,7 +103,7 @@ test('snapshots may be deleted at any time, and one that does not fit the log is
 test('looking for runs that need work reads no run that sleeps', async () => {
   const path = freshPath();
   await openSqlite(path).close();
-  const { NEEDY } = await import('../../src/adapters/sqlite/leases.ts');
+  const { NEEDY } = await import('../../src/stores/sqlite/leases.ts');
   const db = new DatabaseSync(path);
   const plan = db
     .prepare(`EXPLAIN QUERY PLAN ${NEEDY}`)

@@ -1,6 +1,6 @@
 /** Several processes on one file, stopped and killed: nobody writes what is not his, and nothing that was said is lost. */
 import { expect, onTestFinished, test } from 'vitest';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { expectChain } from './chained.ts';
 import { freshPaths } from './place.ts';
 import { startChild } from './processes.ts';

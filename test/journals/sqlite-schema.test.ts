@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
-import { connect } from '../../src/adapters/sqlite/connect.ts';
-import { MIGRATIONS, migrate } from '../../src/adapters/sqlite/migrations.ts';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { connect } from '../../src/stores/sqlite/connect.ts';
+import { MIGRATIONS, migrate } from '../../src/stores/sqlite/migrations.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, ENDED, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
 

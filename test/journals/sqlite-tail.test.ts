@@ -5,7 +5,7 @@
 import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { expectChain } from './chained.ts';
 import { freshPaths } from './place.ts';

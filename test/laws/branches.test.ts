@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { inputOf } from '../../src/core/outstanding.ts';
 import { Core, end, flowOf, forkOver, set, tool } from './flow.ts';
 

@@ -1,8 +1,8 @@
 /** What is stored is what was decided. A failure prints its seed; SEED runs it again. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeEvents, encodeEvents } from '../../src/runtime/codec.ts';
-import { createShelf } from '../../src/runtime/values.ts';
+import { decodeEvents, encodeEvents } from '../../src/runtime/journal/codec.ts';
+import { createShelf } from '../../src/runtime/journal/values.ts';
 import { TYPES, appends, values } from './events.ts';
 import { graphAppends, program, reloaded } from './graph-events.ts';
 

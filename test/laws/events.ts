@@ -1,8 +1,8 @@
 /** Random events of every type, with the strings and values that formats trip over. */
 import fc from 'fast-check';
-import { FAILURE_CLASSES, TERMINAL_CODES } from '../../src/core/codes.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Event, EventBody, EventType, Recorded } from '../../src/core/run.ts';
+import { FAILURE_CLASSES, TERMINAL_CODES } from '../../src/ir/codes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Event, EventBody, EventType, Recorded } from '../../src/ir/events.ts';
 
 const text = fc.oneof(
   fc.constantFrom(

@@ -3,14 +3,14 @@
  * dying; and once more at every commit of the process that takes over. Each run must end as the one that nobody disturbed.
  */
 import { describe, expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import { audit, replay } from '../../src/runtime/audit.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Performer, Store } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/read.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
 import { randomRun } from '../simulate/random-run.ts';
 import type { Death } from './dying-store.ts';
 import { dyingStore } from './dying-store.ts';

@@ -1,6 +1,6 @@
 /** Small flows written by hand, and ways to run them without a world: for tests that need to see one thing clearly. */
 import { createHash } from 'node:crypto';
-import { openMemory } from '../../src/adapters/memory/open.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
 import type {
   CompiledFlow,
   DoNode,
@@ -12,18 +12,18 @@ import type {
   Node,
   PickNode,
   ToolEffect,
-} from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+} from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { createProgram } from '../../src/core/program.ts';
 import type { Program } from '../../src/core/program.ts';
-import type { Event, Fact, Refusal, RunState, Settled } from '../../src/core/run.ts';
+import type { Event, Fact, Refusal, RunState, Settled } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
-import type { Engine, Report } from '../../src/runtime/engine-types.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import type { Engine, Report } from '../../src/runtime/engine/types.ts';
 import type { Asked, Call, Clock, Store } from '../../src/runtime/ports.ts';
-import type { Answer } from '../../src/core/run.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import type { Answer } from '../../src/ir/events.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 
 export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
 

@@ -3,10 +3,10 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { nameOf } from '../../src/core/act.ts';
 import { declaredOf } from '../../src/core/declared.ts';
-import type { CompiledFlow, DoNode, Node } from '../../src/core/ir.ts';
+import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
 import { createProgram } from '../../src/core/program.ts';
-import type { EventBody, WriteRecord } from '../../src/core/run.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import type { EventBody, WriteRecord } from '../../src/ir/events.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 import { appends, values } from './events.ts';
 import { flowOf, tool } from './flow.ts';
 

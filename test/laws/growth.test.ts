@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Store } from '../../src/runtime/ports.ts';
 import { end, flowOf, forkOver, meter, pick, runToEnd, tool } from './flow.ts';
 

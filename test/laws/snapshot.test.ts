@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
 import { outstanding } from '../../src/core/outstanding.ts';
-import { createPrograms, restore } from '../../src/runtime/held.ts';
+import { createPrograms, restore } from '../../src/runtime/engine/owned-run.ts';
 import type { StoredRun } from '../../src/runtime/ports.ts';
-import { freezeState, thawState } from '../../src/runtime/snapshot.ts';
+import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
 import { simulate } from '../../src/surfaces/testing/simulate.ts';
 import { randomRun } from '../simulate/random-run.ts';
 import { Core, end, flowOf, forkOver, meter, openEngine, pick, set, tool } from './flow.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { audit, replay } from '../../src/runtime/audit.ts';
+import { audit, replay } from '../../src/runtime/journal/audit.ts';
 import type { Journal, StoredRun } from '../../src/runtime/ports.ts';
 import { ask, end, flowOf, forkOver, runToEnd, set, tool } from './flow.ts';
 

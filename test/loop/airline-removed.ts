@@ -1,6 +1,6 @@
 /** Airline runs with one result taken out, call and answer alike, but not the words that rest on it. */
 import { readFileSync } from 'node:fs';
-import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { AIRLINE, airlineDocument, isThere, MUTATING, playOf } from './airline.ts';
 import type { Trajectory } from './airline.ts';
 import { compileLoop, drive } from './drive.ts';

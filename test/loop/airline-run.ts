@@ -1,16 +1,16 @@
 /** Plays an airline run through the loop: customers answer, a supervisor approves, and everything that is done is noted. */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import { policyPerformer } from '../../src/adapters/policy/performer.ts';
-import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import { policyPerformer } from '../../src/effects/policy/performer.ts';
+import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import { replay } from '../../src/runtime/audit.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import type { Report } from '../../src/runtime/engine-types.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import type { Report } from '../../src/runtime/engine/types.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import { airlineDocument, MUTATING, playOf } from './airline.ts';
 import type { ToolCall, Trajectory } from './airline.ts';
 

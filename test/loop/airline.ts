@@ -1,7 +1,7 @@
 /** The airline runs as documents and scripts: what a real model said and what real tools answered, in the order of the run. */
 import { existsSync, readFileSync } from 'node:fs';
-import type { ModelEntry, Script, ToolEntry } from '../../src/adapters/scripted/script.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { ModelEntry, Script, ToolEntry } from '../../src/effects/scripted/script.ts';
+import type { Json } from '../../src/expr/json.ts';
 
 export const AIRLINE = new URL('../../../shared/eval/tau-airline/', import.meta.url);
 

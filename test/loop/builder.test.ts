@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loop } from '../../src/compile/builders/loop.ts';
+import { loop } from '../../src/compile/notations/loop/builder.ts';
 import { compile } from '../../src/compile/compile.ts';
-import { loopSchema } from '../../src/compile/dialects/loop/schema.ts';
-import { documentSchema, schemaOf } from '../../src/compile/editor-schema.ts';
+import { loopSchema } from '../../src/compile/notations/loop/schema.ts';
+import { documentSchema, schemaOf } from '../../src/compile/document/editor-schema.ts';
 
 const options = { hash: (text: string) => hash('sha256', text, 'hex') };
 const AGENTS = [{ id: 'bot', tools: ['find'] }, { id: 'judge' }] as const;

@@ -1,6 +1,6 @@
 /** Dropping what was said changes what the agent is told, and no gate, no route and no ending. */
 import { describe, expect, test } from 'vitest';
-import type { Script } from '../../src/adapters/scripted/script.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
 import { compileLoop, drive } from './drive.ts';
 import type { Driven } from './drive.ts';
 

@@ -1,23 +1,23 @@
 /** Runs a loop under a script to its next wait or its end, and gives back all that can be seen of it. */
 import { hash } from 'node:crypto';
 import { expect } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import { policyPerformer } from '../../src/adapters/policy/performer.ts';
-import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
-import type { Script } from '../../src/adapters/scripted/script.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import { policyPerformer } from '../../src/effects/policy/performer.ts';
+import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Answer, Origin } from '../../src/core/run.ts';
-import { replay } from '../../src/runtime/audit.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import type { Report } from '../../src/runtime/engine-types.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
-import { isMemoryCheck, memoryPerformer } from '../../src/runtime/memory-gate.ts';
-import { promptOf, promptText } from '../../src/runtime/prompt.ts';
-import { readRun } from '../../src/runtime/read.ts';
-import type { ReadRun } from '../../src/runtime/read.ts';
-import { createMemoryStore } from '../../src/runtime/scoped-memory.ts';
-import type { MemoryStore } from '../../src/runtime/scoped-memory.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Answer, Origin } from '../../src/ir/events.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import type { Report } from '../../src/runtime/engine/types.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/write-gate.ts';
+import { promptOf, promptText } from '../../src/effects/prompt/prompt.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
+import type { ReadRun } from '../../src/runtime/journal/read.ts';
+import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import type { MemoryStore } from '../../src/effects/memory/scoped-memory.ts';
 
 export function compileLoop(document: object): CompiledFlow {
   const { flow, diagnostics } = compile(document, { hash: (text) => hash('sha256', text, 'hex') });

@@ -3,7 +3,7 @@
  * rules were settled on one half of each set; what is asserted is what they reach on the other.
  */
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { trajectories } from './airline.ts';
 import type { Trajectory } from './airline.ts';
 import { strictAirline, violationIn, withoutDoer, withoutLast } from './airline-removed.ts';

@@ -1,6 +1,6 @@
 /** Guards of a loop and conditions that fail closed: what cannot be told ends the run, and fields of the input are read. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const DOCUMENT = {

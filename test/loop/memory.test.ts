@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fileMemory } from '../../src/adapters/memory-store/file-memory.ts';
-import type { Json } from '../../src/core/json.ts';
-import { realClock } from '../../src/runtime/clock.ts';
-import { isMemoryCheck, memoryPerformer } from '../../src/runtime/memory-gate.ts';
+import { fileMemory } from '../../src/effects/memory/file-memory.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
+import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/write-gate.ts';
 import type { Call } from '../../src/runtime/ports.ts';
-import { createMemoryStore } from '../../src/runtime/scoped-memory.ts';
-import type { MemoryStore } from '../../src/runtime/scoped-memory.ts';
-import { StateViolation, openState } from '../../src/runtime/state-stores.ts';
+import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import type { MemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import { StateViolation, openState } from '../../src/effects/state-stores.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const observations = [

@@ -1,6 +1,6 @@
 /** The form of the final answer is enforced: it fits, it is mended, or the run ends under the code that says so. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const ORDER = {

@@ -1,6 +1,6 @@
 /** What a run used of the clock, counted from the times of events and from nothing that the meters say. */
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Event, Instant } from '../../src/core/run.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Event, Instant } from '../../src/ir/events.ts';
 
 /** Agents that worked longer than they may, and tools that were called more often than they may be. */
 export function overtime(

@@ -4,11 +4,11 @@
  */
 import { hash } from 'node:crypto';
 import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow, DoNode, Node } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import { costOf, priceIn } from '../../src/core/price.ts';
+import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { costOf, priceIn } from '../../src/ir/price.ts';
 import { draw } from '../../src/core/random.ts';
-import type { Command, Event, Question, Settled } from '../../src/core/run.ts';
+import type { Command, Event, Question, Settled } from '../../src/ir/events.ts';
 import type { SimulatedWorld } from '../../src/surfaces/testing/simulate-types.ts';
 import { overtime } from './overspend-time.ts';
 

@@ -1,7 +1,7 @@
 /** Who can be asked, for how long and how often: the same for every question of a loop, those about calls included. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/compile/compile.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const put = (n: number) => ({ tools: [{ name: 'put', args: { n } }], text: '' });

@@ -1,8 +1,8 @@
 /** The steps of a plan form a graph without circles: listed in any order, done in that of their prerequisites, refused by name. */
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import { createMemoryStore } from '../../src/runtime/scoped-memory.ts';
-import { openState } from '../../src/runtime/state-stores.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import { openState } from '../../src/effects/state-stores.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const planned = (plan: object = {}): CompiledFlow =>

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ESCALATIONS, ROUTES } from '../../src/core/escalations.ts';
-import { PHASES } from '../../src/compile/dialects/loop/phases.ts';
-import { stateFaults } from '../../src/compile/state-rules.ts';
-import { RUN_STATES, SUSPENDING_CODES, TERMINAL_CODES } from '../../src/core/codes.ts';
-import type { FlowBody } from '../../src/core/ir.ts';
+import { ESCALATIONS, ROUTES } from '../../src/catalog/escalations.ts';
+import { PHASES } from '../../src/compile/notations/loop/phases.ts';
+import { stateFaults } from '../../src/compile/lower/state-rules.ts';
+import { RUN_STATES, SUSPENDING_CODES, TERMINAL_CODES } from '../../src/ir/codes.ts';
+import type { FlowBody } from '../../src/ir/nodes.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const cases = new URL('../dialects/loop/', import.meta.url);

@@ -1,9 +1,9 @@
 /** The TRAIL traces as utterances and observations: what the agents said last, and what they had seen by then. */
 import { existsSync, readFileSync } from 'node:fs';
-import { judgeUtterance, materialOf } from '../../src/adapters/policy/grounding.ts';
-import type { Observation } from '../../src/adapters/policy/ground-material.ts';
-import { wordsOf } from '../../src/adapters/policy/ground-tools.ts';
-import type { ToolDef } from '../../src/core/ir.ts';
+import { judgeUtterance, materialOf } from '../../src/effects/grounding/grounding.ts';
+import type { Observation } from '../../src/effects/grounding/material.ts';
+import { wordsOf } from '../../src/effects/grounding/tools.ts';
+import type { ToolDef } from '../../src/ir/nodes.ts';
 
 const TRAIL = new URL('../../../shared/eval/trail/traces.jsonl', import.meta.url);
 

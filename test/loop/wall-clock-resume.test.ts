@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openSqlite } from '../../src/adapters/sqlite/open.ts';
-import type { Settled } from '../../src/core/run.ts';
-import { replay } from '../../src/runtime/audit.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import type { Settled } from '../../src/ir/events.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Performer } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/read.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
 import { compileLoop } from './drive.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-clock-'));

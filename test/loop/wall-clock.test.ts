@@ -1,7 +1,7 @@
 /** Time is a budget like the others: where somebody may grant more, its end is a question, and the run goes on from there. */
 import { describe, expect, test } from 'vitest';
-import type { Script } from '../../src/adapters/scripted/script.ts';
-import { freezeState, thawState } from '../../src/runtime/snapshot.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
+import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
 import { compileLoop, drive } from './drive.ts';
 
 function doc(escalation: object = { expansions: 2 }, tools: object = { find: { effect: 'read' } }) {

@@ -1,10 +1,10 @@
 /** One model call as the worker would make it, outside of any run. */
-import type { AgentDef, CompiledFlow, ToolDef } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Settled } from '../../src/core/run.ts';
-import { modelPerformer } from '../../src/adapters/models/performer.ts';
-import type { ModelPerformerOptions } from '../../src/adapters/models/performer.ts';
-import { realClock } from '../../src/runtime/clock.ts';
+import type { AgentDef, CompiledFlow, ToolDef } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Settled } from '../../src/ir/events.ts';
+import { modelPerformer } from '../../src/effects/models/performer.ts';
+import type { ModelPerformerOptions } from '../../src/effects/models/performer.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
 import type { Clock } from '../../src/runtime/ports.ts';
 import { failureOf } from '../../src/runtime/failures.ts';
 

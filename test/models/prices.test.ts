@@ -1,7 +1,7 @@
 /** What models cost: looked up once, and counted by the row that the flow keeps. */
 import { describe, expect, test } from 'vitest';
-import { costOf } from '../../src/core/price.ts';
-import { priceOf } from '../../src/adapters/models/prices.ts';
+import { costOf } from '../../src/ir/price.ts';
+import { priceOf } from '../../src/effects/models/prices.ts';
 
 describe('the table', () => {
   test('knows models by provider, and says so where it does not', () => {

@@ -1,5 +1,5 @@
 /** The three providers' protocols, small: a reply as a body and as a stream, an error as a body, and where things are in a request. */
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import type { Asked } from './serve.ts';
 
 export interface Reply {

@@ -1,7 +1,7 @@
 /** 185 recorded answers of real providers, served on loopback: each comes out as it was said, or as a typed failure. */
 import { expect, test } from 'vitest';
-import { FAILURE_CLASSES } from '../../src/core/codes.ts';
-import type { Settled } from '../../src/core/run.ts';
+import { FAILURE_CLASSES } from '../../src/ir/codes.ts';
+import type { Settled } from '../../src/ir/events.ts';
 import { call } from './call.ts';
 import { recordings } from './recorded.ts';
 import type { Recorded, Said } from './recorded.ts';

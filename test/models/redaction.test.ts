@@ -1,6 +1,6 @@
 /** Keys stay out of everything that is recorded, shown or passed on, even where a server sends them back. */
 import { describe, expect, test } from 'vitest';
-import { redactText, redactValue } from '../../src/runtime/redact.ts';
+import { redactText, redactValue } from '../../src/effects/redact.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';

@@ -1,6 +1,6 @@
 /** What is sent: the messages, the granted tools and nothing else; and what becomes of what a model proposes. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { call } from './call.ts';
 import type { Given } from './call.ts';
 import { json, serve } from './serve.ts';
@@ -148,8 +148,8 @@ test('use that a provider does not report is taken at the most that the texts ca
 
 test('requests per minute are kept to', async () => {
   await using served = await serve(chat({ content: 'ok' }));
-  const { modelPerformer } = await import('../../src/adapters/models/performer.ts');
-  const { createVirtualClock } = await import('../../src/runtime/clock.ts');
+  const { modelPerformer } = await import('../../src/effects/models/performer.ts');
+  const { createVirtualClock } = await import('../../src/runtime/engine/clock.ts');
   const { flowOf } = await import('./call.ts');
   const clock = createVirtualClock();
   const performer = modelPerformer({ env: {} });

@@ -1,9 +1,9 @@
 /** What models say while they say it reaches whoever listens to a run, beside the journal and in no place of it. */
 import { describe, expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { ModelFunction } from '../../src/adapters/functions/performer.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { ChainedEvent, Delta, Engine } from '../../src/runtime/engine-types.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { ModelFunction } from '../../src/effects/functions/performer.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { ChainedEvent, Delta, Engine } from '../../src/runtime/engine/types.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import type { CreateEngineOptions } from '../../src/surfaces/library/create-engine.ts';

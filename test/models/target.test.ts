@@ -1,9 +1,9 @@
 /** Which model, address and key a call gets, and what is said where one is missing. */
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import { demandModels } from '../../src/adapters/models/demand.ts';
-import { targetOf } from '../../src/adapters/models/target.ts';
-import type { Env } from '../../src/adapters/models/target.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { demandModels } from '../../src/effects/models/demand.ts';
+import { targetOf } from '../../src/effects/models/target.ts';
+import type { Env } from '../../src/effects/models/target.ts';
 import { flowOf } from './call.ts';
 
 const at = (model: string | null, models: CompiledFlow['models'], env: Env = {}, given?: string) =>

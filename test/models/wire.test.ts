@@ -1,6 +1,6 @@
 /** OpenAI, Anthropic and Google on loopback: replies, streams and tool calls, each for exactly one request. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';

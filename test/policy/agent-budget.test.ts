@@ -1,6 +1,6 @@
 /** What a single agent may use of steps and of time holds for it alone, in every notation. */
 import { describe, expect, test } from 'vitest';
-import type { Script } from '../../src/adapters/scripted/script.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import { play } from './play.ts';

@@ -3,9 +3,9 @@
  * model is hijacked in full: from the first attack that it reads on, it does what the attacker wants before it goes on.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { ModelEntry } from '../../src/adapters/scripted/script.ts';
-import type { Json } from '../../src/core/json.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { ModelEntry } from '../../src/effects/scripted/script.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 

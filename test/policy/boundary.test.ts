@@ -1,6 +1,6 @@
 /** The autonomy boundary, dimension by dimension: what may be seen, written, called, decided, spent, and who takes over. */
 import { describe, expect, test } from 'vitest';
-import { boundaryOf } from '../../src/compile/boundary.ts';
+import { boundaryOf } from '../../src/compile/document/boundary.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { play } from './play.ts';
 

@@ -1,7 +1,7 @@
 /** Arguments that are no JSON object reach no tool: the call is refused, the model sees what it wrote, and may mend it. */
 import { describe, expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { Json } from '../../src/core/json.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import { json, serve } from '../models/serve.ts';

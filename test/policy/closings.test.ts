@@ -1,7 +1,7 @@
 /** The rows that fail closed, fired by nothing but data: arguments, what was observed, what the run is about. */
 import { describe, expect, test } from 'vitest';
-import { PROFILES } from '../../src/compile/presets/profiles.ts';
-import type { Json } from '../../src/core/json.ts';
+import { PROFILES } from '../../src/catalog/profiles/profiles.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { play } from './play.ts';
 
 interface Scene {

@@ -1,9 +1,9 @@
 /** Every question names the row of the escalation table that it falls under, and shows what that row demands. */
 import { describe, expect, test } from 'vitest';
-import { ESCALATIONS, escalationOf, escalationOfCode } from '../../src/core/escalations.ts';
-import type { EscalationId } from '../../src/core/escalations.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Waiting } from '../../src/runtime/engine-types.ts';
+import { ESCALATIONS, escalationOf, escalationOfCode } from '../../src/catalog/escalations.ts';
+import type { EscalationId } from '../../src/catalog/escalations.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Waiting } from '../../src/runtime/engine/types.ts';
 import { play } from './play.ts';
 
 const INPUT = { type: 'object', properties: { to: { type: 'string' }, amount: { type: 'number' } }, required: ['to'] };

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { judgeUtterance, materialOf } from '../../src/adapters/policy/grounding.ts';
-import type { Observation } from '../../src/adapters/policy/ground-material.ts';
-import { wordsOf } from '../../src/adapters/policy/ground-tools.ts';
-import type { Script } from '../../src/adapters/scripted/script.ts';
-import type { ToolDef } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+import { judgeUtterance, materialOf } from '../../src/effects/grounding/grounding.ts';
+import type { Observation } from '../../src/effects/grounding/material.ts';
+import { wordsOf } from '../../src/effects/grounding/tools.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
+import type { ToolDef } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { play } from './play.ts';
 
 function tool(effect: ToolDef['effect'], description: string, ...params: readonly string[]): ToolDef {

@@ -1,6 +1,6 @@
 /** Agents of other notations under a boundary that says what follows from claims that nothing shows. */
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/core/ir.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 
 const CLAIM = 'I have sent the letter.';

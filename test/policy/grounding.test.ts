@@ -1,9 +1,9 @@
 /** What counts as a claim, what it is held against, and what a text may state: in other trades than the one it was measured in. */
 import { describe, expect, test } from 'vitest';
-import { judgeUtterance, materialOf } from '../../src/adapters/policy/grounding.ts';
-import type { Observation } from '../../src/adapters/policy/ground-material.ts';
-import { wordsOf } from '../../src/adapters/policy/ground-tools.ts';
-import type { ToolDef } from '../../src/core/ir.ts';
+import { judgeUtterance, materialOf } from '../../src/effects/grounding/grounding.ts';
+import type { Observation } from '../../src/effects/grounding/material.ts';
+import { wordsOf } from '../../src/effects/grounding/tools.ts';
+import type { ToolDef } from '../../src/ir/nodes.ts';
 
 function tool(
   effect: ToolDef['effect'],

@@ -1,9 +1,9 @@
 /** Runs a document by a script, with the real checks between a proposal and a call, and shows what happened. */
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { Script } from '../../src/adapters/scripted/script.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { ChainedEvent, Report } from '../../src/runtime/engine-types.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { ChainedEvent, Report } from '../../src/runtime/engine/types.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 

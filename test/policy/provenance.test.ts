@@ -1,8 +1,8 @@
 /** Where arguments come from: the rule, case by case. */
 import { describe, expect, test } from 'vitest';
-import { checkProvenance } from '../../src/adapters/policy/provenance.ts';
-import type { Json } from '../../src/core/json.ts';
-import { turnOf } from '../../src/runtime/messages.ts';
+import { checkProvenance } from '../../src/effects/policy/provenance.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { turnOf } from '../../src/effects/prompt/messages.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { play } from './play.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 

@@ -1,6 +1,6 @@
 /** The table of tool categories, row by row: what runs by itself and what waits for somebody, where nothing else is said. */
 import { describe, expect, test } from 'vitest';
-import { TOOL_CATEGORIES } from '../../src/core/builtin-tools.ts';
+import { TOOL_CATEGORIES } from '../../src/catalog/builtin-tools.ts';
 import { play } from './play.ts';
 
 const ROWS = [

@@ -1,11 +1,11 @@
 /** A question that a script answers at once is no wait: whoever waits for the run to settle never sees it suspended. */
 import { expect, test } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import { scriptedPerformer } from '../../src/adapters/scripted/performer.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import { createRuntime } from '../../src/runtime/engine.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
 
 const { flow } = compile({
   flow: {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/index.ts';
-import { audit, replay } from '../../src/runtime/audit.ts';
+import { audit, replay } from '../../src/runtime/journal/audit.ts';
 
 const { flow } = compile({ steps: ['one', 'two'].map((name) => ({ name, agent_name: name })) });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Command } from '../../src/core/run.ts';
-import { withBoundary } from '../../src/runtime/boundary.ts';
-import type { AgentCall, PiiPipeline } from '../../src/runtime/boundary.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Command } from '../../src/ir/events.ts';
+import { withBoundary } from '../../src/effects/agent-data.ts';
+import type { AgentCall, PiiPipeline } from '../../src/effects/agent-data.ts';
 import type { Call, Clock } from '../../src/runtime/ports.ts';
-import { createMemoryStore, ScopedMemory } from '../../src/runtime/scoped-memory.ts';
+import { createMemoryStore, ScopedMemory } from '../../src/effects/memory/scoped-memory.ts';
 
 const clock: Clock = { virtual: true, now: () => 0, at: () => () => undefined, sleep: async () => undefined };
 const callOf = (command: Partial<Command>): Call => ({

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { holderHere, isDead } from '../../src/runtime/holder.ts';
+import { holderHere, isDead } from '../../src/stores/process-owner.ts';
 
 const CHILD = join(import.meta.dirname, 'holder-child.ts');
 const own = holderHere() ?? '';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failureOf } from '../../src/runtime/failures.ts';
-import { createMemoryStore, MemoryViolation, ScopedMemory } from '../../src/runtime/scoped-memory.ts';
+import { createMemoryStore, MemoryViolation, ScopedMemory } from '../../src/effects/memory/scoped-memory.ts';
 
 describe('L12: an agent reads no memory but its own', () => {
   const store = createMemoryStore();

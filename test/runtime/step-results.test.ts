@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { stepResults } from '../../src/runtime/step-results.ts';
+import { stepResults } from '../../src/runtime/report/step-results.ts';
 import { drive } from '../compile/steps-drive.ts';
 
 const named = (run: ReturnType<typeof drive>) =>

@@ -1,7 +1,7 @@
 /** A random flow in a random world, from one integer: what `npm run simulate` and the tests run. */
 import fc from 'fast-check';
-import type { CompiledFlow } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import type { SimulatedWorld } from '../../src/surfaces/testing/simulate-types.ts';
 import { lower } from '../differential/lower.ts';
 import { plans } from '../differential/plan.ts';

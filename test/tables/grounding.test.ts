@@ -1,6 +1,6 @@
 /** The labels of a result: how far a call has come, and that only what was verified is ever written. */
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../src/core/run.ts';
+import type { Event } from '../../src/ir/events.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import type { Driven } from '../loop/drive.ts';
 

@@ -1,6 +1,6 @@
 /** Measures of runs, each computed from journals and reports alone, so that whoever evaluates an agent needs nothing else. */
-import type { Json } from '../../src/core/json.ts';
-import type { Node } from '../../src/core/ir.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Node } from '../../src/ir/nodes.ts';
 import type { Driven } from '../loop/drive.ts';
 import { traceFields } from './trace-fields.ts';
 

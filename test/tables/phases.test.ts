@@ -1,6 +1,6 @@
 /** The phases of the loop, each by what it leaves on the journal. Their order is in test/loop/tables.test.ts. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import type { Driven } from '../loop/drive.ts';
 

@@ -1,9 +1,9 @@
 /** The kinds of state: who may read and write each, how long it lives, and what stands in it. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import { createMemoryStore } from '../../src/runtime/scoped-memory.ts';
-import { CATEGORIES, StateViolation, openState } from '../../src/runtime/state-stores.ts';
-import type { CategoryName, StateStores } from '../../src/runtime/state-stores.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import { CATEGORIES, StateViolation, openState } from '../../src/effects/state-stores.ts';
+import type { CategoryName, StateStores } from '../../src/effects/state-stores.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 
 const DOCUMENT = {

@@ -1,9 +1,9 @@
 /** The fields of a trace, each derived from the journal of a run and from nothing else. */
 import { evolve } from '../../src/core/evolve.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Event, RunState } from '../../src/core/run.ts';
-import type { ReadRun } from '../../src/runtime/read.ts';
-import { reportOf } from '../../src/runtime/report.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Event, RunState } from '../../src/ir/events.ts';
+import type { ReadRun } from '../../src/runtime/journal/read.ts';
+import { reportOf } from '../../src/runtime/report/report.ts';
 
 export interface ToolRecord {
   readonly tool: string;

@@ -17,19 +17,17 @@ const NAMES = new Set(["'flow'", "'steps'", "'graph'", "'loop'", "'team'"]);
 
 /** Where such a word means something else. */
 const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; readonly because: string } } = {
-  'src/core/expr/macros.ts': {
+  'src/expr/macros.ts': {
     words: ['loop', 'mapper'],
     because: 'the comprehension of the expression language, and its map macro',
   },
-  'src/core/builtin-tools.ts': { words: ['handoff', 'keyword'], because: 'the name of a tool and of its argument' },
-  'src/core/escalations.ts': { words: ['supervisor'], because: 'who is asked what is meant' },
-  'src/core/ir.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/ir/nodes.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/runtime/usage.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/runtime/report/usage.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
 };
 
-const files = codeFiles('src/core', 'src/runtime');
+const files = codeFiles('src/expr', 'src/ir', 'src/core', 'src/runtime');
 
 test('core and runtime name no notation', () => {
   const found = files.flatMap(({ path, text }) =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { codeFiles } from './tree.ts';
 import { tokensOf } from './tokens.ts';
 
-const files = codeFiles('src/core', 'src/compile');
+const files = codeFiles('src/expr', 'src/ir', 'src/core', 'src/catalog', 'src/compile');
 const BANNED_WORDS = new Set([
   'console',
   'process',

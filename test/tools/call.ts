@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { toolPerformer } from '../../src/adapters/tools/performer.ts';
-import type { ToolOptions } from '../../src/adapters/tools/context.ts';
-import type { CompiledFlow, ToolDef } from '../../src/core/ir.ts';
-import type { Json } from '../../src/core/json.ts';
+import { toolPerformer } from '../../src/effects/tools/performer.ts';
+import type { ToolOptions } from '../../src/effects/tools/context.ts';
+import type { CompiledFlow, ToolDef } from '../../src/ir/nodes.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { failureOf } from '../../src/runtime/failures.ts';
-import { realClock } from '../../src/runtime/clock.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
 import type { Call, Performer } from '../../src/runtime/ports.ts';
 
 export interface Asking {

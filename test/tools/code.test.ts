@@ -1,6 +1,6 @@
 /** Code and arithmetic: values out, nothing of the machine in, and an end to every loop. */
 import { describe, expect, test } from 'vitest';
-import { calculate } from '../../src/adapters/tools/calculator.ts';
+import { calculate } from '../../src/effects/tools/calculator.ts';
 import { tools } from './call.ts';
 
 describe('code', () => {

@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import { createVirtualClock } from '../../src/runtime/clock.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { callOf, tools } from './call.ts';
 import type { Asking } from './call.ts';
 import { stopped } from './own-tools.ts';

@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import { segmentsOf } from '../../src/runtime/beneath.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { segmentsOf } from '../../src/effects/safe-path.ts';
 import { freshDir, tools } from './call.ts';
 
 describe('what they give', () => {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/expr/json.ts';
 import { tools } from './call.ts';
 import type { Asking } from './call.ts';
 import { goodServer } from './mcp-good-server.ts';

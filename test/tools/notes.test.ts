@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { toolCatalogue } from '../../src/adapters/tools/catalogue.ts';
-import { shellRunner } from '../../src/adapters/tools/shell.ts';
-import { BUILTIN_TOOL_NAMES, PLUGINS, builtinTool } from '../../src/compile/builtin-tools.ts';
-import { BUILTIN_TOOLS, TOOL_CATEGORIES } from '../../src/core/builtin-tools.ts';
-import type { Json } from '../../src/core/json.ts';
-import { pure } from '../../src/runtime/pure.ts';
+import { toolCatalogue } from '../../src/effects/tools/catalogue.ts';
+import { shellRunner } from '../../src/effects/tools/shell.ts';
+import { BUILTIN_TOOL_NAMES, PLUGINS, builtinTool } from '../../src/compile/document/builtin-tools.ts';
+import { BUILTIN_TOOLS, TOOL_CATEGORIES } from '../../src/catalog/builtin-tools.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
 import { tools } from './call.ts';
 
 describe('the change log', () => {

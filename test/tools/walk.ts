@@ -1,10 +1,10 @@
 /** One run with a bad call in it, and another one after it on the same engine, through the library's own doors. */
 import { expect, onTestFinished } from 'vitest';
-import { openMemory } from '../../src/adapters/memory/open.ts';
-import type { ToolFunction } from '../../src/adapters/functions/performer.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { Failure } from '../../src/core/run.ts';
-import type { Engine, Report } from '../../src/runtime/engine-types.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import type { ToolFunction } from '../../src/effects/functions/performer.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Failure } from '../../src/ir/events.ts';
+import type { Engine, Report } from '../../src/runtime/engine/types.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import { freshDir } from './call.ts';

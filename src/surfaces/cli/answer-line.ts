@@ -1,6 +1,6 @@
 /** The commands that answer a question, one for each choice, ready to be pasted: each with the content that its choice needs. */
-import type { Json } from '../../core/json.ts';
-import type { Waiting } from '../../runtime/engine-types.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Waiting } from '../../runtime/engine/types.ts';
 import { harmless, shellWord } from './text.ts';
 
 /** `flags` are the options that the command needs again. */

@@ -1,8 +1,8 @@
 /** Asks whoever sits at the terminal. Never called without one: the prompts would wait for ever. */
 import { userInfo } from 'node:os';
-import type { Json } from '../../core/json.ts';
-import type { Answer } from '../../core/run.ts';
-import type { Waiting } from '../../runtime/engine-types.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Answer } from '../../ir/events.ts';
+import type { Waiting } from '../../runtime/engine/types.ts';
 import { harmless, oneLine } from './text.ts';
 
 export interface Answered {

@@ -1,6 +1,6 @@
 /** What the compiler proved about a flow, as a short report: its nodes, its cycles and what ends them, how it can end, its costs. */
-import type { Bound, Bounds, Measure } from '../../compile/bounds.ts';
-import type { CompiledFlow } from '../../core/ir.ts';
+import type { Bound, Bounds, Measure } from '../../compile/certificate/certificate.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import { dollars, grouped, oneLine, plural, table } from './text.ts';
 
 export function certificate(flow: CompiledFlow, bounds: Bounds): string {

@@ -1,7 +1,7 @@
 /** Diagnostics for people and for machines, and the error that carries them out of a command that cannot go on. */
 import type { CompileResult } from '../../compile/compile.ts';
-import type { Diagnostic } from '../../compile/diagnostics.ts';
-import { renderDiagnostic } from '../../compile/render.ts';
+import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
+import { renderDiagnostic } from '../../compile/diagnose/render.ts';
 import type { CompiledFile } from './document.ts';
 import { FAILED, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';

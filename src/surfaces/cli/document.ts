@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { priceOf } from '../../adapters/models/prices.ts';
-import { checkPolicy } from '../../adapters/policy/checker.ts';
+import { priceOf } from '../../effects/models/prices.ts';
+import { checkPolicy } from '../../effects/policy/checker.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
-import type { CompiledFlow } from '../../core/ir.ts';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import { textReader } from '../library/compile.ts';
 import { readText } from './files.ts';
 

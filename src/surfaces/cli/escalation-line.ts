@@ -1,6 +1,6 @@
 /** Who has to answer a question, in a line: what its row of the escalation table says. Empty where it has none. */
-import type { Escalation } from '../../core/escalations.ts';
-import type { Waiting } from '../../runtime/engine-types.ts';
+import type { Escalation } from '../../catalog/escalations.ts';
+import type { Waiting } from '../../runtime/engine/types.ts';
 import { oneLine } from './text.ts';
 
 export function escalationLine({ payload }: Pick<Waiting, 'payload'>): string {

@@ -1,5 +1,5 @@
 /** What the shell learns: the four exit statuses of the command line, and which of them an ended or waiting run gives. */
-import type { Report } from '../../runtime/engine-types.ts';
+import type { Report } from '../../runtime/engine/types.ts';
 
 export const OK = 0;
 export const FAILED = 1;

@@ -1,6 +1,6 @@
 /** Reading what the user named, with errors that say which file and why. */
 import { readFileSync } from 'node:fs';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 
 export function readText(file: string): string {
   try {

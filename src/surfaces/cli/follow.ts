@@ -2,9 +2,9 @@
  * Follows a run to its next wait or end. Whoever sits at a terminal may answer right there; a signal stops the work, not the
  * run, which another command can take up again.
  */
-import type { RunId } from '../../core/run.ts';
-import type { Report } from '../../runtime/engine-types.ts';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import type { RunId } from '../../ir/events.ts';
+import type { Report } from '../../runtime/engine/types.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson } from './ask-person.ts';
 import type { Cli } from './context.ts';
 import { headOf } from './head.ts';

@@ -3,11 +3,11 @@
  * anything is recorded that it could not carry out.
  */
 import { outstanding } from '../../core/outstanding.ts';
-import type { CompiledFlow } from '../../core/ir.ts';
-import type { Command, Fact, RunId } from '../../core/run.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Command, Fact, RunId } from '../../ir/events.ts';
 import { settle } from '../../core/settle.ts';
 import type { Store } from '../../runtime/ports.ts';
-import { readRun } from '../../runtime/read.ts';
+import { readRun } from '../../runtime/journal/read.ts';
 
 export interface Foreseen {
   readonly flow: CompiledFlow;

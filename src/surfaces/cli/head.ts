@@ -1,8 +1,8 @@
 /** How far a run is and what it is pinned to, without folding it. */
-import type { CompiledFlow } from '../../core/ir.ts';
-import type { RunId } from '../../core/run.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 
 export interface Head {
   readonly flow: CompiledFlow;

@@ -2,7 +2,7 @@
  * What `--input` says: `@file`, JSON or text, as each notation takes it. A graph gets an object as given and text as
  * `{ message }`; the others get the task as it was typed.
  */
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../expr/json.ts';
 import { DiagnosticsError, renderAll } from './diagnostics.ts';
 import { USAGE } from './exit-status.ts';
 import { readText } from './files.ts';

@@ -1,6 +1,6 @@
 /** Options that take a number, JSON or a place, with an error that says which option and what it takes. */
 import { isIP } from 'node:net';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../expr/json.ts';
 import { makeFolder } from './make-folder.ts';
 import { usage } from './usage.ts';
 

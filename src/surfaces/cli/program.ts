@@ -3,7 +3,7 @@
  * mistyped option cost nothing.
  */
 import { Command, Option } from 'commander';
-import { RUN_STATES } from '../../core/codes.ts';
+import { RUN_STATES } from '../../ir/codes.ts';
 import type { Shell } from './commands/completion.ts';
 import { createCli, DEFAULT_DB, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';

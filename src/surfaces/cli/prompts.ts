@@ -1,10 +1,10 @@
 /** What each model was sent, re-derived by folding the journal: events hold only the fingerprint of an input. */
 import { evolve } from '../../core/evolve.ts';
 import { inputOf } from '../../core/outstanding.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
-import type { Event, RunState } from '../../core/run.ts';
-import { promptOf, type Message } from '../../runtime/prompt.ts';
+import type { Event, RunState } from '../../ir/events.ts';
+import { promptOf, type Message } from '../../effects/prompt/prompt.ts';
 
 export interface Prompted {
   /** The agent's id. */

@@ -2,7 +2,7 @@
  * Every way to fail, told the same way: a code with a page, one sentence, and a way out. Stack traces only with `--debug`.
  */
 import { isErrorCode } from '../../runtime/error-codes.ts';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import { DiagnosticsError } from './diagnostics.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';

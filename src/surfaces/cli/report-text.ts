@@ -1,5 +1,5 @@
 /** A report for people: the one-line verdict of a run that was followed, and the page that `show` prints. */
-import type { Report, Usage, Waiting } from '../../runtime/engine-types.ts';
+import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
 import { answerLines } from './answer-line.ts';
 import { escalationLine, rowLine } from './escalation-line.ts';
 import type { Screen } from './screen.ts';

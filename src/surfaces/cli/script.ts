@@ -3,16 +3,16 @@
  * goes another way than was rehearsed.
  */
 import * as z from 'zod';
-import type { Script } from '../../adapters/scripted/script.ts';
-import type { Diagnostic, Report } from '../../compile/diagnostics.ts';
-import { codeOfProblem, helpOfProblem } from '../../compile/expr-diagnostic.ts';
-import { checkExpression } from '../../compile/expression.ts';
-import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../compile/fields.ts';
-import { nearest } from '../../compile/nearest.ts';
-import { rangeWithin } from '../../compile/scalar-range.ts';
-import { readShape, type Shaped } from '../../compile/shape.ts';
-import { parseSource } from '../../compile/source.ts';
-import type { CompiledFlow, Node } from '../../core/ir.ts';
+import type { Script } from '../../effects/scripted/script.ts';
+import type { Diagnostic, Report } from '../../compile/diagnose/diagnostics.ts';
+import { codeOfProblem, helpOfProblem } from '../../compile/expressions/diagnostic.ts';
+import { checkExpression } from '../../compile/expressions/expression.ts';
+import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../compile/document/shape/fields.ts';
+import { nearest } from '../../compile/diagnose/nearest.ts';
+import { rangeWithin } from '../../compile/source/scalar-range.ts';
+import { readShape, type Shaped } from '../../compile/document/shape/shape.ts';
+import { parseSource } from '../../compile/source/source.ts';
+import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 
 export interface ReadScript {
   /** Null where it cannot be used. */

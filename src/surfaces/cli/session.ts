@@ -1,9 +1,9 @@
 /** An engine on the user's database, with the world that the options name, for the commands that make runs go on. */
-import { openSqlite } from '../../adapters/sqlite/open.ts';
-import type { CompiledFlow } from '../../core/ir.ts';
-import { withBoundary } from '../../runtime/boundary.ts';
-import { createRuntime } from '../../runtime/engine.ts';
-import type { Engine } from '../../runtime/engine-types.ts';
+import { openSqlite } from '../../stores/sqlite/open.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { withBoundary } from '../../effects/agent-data.ts';
+import { createRuntime } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
 import type { Cli } from './context.ts';
 import { onInterrupt, type Interrupt } from './interrupt.ts';

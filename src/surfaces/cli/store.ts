@@ -1,10 +1,10 @@
 /** The database behind the commands that only look: opened where it is there, and never made by looking. */
 import { existsSync } from 'node:fs';
-import { openSqlite } from '../../adapters/sqlite/open.ts';
-import { nearest } from '../../compile/nearest.ts';
-import type { RunId } from '../../core/run.ts';
+import { openSqlite } from '../../stores/sqlite/open.ts';
+import { nearest } from '../../compile/diagnose/nearest.ts';
+import type { RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
 
 /** `look` gets null where there is no database yet, which is no error unless it was named: nothing has run. */

@@ -3,8 +3,8 @@
  * Such an end is told like every other failure, never passes for success, and names the run that was under way.
  */
 import { fileURLToPath } from 'node:url';
-import type { RunId } from '../../core/run.ts';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import type { RunId } from '../../ir/events.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import { FAILED } from './exit-status.ts';
 import { reportError } from './report-error.ts';
 import type { Screen } from './screen.ts';

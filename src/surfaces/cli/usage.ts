@@ -1,6 +1,6 @@
 /** Turns what the argument parser throws into our own usage error: one sentence, and the name that was likely meant. */
 import { CommanderError } from 'commander';
-import { SluiceError } from '../../runtime/sluice-error.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 
 /** What the parser stopped for where nothing went wrong. */
 export function askedFor(error: unknown): 'help' | 'version' | null {

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { priceOf } from '../../adapters/models/prices.ts';
-import { checkPolicy } from '../../adapters/policy/checker.ts';
+import { priceOf } from '../../effects/models/prices.ts';
+import { checkPolicy } from '../../effects/policy/checker.ts';
 import { compile as compileDocument } from '../../compile/compile.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 

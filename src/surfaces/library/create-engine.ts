@@ -1,22 +1,22 @@
 /** The engine as a program makes it: a journal, and who performs what. Everything else has a default. */
-import { functionPerformer } from '../../adapters/functions/performer.ts';
-import type { ModelFunction, ToolFunction } from '../../adapters/functions/performer.ts';
-import { modelPerformer } from '../../adapters/models/performer.ts';
-import type { ModelPerformerOptions } from '../../adapters/models/performer.ts';
-import { priceOf } from '../../adapters/models/prices.ts';
-import { isPolicyCheck, policyPerformer } from '../../adapters/policy/performer.ts';
-import { scriptedPerformer } from '../../adapters/scripted/performer.ts';
-import type { Script } from '../../adapters/scripted/script.ts';
-import { openSqlite } from '../../adapters/sqlite/open.ts';
-import { withBoundary } from '../../runtime/boundary.ts';
-import type { BoundaryOptions } from '../../runtime/boundary.ts';
-import { createVirtualClock, realClock } from '../../runtime/clock.ts';
-import type { Engine, EngineOptions } from '../../runtime/engine-types.ts';
-import { createRuntime } from '../../runtime/engine.ts';
+import { functionPerformer } from '../../effects/functions/performer.ts';
+import type { ModelFunction, ToolFunction } from '../../effects/functions/performer.ts';
+import { modelPerformer } from '../../effects/models/performer.ts';
+import type { ModelPerformerOptions } from '../../effects/models/performer.ts';
+import { priceOf } from '../../effects/models/prices.ts';
+import { isPolicyCheck, policyPerformer } from '../../effects/policy/performer.ts';
+import { scriptedPerformer } from '../../effects/scripted/performer.ts';
+import type { Script } from '../../effects/scripted/script.ts';
+import { openSqlite } from '../../stores/sqlite/open.ts';
+import { withBoundary } from '../../effects/agent-data.ts';
+import type { BoundaryOptions } from '../../effects/agent-data.ts';
+import { createVirtualClock, realClock } from '../../runtime/engine/clock.ts';
+import type { Engine, EngineOptions } from '../../runtime/engine/types.ts';
+import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Clock, Performer, Store } from '../../runtime/ports.ts';
-import { toolResult } from '../../runtime/tool-result.ts';
-import { createHands } from '../world/hands.ts';
-import type { HandsOptions } from '../world/hands.ts';
+import { toolResult } from '../../runtime/engine/tool-result.ts';
+import { createHands } from '../../effects/world.ts';
+import type { HandsOptions } from '../../effects/world.ts';
 
 export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'performer' | 'clock'> {
   /** Where runs are kept: the path of a database file, or an open store. Default `.sluice/sluice.db`. */

@@ -1,6 +1,6 @@
 /** A virtual clock whose hands somebody moves: what it says jumps, what it measures does not. */
 import type { Clock } from '../../runtime/ports.ts';
-import { createVirtualClock } from '../../runtime/clock.ts';
+import { createVirtualClock } from '../../runtime/engine/clock.ts';
 
 export interface JumpingClock extends Clock {
   jump(ms: number): void;

@@ -1,13 +1,13 @@
 /** What must hold of a simulated run at every turn, and of its journal at the end. Each finding names its law. */
 import { isDeepStrictEqual } from 'node:util';
-import { TERMINAL_CODES } from '../../core/codes.ts';
-import type { CompiledFlow } from '../../core/ir.ts';
+import { TERMINAL_CODES } from '../../ir/codes.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Program } from '../../core/program.ts';
-import type { Event, RunId, RunState } from '../../core/run.ts';
-import { audit, replay } from '../../runtime/audit.ts';
-import { restore } from '../../runtime/held.ts';
+import type { Event, RunId, RunState } from '../../ir/events.ts';
+import { audit, replay } from '../../runtime/journal/audit.ts';
+import { restore } from '../../runtime/engine/owned-run.ts';
 import type { Journal, StoredRun } from '../../runtime/ports.ts';
-import { freezeState } from '../../runtime/snapshot.ts';
+import { freezeState } from '../../runtime/journal/snapshot.ts';
 import type { Performed } from './simulate-types.ts';
 
 export function stateViolations(flow: CompiledFlow, state: RunState): string[] {

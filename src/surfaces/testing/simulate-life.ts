@@ -1,16 +1,16 @@
 /** One life of the process that works on a simulated run: from its start to the end of the run, a crash or a pause. */
-import type { CompiledFlow } from '../../core/ir.ts';
-import type { Event, RunId, Settled } from '../../core/run.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Event, RunId, Settled } from '../../ir/events.ts';
 import { digest } from '../../core/digest.ts';
 import { outstanding } from '../../core/outstanding.ts';
-import { decodeEvents } from '../../runtime/codec.ts';
-import { createPrograms, hold, restore } from '../../runtime/held.ts';
-import type { Held } from '../../runtime/held.ts';
-import { pure } from '../../runtime/pure.ts';
+import { decodeEvents } from '../../runtime/journal/codec.ts';
+import { createPrograms, hold, restore } from '../../runtime/engine/owned-run.ts';
+import type { Held } from '../../runtime/engine/owned-run.ts';
+import { pure } from '../../runtime/engine/pure.ts';
 import type { Append, Call, Journal, Store } from '../../runtime/ports.ts';
-import { freezeState, thawState } from '../../runtime/snapshot.ts';
-import { createShelf } from '../../runtime/values.ts';
-import { Worker } from '../../runtime/worker.ts';
+import { freezeState, thawState } from '../../runtime/journal/snapshot.ts';
+import { createShelf } from '../../runtime/journal/values.ts';
+import { Worker } from '../../runtime/engine/worker.ts';
 import type { Chance } from './chance.ts';
 import { createJumpingClock } from './jumping-clock.ts';
 import { foldViolation, stateViolations } from './simulate-checks.ts';

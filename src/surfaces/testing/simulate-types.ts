@@ -1,7 +1,7 @@
 /** What a simulation is given and what it finds. */
-import type { CompiledFlow } from '../../core/ir.ts';
-import type { Json } from '../../core/json.ts';
-import type { Answer, Command, Event, Outcome, Question, RunState, Settled } from '../../core/run.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Answer, Command, Event, Outcome, Question, RunState, Settled } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 
 export interface SimulatedWorld {

@@ -5,9 +5,9 @@
  * L8, L11); what does not is in `violations`. The run takes no real time and calls nobody but the given world.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { openMemory } from '../../adapters/memory/open.ts';
-import type { Json } from '../../core/json.ts';
-import { readRun } from '../../runtime/read.ts';
+import { openMemory } from '../../stores/memory/open.ts';
+import type { Json } from '../../expr/json.ts';
+import { readRun } from '../../runtime/journal/read.ts';
 import { createChance } from './chance.ts';
 import { live } from './simulate-life.ts';
 import { journalViolations } from './simulate-checks.ts';

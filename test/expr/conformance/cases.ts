@@ -2,10 +2,10 @@
  * The public CEL conformance cases, read from the packaged test data of the specification, in the terms of our evaluator.
  */
 import { tests } from '@bufbuild/cel-spec/testdata/conformance.js';
-import { makeMap } from '../../../src/core/expr/map.ts';
-import { Bytes, TypeName, Uint } from '../../../src/core/expr/value.ts';
-import { parseDuration, parseTimestamp } from '../../../src/core/expr/time.ts';
-import type { Value } from '../../../src/core/expr/value.ts';
+import { makeMap } from '../../../src/expr/map.ts';
+import { Bytes, TypeName, Uint } from '../../../src/expr/value.ts';
+import { parseDuration, parseTimestamp } from '../../../src/expr/time.ts';
+import type { Value } from '../../../src/expr/value.ts';
 
 export interface Case {
   /** file/section/name, as in the specification's repository. */

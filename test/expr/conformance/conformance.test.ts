@@ -3,10 +3,10 @@
  * longer needed.
  */
 import { describe, expect, test } from 'vitest';
-import { equals } from '../../../src/core/expr/compare.ts';
-import { compileValue } from '../../../src/core/expr/evaluate.ts';
-import { typeOf } from '../../../src/core/expr/value.ts';
-import type { Value } from '../../../src/core/expr/value.ts';
+import { equals } from '../../../src/expr/compare.ts';
+import { compileValue } from '../../../src/expr/evaluate.ts';
+import { typeOf } from '../../../src/expr/value.ts';
+import type { Value } from '../../../src/expr/value.ts';
 import { loadCases } from './cases.ts';
 import type { Case } from './cases.ts';
 import exclusions from './exclusions.json' with { type: 'json' };

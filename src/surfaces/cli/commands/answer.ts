@@ -1,5 +1,5 @@
 /** `sluice answer`: records the answer, then follows the run to its next wait or end in this process. */
-import type { Answer } from '../../../core/run.ts';
+import type { Answer } from '../../../ir/events.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { statusOfRun, type ExitStatus } from '../exit-status.ts';

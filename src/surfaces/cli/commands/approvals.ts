@@ -1,9 +1,9 @@
 /** `sluice approvals`: what waits for a person, with the command that answers it. */
-import type { RunId } from '../../../core/run.ts';
-import type { Waiting } from '../../../runtime/engine-types.ts';
+import type { RunId } from '../../../ir/events.ts';
+import type { Waiting } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import { readRun } from '../../../runtime/read.ts';
-import { waitingOf } from '../../../runtime/report.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import { waitingOf } from '../../../runtime/report/report.ts';
 import { answerLines } from '../answer-line.ts';
 import { DEFAULT_DB, type Cli } from '../context.ts';
 import { escalationLine } from '../escalation-line.ts';

@@ -1,5 +1,5 @@
 /** `sluice audit verify`: recomputes the chain of hashes, run by run, and names the event where it breaks. */
-import { audit, type Audit } from '../../../runtime/audit.ts';
+import { audit, type Audit } from '../../../runtime/journal/audit.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { renderError } from '../report-error.ts';

@@ -1,5 +1,5 @@
 /** `sluice check`: every mistake of every document at once, then what each flow can cost, before anything is spent. */
-import type { Diagnostic } from '../../../compile/diagnostics.ts';
+import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
 import { certificate } from '../certificate.ts';
 import type { Cli } from '../context.ts';
 import { checkReport, countLine, renderAll } from '../diagnostics.ts';

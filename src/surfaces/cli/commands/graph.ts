@@ -1,8 +1,8 @@
 /** `sluice graph`: the authored graph, as far as it could be read. A document with mistakes is drawn all the same, and told. */
-import type { Picture } from '../../../compile/picture.ts';
-import { renderDot } from '../../../compile/render-graph/dot.ts';
-import { renderMermaid } from '../../../compile/render-graph/mermaid.ts';
-import { renderSvg } from '../../../compile/render-graph/svg.ts';
+import type { Picture } from '../../../compile/picture/picture.ts';
+import { renderDot } from '../../../compile/picture/dot.ts';
+import { renderMermaid } from '../../../compile/picture/mermaid.ts';
+import { renderSvg } from '../../../compile/picture/svg/svg.ts';
 import type { Cli } from '../context.ts';
 import { failedCompile, renderAll } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';

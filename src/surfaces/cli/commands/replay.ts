@@ -1,7 +1,7 @@
 /** `sluice replay`: decides again over the journal and compares. Where the two differ, both sides are named. */
-import { replay } from '../../../runtime/audit.ts';
+import { replay } from '../../../runtime/journal/audit.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import type { Difference } from '../../../runtime/replay.ts';
+import type { Difference } from '../../../runtime/journal/replay.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { renderError } from '../report-error.ts';

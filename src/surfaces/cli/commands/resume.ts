@@ -1,6 +1,6 @@
 /** `sluice resume`: takes up one run, or every one that is unfinished. A run in another live process's hands is waited for. */
-import type { RunId } from '../../../core/run.ts';
-import type { Report } from '../../../runtime/engine-types.ts';
+import type { RunId } from '../../../ir/events.ts';
+import type { Report } from '../../../runtime/engine/types.ts';
 import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';

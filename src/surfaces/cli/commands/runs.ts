@@ -1,5 +1,5 @@
 /** `sluice runs`: what ran, newest first. */
-import { RUN_STATES, type RunStatus } from '../../../core/codes.ts';
+import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -7,7 +7,7 @@ import { readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
 import { oneLine, table } from '../text.ts';
 import { usage } from '../usage.ts';
-import { nearest } from '../../../compile/nearest.ts';
+import { nearest } from '../../../compile/diagnose/nearest.ts';
 
 export interface RunsOptions {
   readonly state?: string;

@@ -1,9 +1,9 @@
 /** `sluice schema`: the JSON Schema of a document, for editors; from the definitions that the compiler reads by. */
-import { flowSchema } from '../../../compile/dialects/flow-schema.ts';
-import { workflowSchema, workflowShape } from '../../../compile/dialects/steps-schema.ts';
-import { loopSchema } from '../../../compile/dialects/loop/schema.ts';
-import { teamSchema, teamShape } from '../../../compile/dialects/team/schema.ts';
-import { documentSchema } from '../../../compile/editor-schema.ts';
+import { flowSchema } from '../../../compile/notations/flow/schema.ts';
+import { workflowSchema, workflowShape } from '../../../compile/notations/workflow/schema.ts';
+import { loopSchema } from '../../../compile/notations/loop/schema.ts';
+import { teamSchema, teamShape } from '../../../compile/notations/team/schema/schema.ts';
+import { documentSchema } from '../../../compile/document/editor-schema.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 

@@ -1,6 +1,6 @@
 /** `sluice show`: where one run is, from its journal alone. */
-import { readRun } from '../../../runtime/read.ts';
-import { reportOf } from '../../../runtime/report.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import { reportOf } from '../../../runtime/report/report.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';

@@ -1,7 +1,7 @@
 /** `sluice trace`: every event of a run, with its place in the chain; with `--prompts`, what each model was sent. */
-import type { ChainedEvent } from '../../../runtime/engine-types.ts';
+import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import { readRun } from '../../../runtime/read.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';

@@ -1,6 +1,6 @@
 /** One frame of the live view as lines that fit the terminal. Pure, so that a test can look at it. */
-import type { CompiledFlow } from '../../../core/ir.ts';
-import type { Event } from '../../../core/run.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import type { Event } from '../../../ir/events.ts';
 import type { Colors } from '../screen.ts';
 import { cut, oneLine, pad, seconds, widthOf } from '../text.ts';
 import type { Progress, Step, StepStatus } from './progress.ts';

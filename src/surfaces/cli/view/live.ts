@@ -2,7 +2,7 @@
  * The live view. One frame is one write, never wider or higher than the terminal, so that nothing flickers or scrolls away;
  * the last frame stays on the screen, and the cursor comes back however the process ends.
  */
-import type { CompiledFlow } from '../../../core/ir.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Screen } from '../screen.ts';
 import { widthOf } from '../text.ts';
 import { frameOf } from './frame.ts';

@@ -1,6 +1,6 @@
 /** One event as news for a person, or nothing where it is only bookkeeping. */
-import type { CompiledFlow } from '../../../core/ir.ts';
-import type { Event } from '../../../core/run.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import type { Event } from '../../../ir/events.ts';
 import { seconds } from '../text.ts';
 
 export interface Notice {

@@ -1,5 +1,5 @@
 /** Progress as plain lines on standard error: one per node entered and ended, and one per thing worth knowing. */
-import type { CompiledFlow } from '../../../core/ir.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Screen } from '../screen.ts';
 import { oneLine, seconds } from '../text.ts';
 import type { Notice } from './notices.ts';

@@ -2,9 +2,9 @@
  * What a run looks like while it runs: its authored nodes with their status, and one notice per thing that a person would
  * want to hear of. Folded from the events alone, so that the live view and the plain lines tell the same story.
  */
-import type { CompiledFlow } from '../../../core/ir.ts';
-import type { EffectKey, Event, ThreadId } from '../../../core/run.ts';
-import { enteredBy } from '../../../runtime/report.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
+import { enteredBy } from '../../../runtime/report/report.ts';
 import { oneLine } from '../text.ts';
 import { answerText, noticesOf, type Notice } from './notices.ts';
 

@@ -1,7 +1,7 @@
 /** What a run has used so far against what it may use, as one line for the live view. */
-import type { CompiledFlow, Dimension, Meter } from '../../../core/ir.ts';
-import { isCounted } from '../../../core/meters.ts';
-import type { Event } from '../../../core/run.ts';
+import type { CompiledFlow, Dimension, Meter } from '../../../ir/nodes.ts';
+import { isCounted } from '../../../ir/meters.ts';
+import type { Event } from '../../../ir/events.ts';
 import { dollars, grouped } from '../text.ts';
 
 export interface Spending {

@@ -1,5 +1,5 @@
 /** Something that shows a run while it goes on. */
-import type { EffectKey, Event } from '../../../core/run.ts';
+import type { EffectKey, Event } from '../../../ir/events.ts';
 
 export interface View {
   take(event: Event): void;

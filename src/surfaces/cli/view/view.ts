@@ -1,5 +1,5 @@
 /** Following a run with the eyes: the live view on a terminal, plain lines elsewhere, nothing when asked to be quiet. */
-import type { CompiledFlow } from '../../../core/ir.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Cli } from '../context.ts';
 import { createLiveView } from './live.ts';
 import { createPlainView } from './plain.ts';

@@ -1,6 +1,6 @@
 /** What `load` promises: the bytes that were committed, in order, with the blobs they name and the latest snapshot. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { genesis, link } from '../../../runtime/chain.ts';
+import { genesis, link } from '../../../runtime/journal/chain.ts';
 import { Chain, started } from './sample.ts';
 import type { Case } from './sample.ts';
 

@@ -1,5 +1,5 @@
 /** Appends as an engine would make them: chained by hash, each after the one before it. */
-import { genesis, link } from '../../../runtime/chain.ts';
+import { genesis, link } from '../../../runtime/journal/chain.ts';
 import type { Append, RunEntryChange, Store } from '../../../runtime/ports.ts';
 
 export type Case = (store: Store) => Promise<void>;

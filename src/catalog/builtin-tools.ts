@@ -1,0 +1,236 @@
+/**
+ * The tools that every run can be granted, as data: what each takes and gives, what it does to the world, how long it may
+ * take. The compiler reads this table to know the names, and whoever performs them to know the schemas; it says nothing of
+ * how a tool works.
+ */
+import type { ToolDef } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
+
+/** The rows of the tool table: what kind of thing a tool is, which is what approval and verification defaults go by. */
+export const TOOL_CATEGORIES = [
+  'lookup',
+  'retrieval',
+  'live_api',
+  'sandbox',
+  'file_system',
+  'database',
+  'messages',
+  'payment',
+  'infrastructure',
+  'review',
+] as const;
+export type ToolCategory = (typeof TOOL_CATEGORIES)[number];
+
+export interface BuiltinTool {
+  readonly description: string;
+  readonly input: Json;
+  readonly output: Json;
+  readonly effect: ToolDef['effect'];
+  readonly timeoutMs: number;
+  /** A call may be repeated under its key without a second effect. */
+  readonly idempotent: boolean;
+  readonly category: ToolCategory;
+}
+
+const text = (description: string): Json => ({ type: 'string', description });
+const record = (properties: { [name: string]: Json }, required: string[] = Object.keys(properties)): Json => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+/** A result: what is listed is there, and there may be more. */
+const result = (properties: { [name: string]: Json }): Json => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
+
+const PATH = text('A path relative to the work directory.');
+const STRING: Json = { type: 'string' };
+const WHOLE: Json = { type: 'integer', minimum: 0 };
+const FLAG: Json = { type: 'boolean' };
+const HEADERS: Json = { type: 'object', additionalProperties: STRING };
+const CHANGE: Json = result({
+  path: STRING,
+  bytes: WHOLE,
+  sha256: STRING,
+  created: FLAG,
+  added: WHOLE,
+  removed: WHOLE,
+  diff: STRING,
+});
+const RESPONSE: Json = result({ status: WHOLE, url: STRING, headers: HEADERS, body: true, truncated: FLAG });
+
+const SECOND = 1_000;
+const FILE = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system' } as const;
+
+export const BUILTIN_TOOLS = {
+  read_file: {
+    ...FILE,
+    description: 'Reads a text file of the work directory.',
+    input: record({ path: PATH }),
+    output: result({ path: STRING, content: STRING, bytes: WHOLE, sha256: STRING, truncated: FLAG, lossy: FLAG }),
+    effect: 'read',
+  },
+  write_file: {
+    ...FILE,
+    description: 'Writes a text file in the work directory, whole; folders are made as needed.',
+    input: record({ path: PATH, content: text('The whole content.') }),
+    output: CHANGE,
+    effect: 'write',
+  },
+  patch_file: {
+    ...FILE,
+    description: 'Replaces one passage of a text file. The passage must occur exactly once.',
+    input: record({
+      path: PATH,
+      find: { type: 'string', minLength: 1, description: 'The passage as it is in the file.' },
+      replace: text('What takes its place.'),
+    }),
+    output: CHANGE,
+    effect: 'write',
+  },
+  delete_file: {
+    ...FILE,
+    description: 'Deletes a file of the work directory.',
+    input: record({ path: PATH }),
+    output: result({ path: STRING, deleted: FLAG }),
+    effect: 'write',
+  },
+  list_directory: {
+    ...FILE,
+    description: 'Lists a folder of the work directory.',
+    input: record({ path: PATH }, []),
+    output: result({
+      path: STRING,
+      entries: { type: 'array', items: result({ name: STRING, type: STRING }) },
+      truncated: FLAG,
+    }),
+    effect: 'read',
+  },
+  shell_run: {
+    description: 'Runs a shell command in the work directory, without network. The exit code is part of the result.',
+    input: record({ command: { type: 'string', minLength: 1, description: 'One command line.' } }),
+    output: result({ exitCode: { type: 'integer' }, stdout: STRING, stderr: STRING, truncated: FLAG }),
+    effect: 'write',
+    timeoutMs: 120 * SECOND,
+    idempotent: false,
+    category: 'sandbox',
+  },
+  handoff: {
+    description: 'Ends the turn and says where the work goes next.',
+    // What models add to it, such as a reason, is no mistake.
+    input: {
+      type: 'object',
+      properties: {
+        route_keyword: { type: 'string', minLength: 1, description: 'One of the keywords that you were given.' },
+      },
+      required: ['route_keyword'],
+    },
+    output: STRING,
+    effect: 'read',
+    timeoutMs: SECOND,
+    idempotent: true,
+    category: 'review',
+  },
+  session_context_write: {
+    ...FILE,
+    description: 'Leaves a summary for whoever works next; it replaces the one before.',
+    input: record({ content: text('The summary.') }),
+    output: result({ bytes: WHOLE }),
+    effect: 'write',
+  },
+  session_context_read: {
+    ...FILE,
+    description: 'Reads the summary that was left last.',
+    input: record({}),
+    output: result({ content: STRING }),
+    effect: 'read',
+  },
+  changes: {
+    ...FILE,
+    description: 'Lists what tools have changed so far: files written and deleted, commands run, commits made.',
+    input: record(
+      {
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100,
+          description: 'How many of the latest entries; 10 unless said.',
+        },
+      },
+      [],
+    ),
+    output: result({ entries: { type: 'array' } }),
+    effect: 'read',
+  },
+  'http.get': {
+    description: 'Fetches an address of an allowed host.',
+    input: record({ url: text('An http or https address.'), headers: HEADERS }, ['url']),
+    output: RESPONSE,
+    effect: 'read',
+    timeoutMs: 30 * SECOND,
+    idempotent: true,
+    category: 'live_api',
+  },
+  'http.request': {
+    description: 'Sends a request to an allowed host.',
+    input: record(
+      {
+        method: { enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] },
+        url: text('An http or https address.'),
+        headers: HEADERS,
+        body: true,
+      },
+      ['method', 'url'],
+    ),
+    output: RESPONSE,
+    effect: 'communication',
+    timeoutMs: 30 * SECOND,
+    idempotent: false,
+    category: 'live_api',
+  },
+  code_run: {
+    description:
+      'Runs JavaScript that can reach neither files nor network; the value of its last expression is the result.',
+    input: record({ code: text('The source text.'), input: true }, ['code']),
+    output: result({ value: true, logs: { type: 'array', items: STRING } }),
+    effect: 'read',
+    timeoutMs: 10 * SECOND,
+    idempotent: true,
+    category: 'sandbox',
+  },
+  calculator: {
+    description: 'Evaluates arithmetic: + - * / % ^, parentheses, and functions such as sqrt, round, min, max, log.',
+    input: record({ expression: { type: 'string', minLength: 1, maxLength: 2_000 } }),
+    output: result({ value: { type: 'number' } }),
+    effect: 'read',
+    timeoutMs: SECOND,
+    idempotent: true,
+    category: 'sandbox',
+  },
+  review_request: {
+    description: 'Puts something before people for review, and goes on.',
+    input: record(
+      {
+        queue: text('Which queue; `review` unless said.'),
+        reason: { type: 'string', minLength: 1 },
+        severity: { enum: ['low', 'medium', 'high', 'critical'] },
+        evidence: { type: 'array', items: STRING, description: 'Ids of observations.' },
+      },
+      ['reason'],
+    ),
+    output: result({ id: STRING, queue: STRING, state: STRING }),
+    effect: 'write',
+    timeoutMs: 10 * SECOND,
+    idempotent: true,
+    category: 'review',
+  },
+} as const satisfies { readonly [name: string]: BuiltinTool };
+
+export type BuiltinToolName = keyof typeof BUILTIN_TOOLS;
+
+export function isBuiltinTool(name: string): name is BuiltinToolName {
+  return Object.hasOwn(BUILTIN_TOOLS, name);
+}

@@ -1,0 +1,155 @@
+/**
+ * Who takes over when a run may not go on by itself. The routes and the rows are data: a question that a run asks names its
+ * row, so that whoever answers sees how grave it is, whose it is and what happens meanwhile; a run that ends without anybody
+ * says by its code whose it is now.
+ */
+import type { TerminalCode } from '../ir/codes.ts';
+
+export const ROUTES = {
+  fail_closed: { to: 'nobody', does: 'the action is blocked, the trace is kept, and the run ends' },
+  human_approval: { to: 'a person with authority', does: 'the action waits for a yes or a no' },
+  ask_user: { to: 'the user or operator', does: 'the run waits for what is missing and then goes on' },
+  review: { to: 'a safer model or a review queue', does: 'the evidence is kept, and only a validated result goes on' },
+  degraded: { to: 'a fallback', does: 'a lesser way is taken, or the run says cleanly what is not available' },
+} as const;
+export type Route = keyof typeof ROUTES;
+
+export interface EscalationRow {
+  readonly severity: 'low' | 'low to moderate' | 'moderate' | 'moderate to high' | 'high';
+  readonly endpoint: string;
+  readonly route: Route;
+  /** What happens to the run meanwhile. */
+  readonly recovery: string;
+  /** What the run shows while it waits, or ends in where it cannot. */
+  readonly code: TerminalCode;
+  /** What whoever takes over has to be shown, by the names under which a question about a call or an answer shows it. */
+  readonly shows: readonly string[];
+}
+
+export const ESCALATIONS = {
+  high_impact_mutation: row(
+    'high',
+    'user or operator',
+    'human_approval',
+    'Shows the action, its arguments, what it touches and how to take it back.',
+    'CONFIRM_REQUIRED',
+    ['tool', 'args', 'touches', 'rollback'],
+  ),
+  financial_commitment: row(
+    'high',
+    'manager or procurement',
+    'human_approval',
+    'Frozen until the budget and the approval chain are confirmed.',
+    'CONFIRM_REQUIRED',
+    ['tool', 'args', 'amount', 'payee', 'budget', 'agreed'],
+  ),
+  external_communication: row(
+    'moderate to high',
+    'user',
+    'human_approval',
+    'A draft only; sent after an explicit yes.',
+    'CONFIRM_REQUIRED',
+    ['tool', 'args', 'recipients', 'draft'],
+  ),
+  missing_input: row('low', 'user', 'ask_user', 'Waits for the field that is missing.', 'MISSING_INFO', ['fields']),
+  ambiguous_goal: row(
+    'low to moderate',
+    'user or supervisor',
+    'ask_user',
+    'Shows the readings and waits for one to be chosen.',
+    'AMBIGUOUS_INTENT',
+    ['readings'],
+  ),
+  low_confidence: row(
+    'moderate',
+    'specialist model or review queue',
+    'review',
+    'Handed to a stronger verifier or to a reviewer.',
+    'LOW_CONFIDENCE',
+    ['problem', 'observations'],
+  ),
+  tool_failure: row(
+    'moderate',
+    'local repair or another tool',
+    'degraded',
+    'Tried again within the budget, then another way, then a degraded result.',
+    'REPEATED_FAILURE',
+    ['tool', 'args', 'problem'],
+  ),
+  budget_reached: row(
+    'moderate to high',
+    'budget approval queue',
+    'human_approval',
+    'Frozen until somebody releases more.',
+    'BUDGET_EXHAUSTED',
+    ['short', 'budget'],
+  ),
+  provider_outage: row(
+    'moderate to high',
+    'SRE or degraded mode',
+    'degraded',
+    'Another provider, or a clean word that nothing is available.',
+    'UNAVAILABLE_DEP',
+    ['tool', 'args', 'problem'],
+  ),
+  security_breach: row(
+    'high',
+    'security operations',
+    'fail_closed',
+    'The run is stopped and its trace kept.',
+    'UNSAFE_DETECTION',
+    [],
+  ),
+  repeated_denial: row(
+    'moderate to high',
+    'security or compliance',
+    'fail_closed',
+    'Further privileged attempts are blocked, and the trace is looked at.',
+    'PERMISSION_DENIED',
+    ['tool', 'args', 'problem'],
+  ),
+} as const satisfies { readonly [id: string]: EscalationRow };
+export type EscalationId = keyof typeof ESCALATIONS;
+
+/** A row as questions and reports carry it. */
+export interface Escalation extends Pick<EscalationRow, 'severity' | 'endpoint' | 'route' | 'recovery'> {
+  readonly row: EscalationId;
+}
+
+export function escalationOf(row: EscalationId): Escalation {
+  const { severity, endpoint, route, recovery } = ESCALATIONS[row];
+  return { row, route, severity, endpoint, recovery };
+}
+
+/** Whose a run is that ended under this code; null where nobody has to take over. */
+export function escalationOfCode(code: TerminalCode): Escalation | null {
+  const row = ENDINGS[code];
+  return row === undefined ? null : escalationOf(row);
+}
+
+const ENDINGS: { readonly [code in TerminalCode]?: EscalationId } = {
+  MISSING_INFO: 'missing_input',
+  AMBIGUOUS_INTENT: 'ambiguous_goal',
+  CONFIRM_REQUIRED: 'high_impact_mutation',
+  REVIEW_REQUIRED: 'low_confidence',
+  BUDGET_EXHAUSTED: 'budget_reached',
+  TIMEOUT: 'budget_reached',
+  VALIDATION_FAIL: 'low_confidence',
+  LOW_CONFIDENCE: 'low_confidence',
+  SOURCE_CONFLICT: 'low_confidence',
+  REPEATED_FAILURE: 'tool_failure',
+  PERMISSION_DENIED: 'repeated_denial',
+  UNSAFE_DETECTION: 'security_breach',
+  UNAVAILABLE_DEP: 'provider_outage',
+};
+
+function row(
+  severity: EscalationRow['severity'],
+  endpoint: string,
+  route: Route,
+  recovery: string,
+  code: TerminalCode,
+  shows: readonly string[],
+): EscalationRow {
+  return { severity, endpoint, route, recovery, code, shows };
+}

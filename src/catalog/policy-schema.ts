@@ -1,0 +1,104 @@
+/**
+ * What policies can speak of, derived from the tools of a flow alone: an action per tool, grouped by what it does to the
+ * world and by the permission it needs, with its arguments in the context. A policy that names anything else is a mistake.
+ */
+import type { ToolDef } from '../ir/nodes.ts';
+import type { Json } from '../expr/json.ts';
+
+export type PolicyType =
+  | { readonly type: 'String' | 'Long' | 'Boolean' }
+  | { readonly type: 'Extension'; readonly name: 'decimal' }
+  | { readonly type: 'Set'; readonly element: PolicyType }
+  | {
+      readonly type: 'Record';
+      readonly attributes: { readonly [name: string]: PolicyType & { readonly required?: boolean } };
+    };
+
+export interface PolicyProblem {
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+  readonly help?: string;
+  /** Where in the text. */
+  readonly start?: number;
+  readonly end?: number;
+}
+/** Whoever has a policy engine: what is wrong with a text of policies under a schema, and whether it permits anything. */
+export type PolicyChecker = (
+  text: string,
+  schema: Json,
+) => { readonly problems: readonly PolicyProblem[]; readonly permits: boolean };
+
+/** In Cedar's JSON form of a schema. */
+export function policySchema(tools: { readonly [name: string]: ToolDef }): Json {
+  const actions: { [id: string]: Json } = {};
+  for (const [name, tool] of Object.entries(tools)) {
+    const groups = groupsOf(tool);
+    for (const id of groups) actions[id] ??= {};
+    actions[name] = {
+      memberOf: groups.map((id) => ({ id })),
+      appliesTo: { principalTypes: ['User'], resourceTypes: ['Tool'], context: contextType(tool) as unknown as Json },
+    };
+  }
+  return {
+    '': {
+      entityTypes: {
+        Tenant: {},
+        User: { memberOfTypes: ['Tenant'] },
+        Tool: { shape: { type: 'Record', attributes: { effect: { type: 'String' }, permission: { type: 'String' } } } },
+      },
+      actions,
+    },
+  };
+}
+
+/** `effect:<class>` and `permission:<name>`: what a policy can speak of instead of single tools. */
+export function groupsOf({ effect, permission }: ToolDef): readonly string[] {
+  return [`effect:${effect}`, `permission:${permission}`];
+}
+
+/** The arguments that policies may read; what has no type in the policy language is left out. */
+export function argumentsType({ input }: ToolDef): PolicyType {
+  const type = typeOf(input);
+  return type?.type === 'Record' ? type : { type: 'Record', attributes: {} };
+}
+
+function contextType(tool: ToolDef): PolicyType {
+  const text = { type: 'String' } as const;
+  return { type: 'Record', attributes: { agent: text, boundary: text, profile: text, args: argumentsType(tool) } };
+}
+
+interface Shape {
+  readonly type?: Json;
+  readonly enum?: readonly Json[];
+  readonly items?: Json;
+  readonly properties?: { readonly [name: string]: Json };
+  readonly required?: readonly string[];
+}
+
+function typeOf(schema: Json): PolicyType | null {
+  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return null;
+  const { type, enum: values, items, properties = {}, required = [] } = schema as Shape;
+  switch (type ?? (values?.every((value) => typeof value === 'string') ? 'string' : null)) {
+    case 'string':
+      return { type: 'String' };
+    case 'integer':
+      return { type: 'Long' };
+    case 'number':
+      return { type: 'Extension', name: 'decimal' };
+    case 'boolean':
+      return { type: 'Boolean' };
+    case 'array': {
+      const element = typeOf(items ?? null);
+      return element === null ? null : { type: 'Set', element };
+    }
+    case 'object': {
+      const known = Object.entries(properties).flatMap(([name, each]) => {
+        const of = typeOf(each);
+        return of === null ? [] : [[name, required.includes(name) ? of : { ...of, required: false }] as const];
+      });
+      return { type: 'Record', attributes: Object.fromEntries(known) };
+    }
+    default:
+      return null;
+  }
+}

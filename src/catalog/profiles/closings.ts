@@ -1,0 +1,150 @@
+/**
+ * When the rows of the profiles fail closed, as conditions over what a run knows: the proposed call, what it was started
+ * with, and what was observed. What only a tool can know it reports as a signal; what can be read from ordinary fields is
+ * read from them. Each of these can be evaluated whatever the values are: a condition that cannot be would end the run.
+ */
+import type { Expr } from '../../ir/nodes.ts';
+
+/** A tool, or whoever checks its result, reports by name what only it can see: `{ signals: ["vendor_risk"] }`. */
+export function signalled(name: string): Expr {
+  return `observations.exists(o, type(o.result) == map && type(o.result.signals) == list && o.result.signals.exists(s, s == "${name}"))`;
+}
+
+/** By the signal of that name, or by what the data says. */
+function bySignalOr(name: string, data: Expr): Expr {
+  return `${signalled(name)} || ${data}`;
+}
+
+/** Whether a result has these fields; `r` is the result, `o` the observation. */
+function observed(test: Expr): Expr {
+  return `observations.exists(o, type(o.result) == map && cel.bind(r, o.result, ${test}))`;
+}
+
+/** Whether an argument is there that fits. */
+function given(test: Expr): Expr {
+  return `(type(args) == map && (${test}))`;
+}
+
+function oneOf(value: Expr, words: readonly string[]): Expr {
+  return `lower(text(${value})) in ${list(words)}`;
+}
+
+function list(words: readonly string[]): Expr {
+  return `[${words.map((word) => `"${word}"`).join(', ')}]`;
+}
+
+const NUMBER = (value: Expr): Expr => `(type(${value}) == int || type(${value}) == double)`;
+/** What the run was started with, as far as it has fields. */
+const RUN = (test: Expr): Expr =>
+  `cel.bind(run, type(input) == map ? input : jsonIn(text(input)), type(run) == map && (${test}))`;
+/** Calls that leave the run's own hands: whatever needs approval, and money. */
+const LEAVES = '(approval || effect == "financial")';
+
+// Research
+const CITED =
+  'cel.bind(name, type(c) == map ? (c.id == null ? c.url : c.id) : c, observations.exists(o, o.ok == true && (o.id == name || text(o.result).contains(text(name)))))';
+const UNSEEN = (field: string): Expr => `(type(args.${field}) == list && args.${field}.exists(c, !${CITED}))`;
+export const UNGROUNDED: Expr = bySignalOr(
+  'ungrounded_claim',
+  `(effect != "read" && ${given(
+    `${UNSEEN('citations')} || ${UNSEEN('sources')} || (args.verified == true && !observations.exists(o, o.ok == true))`,
+  )})`,
+);
+export const SOURCE_POLICY: Expr = bySignalOr(
+  'source_policy_conflict',
+  observed(
+    `o.approved != "approve" && (r.allowed == false || r.permitted == false || ${oneOf('r.classification', ['restricted', 'confidential', 'secret'])} || (r.source != null && r.policy != null && observations.exists(p, type(p.result) == map && p.result.source == r.source && p.result.policy != null && p.result.policy != r.policy)))`,
+  ),
+);
+
+// Coding
+export const SECRET: Expr =
+  're(text(args), "(AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")';
+export const FAILED_TESTS: Expr =
+  'approval && observations.exists(o, o.ok == true && o.tool in workspace) && cel.bind(t, observations.filter(o, o.tool in tests), size(t) > 0 && t[size(t) - 1].ok != true)';
+export const PRODUCTION: Expr = 'effect != "read" && !approval && re(text(args), "(?i)\\\\bprod(uction)?\\\\b")';
+
+// Support
+const IDENTITIES = list(['customer_id', 'user_id', 'account_id', 'member_id', 'customer', 'account']);
+export const IDENTITY: Expr = bySignalOr(
+  'identity_mismatch',
+  `${observed('r.identity_verified == false || r.identity_match == false')} || ${RUN(
+    `${IDENTITIES}.exists(k, run[k] != null && (${given('args[k] != null && text(args[k]) != text(run[k])')} || ${observed('r[k] != null && text(r[k]) != text(run[k])')}))`,
+  )}`,
+);
+export const PAYMENT_CHANGE: Expr = bySignalOr(
+  'payment_change',
+  `(effect != "read" && (re(tool, "(?i)payment_(method|details)|bank_details") || ${given(
+    `${list(['new_payment_method', 'new_iban', 'new_card', 'iban', 'bank_account', 'bank_details', 'card_number'])}.exists(k, args[k] != null)`,
+  )}))`,
+);
+export const EXCEPTION: Expr = bySignalOr(
+  'policy_exception',
+  `(effect != "read" && ${given(`${list(['override', 'override_policy', 'policy_exception', 'exception', 'waive', 'force'])}.exists(k, args[k] == true)`)}) || (effect == "financial" && cel.bind(e, observations.filter(o, type(o.result) == map && (o.result.eligible != null || o.result.within_policy != null)), size(e) > 0 && (e[size(e) - 1].result.eligible == false || e[size(e) - 1].result.within_policy == false)))`,
+);
+const REGULATED_KINDS = [
+  'regulated',
+  'legal',
+  'medical',
+  'health',
+  'financial_advice',
+  'tax',
+  'privacy',
+  'gdpr',
+  'hipaa',
+];
+export const REGULATED: Expr = bySignalOr(
+  'regulated_category',
+  `${observed(`r.regulated == true || ${oneOf('r.category', REGULATED_KINDS)}`)} || observations.exists(o, o.ok == true && type(o.args) == map && ${oneOf('o.args.category', REGULATED_KINDS)}) || ${RUN(oneOf('run.category', REGULATED_KINDS))}`,
+);
+
+// Procurement
+const AMOUNT = 'args.amount == null ? args.total : args.amount';
+export const OVER_BUDGET: Expr = `${LEAVES} && ${given(
+  `cel.bind(amount, ${AMOUNT}, ${NUMBER('amount')} && (${RUN(`${NUMBER('run.budget')} && amount > run.budget`)} || ${observed(`${NUMBER('r.budget_remaining')} && amount > r.budget_remaining`)}))`,
+)}`;
+export const NO_CHAIN: Expr = `${LEAVES} && ${given(
+  `${list(['approval_chain', 'approvals', 'approvers'])}.exists(k, type(args[k]) == list && size(args[k]) == 0)`,
+)}`;
+const RISKY = ['high', 'critical', 'severe'];
+const SAME_VENDOR = '(type(args) != map || args.vendor == null || r.vendor == null || r.vendor == args.vendor)';
+export const VENDOR_RISK: Expr = bySignalOr(
+  'vendor_risk',
+  `(${LEAVES} && ${observed(
+    `${SAME_VENDOR} && (${oneOf('r.risk', RISKY)} || ${oneOf('r.risk_level', RISKY)} || r.sanctioned == true || (r.vendor != null && r.risk != null && observations.exists(p, type(p.result) == map && p.result.vendor == r.vendor && p.result.risk != null && p.result.risk != r.risk)))`,
+  )})`,
+);
+export const AMBIGUOUS_CONTRACT: Expr = bySignalOr(
+  'contract_ambiguity',
+  `(${LEAVES} && ${observed(
+    `r.ambiguous == true || ${list(['ambiguities', 'unclear_terms', 'missing_terms'])}.exists(k, type(r[k]) == list && size(r[k]) > 0)`,
+  )})`,
+);
+
+// Incidents
+const SECURITY = ['security', 'security_incident', 'intrusion', 'breach'];
+export const SECURITY_INCIDENT: Expr = bySignalOr(
+  'security_incident',
+  observed(
+    `r.security_incident == true || r.compromised == true || ${oneOf('r.category', SECURITY)} || ${oneOf('r.incident_type', SECURITY)} || (type(r.labels) == list && r.labels.exists(l, ${oneOf('l', SECURITY)}))`,
+  ),
+);
+export const DESTRUCTIVE: Expr =
+  'effect != "read" && re(text(tool, " ", args), "(?i)(rm -rf|drop (table|database)|truncate table|\\\\bdestroy\\\\b|\\\\bwipe\\\\b|delete_all|mkfs)")';
+const TARGETS = [
+  'target',
+  'targets',
+  'service',
+  'services',
+  'host',
+  'hosts',
+  'namespace',
+  'cluster',
+  'region',
+  'selector',
+];
+const WILD = ['*', 'all', 'any', 'everything', ''];
+export const BLAST_RADIUS: Expr = bySignalOr(
+  'uncertain_blast_radius',
+  `(approval && (${given(`${list(TARGETS)}.exists(k, args[k] != null && (${oneOf('args[k]', WILD)} || (type(args[k]) == list && args[k].exists(t, ${oneOf('t', WILD)}))))`)} || ${observed(oneOf('r.blast_radius', ['unknown', 'uncertain', 'undetermined']))}))`,
+);

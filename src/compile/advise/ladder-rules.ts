@@ -1,0 +1,98 @@
+/**
+ * What can be told from a document alone about the tier that it needs. Each rule names the tier that is used, the lower one
+ * that would provably do the same, and why: a choice among one is no choice, a way that is always taken is no branch, and
+ * what nobody reads need not be said.
+ */
+import type { FlowBody } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import { isDenied, isRecord, takesNothing } from './ladder-facts.ts';
+import type { Authored, Excess } from './ladder-facts.ts';
+import { flowExcess } from './ladder-flow.ts';
+import type { Notation } from '../document/notation.ts';
+
+export function excessOf(notation: Notation, body: FlowBody, authored: Authored): readonly Excess[] {
+  switch (notation) {
+    case 'loop':
+      return loopExcess(body);
+    case 'flow':
+      return flowExcess(body, authored);
+    case 'workflow':
+      return workflowExcess(body, authored);
+    case 'orchestration':
+      return teamExcess(authored);
+    case 'staged':
+      return [];
+  }
+}
+
+/** One finding at most: the lowest tier that would do. */
+function loopExcess(body: FlowBody): readonly Excess[] {
+  const agents = Object.values(body.agents);
+  const needs = agents.length <= 1 ? 1 : 2;
+  const whose = needs === 1 ? 'the agent of this loop has' : 'no agent of this loop has';
+  const say = (tier: Excess['needs'], why: string): readonly Excess[] => [{ uses: 6, needs: tier, why }];
+  if (agents.every(({ tools }) => tools.length === 0))
+    return say(needs, `${whose} ${needs === 1 ? 'no tools' : 'tools'} to choose from`);
+  if (agents.every(({ id, tools }) => tools.every((tool) => isDenied(body, id, tool))))
+    return say(needs, 'the boundary denies every tool of this loop');
+  const calls = body.meters['budget.toolCalls']?.max ?? null;
+  if (calls === 0) return say(needs, 'the budget allows no call of a tool');
+  if ((body.meters['steps']?.max ?? null) === 1) return say(1, 'the budget allows a single turn');
+  const callable = agents.flatMap(({ id, tools }) => tools.filter((tool) => !isDenied(body, id, tool)));
+  const [only] = callable;
+  if (callable.length === 1 && only !== undefined && takesNothing(body, only))
+    return say(3, `this loop can only call \`${only}\`, which takes no arguments`);
+  if (calls === 1) return say(4, 'the budget allows one call of a tool, which is one branch');
+  return [];
+}
+
+/** Steps by their name or place, where something about them decides nothing. */
+function workflowExcess(body: FlowBody, { steps = [] }: Authored): readonly Excess[] {
+  if (!Array.isArray(steps)) return [];
+  const list = steps.map((step) => (isRecord(step) ? step : {}));
+  const found: Excess[] = [];
+  for (const [index, step] of list.entries()) {
+    const name = typeof step['name'] === 'string' ? step['name'] : `step ${index + 1}`;
+    const mode = modeOf(step);
+    const node = Object.hasOwn(body.nodes, name) ? { node: name } : {};
+    if (mode === 'loop' && iterationsOf(step) === 1)
+      found.push({ uses: 4, needs: 2, why: `\`${name}\` is repeated at most once`, ...node });
+    const alone = !['fanout', 'collect'].includes(modeOf(list[index + 1])) && modeOf(list[index - 1]) !== 'fanout';
+    if (mode === 'fanout' && alone)
+      found.push({ uses: 3, needs: 2, why: `\`${name}\` fans out to itself alone`, ...node });
+  }
+  const last = list.at(-1) ?? {};
+  const prompt = last['prompt'] ?? last['prompt_template'];
+  const plain = list.every((step) => ['sequential', ''].includes(modeOf(step)));
+  const idle = Object.values(body.agents).every(({ tools }) => tools.length === 0);
+  if (list.length > 1 && plain && idle && typeof prompt === 'string' && !prompt.includes('{{'))
+    found.push({ uses: 2, needs: 1, why: 'the last step reads nothing of what the others say' });
+  return found;
+}
+
+function teamExcess(authored: Authored): readonly Excess[] {
+  const agents = Array.isArray(authored['Agents']) ? authored['Agents'] : [];
+  const selection = isRecord(authored['Selection']) ? authored['Selection'] : {};
+  if (selection['Type'] === 'llm' && agents.length === 1)
+    return [{ uses: 4, needs: 2, why: 'a model chooses who is next among one agent' }];
+  const graph = isRecord(selection['Graph']) ? selection['Graph'] : {};
+  const edges = Array.isArray(graph['Edges']) ? graph['Edges'].filter(isRecord) : [];
+  const froms = edges.map((edge) => edge['From']);
+  const fixed = edges.every((edge) => Object.keys(edge).every((key) => key === 'From' || key === 'To'));
+  const whole = edges.length > 0 && graph['SubGraphs'] === undefined;
+  if (selection['Type'] === 'graph' && whole && fixed && new Set(froms).size === froms.length)
+    return [{ uses: 4, needs: 2, why: 'every node of this graph has one way on, which every turn takes' }];
+  return [];
+}
+
+function modeOf(step: Authored | undefined): string {
+  const mode = step?.['mode'];
+  const word = isRecord(mode) ? (Object.keys(mode)[0] ?? '') : typeof mode === 'string' ? mode : '';
+  return word.toLowerCase().replace('_', '');
+}
+
+function iterationsOf(step: Authored): Json {
+  const mode = step['mode'];
+  const inner = isRecord(mode) ? Object.values(mode)[0] : undefined;
+  return (isRecord(inner) ? inner['max_iterations'] : undefined) ?? step['max_iterations'] ?? null;
+}

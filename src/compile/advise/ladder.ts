@@ -1,0 +1,47 @@
+/**
+ * The seven tiers of autonomy, and a word of warning where a document stands on a higher one than what it does needs. Only
+ * what can be told from the document alone is said: nobody can tell what a task needs, but an agent that has nothing to
+ * choose from makes no choices.
+ */
+import type { Lowered } from '../lower/builder.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { ReadDocument } from '../document/document.ts';
+import { isRecord } from './ladder-facts.ts';
+import { excessOf } from './ladder-rules.ts';
+import { plain } from '../source/located.ts';
+
+export const LADDER = [
+  { tier: 1, name: 'direct response', path: 'fixed', by: 'one model call' },
+  { tier: 2, name: 'prompt chain', path: 'fixed, in a line', by: '`workflow` with sequential steps' },
+  {
+    tier: 3,
+    name: 'deterministic workflow',
+    path: 'branches by hard logic',
+    by: '`flow` with tool and decision nodes',
+  },
+  { tier: 4, name: 'conditional graph', path: 'branches by what models return', by: '`flow` with routes over outputs' },
+  { tier: 5, name: 'supervised loop', path: 'made up as it goes, approved by people', by: '`loop` with approvals' },
+  { tier: 6, name: 'bounded loop', path: 'made up as it goes, within budgets', by: '`loop` with budgets' },
+  { tier: 7, name: 'open-ended loop', path: 'without bounds', by: 'nothing here: every flow is bounded' },
+] as const;
+export type Tier = (typeof LADDER)[number]['tier'];
+
+export function warnOfTier({ body, places }: Lowered, document: ReadDocument, report: Report): void {
+  const authored = plain(document.body);
+  if (!isRecord(authored)) return;
+  for (const { uses, needs, why, node } of excessOf(document.notation, body, authored)) {
+    const at = (node === undefined ? undefined : places.get(node)) ?? document.at;
+    report.warning(
+      'simpler-tier',
+      at,
+      `${why}: this is tier ${uses} (${nameOf(uses)}), and tier ${needs} (${nameOf(needs)}) would do`,
+      {
+        help: `Use ${LADDER[needs - 1]?.by ?? ''}.`,
+      },
+    );
+  }
+}
+
+function nameOf(tier: Tier): string {
+  return LADDER[tier - 1]?.name ?? '';
+}

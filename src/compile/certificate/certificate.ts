@@ -1,0 +1,89 @@
+/**
+ * The certificate: what a flow can cost before it runs, from the compiled graph alone. For every dimension the least that any
+ * good path needs and the most that the caps allow; which cap ends each cycle; how a run can end; what runs at once.
+ */
+import type { TerminalCode } from '../../ir/codes.ts';
+import { DIMENSIONS } from '../../ir/nodes.ts';
+import type { Amounts, Dimension, FlowBody, NodeId } from '../../ir/nodes.ts';
+import { codesOf } from './codes.ts';
+import { atFirst } from './first.ts';
+import { leastFrom } from './least.ts';
+import { mostWithin } from './limits.ts';
+import { undoneMost } from './undo.ts';
+import { concurrencyOf, cyclesOf } from './shape.ts';
+import type { Concurrency, Cycle } from './shape.ts';
+import { leastUnderCaps } from './walk.ts';
+import { graphOf } from '../verify/graph.ts';
+
+/** Dimensions as people read them: money is in dollars. */
+export type Measure = Exclude<Dimension, 'costMicros'> | 'costUsd';
+export interface Bound {
+  readonly least: number;
+  /** Null: nothing bounds it. */
+  readonly most: number | null;
+}
+export type Measures = { readonly [measure in Measure]: Bound };
+
+export interface Bounds {
+  /** For a whole run. */
+  readonly flow: Measures;
+  /** By authored name: from the node on, to the end of its path. */
+  readonly nodes: { readonly [name: string]: Measures };
+  readonly cycles: readonly Cycle[];
+  readonly codes: readonly TerminalCode[];
+  readonly concurrent: readonly Concurrency[];
+}
+
+export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
+  const graph = graphOf(body);
+  const first = atFirst(graph);
+  const table = DIMENSIONS.map((dimension) => ({
+    dimension,
+    least: leastFrom(graph, dimension),
+    most: mostWithin(graph, dimension),
+    limit: limitOf(body, dimension),
+    undone: undoneMost(graph, dimension),
+  }));
+  const wholeLeast = (dimension: Dimension): number =>
+    Math.max(leastFrom(first, dimension).get(body.entry) ?? 0, leastUnderCaps(graph, dimension));
+  const measuresAt = (id: NodeId, whole = false): Measures => {
+    const entries = table.map(({ dimension, least, most, limit, undone }) => {
+      const money = dimension === 'costMicros';
+      const made = Math.min(most.get(id) ?? 0, limit);
+      const upper = made + Math.min(made, undone.get(id) ?? 0);
+      const lower = whole && least.size > 0 ? wholeLeast(dimension) : (least.get(id) ?? 0);
+      const scale = money ? 1_000_000 : 1;
+      return [
+        money ? 'costUsd' : dimension,
+        { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null },
+      ];
+    });
+    return Object.fromEntries(entries) as Measures;
+  };
+  const nodes: [string, Measures][] = [];
+  const limited = table.filter(({ limit }) => Number.isFinite(limit));
+  const least: [NodeId, Amounts][] = [];
+  for (const id of graph.ids) {
+    const node = graph.node(id);
+    if (node.enters !== undefined) nodes.push([node.enters, measuresAt(id)]);
+    if (node.charges === undefined) continue;
+    const amounts = limited.flatMap((each) =>
+      (each.least.get(id) ?? 0) > 0 ? [[each.dimension, each.least.get(id)]] : [],
+    );
+    if (amounts.length > 0) least.push([id, Object.fromEntries(amounts) as Amounts]);
+  }
+  const bounds: Bounds = {
+    flow: measuresAt(body.entry, true),
+    nodes: Object.fromEntries(nodes),
+    cycles: cyclesOf(graph),
+    codes: codesOf(graph),
+    concurrent: concurrencyOf(graph),
+  };
+  return { bounds, least: Object.fromEntries(least) };
+}
+
+/** The budget of the whole run; a zero denies, so nothing of it is ever used. */
+function limitOf(body: FlowBody, dimension: Dimension): number {
+  const meter = body.meters[dimension === 'steps' ? 'steps' : `budget.${dimension}`];
+  return meter?.max ?? Infinity;
+}

@@ -1,0 +1,142 @@
+/**
+ * The least that a run must still have in a dimension to come from a node to a good end: one that completes, and not because
+ * a bound was used up. Counted dimensions add up along the way. Measured ones may turn out as nothing once a call was made,
+ * so there the largest single reservation on the way is what is surely needed.
+ *
+ * Shortest paths by Knuth's generalisation of Dijkstra's algorithm: a fork costs the branches it needs and what comes after
+ * the join, which is never less than any of its parts.
+ */
+import type { Dimension, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
+import { needOf } from './cost.ts';
+import { mayGoUnasked } from './unasked.ts';
+import type { Edge } from '../verify/edges.ts';
+import { MEASURED } from '../verify/graph.ts';
+import type { Graph } from '../verify/graph.ts';
+import { Heap } from './heap.ts';
+
+export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
+  // What nothing needs is zero everywhere.
+  if (graph.ids.every((id) => needOf(graph.node(id), dimension) === 0)) return new Map();
+  const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
+  const good = ends.filter((id) => isGood(graph, id));
+  const least = shortest(graph, dimension, good);
+  if (least.size === graph.ids.length) return least;
+  // What leads to no good end at all is measured to any end, so that nothing is stopped for want of a way that does not exist.
+  return new Map([...shortest(graph, dimension, ends), ...least]);
+}
+
+/** The least from one node on, given the same for what comes after it. */
+export function leastThrough(
+  graph: Graph,
+  dimension: Dimension,
+  id: NodeId,
+  then: (to: NodeId, kind: Edge['kind']) => number,
+): number {
+  const node = graph.node(id);
+  const join = joinOf(dimension);
+  let least = isGood(graph, id) ? needOf(node, dimension) : Infinity;
+  for (const { to, kind } of graph.edges(id)) {
+    if (kind === 'branch') continue;
+    const after =
+      node.op === 'fork' && kind === 'next'
+        ? join(
+            branchesLeast(node, dimension, (head) => then(head, 'branch')),
+            then(to, kind),
+          )
+        : then(to, kind);
+    least = Math.min(least, join(needOn(node, dimension, kind), after));
+  }
+  return least;
+}
+
+/** What must be free to leave a node on a way of this kind: who is turned away, or fails before the call, asks for nothing. */
+function needOn(node: Node, dimension: Dimension, kind: Edge['kind']): number {
+  if (kind === 'over') return 0;
+  return kind === 'error' && dimension !== 'steps' && mayGoUnasked(node) ? 0 : needOf(node, dimension);
+}
+
+/** Of the branches that the join cannot do without, the cheapest. */
+function branchesLeast({ over, need }: ForkNode, dimension: Dimension, least: (head: NodeId) => number): number {
+  const heads =
+    'heads' in over
+      ? over.heads.filter(({ when }) => need !== 'all' || when === undefined).map(({ to }) => least(to))
+      : need === 'all'
+        ? []
+        : Array.from({ length: need }, () => least(over.head));
+  if (need !== 'all' && heads.length < need) return Infinity;
+  const needed = heads.sort((a, b) => a - b).slice(0, need === 'all' ? heads.length : need);
+  return needed.reduce(joinOf(dimension), 0);
+}
+
+function joinOf(dimension: Dimension): (a: number, b: number) => number {
+  return MEASURED.has(dimension) ? (a, b) => Math.max(a, b) : (a, b) => a + b;
+}
+
+function isGood(graph: Graph, id: NodeId): boolean {
+  const node = graph.node(id);
+  return node.op === 'end' && node.state === 'completed' && node.code !== 'BUDGET_EXHAUSTED';
+}
+
+function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): Map<NodeId, number> {
+  const final = new Map<NodeId, number>();
+  const queue = new Heap<NodeId>();
+  const forks = new Map<NodeId, Need>();
+  const measured = MEASURED.has(dimension);
+  const join = joinOf(dimension);
+  const own = (id: NodeId): number => needOf(graph.node(id), dimension);
+  for (const id of ends) queue.push(own(id), id);
+  for (const id of graph.ids) {
+    const node = graph.node(id);
+    if (node.op === 'fork') forks.set(id, needOfFork(node));
+  }
+  for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
+    if (final.has(top.item)) continue;
+    final.set(top.item, top.key);
+    for (const { from, kind } of graph.sources(top.item)) {
+      if (final.has(from)) continue;
+      const fork = forks.get(from);
+      if (fork === undefined || kind === 'over' || kind === 'error' || kind === 'fault')
+        queue.push(join(needOn(graph.node(from), dimension, kind), top.key), from);
+      else {
+        if (kind === 'next') fork.after = top.key;
+        else if (fork.wanted(top.item)) {
+          fork.spent = join(fork.spent, measured ? top.key : top.key * (fork.times ?? 1));
+          fork.left -= 1;
+        }
+        if (fork.after !== null && fork.left <= 0) queue.push(join(own(from), join(fork.spent, fork.after)), from);
+      }
+    }
+  }
+  return final;
+}
+
+interface Need {
+  /** How many branches are still to be paid for; the cheapest come first by themselves. */
+  left: number;
+  spent: number;
+  after: number | null;
+  readonly times?: number;
+  wanted(head: NodeId): boolean;
+}
+
+/** A branch whose condition may fail need not be started, and a list may be empty. */
+function needOfFork({ over, need }: ForkNode): Need {
+  if (!('heads' in over)) {
+    const times = need === 'all' ? 0 : need;
+    return { left: times === 0 ? 0 : 1, spent: 0, after: null, times, wanted: () => times > 0 };
+  }
+  const sure = need === 'all' ? over.heads.filter(({ when }) => when === undefined) : over.heads;
+  const counts = new Map<NodeId, number>();
+  for (const { to } of sure) counts.set(to, (counts.get(to) ?? 0) + 1);
+  const state: Need = {
+    left: need === 'all' ? sure.length : need,
+    spent: 0,
+    after: null,
+    wanted: (head) => {
+      const rest = counts.get(head) ?? 0;
+      counts.set(head, rest - 1);
+      return rest > 0 && state.left > 0;
+    },
+  };
+  return state;
+}

@@ -1,0 +1,109 @@
+/**
+ * What the compiler tells an author: one sentence per mistake, a code with a page, a place, and a way out. A report
+ * collects them in any order and lists them in the order of the text, each once.
+ */
+import type { DiagnosticCode } from './codes.ts';
+import { positionOf, type Range, type Source } from '../source/range.ts';
+
+export interface RelatedPlace {
+  readonly message: string;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning';
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly endLine?: number;
+  readonly endColumn?: number;
+  readonly help?: string;
+  readonly related?: readonly RelatedPlace[];
+}
+
+/** Anything that knows where it is: a range, a located value, or a map entry's key by its `keyRange`. */
+export type Place = Range | { readonly range: Range };
+
+export interface Detail {
+  readonly help?: string | undefined;
+  readonly related?: readonly { readonly message: string; readonly at: Place }[];
+}
+
+export interface Report {
+  readonly source: Source;
+  error(code: DiagnosticCode, at: Place, message: string, detail?: Detail): void;
+  warning(code: DiagnosticCode, at: Place, message: string, detail?: Detail): void;
+  /** True once any error was reported. */
+  failed(): boolean;
+  list(): readonly Diagnostic[];
+}
+
+export function createReport(source: Source): Report {
+  const found: Diagnostic[] = [];
+  let errors = 0;
+  const add = (
+    severity: Diagnostic['severity'],
+    code: DiagnosticCode,
+    at: Place,
+    message: string,
+    detail: Detail = {},
+  ) => {
+    if (severity === 'error') errors += 1;
+    found.push(diagnosticAt(source, severity, code, at, message, detail));
+  };
+  return {
+    source,
+    error: (code, at, message, detail) => add('error', code, at, message, detail),
+    warning: (code, at, message, detail) => add('warning', code, at, message, detail),
+    failed: () => errors > 0,
+    list: () => inOrder(found),
+  };
+}
+
+function diagnosticAt(
+  source: Source,
+  severity: Diagnostic['severity'],
+  code: DiagnosticCode,
+  at: Place,
+  message: string,
+  detail: Detail,
+): Diagnostic {
+  const range = rangeOf(at);
+  const start = positionOf(source, range.start);
+  const end = positionOf(source, Math.max(range.start, range.end));
+  return {
+    severity,
+    code,
+    message: range.path === undefined || range.path === '' ? message : `${range.path}: ${message}`,
+    file: source.file,
+    line: start.line,
+    column: start.column,
+    endLine: end.line,
+    endColumn: end.column,
+    ...(detail.help === undefined ? {} : { help: detail.help }),
+    ...(detail.related === undefined ? {} : { related: detail.related.map((each) => relatedAt(source, each)) }),
+  };
+}
+
+function relatedAt(source: Source, related: { message: string; at: Place }): RelatedPlace {
+  const range = rangeOf(related.at);
+  const where = range.path === undefined ? '' : ` (${range.path})`;
+  return { message: related.message + where, file: source.file, ...positionOf(source, range.start) };
+}
+
+function rangeOf(at: Place): Range {
+  return 'range' in at ? at.range : at;
+}
+
+function inOrder(found: readonly Diagnostic[]): readonly Diagnostic[] {
+  const seen = new Set<string>();
+  const once = found.filter((each) => {
+    const key = `${each.line}:${each.column}:${each.code}:${each.message}`;
+    return seen.has(key) ? false : seen.add(key) !== undefined;
+  });
+  return once.sort((a, b) => a.line - b.line || a.column - b.column);
+}

@@ -1,0 +1,198 @@
+/**
+ * The shared sections as the engine needs them: every agent, tool and model with its defaults filled in, so that what a run
+ * may do is in the compiled flow and nowhere else.
+ */
+import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import { modelTable } from './model-table.ts';
+import type { ModelOptions, ModelTable } from './model-table.ts';
+import type { Agent } from './section-agents.ts';
+import type { Boundary, Budgets } from './section-bounds.ts';
+import type { Sections } from './section-schema.ts';
+import { IMPLEMENTATIONS } from './section-tools.ts';
+import type { McpServers, Tool } from './section-tools.ts';
+
+export const TOOL_TIMEOUT_MS = 30_000;
+/** What a reply may have where tokens or money are limited and nothing else says how long it may be. */
+export const OUTPUT_TOKENS_DEFAULT = 4_096;
+
+export interface Definitions {
+  readonly agents: { readonly [id: string]: AgentDef };
+  readonly tools: { readonly [name: string]: ToolDef };
+  readonly models: ModelTable;
+  /** Dollars per call, by tool. */
+  readonly toolCosts: { readonly [tool: string]: number };
+  /** Expressions over `result` that a tool's result must satisfy, by tool. */
+  readonly toolChecks: { readonly [tool: string]: string };
+  /** Tools that ask a person before every call. */
+  readonly toolApprovals: ReadonlySet<string>;
+  /** MCP servers by name: a tool of theirs need not be declared. */
+  readonly servers: McpServers;
+  readonly budgets: Budgets | undefined;
+  /** What bounds every agent, and what bounds single ones on top of it. */
+  readonly boundary: Boundary | undefined;
+  readonly agentBoundaries: { readonly [agent: string]: Boundary };
+  /** What single agents may use, by agent. */
+  readonly agentBudgets: { readonly [agent: string]: Budgets };
+  /** Cedar policies by id. */
+  readonly policies: { readonly [id: string]: string };
+  /** A name for what a boundary says: the same for the same. */
+  versionOf(content: Json): string;
+  readonly deadlineMs: number | null;
+}
+
+export interface DefinitionOptions extends ModelOptions {
+  readonly hash?: (text: string) => string;
+  readonly policies?: { readonly [id: string]: string };
+}
+
+export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
+  const { models = {}, tools, mcp } = sections;
+  const budgets = tighter(sections.budgets, sections.boundary?.budget);
+  const seconds = budgets?.wall_clock_seconds;
+  const agents = Object.create(null) as { [id: string]: AgentDef };
+  for (const agent of sections.agents ?? []) {
+    const def = agentDef(agent, sections);
+    agents[def.id] ??= def;
+  }
+  return {
+    agents,
+    tools: mapped(tools, (tool, name) => toolDef(name, tool, mcp)),
+    models: modelTable(models, options),
+    toolCosts: perTool(tools, ({ cost }) => cost),
+    toolChecks: perTool(tools, ({ verify }) => verify),
+    toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
+    servers: mcp,
+    budgets,
+    boundary: sections.boundary,
+    agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
+    agentBudgets: perAgent(sections, ({ budget, boundary }) => tighter(budget, boundary?.budget)),
+    policies: options.policies ?? {},
+    versionOf: (content) =>
+      options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
+    deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
+  };
+}
+
+/** Of two limits the one that is reached first. */
+export function tighter(one: Budgets | undefined, other: Budgets | undefined): Budgets | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const both: { [field: string]: unknown } = { ...one };
+  for (const [field, limit] of Object.entries(other)) {
+    const own = both[field];
+    both[field] = typeof own === 'number' && typeof limit === 'number' ? Math.min(own, limit) : (own ?? limit);
+  }
+  return both;
+}
+
+function perAgent<Value>(
+  sections: Sections,
+  of: (agent: Agent) => Value | undefined,
+): { readonly [agent: string]: Value } {
+  const found: { [agent: string]: Value } = {};
+  for (const agent of sections.agents ?? []) {
+    const value = of(agent);
+    if (value !== undefined) found[agent.id ?? agent.name ?? ''] ??= value;
+  }
+  return found;
+}
+
+/** Without what every object has: a tool may be called `constructor`. */
+function perTool<Value>(
+  tools: Sections['tools'],
+  of: (tool: Tool) => Value | undefined,
+): { readonly [tool: string]: Value } {
+  const found = Object.create(null) as { [tool: string]: Value };
+  for (const [name, tool] of Object.entries(tools)) {
+    const value = of(tool);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+/** A tool that only an MCP server declares; what it takes is known when the server runs. */
+export function serverTool(name: string, servers: McpServers): ToolDef | undefined {
+  const [server = '', ...rest] = name.split('.');
+  const owner =
+    Object.hasOwn(servers, server) && rest.length > 0
+      ? server
+      : Object.keys(servers).find((each) => servers[each]?.tools?.includes(name));
+  if (owner === undefined) return undefined;
+  const tool = owner === server ? rest.join('.') : name;
+  return {
+    ...toolDef(name, { effect: 'write', mcp: `${owner}/${tool}` }, servers),
+    timeoutMs: milliseconds(servers[owner]?.timeout),
+  };
+}
+
+/** An agent that nothing declares, as a bare document names it. */
+export function undeclaredAgent(name: string): AgentDef {
+  return {
+    id: name,
+    name,
+    model: null,
+    instructions: '',
+    tools: [],
+    output: null,
+    maxOutputTokens: null,
+    temperature: null,
+  };
+}
+
+function agentDef(agent: Agent, sections: Sections): AgentDef {
+  const id = agent.id ?? agent.name ?? '';
+  const model = agent.model === undefined ? undefined : sections.models?.[agent.model];
+  const limited = sections.budgets?.output_tokens !== undefined || sections.budgets?.cost_usd !== undefined;
+  return {
+    id,
+    name: agent.name ?? id,
+    model: agent.model ?? null,
+    instructions: agent.instructions,
+    tools: agent.tools,
+    output: clean(agent.output),
+    maxOutputTokens:
+      agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+    temperature: agent.temperature ?? model?.temperature ?? null,
+  };
+}
+
+function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDef {
+  const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
+  const server = tool.mcp === undefined ? undefined : servers[tool.mcp.split('/')[0] ?? ''];
+  return {
+    description: tool.description ?? '',
+    input: tool.input === undefined ? true : clean(tool.input),
+    output: tool.output === undefined ? true : clean(tool.output),
+    effect: tool.effect ?? 'write',
+    implementation:
+      how === undefined
+        ? null
+        : { [how]: clean(tool[how]), ...(server === undefined ? {} : { server: clean(server) }) },
+    timeoutMs: milliseconds(tool.timeout),
+    permission: tool.permission ?? name,
+    idempotent: tool.idempotent ?? tool.effect === 'read',
+    compensate: tool.compensate ?? null,
+    ...(tool.trust === undefined || tool.trust === 'untrusted' ? {} : { trust: tool.trust }),
+    ...(tool.trusted_fields === undefined ? {} : { trustedFields: tool.trusted_fields }),
+    ...(tool.category === undefined ? {} : { category: tool.category }),
+    ...(tool.rate_limit === undefined
+      ? {}
+      : { rate: { calls: tool.rate_limit.calls, perMs: Math.ceil(tool.rate_limit.per_seconds * 1000) } }),
+  };
+}
+
+function milliseconds(seconds: number | undefined): number {
+  return seconds === undefined ? TOOL_TIMEOUT_MS : Math.ceil(seconds * 1000);
+}
+
+/** Without the fields that were left out. */
+function clean(value: unknown): Json {
+  return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
+}
+
+function mapped<In, Out>(
+  record: { readonly [key: string]: In },
+  change: (value: In, key: string) => Out,
+): { [key: string]: Out } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+}

@@ -1,0 +1,47 @@
+/**
+ * The first half of compiling, common to all notations: which notation, the shared sections, and no stray keys at the top.
+ * A notation starts from what this returns.
+ */
+import type { Report } from '../diagnose/diagnostics.ts';
+import { listed } from './shape/fault-words.ts';
+import { RESERVED_KEY, type Located, type LocatedMap } from '../source/located.ts';
+import { nearest } from '../diagnose/nearest.ts';
+import { detectNotation, NOTATION_KEYS, type Detected } from './notation.ts';
+import { isSectionName, SECTION_NAMES, type Sections } from './section-schema.ts';
+import { readSections, type SectionOptions } from './sections.ts';
+import type { Shaped } from './shape/shape.ts';
+import { unreadSections, type SectionName } from './unread.ts';
+
+export interface ReadDocument extends Detected {
+  readonly doc: LocatedMap;
+  readonly sections: Shaped<Sections>;
+  /** Sections whose names cannot be told. */
+  readonly unread: ReadonlySet<SectionName>;
+}
+
+/** Null where the notation is unclear; whatever can be said about the sections is in the report even then. */
+export function readDocument(doc: Located, report: Report, options: SectionOptions = {}): ReadDocument | null {
+  const detected = detectNotation(doc, report);
+  const sections = readSections(doc, report, options);
+  if (doc.kind !== 'map' || detected === null || sections === null) return null;
+  if (!detected.bare) reportStrayKeys(doc, report);
+  return { ...detected, doc, sections, unread: unreadSections(doc) };
+}
+
+/** In a bare document the other keys are the notation's, which reads them as strictly. */
+function reportStrayKeys(doc: LocatedMap, report: Report): void {
+  const known = [...SECTION_NAMES, ...NOTATION_KEYS];
+  for (const { key, keyRange } of doc.entries.values()) {
+    if (
+      key === RESERVED_KEY ||
+      isSectionName(key) ||
+      NOTATION_KEYS.includes(key) ||
+      (key === 'runtime' && !doc.entries.has('flow'))
+    )
+      continue;
+    const near = nearest(key, known);
+    report.error('unknown-key', keyRange, `unknown key \`${key}\` in this document`, {
+      help: near === undefined ? `Known keys: ${listed(known)}.` : `Did you mean \`${near}\`?`,
+    });
+  }
+}

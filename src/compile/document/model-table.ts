@@ -1,0 +1,76 @@
+/**
+ * Every model that a flow may call, with its price: a run keeps the prices that it started with. What an author wrote
+ * counts; what is missing is looked up by whoever compiles.
+ */
+import type { AgentDef, Node } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import { readModelRef } from '../../catalog/model-ref.ts';
+import { DEFAULT_MODEL } from '../../ir/price.ts';
+import type { Price } from '../../ir/price.ts';
+
+/** US dollars per million tokens, or null where nobody knows. Pure: the same answer for the same question. */
+export type PriceLookup = (provider: string, model: string) => Price | null;
+
+export interface ModelOptions {
+  readonly priceOf?: PriceLookup;
+  /** The alias or `provider/model` that agents run on which name no model. */
+  readonly model?: string;
+}
+
+export interface ModelTable {
+  /** The model behind a name, as the flow keeps it. */
+  find(name: string | null): ModelEntry | undefined;
+  /** The models that these agents may come to call, by the name that they call them by. */
+  usedBy(agents: Iterable<AgentDef>): { readonly [name: string]: Json };
+  /** The model call with the models that stand in for its agent's own. */
+  withFallback(node: Node, agents: { readonly [id: string]: AgentDef }): Node;
+  /** Adds a model that the sections do not declare. */
+  declare(alias: string, entry: ModelEntry): void;
+}
+
+export interface ModelEntry {
+  readonly provider: string;
+  readonly model: string;
+  readonly price?: Price;
+  readonly fallback?: readonly string[];
+  readonly [field: string]: unknown;
+}
+
+export function modelTable(declared: { readonly [alias: string]: ModelEntry }, options: ModelOptions = {}): ModelTable {
+  const entries = new Map<string, ModelEntry>();
+  const declare = (alias: string, entry: ModelEntry): void => void entries.set(alias, priced(entry, options.priceOf));
+  for (const [alias, entry] of Object.entries(declared)) declare(alias, entry);
+  const find = (name: string | null): ModelEntry | undefined => {
+    const known = entries.get(name ?? DEFAULT_MODEL);
+    if (known !== undefined) return known;
+    const named = name === null ? options.model : name;
+    const ref = named === undefined ? null : (entries.get(named) ?? readModelRef(named));
+    if (ref === null) return undefined;
+    declare(name ?? DEFAULT_MODEL, { ...ref });
+    return entries.get(name ?? DEFAULT_MODEL);
+  };
+  return {
+    find,
+    declare,
+    usedBy: (agents) => {
+      const names = [...Object.keys(declared)];
+      for (const { model } of agents) names.push(model ?? DEFAULT_MODEL, ...(find(model)?.fallback ?? []));
+      const used: { [name: string]: Json } = {};
+      for (const name of names) {
+        const entry = find(name === DEFAULT_MODEL ? null : name);
+        if (entry !== undefined) used[name] = JSON.parse(JSON.stringify(entry)) as Json;
+      }
+      return used;
+    },
+    withFallback: (node, agents) => {
+      if (node.op !== 'do' || node.effect.kind !== 'model') return node;
+      const fallback = find(agents[node.effect.agent]?.model ?? null)?.fallback ?? [];
+      return fallback.length === 0 ? node : { ...node, effect: { ...node.effect, fallback } };
+    },
+  };
+}
+
+function priced(entry: ModelEntry, priceOf: PriceLookup | undefined): ModelEntry {
+  const price = entry.price ?? priceOf?.(entry.provider, entry.model) ?? undefined;
+  return price === undefined ? entry : { ...entry, price };
+}

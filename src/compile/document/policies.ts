@@ -1,0 +1,73 @@
+/**
+ * The section `policies`: texts and files put together, and judged by whoever has a policy engine under the schema that the
+ * tools of the flow give. A name that no tool has is an error where it stands.
+ */
+import type { ToolDef } from '../../ir/nodes.ts';
+import { policySchema } from '../../catalog/policy-schema.ts';
+import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { ReadDocument } from './document.ts';
+import { rangeWithin } from '../source/scalar-range.ts';
+
+export interface PolicyOptions {
+  /** Who judges policies; without one they are not judged before a run. */
+  readonly checkPolicy?: PolicyChecker;
+  /** The text of a file that the document names, or null where there is none. */
+  readonly readText?: (file: string) => string | null;
+}
+
+export type PolicyTexts = { readonly [id: string]: string };
+
+/** The texts by id. A file that cannot be read is an error: without it, less would be forbidden than was meant. */
+export function readPolicies({ sections }: ReadDocument, report: Report, { readText }: PolicyOptions): PolicyTexts {
+  const texts: { [id: string]: string } = {};
+  for (const [id, policy] of Object.entries(sections.value.policies ?? {})) {
+    const text = 'text' in policy ? policy.text : (readText?.(policy.file) ?? null);
+    if (text !== null) texts[id] = text;
+    else if ('file' in policy)
+      report.error(
+        'bad-policy',
+        sections.at('policies', id, 'file'),
+        `the policy file \`${policy.file}\` cannot be read`,
+        { help: 'Paths lead from the folder of the document.' },
+      );
+  }
+  return texts;
+}
+
+export function checkPolicies(
+  texts: PolicyTexts,
+  tools: { readonly [name: string]: ToolDef },
+  { sections }: ReadDocument,
+  report: Report,
+  { checkPolicy }: PolicyOptions,
+): void {
+  const ids = Object.keys(texts);
+  if (checkPolicy === undefined || ids.length === 0) return;
+  const schema = policySchema(tools);
+  let permits = false;
+  for (const id of ids) {
+    const judged = checkPolicy(texts[id] as string, schema);
+    permits ||= judged.permits;
+    for (const problem of judged.problems) tell(problem, id);
+  }
+  if (!permits && !report.failed())
+    report.warning(
+      'policy-permits-nothing',
+      sections.key('policies'),
+      'no policy permits anything, so every call is denied',
+      { help: 'Add one, such as `permit(principal, action, resource);`.' },
+    );
+
+  function tell({ severity, message, help, start, end }: PolicyProblem, id: string): void {
+    const located = sections.located('policies', id);
+    const inline = located?.kind === 'scalar' && start !== undefined;
+    const at = inline ? rangeWithin(report.source, located, start, end ?? start) : sections.at('policies', id);
+    const where = inline || start === undefined ? '' : ` (line ${lineOf(texts[id] as string, start)} of the file)`;
+    report[severity]('bad-policy', at, `policy \`${id}\`: ${message}${where}`, help === undefined ? {} : { help });
+  }
+}
+
+function lineOf(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length;
+}

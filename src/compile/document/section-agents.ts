@@ -1,0 +1,63 @@
+/** The sections that say who thinks: `models` and `agents`. */
+import * as z from 'zod';
+import { fault, int, list, map, jsonMap, name, number, record, ruled, text } from './shape/fields.ts';
+import { boundary, budgets } from './section-bounds.ts';
+import { jsonSchema } from './shape/schema-field.ts';
+
+export const models = map(
+  record({
+    provider: name().describe('Who serves the model, such as `openai`, `anthropic` or `google`.'),
+    model: name().describe("The provider's name of the model."),
+    description: text().optional(),
+    price: record({
+      input: number({ min: 0 }).describe('US dollars per million input tokens.'),
+      output: number({ min: 0 }).describe('US dollars per million output tokens.'),
+      cached_input: number({ min: 0 }).optional().describe('US dollars per million input tokens read from a cache.'),
+      long: record({ above: int({ min: 1 }), input: number({ min: 0 }), output: number({ min: 0 }) })
+        .optional()
+        .describe('What holds for a call whose input has more tokens than `above`.'),
+    }).optional(),
+    limits: record({
+      context_tokens: int({ min: 1 }).optional(),
+      max_output_tokens: int({ min: 1 }).optional(),
+      requests_per_minute: int({ min: 1 }).optional(),
+    }).optional(),
+    base_url: name().optional().describe('Another address of the same protocol.'),
+    api_key_env: name().optional().describe('The environment variable that holds the key.'),
+    temperature: number({ min: 0, max: 2 }).optional(),
+    fallback: z
+      .union([name().transform((alias) => [alias]), list(name())])
+      .optional()
+      .describe('The models to turn to, in order, while this one is not available.'),
+    options: jsonMap().optional().describe('Passed to the provider as it is.'),
+  }),
+).describe('Models by alias.');
+
+const agentFields = record({
+  id: name().optional(),
+  name: name().optional(),
+  description: text().optional(),
+  model: name().optional().describe('An alias of `models`, or `provider/model`.'),
+  instructions: text().default(''),
+  tools: list(name()).default([]).describe('The tools that the agent may propose to call.'),
+  output: jsonSchema().optional().describe('The JSON Schema that the reply must fit.'),
+  budget: budgets.optional(),
+  boundary: boundary.optional(),
+  max_output_tokens: int({ min: 1 }).optional(),
+  temperature: number({ min: 0, max: 2 }).optional(),
+});
+/** What an agent may have. */
+export const AGENT_KEYS: readonly string[] = Object.keys(agentFields.shape);
+
+const agent = ruled(agentFields, ({ id, name: called }, context) => {
+  if (id !== undefined || called !== undefined) return;
+  context.addIssue({
+    code: 'custom',
+    message: fault('missing-field', 'an agent needs an `id` or a `name`, and this one has neither'),
+  });
+});
+
+export const agents = list(agent).describe('The agents that nodes and steps refer to.');
+
+export type Models = z.output<typeof models>;
+export type Agent = z.output<typeof agents>[number];

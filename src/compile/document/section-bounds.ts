@@ -1,0 +1,116 @@
+/** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
+import * as z from 'zod';
+import { FAILING_CODES } from '../../ir/codes.ts';
+import { DECISIONS, EFFECTS } from './autonomy.ts';
+import { bool, fault, int, list, map, name, number, oneOf, record, text } from './shape/fields.ts';
+
+const amount = () => int({ min: 0 }).optional();
+
+export const budgets = record({
+  steps: amount(),
+  model_calls: amount(),
+  tool_calls: amount(),
+  external_calls: amount(),
+  input_tokens: amount(),
+  output_tokens: amount(),
+  wall_clock_seconds: number({ min: 0 }).optional(),
+  cost_usd: number({ min: 0 }).optional(),
+  retries: amount(),
+  reflections: amount(),
+  context_tokens: amount(),
+  memory_writes: amount(),
+  side_effects: amount(),
+}).describe('What a run may use at most, per dimension; zero denies what needs it.');
+
+export const PROFILES = ['research', 'coding', 'support', 'procurement', 'sre'] as const;
+
+const names = () => list(name()).optional();
+const consequence = () => oneOf(['tell', 'ask', 'fail']).optional();
+
+const boundaryFields = record({
+  profile: oneOf(PROFILES).optional(),
+  version: name().optional(),
+  observations: names().describe('What may be read.'),
+  state_writes: names().describe('What may be written to the state of the run.'),
+  tools: record({ allow: names(), approve: names(), deny: names() }).optional(),
+  decisions: list(oneOf(DECISIONS)).optional().describe('What the model may decide by itself.'),
+  approve_effects: list(oneOf(EFFECTS))
+    .optional()
+    .describe('Classes of effects that need approval unless a tool is allowed by name.'),
+  untrusted: oneOf(['ask', 'deny', 'off'])
+    .optional()
+    .describe('What follows where arguments come from an untrusted source.'),
+  budget: budgets.optional(),
+  escalation: record({
+    unregistered: consequence(),
+    malformed: consequence(),
+    denied: consequence(),
+    rate: consequence(),
+    rejected: consequence(),
+    unverified: consequence(),
+    ungrounded: consequence(),
+  })
+    .optional()
+    .describe('What each kind of refusal leads to.'),
+  fail_closed: list(record({ what: name(), when: name(), code: oneOf(FAILING_CODES).default('UNSAFE_DETECTION') }))
+    .optional()
+    .describe(
+      'Conditions over `tool`, `args`, `effect`, `category`, `approval`, `observations` and `input` that end the run before the call.',
+    ),
+  approval_timeout: number({ above: 0 })
+    .optional()
+    .describe('Seconds after which an unanswered approval counts as rejected.'),
+});
+
+export const boundary = z.union([
+  oneOf(PROFILES).transform((profile): BoundaryFields => ({ profile })),
+  boundaryFields,
+]);
+
+export const protections = record({
+  hop_limit: amount(),
+  recursion_limit: amount(),
+  subtask_depth: amount(),
+  loop_detector: record({
+    window: int({ min: 1 }).optional(),
+    threshold: int({ min: 2 }).optional(),
+    action: oneOf(['correct', 'terminate', 'escalate']).optional(),
+  }).optional(),
+  breaker: record({
+    identical_calls: int({ min: 1 }).optional(),
+    schema_failures: int({ min: 1 }).optional(),
+    cost_usd_per_hour: number({ above: 0 }).optional(),
+    cooldown_seconds: number({ above: 0 }).optional(),
+    max_trips: int({ min: 1 }).optional(),
+  }).optional(),
+  retry_budget: record({ ratio: number({ min: 0, max: 1 }).optional(), burst: int({ min: 0 }).optional() }).optional(),
+  deadlock_monitor: bool().optional(),
+  timeouts: record({
+    step_seconds: number({ above: 0 }).optional(),
+    stage_seconds: number({ above: 0 }).optional(),
+    run_seconds: number({ above: 0 }).optional(),
+  }).optional(),
+});
+
+/** Cedar policies by id: the text itself, or the file that holds it. */
+export const policies = map(z.union([name().transform((inline) => ({ text: inline })), record({ file: name() })]));
+
+export const pii = record({
+  detect: list(name()).optional().describe('Kinds of personal data to look for.'),
+  mode: oneOf(['tokenize', 'block', 'off']).optional(),
+  names: bool().optional().describe('Also look for names of people.'),
+  trusted: list(name()).optional().describe('Tools that may see the original values.'),
+  service: record({ url: name(), language: text().optional() }).optional(),
+});
+
+export const version = z.literal(1, {
+  error: fault(
+    'bad-version',
+    'this release reads version 1 of the notation and no other',
+    'Write `sluice: 1`, or leave the key out.',
+  ),
+});
+
+export type Budgets = z.output<typeof budgets>;
+export type BoundaryFields = z.output<typeof boundaryFields>;
+export type Boundary = z.output<typeof boundary>;

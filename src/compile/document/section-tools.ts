@@ -1,0 +1,129 @@
+/** The sections that say what can be done: `tools` and `mcp`. */
+import * as z from 'zod';
+import { TOOL_CATEGORIES } from '../../catalog/builtin-tools.ts';
+import { EFFECTS } from './autonomy.ts';
+import {
+  bool,
+  expects,
+  fault,
+  int,
+  json,
+  list,
+  map,
+  name,
+  number,
+  oneOf,
+  record,
+  ruled,
+  text,
+} from './shape/fields.ts';
+import { jsonSchema } from './shape/schema-field.ts';
+
+export const IMPLEMENTATIONS = ['http', 'shell', 'module', 'mcp', 'code'] as const;
+
+const toolName = name().regex(/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/, {
+  error: expects('a name such as `module.action`'),
+});
+
+const ADDRESS = { error: expects('an address such as `https://api.example.com/items`') };
+
+const http = record({
+  method: oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
+  // As far as it is written out: what a template makes of the rest is known when it is called.
+  url: name().regex(/^(?:\{\{|https?(?:\{\{|:\/\/[^\s/?#]))/, ADDRESS),
+  headers: map(text()).optional(),
+  query: map(json()).optional(),
+  body: json().optional(),
+});
+
+const shell = z.union([
+  name().transform((command) => ({ command })),
+  record({ command: name(), cwd: name().optional(), env: map(text()).optional() }),
+]);
+
+const code = z.union([
+  name().transform((source) => ({ language: 'javascript' as const, source })),
+  record({ language: oneOf(['javascript']).default('javascript'), source: name() }),
+]);
+
+export const tools = map(
+  record({
+    description: text().optional(),
+    input: jsonSchema().optional(),
+    output: jsonSchema().optional(),
+    effect: oneOf(EFFECTS).default('write').describe('What a call does to the world.'),
+    http: http.optional(),
+    shell: shell.optional(),
+    module: name()
+      .regex(/^[^#]+#[\w$]+$/, { error: expects('a path and an export, such as `./tools.ts#send`') })
+      .optional(),
+    mcp: name()
+      .regex(/^[^/]+\/.+$/, { error: expects('a server and a tool, such as `files/read`') })
+      .optional(),
+    code: code.optional(),
+    compensate: name().optional().describe('The tool that undoes a call of this one.'),
+    timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
+    approval: bool().optional().describe('Ask a person before every call.'),
+    rate_limit: record({ calls: int({ min: 1 }), per_seconds: number({ above: 0 }) }).optional(),
+    cost: number({ min: 0 }).optional().describe('US dollars per call.'),
+    permission: name().optional().describe('What the user must be granted for a call to be made.'),
+    idempotent: bool().optional().describe('A call may be repeated under its key without a second effect.'),
+    category: oneOf(TOOL_CATEGORIES).optional().describe('What kind of tool it is; profiles go by it.'),
+    trust: oneOf(['trusted', 'neutral', 'untrusted'])
+      .default('untrusted')
+      .describe(
+        'Whether what it gives was written by nobody outside (`trusted`), or only follows from its arguments (`neutral`).',
+      ),
+    trusted_fields: list(name())
+      .optional()
+      .describe('Fields of the result that nobody outside writes, such as an id or an amount.'),
+    verify: name().optional().describe('An expression over `result` that must hold before the result is used.'),
+  }).superRefine((tool, context) => {
+    const given = IMPLEMENTATIONS.filter((key) => tool[key] !== undefined);
+    if (given.length < 2) return;
+    const message = fault(
+      'several-implementations',
+      `this tool has ${given.length} implementations: ${given.map((key) => `\`${key}\``).join(' and ')}`,
+      'Keep one of them.',
+    );
+    context.addIssue({ code: 'custom', message, path: [given[1] ?? ''], params: { on: 'key' } });
+  }),
+  toolName,
+).describe('Tools by full name, `module.action`.');
+
+const server = ruled(
+  record({
+    command: name().optional().describe('The program that serves over standard input and output.'),
+    args: list(text()).optional(),
+    env: map(text()).optional(),
+    cwd: name().optional(),
+    url: name()
+      .regex(/^https?:\/\/[^\s/?#{]/, ADDRESS)
+      .optional()
+      .describe('The address of a server that speaks HTTP.'),
+    headers: map(text()).optional(),
+    timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
+    tools: list(name()).optional().describe('The only tools of this server that may be used.'),
+  }),
+  ({ command, url }, context) => {
+    if ((command === undefined) !== (url === undefined)) return;
+    const neither = command === undefined;
+    const message = neither
+      ? 'this server needs a `command` to start or a `url` to call'
+      : 'this server has both a `command` and a `url`';
+    context.addIssue({
+      code: 'custom',
+      message: fault(
+        neither ? 'missing-field' : 'several-implementations',
+        message,
+        neither ? undefined : 'Keep one of them.',
+      ),
+    });
+  },
+);
+
+export const mcp = map(server).describe('MCP servers by name; their tools are `server.tool`.');
+
+export type Tools = z.output<typeof tools>;
+export type Tool = Tools[string];
+export type McpServers = z.output<typeof mcp>;

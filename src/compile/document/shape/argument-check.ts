@@ -1,0 +1,146 @@
+/**
+ * Whether a value that stands in the document fits the JSON Schema of what takes it. One problem per place, each with the
+ * path to it. Formats are left to the run.
+ */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Json } from '../../../expr/json.ts';
+import type { DiagnosticCode } from '../../diagnose/codes.ts';
+import type { Path } from '../../source/located.ts';
+
+export interface ArgumentProblem {
+  readonly code: Extract<DiagnosticCode, 'type-mismatch' | 'missing-field' | 'unknown-key' | 'bad-value'>;
+  readonly path: Path;
+  /** What it must be, or what is wrong with it, as the rest of a sentence that begins with its name. */
+  readonly says: string;
+  /** The type that it should have. */
+  readonly wanted?: string;
+}
+
+/** `root` is the schema that the given one is part of, where its references lead. */
+export function argumentProblems(value: Json, schema: Json, root: Json): readonly ArgumentProblem[] {
+  if (!isObject(schema)) return [];
+  const { type } = schema;
+  if (Object.keys(schema).every((key) => SIMPLE.has(key))) {
+    const types = typeof type === 'string' ? [type] : Array.isArray(type) ? type.map(String) : null;
+    return types === null || types.some((each) => isOfType(value, each)) ? [] : [mistyped([], types)];
+  }
+  const validate = validatorOf(schema, root);
+  return validate === null || validate(value) === true ? [] : problemsOf(validate.errors ?? [], value);
+}
+
+/** What such a type is called. */
+export function typePhrase(types: readonly string[]): string {
+  return types.map((type) => PHRASES[type] ?? type).join(' or ');
+}
+
+/** Keywords that say nothing but the type. */
+const SIMPLE: ReadonlySet<string> = new Set(['type', 'title', 'description', 'default', 'examples', '$comment']);
+
+const PHRASES: { readonly [type: string]: string } = {
+  string: 'text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  null: 'empty',
+};
+
+function isOfType(value: Json, type: string): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+const known = new WeakMap<object, ValidateFunction | null>();
+let ajv: Ajv2020 | undefined;
+
+/** Null where its references lead to what is not at hand here. */
+function validatorOf(schema: { [key: string]: Json }, root: Json): ValidateFunction | null {
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  ajv ??= new Ajv2020({ allErrors: true, strict: false, logger: false, validateFormats: false });
+  const shared = isObject(root) ? { $defs: root['$defs'] ?? {}, definitions: root['definitions'] ?? {} } : {};
+  const { $id: _, ...rest } = schema;
+  let validate: ValidateFunction | null;
+  try {
+    validate = ajv.compile({ ...shared, ...rest });
+  } catch {
+    validate = null;
+  }
+  known.set(schema, validate);
+  return validate;
+}
+
+function problemsOf(errors: readonly ErrorObject[], value: Json): readonly ArgumentProblem[] {
+  // What the parts of a choice complain about says less than that none of them fits.
+  const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
+  const own = errors.filter(
+    ({ schemaPath }) => !choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`)),
+  );
+  const byPlace = new Map<string, ArgumentProblem>();
+  for (const error of own) {
+    const problem = problemOf(error, pathOf(error.instancePath, value));
+    const place = JSON.stringify(problem.path);
+    if (!byPlace.has(place) || problem.code === 'type-mismatch') byPlace.set(place, problem);
+  }
+  return [...byPlace.values()];
+}
+
+function problemOf({ keyword, params, message = 'is not allowed' }: ErrorObject, path: Path): ArgumentProblem {
+  const given = params as { readonly [key: string]: unknown };
+  switch (keyword) {
+    case 'type':
+      return mistyped(path, [given['type']].flat().map(String));
+    case 'required':
+      return { code: 'missing-field', path, says: `lacks \`${String(given['missingProperty'])}\`` };
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const key = String(given['additionalProperty'] ?? given['unevaluatedProperty']);
+      return { code: 'unknown-key', path: [...path, key], says: 'is not known here' };
+    }
+    case 'enum': {
+      const allowed = (given['allowedValues'] as readonly unknown[]).map((each) => `\`${String(each)}\``);
+      return { code: 'bad-value', path, says: `must be one of ${allowed.join(', ')}` };
+    }
+    case 'const':
+      return { code: 'bad-value', path, says: `must be \`${JSON.stringify(given['allowedValue'])}\`` };
+    case 'anyOf':
+    case 'oneOf':
+      return { code: 'bad-value', path, says: 'fits none of what is allowed there' };
+    default:
+      return { code: 'bad-value', path, says: message };
+  }
+}
+
+function mistyped(path: Path, types: readonly string[]): ArgumentProblem {
+  const wanted = types.length === 1 ? types[0] : undefined;
+  const problem = { code: 'type-mismatch', path, says: `must be ${typePhrase(types)}` } as const;
+  return wanted === undefined ? problem : { ...problem, wanted };
+}
+
+function pathOf(pointer: string, value: Json): Path {
+  let at: Json | undefined = value;
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      const segment = Array.isArray(at) ? Number(name) : name;
+      at = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined;
+      return segment;
+    });
+}
+
+function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

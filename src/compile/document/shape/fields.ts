@@ -1,0 +1,125 @@
+/**
+ * The words in which a notation describes its fields. They are zod schemas, so that one definition reads documents and gives
+ * editors their JSON Schema; what they add is the phrase that an error says: "must be <phrase>, but is …".
+ */
+import * as z from 'zod';
+import type { Json } from '../../../expr/json.ts';
+import type { DiagnosticCode } from '../../diagnose/codes.ts';
+
+export function text(options: { min?: number; max?: number } = {}) {
+  const { min = 0, max = 1_000_000 } = options;
+  return z
+    .string({ error: kind('text') })
+    .min(min)
+    .max(max);
+}
+
+/** A text of at least one character. */
+export function name() {
+  return text({ min: 1, max: 1_000 });
+}
+
+/** What is looked for on a line: white space around it means nothing, and it cannot go on in the next. */
+export function phrase() {
+  return text({ max: 1_000 })
+    .trim()
+    .min(1)
+    .refine((value) => !/[\r\n]/.test(value), { error: expects('text on one line') });
+}
+
+export function int(options: { min?: number; max?: number } = {}) {
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
+  // The largest number that is kept exactly bounds every field, but is worth a word only where somebody exceeds it.
+  const error = (issue: { readonly code?: string }): string =>
+    expects(`a whole number${boundsPhrase(issue.code === 'too_big' ? { ...options, max } : options)}`);
+  return z.int({ error }).min(min, { error }).max(max, { error });
+}
+
+export function number(options: { min?: number; max?: number; above?: number } = {}) {
+  const error = expects(`a number${boundsPhrase(options)}`);
+  let schema = z.number({ error });
+  if (options.above !== undefined) schema = schema.gt(options.above, { error });
+  if (options.min !== undefined) schema = schema.gte(options.min, { error });
+  if (options.max !== undefined) schema = schema.lte(options.max, { error });
+  return schema;
+}
+
+export function bool() {
+  return z.boolean({ error: expects('true or false') });
+}
+
+export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values);
+}
+
+/** `few` replaces the error of a list that is shorter than `min`; make it with `fault`. */
+export function list<Item extends z.ZodType>(item: Item, options: { min?: number; max?: number; few?: string } = {}) {
+  const { min = 0, max = 100_000, few } = options;
+  return z
+    .array(item, { error: kind('a list') })
+    .min(min, few)
+    .max(max);
+}
+
+/** A list that may be left out; an empty one says no more than none. */
+export function some<Item extends z.ZodType>(item: Item) {
+  return list(item)
+    .optional()
+    .transform((items) => (items?.length === 0 ? undefined : items));
+}
+
+/** A map with keys that the author chooses. */
+export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = name()) {
+  return z.record(key, value, { error: kind('a map') });
+}
+
+/** A map with exactly these keys; any other is an `unknown-key`. */
+export function record<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape);
+}
+
+/**
+ * A rule about a map as a whole, such as that one of two keys is there. Where it holds an unknown key, that is what is
+ * reported: the rule may be broken by nothing else.
+ */
+export function ruled<Schema extends z.ZodType>(
+  schema: Schema,
+  rule: (value: z.output<Schema>, context: z.RefinementCtx<z.output<Schema>>) => void,
+): Schema {
+  return schema.superRefine((value, context) => {
+    if (context.issues.length === 0) rule(value, context);
+  });
+}
+
+/** Any JSON value. */
+export function json(): z.ZodType<Json, Json> {
+  return z.unknown() as unknown as z.ZodType<Json, Json>;
+}
+
+/** A map of any JSON values, as in `params`. */
+export function jsonMap() {
+  return map(json());
+}
+
+/** Says what a value must be, for `error:` of any zod schema: the mapper adds the field's name and what was found. */
+export function expects(phrase: string): string {
+  return `~${phrase}`;
+}
+
+/** An error with a code of its own, for `error:` of any zod schema or check, and for `addIssue` with code `custom`. */
+export function fault(code: DiagnosticCode, message: string, help?: string): string {
+  return `[${code}] ${message}${help === undefined ? '' : `\n${help}`}`;
+}
+
+/** The phrase for a value of another type; what else may be wrong with it has words of its own. */
+function kind(phrase: string): (issue: { readonly code?: string }) => string | undefined {
+  return (issue) => (issue.code === 'invalid_type' ? expects(phrase) : undefined);
+}
+
+function boundsPhrase(options: { min?: number; max?: number; above?: number }): string {
+  const { min, max, above } = options;
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (above !== undefined) return ` above ${above}${max === undefined ? '' : ` and at most ${max}`}`;
+  if (min !== undefined) return ` of at least ${min}`;
+  return max === undefined ? '' : ` of at most ${max}`;
+}

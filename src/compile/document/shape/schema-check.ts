@@ -1,0 +1,162 @@
+/**
+ * Tells whether a value is a JSON Schema 2020-12 that means something: it fits the meta-schema, its references lead
+ * somewhere inside it, its patterns can be read, and no keyword is misspelt. Unknown keywords that resemble none are
+ * annotations, which JSON Schema allows.
+ */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Json } from '../../../expr/json.ts';
+import { listed } from './fault-words.ts';
+import type { Path } from '../../source/located.ts';
+import { misspelt, nearest } from '../../diagnose/nearest.ts';
+import { KEYWORDS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-keywords.ts';
+
+export interface SchemaProblem {
+  readonly path: Path;
+  readonly on: 'key' | 'value';
+  readonly message: string;
+  readonly help?: string | undefined;
+}
+
+export function schemaProblems(schema: Json): readonly SchemaProblem[] {
+  const broken = metaProblems(schema);
+  return broken.length > 0 ? broken : walk(schema, [], schema);
+}
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+let metaSchema: ValidateFunction | undefined;
+
+/** Compiled on first use: it takes longer than all the rest of a small document. */
+function validateMeta(): ValidateFunction {
+  metaSchema ??= new Ajv2020({ allErrors: true, strict: false, logger: false, validateFormats: false }).getSchema(
+    'https://json-schema.org/draft/2020-12/schema',
+  );
+  if (metaSchema === undefined) throw new Error('the meta-schema of JSON Schema 2020-12 is missing');
+  return metaSchema;
+}
+
+/** One problem per place, and only the innermost: what holds a wrong part is wrong for that reason. */
+function metaProblems(schema: Json): readonly SchemaProblem[] {
+  const validate = validateMeta();
+  if (validate(schema) === true) return [];
+  const byPlace = new Map<string, ErrorObject>();
+  for (const error of validate.errors ?? []) {
+    if (!byPlace.has(error.instancePath) || error.keyword === 'enum') byPlace.set(error.instancePath, error);
+  }
+  const places = [...byPlace.keys()];
+  return [...byPlace]
+    .filter(([place]) => !places.some((other) => other.startsWith(`${place}/`)))
+    .map(([place, error]) => metaProblem(pointerPath(place, schema), error, schema));
+}
+
+function metaProblem(path: Path, error: ErrorObject, schema: Json): SchemaProblem {
+  const key = path.findLast((segment) => typeof segment === 'string');
+  const given = path.reduce<Json | undefined>((value, segment) => stepInto(value, segment), schema);
+  if (key === 'type' && typeof given === 'string') {
+    const near = nearest(given, TYPES);
+    const help = near === undefined ? `The types are ${listed(TYPES)}.` : `Did you mean \`${near}\`?`;
+    return { path, on: 'value', message: `\`${given}\` is not a type of JSON Schema`, help };
+  }
+  const message = `${key === undefined ? 'this schema' : `\`${key}\``} ${error.message ?? 'is not valid in a JSON Schema'}`;
+  return { path, on: 'value', message };
+}
+
+function walk(schema: Json | undefined, path: Path, root: Json): readonly SchemaProblem[] {
+  if (!isObject(schema)) return [];
+  const problems: SchemaProblem[] = [];
+  for (const key of Object.keys(schema)) {
+    const problem = KEYWORDS.has(key) ? undefined : keywordProblem(key, [...path, key]);
+    if (problem !== undefined) problems.push(problem);
+  }
+  if (typeof schema['$ref'] === 'string' && !resolves(schema['$ref'], root)) {
+    problems.push({
+      path: [...path, '$ref'],
+      on: 'value',
+      message: `\`$ref\` leads to \`${schema['$ref']}\`, which is not in this schema`,
+      help: 'References stay within one schema: use `#/$defs/name`.',
+    });
+  }
+  if (typeof schema['pattern'] === 'string')
+    problems.push(...patternProblem(schema['pattern'], [...path, 'pattern'], 'value'));
+  for (const key of ONE_SCHEMA) problems.push(...walk(schema[key], [...path, key], root));
+  for (const key of SCHEMA_LISTS) {
+    const list = schema[key];
+    if (Array.isArray(list)) problems.push(...list.flatMap((item, index) => walk(item, [...path, key, index], root)));
+  }
+  for (const key of SCHEMA_MAPS) {
+    const map = schema[key];
+    if (!isObject(map)) continue;
+    for (const [inner, value] of Object.entries(map)) {
+      if (key === 'patternProperties') problems.push(...patternProblem(inner, [...path, key, inner], 'key'));
+      problems.push(...walk(value, [...path, key, inner], root));
+    }
+  }
+  return problems;
+}
+
+function keywordProblem(key: string, path: Path): SchemaProblem | undefined {
+  if (key === 'nullable')
+    return {
+      path,
+      on: 'key',
+      message: '`nullable` is not a keyword of JSON Schema',
+      help: 'List the type: `type: [string, "null"]`.',
+    };
+  // What only resembles a part of a keyword is an annotation of somebody's own.
+  const near = key.startsWith('x-') ? undefined : misspelt(key, KEYWORDS);
+  return near === undefined
+    ? undefined
+    : { path, on: 'key', message: `\`${key}\` is not a keyword of JSON Schema`, help: `Did you mean \`${near}\`?` };
+}
+
+function patternProblem(pattern: string, path: Path, on: 'key' | 'value'): readonly SchemaProblem[] {
+  try {
+    void new RegExp(pattern, 'u');
+    return [];
+  } catch {
+    return [{ path, on, message: `the pattern \`${pattern}\` is not a valid regular expression` }];
+  }
+}
+
+function resolves(reference: string, root: Json): boolean {
+  if (reference === '#') return true;
+  if (reference.startsWith('#/')) {
+    return (
+      pointerPath(reference.slice(1), root).reduce<Json | undefined>(
+        (value, segment) => stepInto(value, segment),
+        root,
+      ) !== undefined
+    );
+  }
+  return reference.startsWith('#') && JSON.stringify(root).includes(`"$anchor":${JSON.stringify(reference.slice(1))}`);
+}
+
+function pointerPath(pointer: string, root: Json): Path {
+  let value: Json | undefined = root;
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => {
+      const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      const segment = Array.isArray(value) ? Number(name) : name;
+      value = stepInto(value, segment);
+      return segment;
+    });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function stepInto(value: Json | undefined, segment: string | number): Json | undefined {
+  if (Array.isArray(value)) return typeof segment === 'number' ? value[segment] : undefined;
+  return isObject(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
+}
+
+function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,85 @@
+/**
+ * Checks an expression before anything runs. All problems are reported at once, each with its range in the source text.
+ * Check the text as the author wrote it, then rewrite names: the ranges belong to the author's text.
+ */
+import type { Expr } from '../../expr/evaluate.ts';
+import { compileAst } from '../../expr/evaluate.ts';
+import { EvalError } from '../../expr/error.ts';
+import type { Kind } from '../../expr/function.ts';
+import { parseExpr } from '../../expr/parse.ts';
+import type { Ast } from '../../expr/parse.ts';
+import type { Json } from '../../expr/json.ts';
+import { constantOf } from './fold.ts';
+import { infer } from './infer.ts';
+import { problem } from './problem.ts';
+import type { Problem } from './problem.ts';
+import { readsOf } from './reads.ts';
+import type { Path } from './reads.ts';
+import { typeFromSchema } from './type.ts';
+import { wordOperators } from './words.ts';
+
+export interface ExprContext {
+  /** The variables there are. Leave it out where any name may be one. */
+  readonly names?: Iterable<string>;
+  /** JSON Schemas of variables, by name; what they leave open is not checked. */
+  readonly types?: { readonly [name: string]: Json };
+}
+
+export type ExprCheck =
+  | {
+      readonly ok: true;
+      readonly source: Expr;
+      readonly type: Kind;
+      readonly reads: readonly Path[];
+      /** Present when the expression is a bool whatever the data. */
+      readonly constant?: boolean;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export function checkExpression(source: Expr, context: ExprContext = {}): ExprCheck {
+  const parsed = parse(source);
+  if ('code' in parsed) {
+    const words = parsed.code === 'syntax' ? wordOperators(source) : [];
+    return { ok: false, problems: words.length > 0 ? words : [parsed] };
+  }
+  const names = context.names === undefined ? undefined : new Set(context.names);
+  const types = new Map(Object.entries(context.types ?? {}).map(([name, schema]) => [name, typeFromSchema(schema)]));
+  const problems: Problem[] = [];
+  const type = infer(parsed.ast, { names, types }, problems);
+  // What inference lets pass may still exceed a limit of the evaluator, such as macro nesting.
+  if (problems.length === 0) problems.push(...compileProblems(parsed.ast, source));
+  if (problems.length > 0) return { ok: false, problems: problems.sort((a, b) => a.start - b.start) };
+  const constant = constantOf(parsed.ast, names ?? new Set(types.keys()));
+  const result = { ok: true, source, type: type.kind, reads: readsOf(parsed.ast, names) } as const;
+  return constant === undefined ? result : { ...result, constant };
+}
+
+function parse(source: string): { ast: Ast } | Problem {
+  try {
+    return { ast: parseExpr(source) };
+  } catch (cause) {
+    return fromError(cause, source);
+  }
+}
+
+function compileProblems(ast: Ast, source: string): Problem[] {
+  try {
+    compileAst(ast);
+    return [];
+  } catch (cause) {
+    return [fromError(cause, source)];
+  }
+}
+
+function fromError(cause: unknown, source: string): Problem {
+  const range = (cause instanceof EvalError ? cause.range : undefined) ?? { start: 0, end: source.length };
+  const code = cause instanceof EvalError && cause.kind === 'limit' ? 'limit' : 'syntax';
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const found = source.slice(range.start, range.end);
+  // The reader stops inside a word, but what it did not expect is the word.
+  return problem(
+    code,
+    range,
+    /^unexpected character: '\w'$/.test(message) && /^\w+$/.test(found) ? `unexpected \`${found}\`` : message,
+  );
+}

@@ -1,0 +1,222 @@
+/**
+ * Types of an expression from the inside out, with a problem wherever something can be proved wrong. Null passes every
+ * check that the evaluator lets it pass, because any field may be missing at run time.
+ */
+import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
+import type { ListMacro } from '../../expr/ast.ts';
+import type { Ast } from '../../expr/parse.ts';
+import { inferCall } from './call.ts';
+import { checkArithmetic, checkEquality, checkMembership, checkOrder } from './operators.ts';
+import { problem } from './problem.ts';
+import type { Problem } from './problem.ts';
+import { isTypeName } from './reads.ts';
+import { ANY, BOOL, NUMBER, STRING, kindOfJson, unify } from './type.ts';
+import type { Type } from './type.ts';
+import { nearest } from '../diagnose/nearest.ts';
+
+export interface Known {
+  /** The variables there are; undefined when any name may be one. */
+  readonly names: ReadonlySet<string> | undefined;
+  readonly types: ReadonlyMap<string, Type>;
+}
+
+export function infer(ast: Ast, known: Known, problems: Problem[]): Type {
+  return new Inference(known, problems).of(ast, new Map());
+}
+
+type Locals = ReadonlyMap<string, Type>;
+
+class Inference {
+  readonly #known: Known;
+  readonly #problems: Problem[];
+
+  constructor(known: Known, problems: Problem[]) {
+    this.#known = known;
+    this.#problems = problems;
+  }
+
+  of(node: Ast, locals: Locals): Type {
+    const sub = (child: Ast): Type => this.of(child, locals);
+    switch (node.op) {
+      case 'value':
+        return literalType(node.args);
+      case 'id':
+        return this.#name(node, locals, true);
+      case '.':
+      case '[]':
+        return this.#access(node, locals);
+      case 'call':
+      case 'rcall':
+        return this.#call(node, locals);
+      case 'list':
+        return { kind: 'list', items: node.args.map(sub).reduce(unify, { kind: 'null' }) };
+      case 'map':
+        return this.#map(node, locals);
+      case '?:': {
+        this.#bool(node.args[0], locals, 'the condition of `?:`');
+        return unify(sub(node.args[1]), sub(node.args[2]));
+      }
+      case '&&':
+      case '||':
+        for (const side of node.args) this.#bool(side, locals, `each side of \`${node.op}\``);
+        return BOOL;
+      case '!_':
+        this.#bool(node.args, locals, '`!`');
+        return BOOL;
+      case '-_': {
+        const operand = sub(node.args);
+        if (operand.kind !== 'number' && operand.kind !== 'any')
+          this.#report(problem('type', node, `\`-\` needs a number, not ${operand.kind}`));
+        return operand.values === undefined
+          ? NUMBER
+          : { kind: 'number', values: operand.values.map((value) => -Number(value)) };
+      }
+      case '.?':
+      case '[?]':
+        this.#report(problem('syntax', node, 'optional access is not needed: a missing field reads as null'));
+        return ANY;
+      default:
+        return this.#binary(node, sub(node.args[0]), sub(node.args[1]));
+    }
+  }
+
+  #binary(node: Ast & { args: [Ast, Ast] }, left: Type, right: Type): Type {
+    const operands = { node, left, right };
+    switch (node.op as string) {
+      case '==':
+      case '!=':
+        this.#report(checkEquality(operands));
+        return BOOL;
+      case 'in':
+        this.#report(...checkMembership(operands));
+        return BOOL;
+      case '<':
+      case '<=':
+      case '>':
+      case '>=':
+        this.#report(checkOrder(operands));
+        return BOOL;
+      default: {
+        const result = checkArithmetic(operands);
+        if ('message' in result) this.#report(result);
+        return 'message' in result ? ANY : result;
+      }
+    }
+  }
+
+  /** A name alone may be that of a type, as in `type(x) == list`; one whose field is read is a variable. */
+  #name(node: Ast & { op: 'id' }, locals: Locals, alone: boolean): Type {
+    const { names, types } = this.#known;
+    const local = locals.get(node.args);
+    if (local !== undefined) return local;
+    if (alone && !types.has(node.args) && isTypeName([node.args], names)) return { kind: 'type' };
+    if (names !== undefined && !names.has(node.args)) {
+      const near = nearest(node.args, [...locals.keys(), ...names]);
+      this.#report(
+        problem(
+          'name',
+          node,
+          `there is no \`${node.args}\` here`,
+          near === undefined ? undefined : `did you mean \`${near}\`?`,
+        ),
+      );
+      return ANY;
+    }
+    return types.get(node.args) ?? ANY;
+  }
+
+  #access(node: Ast & { op: '.' | '[]' }, locals: Locals): Type {
+    const field = fieldOf(node);
+    if (field !== null && isGoogleType(node) && !locals.has('google')) return { kind: 'type' };
+    if (field !== null)
+      return this.#field(
+        node,
+        field.of.op === 'id' ? this.#name(field.of, locals, false) : this.of(field.of, locals),
+        field.key,
+      );
+    const [of, index] = childrenOf(node) as [Ast, Ast];
+    const container = this.of(of, locals);
+    const key = this.of(index, locals);
+    if (container.kind === 'list') {
+      if (key.kind !== 'number' && key.kind !== 'any')
+        this.#report(problem('type', index, `a list is indexed by a number, not by ${key.kind}`));
+      return container.items ?? ANY;
+    }
+    if (container.kind !== 'map' && container.kind !== 'any')
+      this.#report(problem('type', node, `a ${container.kind} has no parts`));
+    return ANY;
+  }
+
+  #field(node: Ast, of: Type, key: string): Type {
+    if (of.kind === 'any' || of.kind === 'null') return of;
+    if (of.kind !== 'map') {
+      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``));
+      return ANY;
+    }
+    const type = of.fields?.get(key) ?? of.rest;
+    if (type !== undefined) return type;
+    const near = nearest(key, of.fields?.keys() ?? []);
+    const listed = [...(of.fields?.keys() ?? [])].map((name) => `\`${name}\``).join(', ');
+    const help = near === undefined ? (listed === '' ? undefined : `it has ${listed}`) : `did you mean \`${near}\`?`;
+    this.#report(problem('field', node, `there is no field \`${key}\``, help));
+    return ANY;
+  }
+
+  #call(node: Ast & { op: 'call' | 'rcall' }, locals: Locals): Type {
+    const macro = listMacroOf(node);
+    if (macro !== null) return this.#macro(node, macro, locals);
+    const bind = bindOf(node);
+    if (bind !== null) return this.of(bind.body, new Map(locals).set(bind.variable, this.of(bind.value, locals)));
+    const { type, problems } = inferCall(node, (arg) => this.of(arg, locals));
+    this.#report(...problems);
+    return type;
+  }
+
+  #macro(node: Ast, macro: ListMacro, locals: Locals): Type {
+    const over = this.of(macro.over, locals);
+    if (!['list', 'map', 'any', 'null'].includes(over.kind))
+      this.#report(problem('type', node, `\`${macro.name}\` needs a list, not ${over.kind}`));
+    const inner = new Map(locals).set(
+      macro.variable,
+      over.kind === 'list' ? (over.items ?? ANY) : over.kind === 'map' ? STRING : ANY,
+    );
+    const [first, second] = macro.bodies as [Ast, Ast | undefined];
+    if (macro.name === 'map' && second === undefined) return { kind: 'list', items: this.of(first, inner) };
+    this.#bool(first, inner, `the predicate of \`${macro.name}\``);
+    if (second !== undefined) return { kind: 'list', items: this.of(second, inner) };
+    if (macro.name !== 'filter') return BOOL;
+    return over.kind === 'list' ? over : { kind: 'list' };
+  }
+
+  #map(node: Ast & { op: 'map' }, locals: Locals): Type {
+    const fields = new Map<string, Type>();
+    let open = false;
+    for (const [key, value] of node.args) {
+      const type = this.of(value, locals);
+      if (key.op === 'value' && typeof key.args === 'string') fields.set(key.args, type);
+      else open = this.of(key, locals) !== undefined;
+    }
+    return open ? { kind: 'map', fields, rest: ANY } : { kind: 'map', fields };
+  }
+
+  #bool(node: Ast, locals: Locals, where: string): void {
+    const type = this.of(node, locals);
+    if (!['bool', 'any', 'null'].includes(type.kind))
+      this.#report(problem('type', node, `${where} must be a bool, not ${type.kind}`));
+  }
+
+  #report(...found: readonly (Problem | null)[]): void {
+    for (const each of found) if (each !== null) this.#problems.push(each);
+  }
+}
+
+function literalType(value: unknown): Type {
+  if (typeof value === 'bigint') return { kind: 'number', values: [Number(value)] };
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
+    return { kind: kindOfJson(value), values: [value] };
+  return value instanceof Uint8Array ? { kind: 'bytes' } : NUMBER;
+}
+
+function isGoogleType(node: Ast): boolean {
+  return /^google\.protobuf\.(Timestamp|Duration)$/.test(node.input.slice(node.start, node.end));
+}

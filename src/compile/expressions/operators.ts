@@ -1,0 +1,119 @@
+/**
+ * What the compiler can say about an operator from the types of its operands.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Kind } from '../../expr/function.ts';
+import type { Ast } from '../../expr/parse.ts';
+import { problem } from './problem.ts';
+import type { Problem } from './problem.ts';
+import { ANY } from './type.ts';
+import type { Type } from './type.ts';
+import { nearest } from '../diagnose/nearest.ts';
+
+export interface Operands {
+  readonly node: Ast & { readonly args: readonly [Ast, Ast] };
+  readonly left: Type;
+  readonly right: Type;
+}
+
+export function checkEquality({ node, left, right }: Operands): Problem | null {
+  const [a, b] = node.args;
+  const always = node.op === '==' ? 'false' : 'true';
+  if (!isOpen(left) && !isOpen(right) && left.kind !== right.kind) {
+    return problem('type', node, `a ${left.kind} is compared with a ${right.kind}, which is always ${always}`);
+  }
+  // Two literals make a constant, not a misspelt value.
+  if (a.op === 'value' && b.op === 'value') return null;
+  return b.op === 'value' ? impossible(b, left, right) : a.op === 'value' ? impossible(a, right, left) : null;
+}
+
+export function checkMembership({ node, left, right }: Operands): (Problem | null)[] {
+  const [, container] = node.args;
+  if (!['list', 'map', 'any', 'null'].includes(right.kind))
+    return [problem('type', container, `\`in\` needs a list or a map, not ${right.kind}`)];
+  if (container.op !== 'list') return [];
+  return container.args.map((item) => (item.op === 'value' ? impossible(item, left, literal(item)) : null));
+}
+
+const ORDERED: ReadonlySet<Kind> = new Set(['number', 'string', 'bool', 'bytes', 'timestamp', 'duration', 'any']);
+
+export function checkOrder({ node, left, right }: Operands): Problem | null {
+  const unordered = [left, right].find((type) => !ORDERED.has(type.kind));
+  if (unordered !== undefined)
+    return problem('type', node, `a ${unordered.kind} has no order, so \`${node.op}\` is always false`);
+  if (isOpen(left) || isOpen(right) || left.kind === right.kind) return null;
+  return problem('type', node, `a ${left.kind} is compared with a ${right.kind}, which is always false`);
+}
+
+/** The type of the result, or the problem. */
+export function checkArithmetic({ node, left, right }: Operands): Type | Problem {
+  const { op } = node;
+  if (left.kind === 'any' && right.kind === 'any') return ANY;
+  const rule = RULES.find(([a, ops, b]) => fits(left, a) && fits(right, b) && ops.includes(op));
+  if (rule === undefined) {
+    const texts = op === '+' && (left.kind === 'string' || right.kind === 'string');
+    return problem(
+      'type',
+      node,
+      `\`${op}\` does not work between ${left.kind} and ${right.kind}`,
+      texts ? 'write `text(x)` to turn a value into text' : undefined,
+    );
+  }
+  return left.kind === 'any' || right.kind === 'any' ? ANY : { kind: rule[3] };
+}
+
+const RULES: readonly (readonly [Kind, string, Kind, Kind])[] = [
+  ['number', '+-*/%', 'number', 'number'],
+  ['string', '+', 'string', 'string'],
+  ['list', '+', 'list', 'list'],
+  ['bytes', '+', 'bytes', 'bytes'],
+  ['duration', '+-', 'duration', 'duration'],
+  ['timestamp', '+-', 'duration', 'timestamp'],
+  ['duration', '+', 'timestamp', 'timestamp'],
+  ['timestamp', '-', 'timestamp', 'duration'],
+];
+
+function fits(type: Type, kind: Kind): boolean {
+  return type.kind === kind || type.kind === 'any';
+}
+
+function isOpen(type: Type): boolean {
+  return type.kind === 'any' || type.kind === 'null';
+}
+
+/** A literal that a value with known choices can never equal. */
+function impossible(literalNode: Ast, other: Type, wanted: Type): Problem | null {
+  const [value] = wanted.values ?? [];
+  const choices = other.values;
+  if (value === undefined || value === null || choices === undefined || choices.length < 1 || choices.includes(value))
+    return null;
+  if (other.kind !== wanted.kind)
+    return problem('type', literalNode, `a ${other.kind} is compared with a ${wanted.kind}, which never holds`);
+  const near =
+    typeof value === 'string'
+      ? nearest(
+          value,
+          choices.filter((each) => typeof each === 'string'),
+        )
+      : undefined;
+  const listed = choices.map((each) => `\`${show(each)}\``).join(', ');
+  return problem(
+    'type',
+    literalNode,
+    `the value is never \`${show(value)}\``,
+    near === undefined ? `it is one of ${listed}` : `did you mean \`${near}\`?`,
+  );
+}
+
+function literal(node: Ast & { op: 'value' }): Type {
+  const value = node.args;
+  if (typeof value === 'bigint') return { kind: 'number', values: [Number(value)] };
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+    return { kind: typeof value === 'boolean' ? 'bool' : typeof value, values: [value] } as Type;
+  }
+  return ANY;
+}
+
+function show(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

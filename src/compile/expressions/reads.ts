@@ -1,0 +1,60 @@
+/**
+ * Which variables an expression reads, as full paths with their places in the source. Variables that a macro binds are
+ * not among them.
+ */
+import { TYPE_NAMES } from '../../expr/value.ts';
+import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
+import type { Ast } from '../../expr/parse.ts';
+
+/** `start` is where the root name begins, so the root spans `path[0].length` characters from there. */
+export interface Path {
+  readonly path: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
+
+export function readsOf(ast: Ast, names?: ReadonlySet<string>): Path[] {
+  const reads: Path[] = [];
+  visit(ast, new Set(), reads, names);
+  return reads;
+}
+
+/** Whether a root name stands for a type, as in `type(x) == string`, rather than for a variable. */
+export function isTypeName(path: readonly string[], names: ReadonlySet<string> | undefined): boolean {
+  const [root = ''] = path;
+  if (names?.has(root) === true) return false;
+  return TYPE_NAMES.has(root) ? path.length === 1 : /^google\.protobuf\.(Timestamp|Duration)$/.test(path.join('.'));
+}
+
+function visit(node: Ast, locals: ReadonlySet<string>, reads: Path[], names: ReadonlySet<string> | undefined): void {
+  const path = segmentsOf(node);
+  if (path !== null) {
+    if (!locals.has(path[0] ?? '') && !isTypeName(path, names)) reads.push({ path, start: node.start, end: node.end });
+    return;
+  }
+  const macro = listMacroOf(node);
+  const bind = macro === null ? bindOf(node) : null;
+  if (macro !== null) {
+    visit(macro.over, locals, reads, names);
+    for (const body of macro.bodies) visit(body, new Set(locals).add(macro.variable), reads, names);
+  } else if (bind !== null) {
+    visit(bind.value, locals, reads, names);
+    visit(bind.body, new Set(locals).add(bind.variable), reads, names);
+  } else for (const child of childrenOf(node)) visit(child, locals, reads, names);
+}
+
+/** A literal position counts as a segment: `items[0].id` reads `items`, `0`, `id`. */
+function segmentsOf(node: Ast): string[] | null {
+  if (node.op === 'id') return [node.args];
+  const field = fieldOf(node) ?? positionOf(node);
+  if (field === null) return null;
+  const path = segmentsOf(field.of);
+  path?.push(field.key);
+  return path;
+}
+
+function positionOf(node: Ast): { readonly of: Ast; readonly key: string } | null {
+  if (node.op !== '[]') return null;
+  const [of, index] = node.args;
+  return index.op === 'value' && typeof index.args === 'bigint' ? { of, key: String(index.args) } : null;
+}

@@ -1,0 +1,53 @@
+/**
+ * Changes to an expression's text that a notation needs before it is stored.
+ */
+import { parseExpr } from '../../expr/parse.ts';
+import { CLOSE, OPEN, closeOf, endOfString } from './brace-scan.ts';
+import { readsOf } from './reads.ts';
+import type { Path } from './reads.ts';
+
+/**
+ * Replaces the root name of each path for which `resolve` gives a text, such as `last.category` for `category`. Names that
+ * a macro binds stay. Source that does not parse is returned as it is: its check has reported that. `variables` are names
+ * that mean no type, although a type has them.
+ */
+export function rewriteNames(
+  source: string,
+  resolve: (path: string[]) => string | null,
+  variables?: ReadonlySet<string>,
+): string {
+  return readsIn(source, variables).reduceRight((text, { path, start }) => {
+    const root = path[0] ?? '';
+    const replacement = resolve([...path]);
+    return replacement === null ? text : text.slice(0, start) + replacement + text.slice(start + root.length);
+  }, source);
+}
+
+/**
+ * `{{ path }}` in a guard means the path, also in quotes of its own: braces and quotes become parentheses and blanks, so
+ * that no offset moves.
+ */
+export function stripBraces(source: string): string {
+  let text = source;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '"' || text[i] === "'") {
+      const end = endOfString(text, i) ?? i;
+      const quoted = /^\{\{([^{}'"]*)\}\}$/.exec(text.slice(i + 1, end));
+      if (quoted !== null) text = `${text.slice(0, i)}  (${quoted[1] ?? ''})  ${text.slice(end + 1)}`;
+      i = end;
+    } else if (text.startsWith(OPEN, i)) {
+      const close = closeOf(text, i + OPEN.length);
+      if (close === -1) return text;
+      text = `${text.slice(0, i)} (${text.slice(i + OPEN.length, close)}) ${text.slice(close + CLOSE.length)}`;
+    }
+  }
+  return text;
+}
+
+function readsIn(source: string, variables: ReadonlySet<string> | undefined): Path[] {
+  try {
+    return readsOf(parseExpr(source), variables).sort((a, b) => a.start - b.start);
+  } catch {
+    return [];
+  }
+}

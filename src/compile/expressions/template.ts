@@ -1,0 +1,101 @@
+/**
+ * Templates: text with `{{ expression }}` in it, and structures of such texts. The compiled flow stores expressions only,
+ * so a whole structure becomes one expression.
+ */
+import type { Expr } from '../../expr/evaluate.ts';
+import { parseExpr } from '../../expr/parse.ts';
+import type { TemplatePart } from '../../expr/template.ts';
+import type { Json } from '../../expr/json.ts';
+import { CLOSE, OPEN, closeOf } from './brace-scan.ts';
+
+/** Offsets into the template; those of an expression cover it without its braces and blanks. */
+export type PlacedPart = TemplatePart & { readonly start: number; readonly end: number };
+
+export interface TemplateProblem {
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+  readonly start: number;
+  readonly end: number;
+  readonly help?: string;
+}
+
+export interface ParsedTemplate {
+  readonly parts: readonly PlacedPart[];
+  readonly problems: readonly TemplateProblem[];
+}
+
+export function parseTemplate(text: string): ParsedTemplate {
+  const parts: PlacedPart[] = [];
+  const problems: TemplateProblem[] = [];
+  let done = 0;
+  for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, done)) {
+    const close = closeOf(text, open + OPEN.length);
+    if (close === -1) {
+      const help = 'close it with `}}`, or write `{{ "{{" }}` to mean the braces themselves';
+      problems.push({
+        severity: 'warning',
+        message: '`{{` is never closed, so it is plain text',
+        start: open,
+        end: open + OPEN.length,
+        help,
+      });
+      break;
+    }
+    if (open > done) parts.push({ text: text.slice(done, open), start: done, end: open });
+    const inner = text.slice(open + OPEN.length, close);
+    const expr = inner.trim();
+    done = close + CLOSE.length;
+    const start = open + OPEN.length + inner.length - inner.trimStart().length;
+    if (expr === '')
+      problems.push({ severity: 'error', message: 'the template `{{ }}` is empty', start: open, end: done });
+    else parts.push({ expr, start, end: start + expr.length });
+  }
+  if (done < text.length || parts.length === 0) parts.push({ text: text.slice(done), start: done, end: text.length });
+  return { parts, problems };
+}
+
+/**
+ * One expression that gives the structure with every template in it expanded. `rewrite` may change each embedded
+ * expression; one that does not parse is an `EvalError`, because its text could otherwise reach into what surrounds it.
+ */
+export function templateToExpr(value: Json, rewrite: (expr: Expr) => Expr = (expr) => expr): Expr {
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return numberLiteral(value);
+  if (typeof value === 'string') return textToExpr(value, rewrite);
+  if (Array.isArray(value)) return `[${value.map((item) => templateToExpr(item, rewrite)).join(', ')}]`;
+  const entries = Object.entries(value).map(([key, item]) => `${stringLiteral(key)}: ${templateToExpr(item, rewrite)}`);
+  return `{${entries.join(', ')}}`;
+}
+
+/** A CEL string literal. Only what would end or bend the literal is escaped; lone surrogates have no escape and stay. */
+export function stringLiteral(text: string): string {
+  const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (char) => {
+    return char === '"' || char === '\\'
+      ? `\\${char}`
+      : char === '\n'
+        ? '\\n'
+        : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  return `"${escaped}"`;
+}
+
+function textToExpr(text: string, rewrite: (expr: Expr) => Expr): Expr {
+  const parts = parseTemplate(text).parts.map((part) =>
+    'expr' in part ? embed(rewrite(part.expr)) : stringLiteral(part.text),
+  );
+  const [only = '""'] = parts;
+  return parts.length <= 1 ? only : `text(${parts.join(', ')})`;
+}
+
+/** A comment would swallow what follows, so the line ends before the next character. */
+function embed(expr: Expr): Expr {
+  parseExpr(expr);
+  if (/^[A-Za-z_][\w.]*$/.test(expr)) return expr;
+  return `(${expr}${expr.includes('//') ? '\n' : ''})`;
+}
+
+/** Whole numbers beyond the exact range are written as doubles, which is what JSON means by them. */
+function numberLiteral(value: number): string {
+  if (Object.is(value, -0)) return '-0.0';
+  return Number.isSafeInteger(value) || !Number.isInteger(value) ? String(value) : `${BigInt(value)}.0`;
+}

@@ -1,0 +1,118 @@
+/**
+ * What a question carries beside its words: the row of the escalation table that it falls under, and, where it is about a
+ * call, what that row demands to be shown. All of it is part of what the answer is bound to.
+ */
+import { escalationOf } from '../../catalog/escalations.ts';
+import type { EscalationId } from '../../catalog/escalations.ts';
+import type { Expr, Input, ToolDef } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import { OBSERVATIONS } from './agent-turn/slots.ts';
+import type { Trouble } from '../document/boundary.ts';
+import { literal, quote } from '../expressions/cel-text.ts';
+import type { Budgets } from '../document/section-bounds.ts';
+
+/** The row as a field of a question. */
+export function escalationField(row: EscalationId): Input {
+  return { escalation: literal({ ...escalationOf(row) }) };
+}
+
+/** Which row a call falls under that somebody has to agree to: by its class first, then by its kind and its price. */
+export function rowOfTool(def: ToolDef | undefined, cost = 0): EscalationId {
+  const { effect = 'write', category = '' } = def ?? {};
+  if (effect === 'financial' || category === 'payment') return 'financial_commitment';
+  if (effect === 'communication' || category === 'messages') return 'external_communication';
+  if (effect === 'read' && cost > 0) return 'financial_commitment';
+  return 'high_impact_mutation';
+}
+
+/** Which row a refusal falls under that is put before somebody. */
+const TROUBLE_ROWS: { readonly [trouble in Trouble | 'missing']: EscalationId } = {
+  unregistered: 'ambiguous_goal',
+  malformed: 'missing_input',
+  missing: 'missing_input',
+  denied: 'repeated_denial',
+  rate: 'provider_outage',
+  rejected: 'high_impact_mutation',
+  unverified: 'low_confidence',
+};
+
+export interface RefusedCall {
+  readonly trouble: Trouble | 'missing';
+  /** What is proposed, and why it was refused. */
+  readonly tool: Expr;
+  readonly args: Expr;
+  readonly problem: Expr;
+  /** Arguments that are missing, as a list. */
+  readonly fields: Expr;
+  /** The tools that there are. */
+  readonly tools: readonly string[];
+}
+
+/** What a refused call is shown with. */
+export function refusalFields({ trouble, tool, args, problem, fields, tools }: RefusedCall): Input {
+  const row = TROUBLE_ROWS[trouble];
+  const shown: Input = { tool, args, problem, ...escalationField(row) };
+  if (row === 'missing_input') return { ...shown, fields };
+  if (row === 'ambiguous_goal') return { ...shown, readings: literal([...tools]) };
+  if (row === 'low_confidence') return { ...shown, observations: OBSERVATIONS };
+  return shown;
+}
+
+export interface ProposedCall {
+  readonly tool: string;
+  readonly def: ToolDef | undefined;
+  readonly cost: number;
+  readonly args: Expr;
+  readonly budgets: Budgets | undefined;
+  /** Whether the run keeps what was observed and agreed to so far. */
+  readonly observed: boolean;
+}
+
+/** What a call is shown with, by the row that it falls under. */
+export function callFields(call: ProposedCall): Input {
+  const { tool, def, args, budgets } = call;
+  const row = rowOfTool(def, call.cost);
+  const undo = def?.compensate ?? null;
+  const common: Input = {
+    tool: quote(tool),
+    args,
+    effect: quote(def?.effect ?? 'write'),
+    touches: literal(touches(call)),
+    rollback: undo === null ? 'null' : quote(undo),
+    ...escalationField(row),
+  };
+  if (row === 'financial_commitment')
+    return {
+      ...common,
+      amount: firstOf(args, AMOUNTS),
+      payee: firstOf(args, PAYEES),
+      budget: literal(JSON.parse(JSON.stringify(budgets ?? {})) as Json),
+      agreed: call.observed ? `${OBSERVATIONS}.filter(o, o.approved == "approve").map(o, o.tool)` : '[]',
+    };
+  if (row === 'external_communication')
+    return { ...common, recipients: firstOf(args, RECIPIENTS), draft: firstOf(args, DRAFTS) };
+  return common;
+}
+
+const AMOUNTS = ['amount', 'total', 'price', 'cost', 'value', 'sum'];
+const PAYEES = ['vendor', 'payee', 'supplier', 'recipient', 'to', 'account', 'iban', 'customer'];
+const RECIPIENTS = ['to', 'recipients', 'recipient', 'channel', 'email', 'address', 'attendees', 'participants'];
+const DRAFTS = ['body', 'content', 'text', 'message', 'draft', 'description', 'subject', 'title'];
+
+/** What the call reaches, as far as its definition says. */
+function touches({ def, tool, cost }: ProposedCall): Json {
+  return {
+    effect: def?.effect ?? 'write',
+    category: def?.category ?? null,
+    permission: def?.permission ?? tool,
+    repeatable: def?.idempotent ?? false,
+    reversible: (def?.compensate ?? null) !== null,
+    costUsd: cost,
+  };
+}
+
+/** The first of these arguments that was given; null where none was. */
+function firstOf(args: Expr, names: readonly string[]): Expr {
+  const given = `${literal([...names])}.filter(k, type(${args}) == map && ${args}[k] != null)`;
+  return `cel.bind(given, ${given}, size(given) == 0 ? null : ${args}[given[0]])`;
+}

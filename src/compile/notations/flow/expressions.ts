@@ -1,0 +1,239 @@
+/**
+ * Checks the expressions and templates of a flow and turns them into expressions over slots. Every problem is reported at
+ * the characters it is about; what is returned is fit to store, or null where it is not.
+ */
+import type { Kind } from '../../../expr/function.ts';
+import { parseExpr } from '../../../expr/parse.ts';
+import { pathOf } from '../../../expr/path.ts';
+import { TYPE_NAMES } from '../../../expr/value.ts';
+import type { Expr } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import { capital, codeOfProblem, helpOfProblem } from '../../expressions/diagnostic.ts';
+import type { Problem } from '../../expressions/problem.ts';
+import { readsOf } from '../../expressions/reads.ts';
+import type { Path } from '../../expressions/reads.ts';
+import { checkExpression } from '../../expressions/expression.ts';
+import type { Located } from '../../source/located.ts';
+import type { Range } from '../../source/range.ts';
+import { rewriteNames, stripBraces } from '../../expressions/rewrite.ts';
+import { rangeWithin } from '../../source/scalar-range.ts';
+import { parseTemplate, templateToExpr } from '../../expressions/template.ts';
+import type { FlowGraph } from './graph.ts';
+import type { Meaning, Names } from './names.ts';
+import type { Recent, Recents } from './recent.ts';
+import { SLOT } from './slots.ts';
+import type { Slots } from './slots.ts';
+
+export interface Checked {
+  readonly source: Expr;
+  readonly kind: string;
+  readonly constant?: boolean;
+}
+
+export interface Expressions {
+  /** A guard or a decision's expression; `leaving` where the node itself has already run. */
+  expression(node: string, located: Located | undefined, leaving: boolean): Checked | null;
+  /** A template, or any structure of them, as one expression. */
+  template(node: string, located: Located | undefined, value: Json): Expr;
+  /** The kind of value that an expression in a template gives, as far as it is known. */
+  kind(node: string, expr: string): Kind;
+  /** Where the templates in a structure do no more than look something up. */
+  reads(node: string, value: Json): readonly (readonly string[])[];
+  /** Whether a type is known for the expression, and whether the value can be compared with it. */
+  matches(node: string, expr: string, wanted: string): Problem | null;
+  readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
+}
+
+interface Found {
+  readonly read: Path;
+  readonly meaning: Meaning;
+}
+
+interface Parts {
+  readonly names: Names;
+  readonly graph: FlowGraph;
+  readonly recents: Recents;
+  readonly slots: Slots;
+  readonly report: Report;
+}
+
+export function createExpressions({ names, graph, recents, slots, report }: Parts): Expressions {
+  const used = new Set<string>();
+  let bare = false;
+
+  const rangeOf = (located: Located | undefined, start: number, end: number): Range =>
+    located?.kind === 'scalar'
+      ? rangeWithin(report.source, located, start, end)
+      : (located?.range ?? { start: 0, end: 0 });
+
+  const meaningsOf = (text: string, recent: Recent, guard: boolean): Found[] => {
+    try {
+      const reads = readsOf(parseExpr(text), variablesIn(text));
+      return reads.map((read) => ({ read, meaning: names.meaning(read, recent, guard) }));
+    } catch {
+      return [];
+    }
+  };
+
+  const typesOf = (found: readonly Found[], recent: Recent): { [name: string]: Json } => {
+    const types: { [name: string]: Json } = {};
+    for (const { read, meaning } of found) {
+      const [root = ''] = read.path;
+      const schema = names.schema(read, meaning, recent) ?? (TYPE_NAMES.has(root) ? true : undefined);
+      if (schema !== undefined) types[root] = merged(types[root], schema);
+    }
+    // One name that means a node here and a field there has no one type.
+    for (const { read, meaning } of found)
+      if (found.some((other) => other.read.path[0] === read.path[0] && other.meaning.is !== meaning.is))
+        types[read.path[0] ?? ''] = true;
+    return types;
+  };
+
+  /** `offset` is where the expression begins in the text that `located` holds. */
+  const check = (
+    node: string,
+    located: Located | undefined,
+    written: string,
+    offset: number,
+    { leaving, guard }: { readonly leaving: boolean; readonly guard: boolean },
+  ): Checked | null => {
+    const text = slots.readable(written);
+    const recent = leaving ? recents.after(node) : recents.before(node);
+    const found = meaningsOf(text, recent, guard);
+    let sound = true;
+    for (const { read, meaning } of found) {
+      const at = rangeOf(located, offset + read.start, offset + read.end);
+      if (meaning.is === 'nothing') {
+        sound = false;
+        report.error('unknown-name', at, meaning.message, { help: meaning.help });
+        continue;
+      }
+      warnEarly(node, read, meaning, at, leaving);
+    }
+    const result = checkExpression(text, { types: typesOf(found, recent) });
+    if (!result.ok) {
+      for (const problem of result.problems) {
+        report.error(
+          codeOfProblem(problem),
+          rangeOf(located, offset + problem.start, offset + problem.end),
+          problem.message,
+          { help: helpOfProblem(problem) },
+        );
+      }
+      return null;
+    }
+    if (!sound) return null;
+    for (const { read, meaning } of found) {
+      if (meaning.is === 'node') used.add(slots.of(meaning.id));
+      else if (meaning.is === 'context') used.add(read.path[0] ?? '');
+      else bare = true;
+    }
+    const source = withSlots(text, found);
+    return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
+  };
+
+  const warnEarly = (node: string, read: Path, meaning: Meaning, at: Range, leaving: boolean): void => {
+    const source = names.source(read, meaning);
+    if (source !== null && !(leaving && source === node) && !graph.precedes(source, node, leaving)) {
+      report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, {
+        help: 'Read a node that comes before, or change the order.',
+      });
+    } else if (read.path[0] === 'error' && !graph.afterError(node, leaving)) {
+      report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
+    }
+  };
+
+  const rewritten = (node: string, expr: string): Expr => {
+    const text = slots.readable(expr);
+    return withSlots(text, meaningsOf(text, recents.before(node), false));
+  };
+
+  const templates = (node: string, located: Located | undefined): void => {
+    if (located?.kind === 'list') for (const item of located.items) templates(node, item);
+    else if (located?.kind === 'map') for (const { value } of located.entries.values()) templates(node, value);
+    else if (located?.kind === 'scalar' && typeof located.value === 'string') {
+      const { parts, problems } = parseTemplate(located.value);
+      for (const { severity, message, start, end, help } of problems)
+        report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
+      for (const part of parts)
+        if ('expr' in part) check(node, located, part.expr, part.start, { leaving: false, guard: false });
+    }
+  };
+
+  return {
+    expression(node, located, leaving) {
+      if (located?.kind !== 'scalar') return null;
+      return check(node, located, stripBraces(String(located.value)), 0, { leaving, guard: true });
+    },
+    template(node, located, value) {
+      templates(node, located);
+      return report.failed() ? 'null' : templateToExpr(value, (expr) => rewritten(node, expr));
+    },
+    kind(node, expr) {
+      const text = slots.readable(expr);
+      const recent = recents.before(node);
+      const result = checkExpression(text, { types: typesOf(meaningsOf(text, recent, false), recent) });
+      return result.ok ? result.type : 'any';
+    },
+    reads(node, value) {
+      const paths = new Map<string, readonly string[]>();
+      for (const expr of embedded(value)) {
+        const path = pathOf(rewritten(node, expr));
+        if (path !== null) paths.set(JSON.stringify(path), path);
+      }
+      return [...paths.values()];
+    },
+    matches(node, expr, wanted) {
+      const text = slots.readable(stripBraces(expr));
+      const recent = recents.before(node);
+      const types = typesOf(meaningsOf(text, recent, true), recent);
+      const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
+      return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
+    },
+    uses: {
+      slots: used,
+      get bare() {
+        return bare;
+      },
+    },
+  };
+}
+
+function embedded(value: Json): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(embedded);
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(embedded);
+  return typeof value === 'string'
+    ? parseTemplate(value).parts.flatMap((part) => ('expr' in part ? part.expr : []))
+    : [];
+}
+
+/** Fields of the latest agent's output, which are read by their names alone, stand in a slot of our own. */
+function withSlots(text: string, found: readonly Found[]): Expr {
+  const bare = new Set(
+    found.flatMap(({ read, meaning }) => (meaning.is === 'bare' ? [JSON.stringify(read.path)] : [])),
+  );
+  const resolve = (path: string[]): string | null =>
+    bare.has(JSON.stringify(path)) ? `${SLOT.agent}.${path[0] ?? ''}` : null;
+  return rewriteNames(text, resolve, variablesIn(text));
+}
+
+/** Where nothing is asked for its type, `type` or `list` is no type but a field of that name. */
+function variablesIn(text: string): ReadonlySet<string> | undefined {
+  return /\btype\s*\(/.test(text) ? undefined : TYPE_NAMES;
+}
+
+/** Two reads of one root, such as two approvals, know different fields of it. */
+function merged(known: Json | undefined, more: Json): Json {
+  if (
+    known === undefined ||
+    typeof known !== 'object' ||
+    typeof more !== 'object' ||
+    known === null ||
+    more === null ||
+    Array.isArray(known) ||
+    Array.isArray(more)
+  )
+    return more;
+  return { ...known, ...more, properties: { ...(known['properties'] as object), ...(more['properties'] as object) } };
+}

@@ -1,0 +1,29 @@
+/** The graph notation: reads a flow, checks it by the page's guarantees and more, and lowers it. */
+import type { Dialect } from '../front-end.ts';
+import { checkFlow } from './check.ts';
+import { createExpressions } from './expressions.ts';
+import { graphOfFlow } from './graph.ts';
+import { lowerGraph } from './lower/lower.ts';
+import { namesOf } from './names.ts';
+import { drawFlow } from './picture.ts';
+import { prepare } from './prepare.ts';
+import { readFlow } from './read.ts';
+import { recentAgents } from './recent.ts';
+import { slotsOf } from './slots.ts';
+import { checkTools } from './tools.ts';
+import { readWays } from './ways.ts';
+
+export const lowerFlow: Dialect = (document, definitions, report) => {
+  const flow = readFlow(document, report);
+  if (flow === null) return { lowered: null, picture: null };
+  const graph = graphOfFlow(flow);
+  const slots = slotsOf(flow.nodes.keys());
+  const names = namesOf(flow, slots, definitions);
+  const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
+  checkFlow(flow, readWays(document.body), document, report);
+  checkTools(flow, document, report);
+  const prepared = prepare(flow, expressions, slots, definitions, report);
+  const picture = drawFlow(flow, graph);
+  if (report.failed()) return { lowered: null, picture };
+  return { lowered: lowerGraph({ flow, graph, slots, expressions, definitions }, prepared), picture };
+};

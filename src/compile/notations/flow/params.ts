@@ -1,0 +1,161 @@
+/** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
+import type { Json } from '../../../expr/json.ts';
+import { argumentProblems, typePhrase } from '../../document/shape/argument-check.ts';
+import { builtinTool } from '../../document/builtin-tools.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import { typeFromSchema } from '../../expressions/type.ts';
+import { describe } from '../../document/shape/fault-words.ts';
+import { childOf } from '../../source/located.ts';
+import type { Path } from '../../source/located.ts';
+import { nearest } from '../../diagnose/nearest.ts';
+import { parseTemplate } from '../../expressions/template.ts';
+import type { Expressions } from './expressions.ts';
+import type { FlowNode } from './read.ts';
+import type { NodeOf } from './schema.ts';
+
+/** The JSON Schema of what a tool takes. */
+export function inputOf(tool: string, { tools }: Definitions): Json | undefined {
+  return (Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool))?.input;
+}
+
+export function checkParams(
+  node: FlowNode,
+  value: NodeOf<'tool'>,
+  expressions: Expressions,
+  definitions: Definitions,
+  report: Report,
+): void {
+  const schema = inputOf(value.tool, definitions);
+  if (!isMap(schema)) return;
+  checkKeys(node, value, schema, report);
+  const checking: Checking = { node, tool: value.tool, root: schema, expressions, report };
+  for (const [key, param] of Object.entries(value.params)) {
+    const field = fieldOf(schema, key);
+    if (field !== undefined) checkValue(checking, param, field, [key]);
+  }
+}
+
+function checkKeys(node: FlowNode, value: NodeOf<'tool'>, schema: { [key: string]: Json }, report: Report): void {
+  const properties = Object.keys(isMap(schema['properties']) ? schema['properties'] : {});
+  const required = Array.isArray(schema['required'])
+    ? schema['required'].filter((each) => typeof each === 'string')
+    : [];
+  const given = Object.keys(value.params);
+  const strange =
+    schema['additionalProperties'] === false && schema['patternProperties'] === undefined
+      ? given.filter((key) => !properties.includes(key))
+      : [];
+  const meant = new Set<string>();
+  for (const key of strange) {
+    const near = nearest(key, properties);
+    if (near !== undefined) meant.add(near);
+    report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, {
+      help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
+    });
+  }
+  if (node.spoilt('params')) return;
+  for (const key of required) {
+    // What is written but could not be read has been reported.
+    const written = given.includes(key) || childOf(node.located('params'), key) !== undefined;
+    if (written || meant.has(key)) continue;
+    report.error(
+      'missing-field',
+      node.at(node.located('params') === undefined ? 'tool' : 'params'),
+      `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`,
+    );
+  }
+}
+
+interface Checking {
+  readonly node: FlowNode;
+  readonly tool: string;
+  readonly root: Json;
+  readonly expressions: Expressions;
+  readonly report: Report;
+}
+
+/** What holds no template is judged as it stands; of what does, the parts whose type is known. */
+function checkValue(checking: Checking, value: Json, schema: Json, path: Path): void {
+  if (!hasTemplate(value)) return checkLiteral(checking, value, schema, path);
+  if (typeof value === 'string') return checkTemplate(checking, value, schema, path);
+  const { kind } = typeFromSchema(schema);
+  if (kind !== 'any' && kind !== (Array.isArray(value) ? 'list' : 'map'))
+    return tell(checking, path, `must be ${typePhrase([WORDS[kind] ?? kind])}`, undefined);
+  if (!isMap(schema)) return;
+  const items = schema['items'];
+  if (Array.isArray(value)) {
+    if (items !== undefined && schema['prefixItems'] === undefined)
+      for (const [index, item] of value.entries()) checkValue(checking, item, items, [...path, index]);
+  } else if (isMap(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      const field = fieldOf(schema, key);
+      if (field !== undefined) checkValue(checking, item, field, [...path, key]);
+    }
+  }
+}
+
+function checkLiteral(checking: Checking, value: Json, schema: Json, path: Path): void {
+  const { node, report, root } = checking;
+  for (const { code, path: inner, says, wanted } of argumentProblems(value, schema, root)) {
+    const place = [...path, ...inner];
+    if (code === 'type-mismatch') tell(checking, place, says, wanted);
+    else report.error(code, node.at('params', ...place), `${subject(checking, place)} ${says}`);
+  }
+}
+
+/** A value that is one template keeps the type of what it reads; any other is text. */
+function checkTemplate(checking: Checking, value: string, schema: Json, path: Path): void {
+  const { node, expressions, report } = checking;
+  const { parts } = parseTemplate(value);
+  const [only] = parts;
+  const given =
+    parts.length === 1 && only !== undefined && 'expr' in only ? expressions.kind(node.id, only.expr) : 'string';
+  const { kind } = typeFromSchema(schema);
+  if (kind === 'any' || given === kind || WORDS[given] === undefined) return;
+  report.error(
+    'type-mismatch',
+    node.at('params', ...path),
+    `${subject(checking, path)} must be ${typePhrase([WORDS[kind] ?? kind])}, but \`${value}\` is ${typePhrase([WORDS[given]])}`,
+    { help: kind === 'string' ? 'Turn it into text: `{{text(…)}}`.' : undefined },
+  );
+}
+
+function tell(checking: Checking, path: Path, says: string, wanted: string | undefined): void {
+  const { node, report } = checking;
+  const located = node.located('params', ...path);
+  const found = located === undefined ? '' : `, but is ${describe(located)}`;
+  const quoted = wanted === 'string' && located?.kind === 'scalar' && located.value !== null;
+  report.error('type-mismatch', node.at('params', ...path), `${subject(checking, path)} ${says}${found}`, {
+    help: quoted ? `Put it in quotes: "${String(located.value)}".` : undefined,
+  });
+}
+
+function subject({ tool }: Checking, path: Path): string {
+  return `\`${path.join('.')}\` of the tool \`${tool}\``;
+}
+
+/** Kinds of values by their names in JSON Schema; what is not here is not known well enough. */
+const WORDS: { readonly [kind: string]: string } = {
+  string: 'string',
+  number: 'number',
+  bool: 'boolean',
+  list: 'array',
+  map: 'object',
+};
+
+function hasTemplate(value: Json): boolean {
+  if (typeof value === 'string') return parseTemplate(value).parts.some((part) => 'expr' in part);
+  if (Array.isArray(value)) return value.some(hasTemplate);
+  return isMap(value) && Object.values(value).some(hasTemplate);
+}
+
+function fieldOf(schema: { [key: string]: Json }, key: string): Json | undefined {
+  const properties = schema['properties'];
+  if (isMap(properties) && Object.hasOwn(properties, key)) return properties[key];
+  return schema['patternProperties'] === undefined ? schema['additionalProperties'] : undefined;
+}
+
+function isMap(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,81 @@
+/** Where a run keeps what a flow's expressions read. Authored names that cannot stand in an expression get another slot name. */
+import type { Expr } from '../../../ir/nodes.ts';
+import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/slots.ts';
+import { isIdentifier, path } from '../../expressions/cel-text.ts';
+import type { NodeValue } from './schema.ts';
+
+/** Slots of our own; no authored node can have such a name as its slot. */
+export const SLOT = {
+  /** The output of the agent that ran last: what bare names are fields of. */
+  agent: '_agent',
+  /** What the path would return if it ended now. */
+  out: '_out',
+  /** True once something was lost on the way. */
+  partial: '_partial',
+  /** True once the cap on visits turned a thread away. */
+  capped: '_capped',
+  /** The outcomes of the branches that were joined last. */
+  join: '_join',
+  /** A person's answer about a tool call. */
+  allowed: '_allowed',
+} as const;
+
+export const CONTEXT = ['event', 'approvals', 'error'] as const;
+const TAKEN: ReadonlySet<string> = new Set([
+  'input',
+  'it',
+  ...CONTEXT,
+  TALK,
+  REPLY,
+  OBSERVATIONS,
+  'turn',
+  'call',
+  'call_index',
+]);
+
+export interface Slots {
+  of(id: string): string;
+  /** The expression's text with every node that cannot be named in it replaced by its slot; no offset moves. */
+  readable(source: string): string;
+}
+
+export function slotsOf(ids: Iterable<string>): Slots {
+  const all = [...ids];
+  const used = new Set(all);
+  const slots = new Map<string, string>();
+  const odd: string[] = [];
+  for (const id of all) {
+    if (isIdentifier(id) && !id.startsWith('_') && !TAKEN.has(id)) {
+      slots.set(id, id);
+      continue;
+    }
+    let slot = sameLength(id);
+    while (used.has(slot)) slot += '_';
+    used.add(slot);
+    slots.set(id, slot);
+    odd.push(id);
+  }
+  const patterns = odd.map((id) => ({
+    pattern: new RegExp(`(?<![\\w.])${escaped(id)}(?=\\.(?:output|result)\\b)`, 'g'),
+    slot: slots.get(id) ?? id,
+  }));
+  return {
+    of: (id) => slots.get(id) ?? id,
+    readable: (source) => patterns.reduce((text, { pattern, slot }) => text.replaceAll(pattern, slot), source),
+  };
+}
+
+/** What a node leaves behind when its path ends there. */
+export function outputOf(slots: Slots, id: string, type: NodeValue['type']): Expr {
+  if (type === 'approval') return path('approvals', id);
+  return path(slots.of(id), type === 'tool' ? 'result' : 'output');
+}
+
+function sameLength(id: string): string {
+  const letters = id.replaceAll(/[^A-Za-z0-9_]/g, '_').replace(/^[^A-Za-z]/, 'n');
+  return isIdentifier(letters) && !TAKEN.has(letters) ? letters : `${letters}_`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}

@@ -1,0 +1,138 @@
+/**
+ * What happens where a budget has no room: somebody is asked for more, as often as the document allows, and what they grant
+ * is added to the limit; or the run ends before the call that would need it.
+ */
+import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
+import { CLOCK } from '../../../ir/meters.ts';
+import { BUDGET_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
+import { literal, object, quote } from '../../expressions/cel-text.ts';
+import { addLet, addQuestion, failedTrace } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Loop } from './model.ts';
+import { ENDING, set } from './slots.ts';
+
+const AMOUNTS = [
+  [STEPS, 'steps', 1] as const,
+  [CLOCK, 'wall_clock_seconds', 1000] as const,
+  ...BUDGET_DIMENSIONS.map(
+    ([field, dimension]) => [`budget.${dimension}`, field, field === 'cost_usd' ? 1_000_000 : 1] as const,
+  ),
+];
+const LABELS: { readonly [meter: string]: string } = Object.fromEntries(
+  AMOUNTS.map(([meter, field]) => [meter, `budgets.${field}`]),
+);
+/** Whose budget it is that is used up: the run's, or one agent's own. */
+const METER = 'tripped.meter.split("@")';
+const LATE = `${METER}[0] in [${quote(CLOCK)}, "time"]`;
+const WHOSE = `(size(${METER}) == 1 ? "" : text(${METER}[1], "."))`;
+const LEFT = amount('tripped.left');
+const NEEDS = amount('tripped.needs');
+const SHORT = `text(${WHOSE}, ${LATE} ? "budgets.wall_clock_seconds is used up" : text(${literal(LABELS)}[${METER}[0]], " has ", ${LEFT}, " left, and ", ${NEEDS}, " are needed"))`;
+
+/** Whether somebody may grant more time, so that the end of it is a question and not the end of the run. */
+export function isExtendable({ escalation, definitions }: Loop): boolean {
+  return escalation.people && escalation.expansions > 0 && definitions.deadlineMs !== null;
+}
+
+/** Gives every call its way out. What is called inside a branch ends that branch, and the join then ends the run. */
+export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
+  const main = addStop(l, 'budget', failedTrace(l));
+  const branch = addStop(l, 'budget.branch', l.builder.failedEnd());
+  const { people, expansions } = l.loop.escalation;
+  const meter =
+    people && expansions > 0
+      ? (over: NodeId, kind: string) =>
+          l.builder.meter(`expansions:${kind}`, {
+            unit: 'visits',
+            max: expansions,
+            over,
+            label: 'escalation.expansions',
+          })
+      : null;
+  return (id, node) => {
+    // Whatever looks at a budget, be it only to see that what comes later will not fit, has a way out of its own.
+    if (node.denied !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
+    const inBranch = node.origin.startsWith('tool_invocation');
+    const over = inBranch ? branch : main;
+    if (meter === null) return { ...node, denied: over };
+    return { ...node, denied: addExpansion(l, id, over, meter(over, inBranch ? 'calls' : 'turns')) };
+  };
+}
+
+function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
+  const code = `${LATE} ? "TIMEOUT" : "BUDGET_EXHAUSTED"`;
+  const error = object([
+    ['class', `${LATE} ? "timeout" : "budget"`],
+    ['type', `${LATE} ? "TimeoutError" : "BudgetError"`],
+    ['message', SHORT],
+    ['node', `size(${METER}) == 1 ? ${quote(l.loop.id)} : ${METER}[1]`],
+    ['code', code],
+  ]);
+  l.stops.add('BUDGET_EXHAUSTED');
+  const timed = Object.values(l.loop.definitions.agentBudgets).some((own) => own.wall_clock_seconds !== undefined);
+  if (timed || isExtendable(l.loop)) l.stops.add('TIMEOUT');
+  return addLet(l, l.builder.fresh(`stop:${hint}`), 'budget', [set('error', error), set(ENDING, code)], next);
+}
+
+/** A yes without a number for what the call lacks grants that; of time, as much as there was. */
+function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): NodeId {
+  const limited = AMOUNTS.filter(([, field]) => l.loop.definitions.budgets?.[field] !== undefined);
+  const fields = [l.loop.definitions.budgets ?? {}, ...Object.values(l.loop.definitions.agentBudgets)].flatMap(
+    (budget) => AMOUNTS.filter(([, field]) => budget[field] !== undefined).map(([, field]) => field),
+  );
+  const grant = [
+    ...limited.map(([each, field, scale]) => [each, granted(each, field, scale)] as const),
+    ...Object.entries(l.loop.definitions.agentBudgets).flatMap(([agent, budget]) =>
+      AMOUNTS.filter(([, field]) => budget[field] !== undefined).map(([each, field, scale]) => {
+        const own = `${each === CLOCK ? 'time' : each}@${agent}`;
+        // What an agent lacks is granted to it alone, and only where it lacks it.
+        return [own, `tripped.meter == ${quote(own)} ? (${granted(own, field, scale)}) : 0`] as const;
+      }),
+    ),
+  ];
+  return addQuestion(l, {
+    id: l.builder.fresh('budget.ask'),
+    row: 'budget_reached',
+    about: 'budget',
+    code: 'CONFIRM_REQUIRED',
+    choices: ['approve', 'reject'],
+    message: `text("More budget is needed: ", ${SHORT}, ".")`,
+    payload: { short: 'tripped', budget: 'budget' },
+    charges: [meter],
+    edits: { approve: amounts([...new Set(fields)]) },
+    grant: Object.fromEntries(grant),
+    ways: { approve: id },
+    otherwise: over,
+  });
+}
+
+/** Money is counted in millionths and spoken of in dollars. */
+function amount(count: Expr): Expr {
+  return `(${METER}[0] == "budget.costMicros" ? text("$", ${count} / 1000000.0) : text(${count}))`;
+}
+
+const MEASURED: ReadonlySet<string> = new Set(['cost_usd', 'wall_clock_seconds']);
+
+/** So much more of each; whatever has no limit cannot be granted more of. */
+function amounts(fields: readonly string[]): Json {
+  const properties = Object.fromEntries(
+    fields.map((field): [string, Json] => [
+      field,
+      MEASURED.has(field) ? { type: 'number', exclusiveMinimum: 0 } : { type: 'integer', minimum: 1 },
+    ]),
+  );
+  return { type: 'object', properties, additionalProperties: false, minProperties: 1 };
+}
+
+/** What was given in numbers, or what the call lacks. */
+function granted(meter: string, field: string, scale: number): Expr {
+  const lacks = `tripped.meter == ${quote(meter)} ? tripped.needs - tripped.left : 0`;
+  const given = scale === 1 ? `it.edit.${field}` : whole(`it.edit.${field} * ${scale}.0`);
+  return `it.choice != "approve" ? 0 : it.edit.${field} != null ? ${given} : ${lacks}`;
+}
+
+/** To the nearest: a product of decimals is often a hair below what was meant. What no integer can hold stays as it is. */
+function whole(product: Expr): Expr {
+  return `(${product} < 9000000000000000.0 ? int(${product} + 0.5) : ${product})`;
+}

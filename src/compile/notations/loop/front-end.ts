@@ -1,0 +1,12 @@
+/** The notation of the bounded agent: reads a loop, checks it, and lowers it to the one graph that everything runs on. */
+import type { Dialect } from '../front-end.ts';
+import { lowerLoop } from './lower.ts';
+import { drawLoop } from './picture.ts';
+import { readLoop } from './read.ts';
+
+export const lowerLoopDocument: Dialect = (document, definitions, report) => {
+  const read = readLoop(document, definitions, report);
+  if (read === null) return { lowered: null, picture: null };
+  const { loop } = read;
+  return { lowered: lowerLoop(loop, document.at), picture: drawLoop(loop) };
+};

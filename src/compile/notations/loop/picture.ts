@@ -1,0 +1,56 @@
+/** The loop as something to draw: the phases that people know, who acts in them, and the ways back. */
+import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
+import { toolsOf } from './intake.ts';
+import type { Loop } from './model.ts';
+
+export function drawLoop(loop: Loop): Picture {
+  const tools = toolsOf(loop);
+  const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode => ({
+    id,
+    kind,
+    label: id.replaceAll('_', ' '),
+    detail,
+    description: null,
+  });
+  const edge = (from: string, to: string, label: string | null = null, back = false): PictureEdge => ({
+    from,
+    to,
+    kind: 'route',
+    label,
+    back,
+  });
+  const nodes = [
+    node('start', 'start'),
+    node('goal_intake', 'decision', loop.guards.length === 0 ? null : `${loop.guards.length} guards`),
+    ...(loop.planner === null ? [] : [node('plan', 'agent', loop.planner)]),
+    node('action_selection', 'agent', loop.executor),
+    ...(tools.length === 0 ? [] : [node('tool_invocation', 'tool', tools.join(', '))]),
+    node('validation', 'decision', loop.verifier),
+    node('escalation', 'approval', loop.escalation.people ? 'people are asked' : 'ends the run'),
+    node('end', 'end'),
+  ];
+  const planned = loop.planner === null ? 'action_selection' : 'plan';
+  const edges = [
+    edge('start', 'goal_intake'),
+    edge('goal_intake', planned),
+    ...(loop.planner === null ? [] : [edge('plan', 'action_selection')]),
+    ...(tools.length === 0
+      ? []
+      : [edge('action_selection', 'tool_invocation', 'calls'), edge('tool_invocation', 'validation')]),
+    edge('action_selection', 'validation', 'answers'),
+    edge('validation', 'action_selection', 'goes on', true),
+    edge('validation', 'end', 'complete'),
+    edge('validation', 'escalation', 'cannot go on'),
+    edge('escalation', 'action_selection', 'answered', true),
+    edge('escalation', 'end'),
+  ];
+  const around = ['action_selection', ...(tools.length === 0 ? [] : ['tool_invocation']), 'validation', 'escalation'];
+  return {
+    title: loop.id,
+    notation: 'loop',
+    description: loop.description,
+    nodes,
+    edges,
+    cycles: [{ nodes: around, bound: `budgets.steps: ${loop.rounds}` }],
+  };
+}

@@ -1,0 +1,255 @@
+/**
+ * Phase 5. A plan is a list of steps that name the ones they wait for, in any order but without a circle. It is
+ * validated against tools and budget before anything runs, mended at most as often as allowed with the precise error, and
+ * given up with a reason after that.
+ */
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
+import { literal } from '../../expressions/cel-text.ts';
+import { addGroundingCheck } from './ground.ts';
+import { mayAsk } from '../../document/decision-rights.ts';
+import { changingTools, toolsOf } from './intake.ts';
+import { addLet, addModel, addPick, addQuestion, failedTrace, idOf, stop } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Loop } from './model.ts';
+import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, VIOLATION, set } from './slots.ts';
+import { planPrompt } from './text.ts';
+
+const DRAFT = 'draft';
+/** What the planner says instead of a plan. */
+const SAYS = `lower(trim(text(${DRAFT}.status)))`;
+/** Steps of the draft that could never begin. */
+const STUCK = 'draft_stuck';
+
+/** Adds the phase; the plan is in `plan` when the budget is assigned. */
+export function addPlan(l: Lowering): void {
+  const { loop, builder } = l;
+  const begin = idOf(l, 'plan_selection');
+  if (loop.planner === null) {
+    addLet(l, begin, 'plan_selection', [set(PLAN, '[{"id": "goal"}]')], idOf(l, 'budget_assign'));
+    return;
+  }
+  const accepted = addLet(
+    l,
+    builder.fresh('plan.accept'),
+    'plan_validation',
+    [set(PLAN, `${DRAFT}.steps`), set(PLAN_PROBLEM, 'null'), set(REPAIRS, '0'), set(TRIGGER, 'null')],
+    idOf(l, 'budget_assign'),
+  );
+  const agreed = loop.plan.approve ? addApproval(l, accepted) : accepted;
+  const unfounded = addLet(
+    l,
+    builder.fresh('plan.unfounded'),
+    'plan_validation',
+    [set(PLAN_PROBLEM, VIOLATION)],
+    addRepair(l),
+  );
+  const judged = addPick(
+    l,
+    builder.fresh('plan.judge'),
+    'plan_validation',
+    [
+      { when: `${VIOLATION} != null`, to: unfounded },
+      {
+        when: `${SAYS} == "impossible"`,
+        to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
+      },
+      { when: `${SAYS} in ["missing_info", "ambiguous"]`, to: addClarification(l, begin) },
+      { when: `${PLAN_PROBLEM} == null`, to: agreed },
+    ],
+    addRepair(l),
+  );
+  const validated = addLet(
+    l,
+    builder.idOf('plan_validation'),
+    'plan_validation',
+    [set(PLAN_PROBLEM, problem(loop)), set(VIOLATION, 'null')],
+    addPick(
+      l,
+      builder.fresh('plan.look'),
+      'plan_validation',
+      [{ when: `type(${DRAFT}) == map && ${DRAFT}.status != null`, to: addWordsCheck(l, judged) }],
+      judged,
+    ),
+  );
+  const ordered = addLet(
+    l,
+    builder.fresh('plan.order'),
+    'plan_validation',
+    [set(DRAFTS, `${DRAFTS} + 1`), set(STUCK, stuck(loop.plan.stepsMax))],
+    validated,
+  );
+  addModel(l, {
+    id: begin,
+    origin: 'plan_selection',
+    agent: loop.planner,
+    enters: true,
+    input: { prompt: planPrompt(loop) },
+    writes: [{ slot: DRAFT, mode: 'unfenced', value: 'it.text' }],
+    next: ordered,
+    fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], failedTrace(l)),
+  });
+}
+
+/** Who plans nothing but asks, or gives up, says something to somebody. */
+function addWordsCheck(l: Lowering, next: NodeId): NodeId {
+  return addGroundingCheck(l, {
+    hint: 'plan.grounding',
+    origin: 'plan_validation',
+    what: 'the planner',
+    said: DRAFT,
+    given: [],
+    into: VIOLATION,
+    next,
+  });
+}
+
+/** Where a plan goes that does not hold: back to the planner, as long as it may be mended. */
+export function addRepair(l: Lowering): NodeId {
+  const { builder, loop } = l;
+  const id = builder.idOf('repair');
+  if (builder.has(id)) return id;
+  const given = stop(
+    l,
+    'REPEATED_FAILURE',
+    'PlanAbandoned',
+    `text("The plan was given up after ${loop.plan.repairs} repairs: ", ${PLAN_PROBLEM})`,
+  );
+  const meter = builder.meter('plan.repairs', {
+    unit: 'visits',
+    max: loop.plan.repairs,
+    over: given,
+    label: 'plan.repairs',
+  });
+  return builder.add(
+    id,
+    { op: 'let', origin: 'repair', charges: [meter], writes: [], next: idOf(l, 'plan_selection') },
+    l.at,
+  );
+}
+
+/** The first step that may run now: not finished, and all that it waits for is. */
+export function readyStep(): Expr {
+  const ready = `${PLAN}.filter(s, !(s.id in ${FINISHED}) && (s.after == null || s.after.all(a, a in ${FINISHED})) && (s.parent == null || s.parent in ${FINISHED}))`;
+  return `cel.bind(ready, ${ready}, size(ready) == 0 ? null : ready[0])`;
+}
+
+function addApproval(l: Lowering, next: NodeId): NodeId {
+  return addQuestion(l, {
+    id: l.builder.fresh('plan.approval'),
+    row: 'high_impact_mutation',
+    about: 'plan',
+    choices: ['approve', 'reject'],
+    message: `text("A plan of ", size(${DRAFT}.steps), " steps waits for approval.")`,
+    payload: {
+      goal: GOAL,
+      steps: `${DRAFT}.steps`,
+      tool: `join(${DRAFT}.steps.filter(s, s.tool != null).map(s, s.tool), ", ")`,
+      args: 'null',
+      touches: literal([...changingTools(l.loop)]),
+      rollback: 'null',
+    },
+    ways: { approve: next },
+    otherwise: stop(l, 'CONFIRM_REQUIRED', 'NotApproved', '"The plan was not approved."', 'policy'),
+  });
+}
+
+function addClarification(l: Lowering, again: NodeId): NodeId {
+  const stopped = stop(l, 'MISSING_INFO', 'PlanAbandoned', `text("The plan needs to know: ", ${DRAFT}.question)`);
+  const { escalation, definitions, planner } = l.loop;
+  if (!escalation.people || !mayAsk(definitions, planner ?? l.loop.executor)) return stopped;
+  const told = addLet(
+    l,
+    l.builder.fresh('plan.told'),
+    'ask_user',
+    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
+    again,
+  );
+  return addQuestion(l, {
+    id: l.builder.fresh('plan.ask'),
+    row: 'missing_input',
+    about: 'missing_info',
+    choices: ['respond', 'reject'],
+    message: `text(${DRAFT}.question)`,
+    payload: { goal: GOAL, fields: `${DRAFT}.fields` },
+    ways: { respond: told },
+    otherwise: stopped,
+  });
+}
+
+/** The first thing that is wrong with the draft, in a sentence that says where; null where nothing is. */
+function problem(loop: Loop): Expr {
+  const steps = `${DRAFT}.steps`;
+  const budgets = loop.definitions.budgets ?? {};
+  const tools = toolsOf(loop);
+  const changing = changingTools(loop);
+  const first = (which: Expr, words: Expr): readonly [Expr, Expr] => [
+    `${steps}.exists(s, ${which})`,
+    `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`,
+  ];
+  const among = (expr: Expr): Expr => `cel.bind(known, ${steps}.map(t, t.id), ${expr})`;
+  const stranger = (which: Expr, verb: string, id: Expr): readonly [Expr, Expr] => {
+    const [when, words] = first(
+      which,
+      `text("step \`", s.id, "\` ${verb} \`", ${id}, "\`, which is no step of this plan")`,
+    );
+    return [among(when), among(words)];
+  };
+  const rules: (readonly [Expr, Expr])[] = [
+    [`type(${DRAFT}) != map || type(${steps}) != list`, '"the reply is no JSON object with a list `steps`"'],
+    [`size(${steps}) == 0`, '"the plan has no steps"'],
+    [
+      `size(${steps}) > ${loop.plan.stepsMax}`,
+      `text("the plan has ", size(${steps}), " steps, and at most ${loop.plan.stepsMax} are allowed")`,
+    ],
+    [
+      `${steps}.exists(s, type(s) != map || type(s.id) != string || type(s.do) != string)`,
+      '"every step needs an `id` and, in `do`, what is to be done"',
+    ],
+    first(`size(${steps}.filter(t, t.id == s.id)) > 1`, 'text("two steps have the id `", s.id, "`")'),
+    first(
+      `size(${steps}.filter(t, lower(trim(t.do)) == lower(trim(s.do)) && t.tool == s.tool)) > 1`,
+      'text("step `", s.id, "` repeats what another step does")',
+    ),
+    first(
+      `s.tool != null && !(s.tool in ${literal([...tools])})`,
+      'text("step `", s.id, "` needs the tool `", s.tool, "`, which is not granted")',
+    ),
+    first(`s.after != null && type(s.after) != list`, 'text("`after` of step `", s.id, "` is no list")'),
+    stranger('s.after != null && s.after.exists(a, !(a in known))', 'waits for', 's.after.filter(a, !(a in known))[0]'),
+    stranger('s.parent != null && !(s.parent in known)', 'belongs to', 's.parent'),
+    [`size(${STUCK}) > 0`, `text("these steps wait for each other in a circle: ", join(${STUCK}, ", "))`],
+    first(
+      `s.parent != null && ${steps}.exists(p, p.id == s.parent && p.parent != null)`,
+      'text("step `", s.id, "` is nested deeper than 2")',
+    ),
+    first(`s.parent != null && s.done_when == null`, 'text("subtask `", s.id, "` does not say when it is done")'),
+  ];
+  if (budgets.steps !== undefined)
+    rules.push([
+      `size(${steps}) + ${TURN} + ${DRAFTS} > ${budgets.steps}`,
+      `text("the plan has ", size(${steps}), " steps, and the budget leaves ", ${budgets.steps} - ${TURN} - ${DRAFTS})`,
+    ]);
+  if (budgets.tool_calls !== undefined)
+    rules.push([
+      `size(${steps}.filter(s, s.tool != null)) + size(${OBSERVATIONS}) > ${budgets.tool_calls}`,
+      `text("the plan calls tools ", size(${steps}.filter(s, s.tool != null)), " times, and the budget leaves ", ${budgets.tool_calls} - size(${OBSERVATIONS}))`,
+    ]);
+  if (budgets.side_effects !== undefined)
+    rules.push([
+      `size(${steps}.filter(s, s.tool in ${literal([...changing])})) > ${budgets.side_effects}`,
+      `text("the plan changes something ", size(${steps}.filter(s, s.tool in ${literal([...changing])})), " times, and the budget allows ${budgets.side_effects}")`,
+    ]);
+  return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
+}
+
+/** Round by round, those steps are struck off whose prerequisites have been; what is left waits in a circle. */
+function stuck(rounds: number): Expr {
+  const steps = `${DRAFT}.steps`;
+  const next = (done: string): Expr =>
+    `size(${done}) == size(${steps}) ? ${done} : ${steps}.filter(s, (s.after == null || s.after.all(a, a in ${done})) && (s.parent == null || s.parent in ${done})).map(s, s.id)`;
+  let left = `${steps}.filter(s, !(s.id in done${rounds})).map(s, s.id)`;
+  for (let round = rounds; round > 0; round--) left = `cel.bind(done${round}, ${next(`done${round - 1}`)}, ${left})`;
+  const sound = `type(${DRAFT}) == map && type(${steps}) == list && size(${steps}) <= ${rounds} && ${steps}.all(s, type(s) == map && (s.after == null || type(s.after) == list))`;
+  return `${sound} ? cel.bind(done0, [], ${left}) : []`;
+}

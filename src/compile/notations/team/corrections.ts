@@ -1,0 +1,134 @@
+/**
+ * What an agent is told that ended its turn without a signal. The kind follows from what its tools really did in the turn,
+ * and each text repeats the evidence it speaks of, because the agent may no longer see it.
+ */
+import type { Expr, Write } from '../../../ir/nodes.ts';
+import { OBSERVATIONS, TALK } from '../../lower/agent-turn/slots.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import type { Correction } from './bad-turn.ts';
+import type { Member } from './model.ts';
+import { BROKEN, IDLE, SAID, SIGNAL, TURN, set } from './slots.ts';
+
+export interface Silence {
+  readonly measures?: readonly Write[];
+  readonly corrections: readonly Correction[];
+}
+
+/** `generic` is said where the evidence gives no better reason; `choice` lists what the agent may say. */
+export function silenceOf(who: Member, generic: Correction, choice: string): Silence {
+  if (!who.writes) return { corrections: [generic] };
+  const say = (type: string, when: Expr, ...parts: readonly Expr[]): Correction => ({
+    type,
+    when,
+    text: `text(${[...parts, quote(` ${choice}`)].join(', ')})`,
+  });
+  return {
+    measures: [set(IDLE, `${wrote(true)} ? 0 : ${IDLE} + 1`), set(BROKEN, `${failing()} ? ${BROKEN} + 1 : 0`)],
+    corrections: [
+      say(
+        'build_failure',
+        `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
+        quote(
+          'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and mend that.',
+        ),
+      ),
+      say(
+        'stagnation_failed_writes',
+        `${IDLE} >= 2 && ${wrote(false)}`,
+        quote('STUCK — ALL WRITES REJECTED ('),
+        IDLE,
+        quote(' turns). None of the changes that you tried took effect: '),
+        errors(),
+      ),
+      say(
+        'stagnation',
+        `${IDLE} >= 2`,
+        quote('STAGNATION ('),
+        IDLE,
+        quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
+      ),
+      say(
+        'code_block',
+        `${SAID}.contains("\`\`\`") && !${wrote(false)}`,
+        quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
+      ),
+      say(
+        'hallucination',
+        `${claims()} && !${wrote(false)}`,
+        quote(
+          'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
+        ),
+      ),
+      say(
+        'persistent_build_failure',
+        `${BROKEN} >= 2`,
+        quote('PERSISTENT BUILD FAILURE ('),
+        BROKEN,
+        quote(' turns). The last failing command: '),
+        lastFailing(),
+      ),
+      say(
+        'files_written_no_keyword',
+        wrote(true),
+        quote('Files written this turn (already on disk): '),
+        written(),
+        quote('. Do not write them again.'),
+      ),
+      say('failed_write_no_keyword', wrote(false), quote('The change that you tried did not take effect: '), errors()),
+      generic,
+    ],
+  };
+}
+
+const READ_ONLY = '^\\\\s*(cat|ls|grep|find|rg|wc|head|tail|echo|sed -n|git (diff|status|log|show|blame))\\\\b';
+
+function inTurn(condition: Expr): Expr {
+  return `${OBSERVATIONS}.exists(o, o.turn == ${TURN} && ${condition})`;
+}
+
+/** Whether something that changes the world was called; `ok` asks for one that went well. */
+function wrote(ok: boolean): Expr {
+  const changes = `(o.tool in ["write_file", "patch_file", "delete_file"] || (o.tool == "shell_run" && !re(text(o.args.command), "${READ_ONLY}")))`;
+  return inTurn(ok ? `o.ok && ${changes}` : changes);
+}
+
+function failing(): Expr {
+  return inTurn('o.tool == "shell_run" && !o.ok');
+}
+
+function ran(pattern: string): Expr {
+  return inTurn(`o.tool == "shell_run" && re(text(o.args.command), "${pattern}")`);
+}
+
+function claims(): Expr {
+  return `re(${SAID}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
+}
+
+function written(): Expr {
+  return `join(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.ok && o.tool in ["write_file", "patch_file"]).map(o, text(o.args.path)), ", ")`;
+}
+
+function errors(): Expr {
+  return `join(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, text(o.tool, ": ", o.error == null ? o.result : o.error)), "; ")`;
+}
+
+function lastFailing(): Expr {
+  return `join(tail(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.tool == "shell_run" && !o.ok), 1).map(o, text(o.args.command)), "")`;
+}
+
+/** The words that may be said, as a sentence. */
+export function choiceOf(what: string, words: readonly string[]): string {
+  return words.length === 0 ? '' : `Valid ${what}s, each alone on a line: ${words.join(', ')}.`;
+}
+
+/**
+ * Which of the phrases were heard: by a handoff call where there was one, by the text otherwise. Where the last message
+ * says none, the two before it in the same turn are looked at, the newer one first.
+ */
+export function heard(phrases: readonly string[], strict: boolean): Expr {
+  const words = literal([...phrases]);
+  const marks = (text: Expr): Expr => `${strict ? 'alone' : 'leading'}(${text}, ${words})`;
+  const before = `tail(${TALK}.filter(m, m.role == "assistant"), 3).map(m, ${marks('m.content')}).filter(x, size(x) > 0)`;
+  const said = `cel.bind(h, ${marks(SAID)}, size(h) > 0 || size(${TALK}) < 2 ? h : cel.bind(t, ${before}, size(t) == 0 ? [] : t[size(t) - 1]))`;
+  return `${SIGNAL} != null ? ${words}.filter(w, lower(w) == lower(${SIGNAL})) : ${said}`;
+}

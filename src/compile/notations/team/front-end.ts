@@ -1,0 +1,44 @@
+/** The team notation: reads who is in a team and how turns pass, checks it, and lowers it to the one graph that everything runs on. */
+import { createBuilder } from '../../lower/builder.ts';
+import type { Dialect } from '../front-end.ts';
+import { addLet, exhausted, TURNS_DEFAULT } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Reading, Team } from './model.ts';
+import { drawTeam } from './picture.ts';
+import type { Plan } from './plan/plan.ts';
+import { planOf } from './plan/plans.ts';
+import { readTeam } from './read/read.ts';
+import { SAID, begin } from './slots.ts';
+
+export const lowerTeam: Dialect = (document, definitions, report) => {
+  const read = readTeam(document, definitions, report);
+  if (read === null) return { lowered: null, picture: null };
+  const { team, reading, strategy } = read;
+  const plan = strategy === null ? null : planOf(reading, team);
+  if (plan === null) return { lowered: null, picture: null };
+  const picture = drawTeam(team, plan);
+  const sound = reading.body.sound && document.sections.sound && !report.failed();
+  return { lowered: sound ? lower(team, reading, plan) : null, picture };
+};
+
+function lower(team: Team, reading: Reading, plan: Plan) {
+  const { definitions, tools, members } = team;
+  const agents = Object.fromEntries(
+    [...[...members.values()].map(({ def }) => def), ...(plan.agents ?? [])].map((def) => [def.id, def]),
+  );
+  const builder = createBuilder('orchestration', {
+    ...definitions,
+    tools: { ...definitions.tools, ...tools, ...plan.tools },
+    agents,
+  });
+  const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;
+  const open: Lowering = { builder, team, meter: null, turnsMax, prefix: '', at: (...path) => reading.at(...path) };
+  const label =
+    team.termination.cap === null ? `agent turns (${turnsMax} where MaxIterations says nothing)` : 'MaxIterations';
+  const l =
+    plan.turnsMax === null
+      ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
+      : open;
+  const entry = addLet(l, 'session', team.id, begin(), plan.lower(l));
+  return builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID), returns: SAID });
+}

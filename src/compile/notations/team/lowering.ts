@@ -1,0 +1,145 @@
+/** What the lowering of every strategy shares: the builder, the team, and the bound on turns. */
+import type { AskEffect, Case, Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
+import type { Builder } from '../../lower/builder.ts';
+import { escalationField } from '../../lower/escalation-packet.ts';
+import type { Path } from '../../source/located.ts';
+import type { Range } from '../../source/range.ts';
+import type { Member, Team } from './model.ts';
+import { PARTIAL, SAID } from './slots.ts';
+
+/** Agent turns in a session that sets no number of its own, although its agents may go round. */
+export const TURNS_DEFAULT = 100;
+
+export interface Lowering {
+  readonly builder: Builder;
+  readonly team: Team;
+  /** The meter that every turn charges; null where the course of the session bounds it. */
+  readonly meter: MeterId | null;
+  /** How many turns there can be. */
+  readonly turnsMax: number;
+  /** Goes in front of the names that are entered: where a graph runs inside a node of another. */
+  readonly prefix: string;
+  /** Where a termination that matched leads: the end of the session, unless a branch has to end first. */
+  readonly ended?: NodeId;
+  /** Whether a cap can be hit that leaves the session a partial success at best. */
+  readonly capped?: boolean;
+  at(...path: Path): Range;
+}
+
+export function member({ team }: Lowering, name: string): Member {
+  const found = team.members.get(name);
+  if (found === undefined) throw new Error(`invariant: agent \`${name}\` is not in the team`);
+  return found;
+}
+
+export function addLet(
+  { builder }: Lowering,
+  hint: string,
+  origin: string,
+  writes: readonly Write[],
+  next: NodeId,
+  charges?: readonly MeterId[],
+): NodeId {
+  return builder.add(builder.fresh(hint), {
+    op: 'let',
+    origin,
+    ...(charges === undefined ? {} : { charges }),
+    writes,
+    next,
+  });
+}
+
+/** The only way on, where there is but one. */
+export function addPick(
+  { builder }: Lowering,
+  hint: string,
+  origin: string,
+  cases: readonly Case[],
+  otherwise: NodeId,
+): NodeId {
+  return cases.length === 0 ? otherwise : builder.add(builder.fresh(hint), { op: 'pick', origin, cases, otherwise });
+}
+
+/** Looks at the world outside; what comes back is in the slot `into`. */
+export function addCheck(
+  { builder }: Lowering,
+  hint: string,
+  origin: string,
+  check: string,
+  input: Input,
+  into: string,
+  next: NodeId,
+  fail = builder.failedEnd(SAID),
+): NodeId {
+  return builder.add(builder.fresh(hint), {
+    op: 'do',
+    origin,
+    effect: { kind: 'check', check, input, reserve: {} },
+    writes: [{ slot: into, mode: 'set', value: 'it' }],
+    timeoutMs: null,
+    retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+    next,
+    failed: [],
+    fail,
+  });
+}
+
+export interface Question {
+  readonly hint: string;
+  /** What the question is kept under, together with `about`. */
+  readonly origin: string;
+  readonly about: string;
+  readonly askedBy: string;
+  readonly choices: readonly string[];
+  readonly edits?: AskEffect['edits'];
+  readonly wants?: AskEffect['wants'];
+  readonly message: Expr;
+  readonly payload: Input;
+  readonly code: 'CONFIRM_REQUIRED' | 'REVIEW_REQUIRED';
+  readonly into: string;
+  readonly next: NodeId;
+}
+
+/** Asks a person. A question whose time is up counts as rejected. */
+export function addQuestion({ builder }: Lowering, question: Question): NodeId {
+  const { hint, origin, about, askedBy, choices, message, payload, code, into, next } = question;
+  return builder.add(builder.fresh(hint), {
+    op: 'do',
+    origin,
+    effect: {
+      kind: 'ask',
+      about,
+      choices,
+      edits: question.edits ?? {},
+      ...(question.wants === undefined ? {} : { wants: question.wants }),
+      onExpiry: 'reject',
+      code,
+      askedBy,
+      input: {
+        message,
+        ...escalationField(code === 'REVIEW_REQUIRED' ? 'low_confidence' : 'high_impact_mutation'),
+        ...payload,
+      },
+      reserve: {},
+    },
+    writes: [{ slot: into, mode: 'set', value: 'it' }],
+    timeoutMs: null,
+    retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+    next,
+    failed: [],
+    fail: builder.failedEnd(SAID),
+  });
+}
+
+/** The session is over and went well, or as well as it could. */
+export function success(l: Lowering): NodeId {
+  const whole = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  if (l.capped !== true) return whole;
+  const partial = l.builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: SAID });
+  return addPick(l, 'session.end', l.team.id, [{ when: `${PARTIAL} == true`, to: partial }], whole);
+}
+
+/** The session has had all its turns. */
+export function exhausted({ builder }: Lowering): NodeId {
+  return builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output: SAID });
+}

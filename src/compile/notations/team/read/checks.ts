@@ -1,0 +1,94 @@
+/** Validators and contracts by name: an unknown one is told here, since a gate that nobody checks is no gate. */
+import { VALIDATORS, VALIDATOR_ALIASES } from '../../../../catalog/evidence-names.ts';
+import type { Json } from '../../../../expr/json.ts';
+import { childOf, itemsOf, textOf } from '../../../source/located.ts';
+import type { Path } from '../../../source/located.ts';
+import { nearest } from '../../../diagnose/nearest.ts';
+import { isUnreadAt } from '../../../document/unread.ts';
+import type { Check, Reading } from '../model.ts';
+import { TEAM_KEYS, VALIDATION_KEYS } from '../schema/schema.ts';
+import type { RawGate } from '../schema/routes.ts';
+
+type Named = Pick<RawGate, 'Validator' | 'Validators' | 'RequiredCommandPattern' | 'ShellFallbackPattern'>;
+
+/** All of `Validators`, then `Validator`; each once. */
+export function readChecks(
+  raw: { readonly [key in keyof Named]?: unknown } & Partial<{
+    readonly Validators: readonly string[] | undefined;
+    readonly Validator: string | undefined;
+  }>,
+  path: Path,
+  reading: Reading,
+): readonly Check[] {
+  const named: (readonly [string, Path])[] = (raw.Validators ?? []).map((name, index) => [
+    name,
+    [...path, 'Validators', index],
+  ]);
+  if (raw.Validator !== undefined) named.push([raw.Validator, [...path, 'Validator']]);
+  const config = configOf(reading, {
+    RequiredCommandPattern: raw.RequiredCommandPattern,
+    ShellFallbackPattern: raw.ShellFallbackPattern,
+  });
+  const checks = new Map<string, Check>();
+  for (const [label, at] of named) {
+    const check = validatorOf(label, at, config, reading);
+    if (check !== null) checks.set(check.name, check);
+  }
+  return [...checks.values()];
+}
+
+/** All of `Contracts`, then `Contract`. */
+export function readContracts(
+  raw: { readonly Contract?: string | undefined; readonly Contracts?: readonly string[] | undefined },
+  path: Path,
+  reading: Reading,
+): readonly Check[] {
+  const named: (readonly [string, Path])[] = (raw.Contracts ?? []).map((name, index) => [
+    name,
+    [...path, 'Contracts', index],
+  ]);
+  if (raw.Contract !== undefined) named.push([raw.Contract, [...path, 'Contract']]);
+  const declared = reading.body.value.Contracts;
+  return named.flatMap(([label, at]): Check[] => {
+    const contract = declared.find(({ Name }) => Name === label);
+    if (contract !== undefined)
+      return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
+    const names = itemsOf(reading.body.located('Contracts')).map((item) => textOf(childOf(item, 'Name')) ?? '');
+    if (names.includes(label) || isUnreadAt(reading.body.located(), 'Contracts', TEAM_KEYS, ['Name'])) return [];
+    const near = nearest(label, names);
+    reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
+      help: near === undefined ? 'Declare it under `Contracts`.' : `Did you mean \`${near}\`?`,
+    });
+    return [];
+  });
+}
+
+function validatorOf(label: string, at: Path, config: Json, reading: Reading): Check | null {
+  const own = reading.body.value.Validation.Validators ?? {};
+  if (Object.hasOwn(own, label))
+    return { name: `validator:${label}`, label, config: { ...(config as object), Module: own[label] ?? '' } };
+  const name = Object.hasOwn(VALIDATOR_ALIASES, label)
+    ? VALIDATOR_ALIASES[label]
+    : VALIDATORS.find((each) => each === label);
+  if (name !== undefined) return { name: `validator:${name}`, label, config };
+  const { body } = reading;
+  if (
+    isUnreadAt(body.located(), 'Validation', TEAM_KEYS) ||
+    isUnreadAt(body.located('Validation'), 'Validators', VALIDATION_KEYS)
+  )
+    return null;
+  const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);
+  reading.report.error('unknown-validator', reading.at(...at), `unknown validator \`${label}\``, {
+    help:
+      near === undefined
+        ? `There are ${VALIDATORS.map((each) => `\`${each}\``).join(', ')}, and those under \`Validation.Validators\`.`
+        : `Did you mean \`${near}\`?`,
+  });
+  return null;
+}
+
+/** What every check is told: where the artifacts are, how tests are run, and what is particular to this one. */
+function configOf({ body }: Reading, particular: { readonly [field: string]: unknown }): Json {
+  const { Validators: _, ...paths } = body.value.Validation;
+  return JSON.parse(JSON.stringify({ ...paths, TestSelector: body.value.TestSelector, ...particular })) as Json;
+}

@@ -1,0 +1,92 @@
+/** A model beside the team that chooses or coordinates: asked without tools that run, its reply judged before it counts. */
+import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
+import { REPLY } from '../../../lower/agent-turn/slots.ts';
+import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
+import type { MeterId } from '../../../../ir/nodes.ts';
+import { OUTPUT_TOKENS_DEFAULT } from '../../../document/definitions.ts';
+import { modelName } from '../agents.ts';
+import type { Lowering } from '../lowering.ts';
+import type { Reading, Team } from '../model.ts';
+import type { RawModel } from '../schema/agents.ts';
+
+/** The agents there are, as a list for a prompt. */
+export function roster(team: Team): string {
+  return team.names.map((name) => `- ${name}${describe(team, name)}`).join('\n');
+}
+
+function describe(team: Team, name: string): string {
+  const text = team.members.get(name)?.description ?? '';
+  return text === '' ? '' : `: ${text}`;
+}
+
+/** Whether letter case alone tells the agent from another: then only its exact name means it. */
+export function hasTwin(name: string, { names }: Team): boolean {
+  return names.some((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+}
+
+export function chooserDef(
+  team: Team,
+  id: string,
+  model: RawModel,
+  instructions: string,
+  tools: readonly string[] = [],
+): AgentDef {
+  const { budgets } = team.definitions;
+  const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
+  const settings = typeof model === 'object' ? model : undefined;
+  return {
+    id,
+    name: id,
+    model: modelName(model, team.definitions),
+    instructions,
+    tools,
+    output: null,
+    maxOutputTokens: settings?.MaxTokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+    temperature: settings?.Temperature ?? null,
+  };
+}
+
+/** A name that the strategy itself uses cannot be an agent's too. */
+export function reserve({ report, body }: Reading, team: Team, id: string): void {
+  const index = team.names.indexOf(id);
+  if (index >= 0)
+    report.error(
+      'reserved-id',
+      body.at('Agents', index, 'Name'),
+      `\`${id}\` cannot be the name of an agent here: the strategy \`${team.raw.Selection.Type}\` has a ${id} of its own`,
+      { help: 'Choose another name.' },
+    );
+}
+
+/** Asks it; what it answered is in `reply`. */
+export function addAsk(
+  { builder }: Lowering,
+  {
+    id,
+    agent,
+    hint,
+    input,
+    charges,
+    next,
+  }: {
+    readonly id?: NodeId;
+    readonly agent: string;
+    readonly hint: string;
+    readonly input: Input;
+    readonly charges?: readonly MeterId[];
+    readonly next: NodeId;
+  },
+): NodeId {
+  return builder.add(id ?? builder.fresh(hint), {
+    op: 'do',
+    origin: agent,
+    ...(charges === undefined ? {} : { charges }),
+    effect: { ...builder.model(agent, '""'), input },
+    writes: [{ slot: REPLY, mode: 'set', value: 'it' }],
+    timeoutMs: null,
+    retry: MODEL_RETRY,
+    next,
+    failed: [],
+    fail: builder.failedEnd('said'),
+  });
+}

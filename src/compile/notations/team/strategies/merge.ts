@@ -1,0 +1,145 @@
+/**
+ * Merging what branches said. Each strategy either decides or does not; where the first does not, the others are tried in
+ * the order in which they are named, and at last all outputs are put one after the other.
+ */
+import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import { quote } from '../../../expressions/cel-text.ts';
+import type { Range } from '../../../source/range.ts';
+import { addLet, addPick } from '../lowering.ts';
+import type { Lowering } from '../lowering.ts';
+import type { MergeStrategy, RawMerge } from '../schema/statemachine.ts';
+import { BRANCHES, SAID, set, tell } from '../slots.ts';
+import { addTeamTurn } from '../turn.ts';
+
+export interface Branch {
+  /** What `path` lists. */
+  readonly name: string;
+  readonly agent: string;
+  readonly at?: Range;
+}
+
+interface Merge {
+  readonly hint: string;
+  readonly origin: string;
+  readonly branches: readonly Branch[];
+  readonly merge: RawMerge | null;
+  readonly next: NodeId;
+}
+
+const MERGED = 'merged';
+
+export function addMerge(l: Lowering, { hint, origin, branches, merge, next }: Merge): NodeId {
+  const names = branches.map(({ agent }) => agent);
+  const inject = (how: string): NodeId =>
+    addLet(
+      l,
+      `${hint}.merged:${how}`,
+      `merge:${how}`,
+      [tell(`text(${quote(`[parallel merge — ${how}]\n`)}, ${MERGED})`, null), set(SAID, MERGED)],
+      next,
+    );
+  const union = addLet(
+    l,
+    `${hint}.union`,
+    origin,
+    [set(MERGED, names.length === 1 ? `${BRANCHES}[0].output` : blocks(names))],
+    inject('union'),
+  );
+  if (names.length === 1) return union;
+  const order = [merge?.Strategy ?? 'union', ...(merge?.ConflictResolution ?? [])];
+  let otherwise = union;
+  for (const strategy of order.toReversed())
+    otherwise = addStrategy(l, strategy, { hint, origin, names, agent: merge?.Agent ?? '', inject, union, otherwise });
+  return otherwise;
+}
+
+interface Attempt {
+  readonly hint: string;
+  readonly origin: string;
+  readonly names: readonly string[];
+  readonly agent: string;
+  readonly inject: (how: string) => NodeId;
+  readonly union: NodeId;
+  readonly otherwise: NodeId;
+}
+
+function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): NodeId {
+  const { hint, origin, inject, otherwise } = attempt;
+  switch (strategy) {
+    case 'union':
+      return attempt.union;
+    case 'consensus': {
+      const take = addLet(l, `${hint}.consensus`, origin, [set(MERGED, `${BRANCHES}[0].output`)], inject(strategy));
+      return addPick(
+        l,
+        `${hint}.agree`,
+        origin,
+        [{ when: `${BRANCHES}.all(b, ${statement('b')} == ${statement(`${BRANCHES}[0]`)})`, to: take }],
+        otherwise,
+      );
+    }
+    case 'vote': {
+      const winner = `majority(${BRANCHES}.map(b, ${statement('b')}))`;
+      const take = addLet(
+        l,
+        `${hint}.vote`,
+        origin,
+        [set(MERGED, `cel.bind(w, ${winner}, ${BRANCHES}.filter(b, ${statement('b')} == w)[0].output)`)],
+        inject(strategy),
+      );
+      return addPick(l, `${hint}.elect`, origin, [{ when: `${winner} != null`, to: take }], otherwise);
+    }
+    case 'ranked':
+    case 'semantic_diff':
+      return addJudge(l, strategy, attempt);
+  }
+}
+
+/** What a branch comes down to: its last line, in any case of letters. */
+function statement(branch: Expr): Expr {
+  return `lower(lastLine(${branch}.output))`;
+}
+
+/** The outputs in the order of the branches, each under the name of its agent. */
+function blocks(names: readonly string[]): Expr {
+  const parts = names.flatMap((name, index) => [
+    quote(`${index === 0 ? '' : '\n\n'}--- ${name} ---\n`),
+    `${BRANCHES}[${index}].output`,
+  ]);
+  return `text(${parts.join(', ')})`;
+}
+
+const ASKED: { readonly [strategy: string]: string } = {
+  ranked:
+    'Several agents answered the same task. Choose the best answer, or put the best together out of them, and give it and nothing else.',
+  semantic_diff:
+    'Several agents answered the same task. Find where they agree, settle where they differ, and give the one reconciled result and nothing else.',
+};
+
+/** An agent merges. It sees the task and the outputs, and what it says is the result, unless it says nothing. */
+function addJudge(
+  l: Lowering,
+  strategy: 'ranked' | 'semantic_diff',
+  { hint, origin, names, agent, inject, otherwise }: Attempt,
+): NodeId {
+  const take = addLet(l, `${hint}.${strategy}`, origin, [set(MERGED, SAID)], inject(strategy));
+  const judged = addPick(
+    l,
+    `${hint}.${strategy}.judged`,
+    origin,
+    [{ when: `trim(${SAID}) != ""`, to: take }],
+    otherwise,
+  );
+  const prompt = `text(${quote(`${ASKED[strategy] ?? ''}\n\nThe task:\n`)}, input, "\\n\\n", ${blocks(names)})`;
+  const undecided = addLet(l, `${hint}.${strategy}.undecided`, origin, [set('error', 'null')], otherwise);
+  return addTeamTurn(l, {
+    agent,
+    hint: `${hint}.${strategy}.judge`,
+    origin,
+    input: { prompt },
+    shared: false,
+    counts: false,
+    next: judged,
+    fail: undecided,
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * What concerns more than one step: a Collect with nothing to collect, an agent that would be handed its own words,
+ * variables that nobody stores or that two branches fight over.
+ */
+import type { Report } from '../../diagnose/diagnostics.ts';
+import { nearest } from '../../diagnose/nearest.ts';
+import type { Range } from '../../source/range.ts';
+import { rangeWithin } from '../../source/scalar-range.ts';
+import type { Shaped } from '../../document/shape/shape.ts';
+import { isSure } from './facts.ts';
+import type { Facts } from './facts.ts';
+import { INPUT } from './model.ts';
+import type { Step, Unit, Workflow } from './model.ts';
+import type { RawWorkflow } from './schema.ts';
+import { holesOf } from './template.ts';
+
+interface Checking {
+  readonly workflow: Workflow;
+  readonly body: Shaped<RawWorkflow>;
+  readonly report: Report;
+  /** By variable, the first step that stores it. */
+  readonly storedBy: ReadonlyMap<string | null, Step>;
+}
+
+/** Checks the names now, and gives what checks each unit with what is known before it. */
+export function createChecks(given: Omit<Checking, 'storedBy'>): (unit: Unit, facts: Facts) => void {
+  const storedBy = new Map(given.workflow.steps.toReversed().map((step) => [step.output, step]));
+  const checking = { ...given, storedBy };
+  checkNames(checking);
+  return (unit, facts) => {
+    if (unit.is === 'batch') {
+      checkBatch(checking, unit.branches);
+      for (const branch of unit.branches) checkInvocation(checking, branch, facts);
+    } else if (unit.step.mode === 'Collect') noBatch(checking, unit.step);
+    else checkInvocation(checking, unit.step, facts);
+  };
+}
+
+/** Above this many variables a suggestion would cost more than it helps. */
+const SUGGEST_MAX = 500;
+
+function noBatch({ workflow, body, report }: Checking, step: Step): void {
+  if (workflow.steps[step.index - 1]?.unclear === true) return;
+  report.error(
+    'collect-without-fanout',
+    body.at('steps', step.index, 'mode'),
+    `the Collect step \`${step.name}\` has no FanOut step right before it`,
+    {
+      help: 'Put it after the FanOut steps that it should join.',
+    },
+  );
+}
+
+/** Nothing refers to a step by its name, so that two of one name work; they only cannot be told apart in what is reported. */
+function checkNames({ workflow, body, report }: Checking): void {
+  const seen = new Map<string, Range>();
+  for (const { name, index } of workflow.steps) {
+    const at = body.at('steps', index, 'name');
+    const first = seen.get(name);
+    if (first === undefined) seen.set(name, at);
+    else
+      report.warning('duplicate-id', at, `two steps are called \`${name}\``, {
+        help: 'Rename one of them, to tell them apart in the path and the results.',
+        related: [{ message: 'the first one is here', at: first }],
+      });
+  }
+}
+
+function checkBatch({ body, report }: Checking, branches: readonly Step[]): void {
+  const stored = new Map<string, Step>();
+  for (const branch of branches) {
+    if (branch.output === null) continue;
+    const first = stored.get(branch.output);
+    if (first === undefined) stored.set(branch.output, branch);
+    else
+      report.warning(
+        'duplicate-variable',
+        body.at('steps', branch.index, 'output_var'),
+        `the FanOut steps \`${first.name}\` and \`${branch.name}\` both store \`${branch.output}\`, so that only the last is kept`,
+        {
+          help: 'Give each its own variable.',
+          related: [{ message: 'the first one is here', at: body.at('steps', first.index, 'output_var') }],
+        },
+      );
+  }
+}
+
+function checkInvocation(checking: Checking, step: Step, before: Facts): void {
+  checkDistinct(checking, step, before);
+  checkPrompt(checking, step, before);
+  if (step.output === null || !isSure(step) || before.stored.get(step.output) !== true || names(step, step.output))
+    return;
+  const { body, report } = checking;
+  report.warning(
+    'duplicate-variable',
+    body.at('steps', step.index, 'output_var'),
+    `step \`${step.name}\` replaces \`${step.output}\`, which an earlier step stored`,
+    {
+      help: 'Give it another name, unless that is meant.',
+    },
+  );
+}
+
+function checkDistinct({ body, report }: Checking, step: Step, { upstream }: Facts): void {
+  if (!upstream.has(step.agent)) return;
+  const at = body.at('steps', step.index);
+  const help = 'Use another agent, or a Loop, whose iterations are exempt.';
+  if (upstream.size === 1)
+    report.error('same-agent', at, `step \`${step.name}\` would hand the agent \`${step.agent}\` its own output`, {
+      help,
+    });
+  else
+    report.warning(
+      'same-agent',
+      at,
+      `step \`${step.name}\` may hand the agent \`${step.agent}\` its own output, and the run then fails`,
+      { help },
+    );
+}
+
+function checkPrompt({ storedBy, body, report }: Checking, step: Step, { stored }: Facts): void {
+  const field = body.located('steps', step.index, 'prompt') === undefined ? 'prompt_template' : 'prompt';
+  const scalar = body.located('steps', step.index, field);
+  for (const hole of holesOf(step.prompt)) {
+    if (hole.name === INPUT || stored.has(hole.name) || hole.name === '') continue;
+    const at =
+      scalar?.kind === 'scalar'
+        ? rangeWithin(report.source, scalar, hole.start, hole.end)
+        : body.at('steps', step.index, field);
+    const later = storedBy.get(hole.name);
+    const near = stored.size > SUGGEST_MAX ? undefined : nearest(hole.name, [INPUT, ...stored.keys()]);
+    const why =
+      later === undefined
+        ? `no step stores the variable \`${hole.name}\``
+        : `\`${hole.name}\` is not stored before step \`${later.name}\` has run`;
+    report.warning('unknown-variable', at, `${why}, so that \`${hole.written}\` stays as it is written`, {
+      help: near === undefined ? 'Store it in an earlier step with `output_var`.' : `Did you mean \`{{${near}}}\`?`,
+    });
+  }
+}
+
+function names(step: Step, variable: string): boolean {
+  return holesOf(step.prompt).some(({ name }) => name === variable);
+}

@@ -1,0 +1,62 @@
+/** What a workflow means once both spellings and all defaults are settled. Everything after reading works on this. */
+import type { ErrorMode, Mode } from './schema.ts';
+
+export interface Workflow {
+  readonly id: string;
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+export interface Step {
+  readonly index: number;
+  readonly name: string;
+  readonly mode: Mode;
+  /** Whether something else was written as its mode, which could not be read. */
+  readonly unclear: boolean;
+  /** As it stands in the agents of the compiled flow; empty for Collect, which calls nobody. */
+  readonly agent: string;
+  readonly prompt: readonly Piece[];
+  /** What a Conditional or Loop looks for; empty for the others. */
+  readonly contains: string;
+  readonly iterations: number;
+  readonly timeoutMs: number;
+  readonly onError: ErrorMode;
+  readonly retries: number;
+  readonly output: string | null;
+}
+
+/** A prompt in pieces: plain text, or a name in braces with the way it was written. */
+export type Piece = { readonly text: string } | Hole;
+export interface Hole {
+  readonly name: string;
+  readonly written: string;
+  /** Offsets of the whole `{{…}}` in the prompt. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export const INPUT = 'input';
+/** How the name begins that stands for an agent who cannot be told. */
+export const NOBODY = '\u0000';
+
+/** What runs as one: a step by itself, or consecutive FanOut steps with the Collect that follows them. */
+export type Unit =
+  | { readonly is: 'step'; readonly step: Step }
+  | { readonly is: 'batch'; readonly branches: readonly Step[]; readonly collect: Step | null };
+
+export function unitsOf(steps: readonly Step[]): readonly Unit[] {
+  const units: Unit[] = [];
+  for (let at = 0; at < steps.length;) {
+    const step = steps[at] as Step;
+    if (step.mode !== 'FanOut') {
+      units.push({ is: 'step', step });
+      at += 1;
+      continue;
+    }
+    const branches: Step[] = [];
+    while (steps[at]?.mode === 'FanOut') branches.push(steps[at++] as Step);
+    const collect = steps[at]?.mode === 'Collect' ? (steps[at++] as Step) : null;
+    units.push({ is: 'batch', branches, collect });
+  }
+  return units;
+}

@@ -1,0 +1,71 @@
+/** A picture as Mermaid text: shapes by kind, conditions on edges, errors dotted, cycle bounds named on the edge that closes them. */
+import type { Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
+import { edgeLabels } from './labels.ts';
+
+export function renderMermaid(picture: Picture): string {
+  const names = new Map(picture.nodes.map(({ id }, index) => [id, `n${index}`]));
+  const labels = edgeLabels(picture);
+  const lines = ['flowchart TD'];
+  for (const node of picture.nodes) lines.push(`  ${names.get(node.id) ?? ''}${shape(node)}`);
+  for (const [index, edge] of picture.edges.entries()) {
+    const [from, to] = [names.get(edge.from), names.get(edge.to)];
+    if (from !== undefined && to !== undefined) lines.push(`  ${from} ${arrow(edge, labels[index] ?? null)} ${to}`);
+  }
+  for (const [kind, style] of Object.entries(STYLES)) {
+    const members = picture.nodes.filter((node) => node.kind === kind).map(({ id }) => names.get(id) ?? '');
+    if (members.length > 0) lines.push(`  classDef ${kind} ${style}`, `  class ${members.join(',')} ${kind}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+const BRACKETS: { readonly [kind in ShapeKind]: readonly [string, string] } = {
+  start: ['((', '))'],
+  end: ['(((', ')))'],
+  agent: ['[', ']'],
+  tool: ['[[', ']]'],
+  decision: ['{', '}'],
+  approval: ['{{', '}}'],
+  parallel: ['[/', '\\]'],
+  join: ['[\\', '/]'],
+  terminal: ['([', '])'],
+};
+
+const STYLES: { readonly [kind in ShapeKind]?: string } = {
+  approval: 'stroke-width:3px',
+  terminal: 'stroke-width:2px',
+};
+
+function shape({ kind, label, detail }: PictureNode): string {
+  const [open, close] = BRACKETS[kind];
+  const text =
+    detail === null || detail === label
+      ? escape(label)
+      : `${escape(label)}<br/><small>${escape(clipped(detail))}</small>`;
+  return `${open}"${text}"${close}`;
+}
+
+function arrow({ kind }: PictureEdge, label: string | null): string {
+  const text = label === null ? '' : `|"${escape(clipped(label))}"|`;
+  switch (kind) {
+    case 'error':
+      return `-.->${text}`;
+    case 'branch':
+    case 'join':
+      return `==>${text}`;
+    case 'over':
+      return `-.->${text}`;
+    case 'route':
+      return `-->${text}`;
+  }
+}
+
+/** Mermaid reads HTML entities inside quotes, written with a hash. */
+function escape(text: string): string {
+  return text.replaceAll(/[#"<>&`|\\[\]{}()]|\s+/g, (found) =>
+    /^\s/.test(found) ? ' ' : `#${found.codePointAt(0) ?? 32};`,
+  );
+}
+
+function clipped(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}

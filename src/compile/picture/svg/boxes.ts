@@ -1,0 +1,58 @@
+/** How large each node is drawn, and what is written in it. */
+import type { PictureNode, ShapeKind } from '../picture.ts';
+import { measure, wrap } from './text.ts';
+
+export const LABEL_SIZE = 14;
+export const DETAIL_SIZE = 11.5;
+
+export interface Box {
+  readonly node: PictureNode;
+  readonly label: readonly string[];
+  readonly detail: readonly string[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export function boxOf(node: PictureNode): Box {
+  if (node.kind === 'start') return { node, label: [], detail: [], width: 16, height: 16 };
+  if (node.kind === 'end') return { node, label: [], detail: [], width: 22, height: 22 };
+  const label = node.kind === 'join' ? [] : wrap(node.label, LABEL_SIZE, 200, 2);
+  const said = node.kind === 'join' ? joinText(node) : (node.detail ?? '');
+  const detail = said === '' ? [] : wrap(said, DETAIL_SIZE, 210, node.kind === 'decision' ? 1 : 2);
+  const textWidth = Math.max(
+    0,
+    ...label.map((line) => measure(line, LABEL_SIZE)),
+    ...detail.map((line) => measure(line, DETAIL_SIZE)),
+  );
+  const textHeight = label.length * 18 + detail.length * 15;
+  const { extraWidth, extraHeight, least } = ROOM[node.kind];
+  // A diamond is only half as wide where its text is as where it is widest.
+  const slant = node.kind === 'decision' ? 1.35 : 1;
+  return {
+    node,
+    label,
+    detail,
+    width: Math.max(least, textWidth * slant + extraWidth),
+    height: textHeight * (node.kind === 'decision' ? 1.5 : 1) + extraHeight,
+  };
+}
+
+/** A join is a badge: its policy, and its name where it has one of its own. */
+function joinText({ label, detail }: PictureNode): string {
+  if (detail === null) return label;
+  return label === '' || label === 'join' ? detail : `${label} · ${detail}`;
+}
+
+const ROOM: {
+  readonly [kind in ShapeKind]: { readonly extraWidth: number; readonly extraHeight: number; readonly least: number };
+} = {
+  start: { extraWidth: 0, extraHeight: 0, least: 16 },
+  end: { extraWidth: 0, extraHeight: 0, least: 22 },
+  agent: { extraWidth: 36, extraHeight: 20, least: 110 },
+  tool: { extraWidth: 44, extraHeight: 20, least: 110 },
+  decision: { extraWidth: 50, extraHeight: 26, least: 120 },
+  approval: { extraWidth: 76, extraHeight: 22, least: 130 },
+  parallel: { extraWidth: 40, extraHeight: 16, least: 120 },
+  join: { extraWidth: 26, extraHeight: 10, least: 40 },
+  terminal: { extraWidth: 44, extraHeight: 16, least: 90 },
+};

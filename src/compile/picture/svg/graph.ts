@@ -1,0 +1,134 @@
+/**
+ * The picture as rows to be laid out. Nodes stand in even rows; every edge passes through the rows between its ends as a
+ * chain of waypoints, one of which is as wide as its label, so that labels and nodes can never come to lie upon each other.
+ */
+import type { Picture, PictureEdge } from '../picture.ts';
+import { boxOf, type Box } from './boxes.ts';
+import { rowsOf } from './rows.ts';
+import { measure, wrap } from './text.ts';
+
+export const EDGE_SIZE = 11.5;
+const LABEL_WIDTH = 190;
+const WAYPOINT_WIDTH = 12;
+const WAYPOINTS_MAX = 3000;
+/** How far a loop bulges out of its node. */
+export const LOOP_REACH = 34;
+
+export interface Item {
+  readonly row: number;
+  /** How far it reaches from its middle to either side. */
+  readonly left: number;
+  readonly right: number;
+  readonly height: number;
+  readonly box: Box | null;
+}
+export interface Chain {
+  readonly edge: PictureEdge;
+  /** Items from the upper end to the lower one, both included; just the node itself for a loop. */
+  readonly items: readonly number[];
+  /** Whether the arrow points up. */
+  readonly up: boolean;
+  readonly label: readonly string[];
+  /** What bounds the cycle that this edge closes. */
+  readonly bound: string | null;
+  /** The item that the label is written on. */
+  readonly labelItem: number | null;
+  /** Led around everything, beside the picture: which lane there; null for the others. */
+  readonly aside: number | null;
+}
+export interface LayoutGraph {
+  readonly items: readonly Item[];
+  /** Item numbers by row, in the order in which they are drawn. */
+  readonly rows: number[][];
+  readonly chains: readonly Chain[];
+}
+
+export function layoutGraph(picture: Picture): LayoutGraph {
+  const index = new Map(picture.nodes.map(({ id }, position) => [id, position]));
+  const edges = picture.edges.filter(({ from, to }) => index.has(from) && index.has(to));
+  const ends = edges.map(({ from, to }) => [index.get(from) as number, index.get(to) as number] as const);
+  const nodeRows = rowsOf(picture.nodes, ends, edges);
+  const bounds = boundsByEdge(picture, edges);
+  const items: Item[] = picture.nodes.map((node, position) => {
+    const box = boxOf(node);
+    const loops = edges.filter(({ from, to }) => from === node.id && to === node.id);
+    const beside = Math.max(
+      0,
+      ...loops.map((edge) => LOOP_REACH + labelRoom(labelLines(edge), bounds.get(edge) ?? null).width),
+    );
+    return {
+      row: 2 * (nodeRows[position] as number),
+      left: box.width / 2,
+      right: box.width / 2 + beside,
+      height: box.height,
+      box,
+    };
+  });
+  const asides = asidesOf(ends.map(([from, to]) => Math.abs((items[from] as Item).row - (items[to] as Item).row)));
+  const chains = edges.map((edge, position): Chain => {
+    const [from, to] = ends[position] as readonly [number, number];
+    const aside = asides.get(position) ?? null;
+    if (aside === null) return chainOf(edge, [from, to], bounds.get(edge) ?? null, items);
+    const up = (items[from] as Item).row > (items[to] as Item).row;
+    return { edge, items: up ? [to, from] : [from, to], up, label: [], bound: null, labelItem: null, aside };
+  });
+  const rows: number[][] = [];
+  for (const [position, { row }] of items.entries()) (rows[row] ??= []).push(position);
+  return { items, rows: Array.from(rows, (row) => row ?? []), chains };
+}
+
+/** In a large picture, long edges cost more waypoints than anybody could follow with the eye: the longest go around it. */
+function asidesOf(spans: readonly number[]): ReadonlyMap<number, number> {
+  const asides = new Map<number, number>();
+  let waypoints = 0;
+  for (const [position, span] of [...spans.entries()].sort(([, a], [, b]) => a - b)) {
+    waypoints += span;
+    if (waypoints > WAYPOINTS_MAX) asides.set(position, asides.size);
+  }
+  return asides;
+}
+
+function chainOf(edge: PictureEdge, [from, to]: readonly [number, number], bound: string | null, items: Item[]): Chain {
+  const label = labelLines(edge);
+  if (from === to) return { edge, items: [from], up: false, label, bound, labelItem: null, aside: null };
+  const up = (items[from] as Item).row > (items[to] as Item).row;
+  const [upper, lower] = up ? [to, from] : [from, to];
+  const chain = [upper];
+  // The label stands near the node that decides.
+  const labelled = up ? (items[lower] as Item).row - 1 : (items[upper] as Item).row + 1;
+  let labelItem: number | null = null;
+  for (let row = (items[upper] as Item).row + 1; row < (items[lower] as Item).row; row++) {
+    const carries = row === labelled && (label.length > 0 || bound !== null);
+    if (carries) labelItem = items.length;
+    chain.push(items.length);
+    const { width, height } = carries ? labelRoom(label, bound) : { width: WAYPOINT_WIDTH, height: 0 };
+    items.push({ row, box: null, left: width / 2, right: width / 2, height });
+  }
+  return { edge, items: [...chain, lower], up, label, bound, labelItem, aside: null };
+}
+
+function labelLines({ label }: PictureEdge): readonly string[] {
+  return label === null || label === '' ? [] : wrap(label, EDGE_SIZE, LABEL_WIDTH, 2);
+}
+
+function labelRoom(
+  label: readonly string[],
+  bound: string | null,
+): { readonly width: number; readonly height: number } {
+  const lines = [...label, ...(bound === null ? [] : [`↺ ${bound}  `])];
+  if (lines.length === 0) return { width: 0, height: 0 };
+  return {
+    width: Math.max(...lines.map((line) => measure(line, EDGE_SIZE))) + 14,
+    height: label.length * 15 + (bound === null ? 0 : 20) + 6,
+  };
+}
+
+/** A bound is written once, at the first edge that closes its cycle. */
+function boundsByEdge(picture: Picture, edges: readonly PictureEdge[]): ReadonlyMap<PictureEdge, string> {
+  const bounds = new Map<PictureEdge, string>();
+  for (const { nodes, bound } of picture.cycles) {
+    const closing = edges.find(({ from, to, back }) => back && nodes.includes(from) && nodes.includes(to));
+    if (bound !== null && closing !== undefined) bounds.set(closing, bound);
+  }
+  return bounds;
+}

@@ -1,0 +1,91 @@
+/**
+ * Data that remembers where it was written. The tree is plain: scalars, lists and maps, each with a range, map keys with one
+ * of their own. Every value in it is JSON, at most `DEPTH_MAX` deep.
+ */
+import type { Json } from '../../expr/json.ts';
+import { nearest } from '../diagnose/nearest.ts';
+import type { Range } from './range.ts';
+
+export const DEPTH_MAX = 100;
+
+/** The key that no object can have as its own. It is kept, with a hole, only so that what refers to it is not called unknown. */
+export const RESERVED_KEY = '__proto__';
+
+export interface LocatedScalar {
+  readonly kind: 'scalar';
+  readonly value: string | number | boolean | null;
+  readonly range: Range;
+  /** A stand-in for something that was reported as unreadable; what follows from it is no further mistake. */
+  readonly hole?: true;
+}
+export interface LocatedList {
+  readonly kind: 'list';
+  readonly items: readonly Located[];
+  readonly range: Range;
+}
+export interface LocatedMap {
+  readonly kind: 'map';
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly range: Range;
+}
+export type Located = LocatedScalar | LocatedList | LocatedMap;
+
+export interface Entry {
+  readonly key: string;
+  readonly keyRange: Range;
+  readonly value: Located;
+}
+
+export type Segment = string | number;
+export type Path = readonly Segment[];
+
+export function isHole(located: Located): boolean {
+  return located.kind === 'scalar' && located.hole === true;
+}
+
+/** The value without its places. */
+export function plain(located: Located): Json {
+  if (located.kind === 'scalar') return located.value;
+  if (located.kind === 'list') return located.items.map(plain);
+  const object: { [key: string]: Json } = {};
+  for (const [key, entry] of located.entries) if (key !== RESERVED_KEY) object[key] = plain(entry.value);
+  return object;
+}
+
+/** The entry of a map, or undefined where `located` is no map or lacks the key. */
+export function entryOf(located: Located | null | undefined, key: string): Entry | undefined {
+  return located?.kind === 'map' ? located.entries.get(key) : undefined;
+}
+
+/** The entry of that name, or the one whose unknown name can only have been meant for it. */
+export function entryMeant(holder: Located | undefined, field: string, known: readonly string[]): Entry | undefined {
+  const exact = entryOf(holder, field);
+  if (exact !== undefined || holder?.kind !== 'map') return exact;
+  return [...holder.entries.values()].find(({ key }) => !known.includes(key) && nearest(key, known) === field);
+}
+
+export function childOf(located: Located | null | undefined, key: Segment): Located | undefined {
+  if (located?.kind === 'list') return typeof key === 'number' ? located.items[key] : undefined;
+  return entryOf(located, String(key))?.value;
+}
+
+export function itemsOf(located: Located | null | undefined): readonly Located[] {
+  return located?.kind === 'list' ? located.items : [];
+}
+
+/** The text of a scalar, or undefined where it is anything else. */
+export function textOf(located: Located | null | undefined): string | undefined {
+  return located?.kind === 'scalar' && typeof located.value === 'string' ? located.value : undefined;
+}
+
+/** The same map with only the entries whose key passes. */
+export function withEntries(map: LocatedMap, keep: (key: string) => boolean): LocatedMap {
+  return { ...map, entries: new Map([...map.entries].filter(([key]) => keep(key))) };
+}
+
+/** The place to point at for a whole value: a map is shown by its first key, since its range spans many lines. */
+export function headRange(located: Located): Range {
+  if (located.kind !== 'map') return located.range;
+  const first = located.entries.values().next();
+  return first.done ? located.range : first.value.keyRange;
+}

@@ -1,0 +1,151 @@
+/**
+ * The proof that a compiled flow ends, whatever happens (L5, L6): every target exists, every authored node is reached, every
+ * cycle uses up a bound, every node leads to an end, and every tool call has its rules. Linear in the size of the graph.
+ */
+import type { DoNode, Node, NodeId } from '../../ir/nodes.ts';
+import type { Lowered } from '../lower/builder.ts';
+import type { DiagnosticCode } from '../diagnose/codes.ts';
+import { componentsOf, reachableFrom } from './components.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import { edgesOf } from './edges.ts';
+import { graphOf } from './graph.ts';
+import type { Graph } from './graph.ts';
+import { START } from '../source/range.ts';
+
+export function verify({ body, places }: Lowered, report: Report): void {
+  const graph = graphOf(body);
+  const say = (code: DiagnosticCode, id: NodeId, message: string): void => {
+    const origin = body.nodes[id]?.origin ?? id;
+    report.error(code, places.get(id) ?? places.get(origin) ?? START, message);
+  };
+  if (!checkTargets(graph, say)) return;
+  checkReached(graph, say);
+  checkCycles(graph, say);
+  checkEnds(graph, say);
+  for (const id of graph.ids) checkTool(graph, id, say);
+}
+
+type Say = (code: DiagnosticCode, id: NodeId, message: string) => void;
+
+/** Later checks walk the graph, so they are left out where it has holes. */
+function checkTargets({ body, ids }: Graph, say: Say): boolean {
+  let whole = true;
+  const need = (holds: boolean, id: NodeId, message: string): void => {
+    if (holds) return;
+    whole = false;
+    say('unknown-target', id, message);
+  };
+  const has = (id: NodeId): boolean => Object.hasOwn(body.nodes, id);
+  need(has(body.entry), body.entry, `the flow begins at \`${body.entry}\`, which does not exist`);
+  need(has(body.fail), body.fail, `a failed expression leads to \`${body.fail}\`, which does not exist`);
+  for (const id of ids) {
+    const node = body.nodes[id] as Node;
+    for (const meter of node.charges ?? [])
+      need(
+        Object.hasOwn(body.meters, meter),
+        id,
+        `\`${node.origin}\` charges the meter \`${meter}\`, which does not exist`,
+      );
+    for (const { to, kind } of edgesOf(node, body.meters, body.fail))
+      need(has(to), id, `\`${node.origin}\` leads to \`${to}\` (${kind}), which does not exist`);
+  }
+  return whole;
+}
+
+function checkReached({ body, ids, targets, node }: Graph, say: Say): void {
+  const reached = reachableFrom([body.entry], targets);
+  for (const id of ids)
+    if (node(id).enters !== undefined && !reached.has(id))
+      say('unreachable-node', id, `\`${node(id).origin}\` is never reached`);
+}
+
+/** A visit that a meter lets pass uses it up; one that it turns away does not, and goes `over`. What is left must not go round. */
+function checkCycles(graph: Graph, say: Say): void {
+  const free = (id: NodeId): readonly NodeId[] => {
+    const edges = graph.edges(id);
+    if (graph.bounding(id).length === 0) return edges.map(({ to }) => to);
+    // A call that cannot even be put together reserves nothing, and yet takes the way of a failure.
+    const unpaid: readonly string[] = graph.countsVisits(id) ? ['over'] : ['over', 'error', 'fault'];
+    return edges.filter(({ kind }) => unpaid.includes(kind)).map(({ to }) => to);
+  };
+  for (const { members, cyclic } of componentsOf(graph.ids, free)) {
+    if (!cyclic) continue;
+    const names = [...new Set(members.map((id) => graph.node(id).origin))].reverse();
+    say('uncapped-cycle', members.at(-1) ?? '', `nothing bounds how often a run goes round: ${names.join(' → ')}`);
+  }
+}
+
+/**
+ * One message for each place where paths gather that never end, not one for each node on the way there. That an expression
+ * may fail is no way out.
+ */
+function checkEnds(graph: Graph, say: Say): void {
+  const legal = new Map(
+    graph.ids.map((id) => [id, graph.edges(id).flatMap(({ to, kind }) => (kind === 'fault' ? [] : [to]))]),
+  );
+  const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
+  const ending = reachableFrom(ends, (id) =>
+    graph.sources(id).flatMap(({ from, kind }) => (kind === 'fault' ? [] : [from])),
+  );
+  const emergency = new Set([
+    graph.body.fail,
+    ...graph.ids.flatMap((id) =>
+      graph.edges(id).flatMap(({ to, kind }) => (kind === 'error' || kind === 'over' ? [to] : [])),
+    ),
+  ]);
+  for (const { members } of componentsOf(graph.ids, (id) => legal.get(id) ?? [])) {
+    const id = members.at(-1) ?? '';
+    const inside = new Set(members);
+    if (ending.has(id) || members.some((member) => legal.get(member)?.some((to) => !inside.has(to)))) continue;
+    const last = members.some((member) => emergency.has(member));
+    const name = graph.node(id).origin;
+    say(
+      last ? 'no-terminal' : 'no-way-out',
+      id,
+      last ? `what goes wrong leads to \`${name}\`, which leads to no end` : `\`${name}\` leads to no end`,
+    );
+  }
+}
+
+function checkTool({ body, node }: Graph, id: NodeId, say: Say): void {
+  const each = node(id);
+  if (each.op !== 'do' || each.effect.kind !== 'tool') return;
+  const tool = Object.hasOwn(body.tools, each.effect.tool) ? body.tools[each.effect.tool] : undefined;
+  if (tool === undefined)
+    return say(
+      'unknown-tool',
+      id,
+      `\`${each.origin}\` calls the tool \`${each.effect.tool}\`, which the flow does not define`,
+    );
+  for (const lack of lacking(each, tool))
+    say('incomplete-tool', id, `the tool \`${each.effect.tool}\` on \`${each.origin}\` has no ${lack}`);
+}
+
+function lacking(
+  node: DoNode,
+  tool: {
+    input: unknown;
+    output: unknown;
+    permission: string;
+    timeoutMs: number;
+    effect: string;
+    compensate: string | null;
+  },
+): readonly string[] {
+  const { reserve } = node.effect;
+  const rules: readonly (readonly [boolean, string])[] = [
+    [tool.input !== null && tool.input !== undefined, 'schema for its arguments'],
+    [tool.permission !== '', 'permission'],
+    [
+      (reserve.toolCalls ?? 0) > 0 && (tool.effect === 'read' || (reserve.sideEffects ?? 0) > 0),
+      'budget reserved for the call',
+    ],
+    [node.timeoutMs !== null && node.timeoutMs > 0 && tool.timeoutMs > 0, 'timeout'],
+    [
+      tool.output !== null && tool.output !== undefined && (tool.output === true || node.schema !== undefined),
+      'rule that verifies its result',
+    ],
+    [tool.compensate === null || node.undo !== undefined, 'compensation registered before the call'],
+  ];
+  return rules.filter(([holds]) => !holds).map(([, name]) => name);
+}

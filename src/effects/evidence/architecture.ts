@@ -1,0 +1,120 @@
+/**
+ * Holds files to the layers that a manifest declares: what a layer imports must be itself, a layer it may depend on, or
+ * nothing of ours. Looks at the files, not at who wrote them. Without a manifest there is nothing to hold them to.
+ */
+import { posix } from 'node:path';
+import { RE2JS } from 're2js';
+import { parse } from 'yaml';
+import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import { setting } from './artifacts.ts';
+import type { Evidence, Validator } from './evidence.ts';
+import { importsIn } from './imports.ts';
+import { block, pass } from './verdicts.ts';
+
+interface Layer {
+  readonly name: string;
+  readonly owns: (path: string) => boolean;
+  readonly namespaces: readonly string[];
+  readonly mayUse: ReadonlySet<string>;
+}
+type Declared = {
+  readonly Name?: unknown;
+  readonly Paths?: unknown;
+  readonly Namespaces?: unknown;
+  readonly MayDependOn?: unknown;
+};
+
+const SHOWN_MAX = 10;
+const FILES_MAX = 5_000;
+const SKIPPED = new Set([
+  'node_modules',
+  '.git',
+  '.fuseraft',
+  'dist',
+  'build',
+  'target',
+  'bin',
+  'obj',
+  '.venv',
+  '__pycache__',
+]);
+
+export const architectureValidator: Validator = async (evidence) => {
+  const path = setting(evidence, 'ArchitecturePath', ARTIFACTS.architecture);
+  const text = await evidence.readText(path);
+  if (text === null) return pass();
+  const layers = layersIn(text);
+  if (layers === null) return block('InvalidTransition', `\`${path}\` cannot be read as a list of layers.`);
+  const found: string[] = [];
+  for (const file of await filesIn(evidence)) {
+    const layer = layers.find(({ owns }) => owns(file));
+    if (layer === undefined) continue;
+    for (const { name, line } of importsIn(file, (await evidence.readText(file)) ?? '')) {
+      const target = layerOf(name, file, layers);
+      if (target !== undefined && target !== layer && !layer.mayUse.has(target.name) && !layer.mayUse.has('*'))
+        found.push(`${file}:${line}: ${layer.name} must not depend on ${target.name} (\`${name}\`)`);
+    }
+  }
+  if (found.length === 0) return pass();
+  const more = found.length > SHOWN_MAX ? [`and ${found.length - SHOWN_MAX} more`] : [];
+  return block('InvalidTransition', ['Layers are crossed:', ...found.slice(0, SHOWN_MAX), ...more].join('\n'));
+};
+
+function layersIn(text: string): Layer[] | null {
+  try {
+    const { Layers } = parse(text) as { Layers?: readonly Declared[] };
+    if (!Array.isArray(Layers)) return null;
+    return (Layers as readonly Declared[]).map(({ Name, Paths, Namespaces, MayDependOn }) => {
+      const globs = textsIn(Paths).map(glob);
+      return {
+        name: String(Name),
+        owns: (path) => globs.some((matches) => matches(path)),
+        namespaces: textsIn(Namespaces),
+        mayUse: new Set(textsIn(MayDependOn)),
+      };
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** By the file that a relative name leads to, by namespace, or by a dotted or slashed name that is a path of ours. */
+function layerOf(name: string, file: string, layers: readonly Layer[]): Layer | undefined {
+  if (name.startsWith('.') && !/^\.+\w/.test(name)) {
+    const path = posix.join(posix.dirname(file), name);
+    return layers.find(({ owns }) => owns(path));
+  }
+  const bySpace = layers.find(({ namespaces }) =>
+    namespaces.some((space) => name === space || name.startsWith(`${space}.`) || name.startsWith(`${space}/`)),
+  );
+  return bySpace ?? layers.find(({ owns }) => owns(name) || owns(name.replaceAll('.', '/')));
+}
+
+/** A folder stands for what is under it; `*` for a part of a name, `**` for any folders. */
+function glob(pattern: string): (path: string) => boolean {
+  const clean = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
+  if (!clean.includes('*')) return (path) => path === clean || path.startsWith(`${clean}/`);
+  const source = clean
+    .split(/(\*\*\/|\*\*|\*)/)
+    .map((part) => (part === '**/' ? '(?:.*/)?' : part === '**' ? '.*' : part === '*' ? '[^/]*' : RE2JS.quote(part)))
+    .join('');
+  const compiled = RE2JS.compile(`^${source}$`);
+  return (path) => compiled.matcher(path).find();
+}
+
+async function filesIn(evidence: Evidence): Promise<string[]> {
+  const files: string[] = [];
+  const folders = ['.'];
+  for (let folder = folders.pop(); folder !== undefined && files.length < FILES_MAX; folder = folders.pop()) {
+    for (const { name, type } of (await evidence.files.list(folder)) ?? []) {
+      const path = folder === '.' ? name : `${folder}/${name}`;
+      if (type === 'file') files.push(path);
+      else if (type === 'directory' && !SKIPPED.has(name)) folders.push(path);
+    }
+  }
+  return files.toSorted();
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
+}

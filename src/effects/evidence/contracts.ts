@@ -1,0 +1,198 @@
+/** What contracts may require of the whole session: files, commands, reports, checklists, tests. */
+import type { PredicateName } from '../../catalog/evidence-names.ts';
+import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import type { Json } from '../../expr/json.ts';
+import { fieldAt, pathsIn, readBrief, readObject, resultsIn, setting } from './artifacts.ts';
+import type { Read } from './artifacts.ts';
+import type { CommandRun, Evidence, Validator, Verdict } from './evidence.ts';
+import { coveredBy, matchesPattern, samePath } from './match.ts';
+import { requireRelatedTestsPass } from './related-tests.ts';
+import { fakes, withoutAssertions } from './report-validators.ts';
+import { block, pass } from './verdicts.ts';
+
+export const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
+  FilesWritten: filesWritten,
+  CommandSucceeded: commandSucceeded,
+  FileExists: fileExists,
+  TestReport: testReport,
+  ChecklistComplete: checklistComplete,
+  RelatedTestsPass: requireRelatedTestsPass,
+};
+
+type Requirement = { readonly [field: string]: Json };
+
+/** All that a contract requires, in order, as it is declared: `FilesWritten: {…}`, or an object with a `Type`. */
+export async function contractHolds(name: string, requires: readonly Json[], evidence: Evidence): Promise<Verdict> {
+  const shown: string[] = [];
+  for (const entry of requires) {
+    const { Type, ...rest } = (entry ?? {}) as Requirement;
+    const [predicate = '', fields = null] = typeof Type === 'string' ? [Type, rest] : (Object.entries(rest)[0] ?? []);
+    const { Requires: _, ...config } = evidence.config;
+    const own = fields !== null && typeof fields === 'object' && !Array.isArray(fields) ? fields : {};
+    const verdict = await contractOf(predicate)({ ...evidence, config: { ...config, ...own, Contract: name } });
+    if (!verdict.ok) return verdict;
+    shown.push(...(verdict.evidence ?? []));
+  }
+  return pass([...new Set(shown)]);
+}
+
+export function contractOf(name: string): Validator {
+  const known: { readonly [name: string]: Validator } = CONTRACTS;
+  return (
+    (Object.hasOwn(known, name) ? known[name] : undefined) ??
+    (() =>
+      block('InvalidTransition', `unknown contract '${name}'. Verify it is declared under 'Orchestration.Contracts'.`))
+  );
+}
+
+/** A file that a command made has no write of its own on record; it has to be on disk. */
+async function filesWritten(evidence: Evidence): Promise<Verdict> {
+  const source = setting(evidence, 'Source', setting(evidence, 'BriefPath', ARTIFACTS.brief));
+  const field = setting(evidence, 'Field', 'files_to_change');
+  const listed = await valueIn(evidence, source, field);
+  if (!listed.ok)
+    return block(
+      'MissingEvidence',
+      `${nameOf(evidence)} failed — the files from \`${source}\` are not known: ${listed.why}.`,
+    );
+  const written = evidence.filesWritten('session');
+  const byCommand = evidence.commands('session').some(({ passed }) => passed);
+  const left: string[] = [];
+  for (const path of pathsIn(listed.value)) {
+    if (written.some((each) => samePath(each, path))) continue;
+    if (!byCommand || (await evidence.readText(path)) === null) left.push(path);
+  }
+  return left.length === 0
+    ? pass()
+    : block(
+        'MissingEvidence',
+        `${nameOf(evidence)} failed — files from \`${source}\` not written: ${left.join(', ')}.`,
+      );
+}
+
+async function commandSucceeded(evidence: Evidence): Promise<Verdict> {
+  const wanted = await patternsOf(evidence);
+  if (!wanted.ok)
+    return block(
+      'MissingEvidence',
+      `${nameOf(evidence)} failed — which command has to succeed is not known: ${wanted.why}.`,
+    );
+  const runs = evidence.commands('session');
+  const shown: CommandRun[] = [];
+  for (const pattern of wanted.value) {
+    const covering = coveredBy(
+      pattern,
+      runs.filter(({ passed }) => passed),
+    );
+    if (covering === null) {
+      const tried = runs.filter(({ command }) => matchesPattern(command, pattern.replaceAll('&&', '|')));
+      const how = tried.length === 0 ? 'has not run' : 'has not succeeded';
+      return block(
+        tried.length === 0 ? 'MissingEvidence' : 'InvalidTransition',
+        `${nameOf(evidence)} failed — \`${pattern}\` ${how} in this session. Run it with shell_run until it ends with exit code 0.`,
+        tried.map(({ id }) => id),
+      );
+    }
+    shown.push(...covering);
+  }
+  return pass([...new Set(shown.map(({ id }) => id))]);
+}
+
+async function fileExists(evidence: Evidence): Promise<Verdict> {
+  const path = setting(evidence, 'Path');
+  if (path !== '' && (await evidence.readText(path)) !== null) return pass();
+  return block('MissingEvidence', `${nameOf(evidence)} failed — \`${path}\` does not exist.`);
+}
+
+async function testReport(evidence: Evidence): Promise<Verdict> {
+  const path = setting(evidence, 'Path', setting(evidence, 'TestReportPath', ARTIFACTS.testReport));
+  const report = await readObject(evidence, path);
+  if (!report.ok) return block('MissingEvidence', `${nameOf(evidence)} failed — ${report.why}.`);
+  const results = resultsIn(report.value);
+  if (results.length === 0) return block('MissingEvidence', `${nameOf(evidence)} failed — \`${path}\` has no results.`);
+  const failed = results.filter(({ status }) => status !== 'PASS');
+  if (evidence.config['NoFailures'] !== false && failed.length > 0)
+    return block(
+      'InvalidTransition',
+      `${nameOf(evidence)} failed — \`${path}\` has failures: ${failed.map(({ criterion }) => criterion).join(', ')}.`,
+    );
+  if (evidence.config['HasAssertions'] !== true) return pass();
+  const brief = await readBrief(evidence);
+  return fakes(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();
+}
+
+/** Items of a JSON list, or the boxes of a Markdown file. There has to be at least one. */
+async function checklistComplete(evidence: Evidence): Promise<Verdict> {
+  const source = setting(evidence, 'Source', setting(evidence, 'BriefPath', ARTIFACTS.brief));
+  const field = setting(evidence, 'Field');
+  const items = await itemsOf(evidence, source, field);
+  if (!items.ok) return block('MissingEvidence', `${nameOf(evidence)} failed — ${items.why}.`);
+  const open = items.value.filter(({ done }) => !done);
+  if (items.value.length > 0 && open.length === 0) return pass();
+  const what =
+    items.value.length === 0 ? 'has no items' : `is not complete: ${open.map(({ text }) => text).join(', ')}`;
+  return block(
+    items.value.length === 0 ? 'MissingEvidence' : 'InvalidTransition',
+    `${nameOf(evidence)} failed — the checklist in \`${source}\` ${what}.`,
+  );
+}
+
+interface Item {
+  readonly text: string;
+  readonly done: boolean;
+}
+
+async function itemsOf(evidence: Evidence, source: string, field: string): Promise<Read<Item[]>> {
+  if (field === '') {
+    const text = await evidence.readText(source);
+    if (text === null) return { ok: false, why: `\`${source}\` does not exist` };
+    const boxes = [...text.matchAll(/^\s*[-*+]\s+\[([ xX])\]\s*(.*)$/gm)];
+    return { ok: true, value: boxes.map(([, mark, said = '']) => ({ text: said.trim(), done: mark !== ' ' })) };
+  }
+  const listed = await valueIn(evidence, source, field);
+  if (!listed.ok) return listed;
+  return { ok: true, value: Array.isArray(listed.value) ? listed.value.map(itemOf) : [] };
+}
+
+function itemOf(item: Json): Item {
+  if (typeof item === 'string')
+    return { text: item.replace(/^\s*([-*+]\s+)?\[[ xX]\]\s*/, ''), done: /^\s*([-*+]\s+)?\[[xX]\]/.test(item) };
+  if (item === null || typeof item !== 'object' || Array.isArray(item))
+    return { text: String(item), done: item === true };
+  const text =
+    [item['item'], item['text'], item['name'], item['criterion'], item['title']].find(
+      (each) => typeof each === 'string',
+    ) ?? JSON.stringify(item);
+  const flagged = ['done', 'complete', 'completed', 'checked'].some((name) => item[name] === true);
+  const status = typeof item['status'] === 'string' ? item['status'].toLowerCase() : '';
+  return { text: String(text), done: flagged || ['done', 'complete', 'completed', 'pass', 'passed'].includes(status) };
+}
+
+async function patternsOf(evidence: Evidence): Promise<Read<string[]>> {
+  const pattern = setting(evidence, 'Pattern');
+  if (pattern !== '') return { ok: true, value: [pattern] };
+  const field = setting(evidence, 'PatternField');
+  if (field === '') return { ok: false, why: 'neither `Pattern` nor `PatternField` is set' };
+  const named = setting(evidence, 'PatternSource', 'brief');
+  const source = named === 'brief' ? setting(evidence, 'BriefPath', ARTIFACTS.brief) : named;
+  const value = await valueIn(evidence, source, field);
+  if (!value.ok) return value;
+  const patterns = (Array.isArray(value.value) ? value.value : [value.value]).filter(
+    (each): each is string => typeof each === 'string' && each.trim() !== '',
+  );
+  return patterns.length > 0
+    ? { ok: true, value: patterns }
+    : { ok: false, why: `\`${field}\` of \`${source}\` names no command` };
+}
+
+async function valueIn(evidence: Evidence, source: string, field: string): Promise<Read<Json>> {
+  const file = await readObject(evidence, source);
+  if (!file.ok) return file;
+  const value = fieldAt(file.value, field);
+  return value === undefined ? { ok: false, why: `\`${source}\` has no \`${field}\`` } : { ok: true, value };
+}
+
+function nameOf(evidence: Evidence): string {
+  const name = setting(evidence, 'Contract');
+  return name === '' ? 'The contract' : `Contract '${name}'`;
+}

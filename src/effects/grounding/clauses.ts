@@ -1,0 +1,130 @@
+/**
+ * What a text says was done: clauses in the perfect or the passive (`has been cancelled`, `I sent`, `is now booked`, `your
+ * booking is confirmed`), with or without somebody who did it, and none that only ask, offer, deny or suppose it.
+ */
+import { agentlessIn, subjectIn, thingIn } from './agentless.ts';
+import type { Agentless } from './agentless.ts';
+import { ADVERBS, JOINED } from './words.ts';
+import { isParticiple, stem } from './word-stem.ts';
+
+export interface Clause {
+  readonly text: string;
+  /** What was done: its stem, and as written. */
+  readonly verb: string;
+  readonly word: string;
+  /** `noun`: it is called by a noun. `state`: how things stand now. `self`: the speaker did it. Others: nobody is named. */
+  readonly form: 'perfect' | 'self' | 'state' | 'noun' | Agentless['form'];
+  /** The thing that it was done to, as far as the clause says. */
+  readonly what: string;
+  /** The clause and the lines that explain it. */
+  readonly scope: string;
+}
+
+export function clausesOf(text: string): readonly Clause[] {
+  const parts = sentencesOf(text);
+  const heads = parts.map((_, at) => headsOf(parts, at));
+  return parts.flatMap((part, at) =>
+    (heads[at] ?? []).map((head) => ({ ...head, text: part.text, scope: scopeOf(parts, heads, at) })),
+  );
+}
+
+export interface Part {
+  readonly text: string;
+  /** Whether it stands in a list. */
+  readonly item: boolean;
+}
+
+/** Sentences and lines, without the marks of a markup. */
+export function sentencesOf(text: string): readonly Part[] {
+  return text.split(/\n+/).flatMap((line) => {
+    const [mark = ''] = /^\s*(?:[-*•–]|\d+[.)])\s+/.exec(line) ?? [];
+    const plain = line.slice(mark.length).replace(/[*`#>|]+/g, ' ');
+    const parts = plain.split(/(?<=[.!?])\s+/).map((part) => part.trim());
+    return parts.filter((part) => part !== '').map((part) => ({ text: part, item: mark !== '' }));
+  });
+}
+
+/** Questions, offers, conditions, wishes and what is still to come: of a sentence, or of what is said in it up to a place. */
+export function isSupposed(part: string, until = part.length): boolean {
+  const before = part.slice(0, until);
+  return (
+    part.endsWith('?') || SUPPOSED_FIRST.test(before) || /^\W*after\b[^,]*$/i.test(before) || SUPPOSED.test(before)
+  );
+}
+
+const SUPPOSED_FIRST =
+  /^\W*(?:if|once|when|unless|until|should|would|could|can|may|please|let me|do|did|does|to|before|as soon as)\b/i;
+const SUPPOSED =
+  /\b(?:if|unless|once|until|would|could|should|might|will|can be|must|to be|need|want|wish|whether|like to|going to|before I)\b|['’]ll\b/i;
+const NEGATED = /\b(?:not|no(?! (?:problem|worries))|never|cannot|unable|none|without|neither|nor|nothing)\b|n['’]t\b/i;
+
+/** What comes after a claim explains it, until something else is claimed, denied or offered. A list belongs to what announces it. */
+function scopeOf(parts: readonly Part[], heads: readonly (readonly Head[])[], at: number): string {
+  const announced = parts[at]?.text.endsWith(':') === true;
+  const ends = (part: Part, index: number): boolean =>
+    index > at &&
+    !(announced && part.item) &&
+    ((heads[index]?.length ?? 0) > 0 || isSupposed(part.text) || NEGATED.test(part.text));
+  const end = parts.findIndex(ends);
+  return parts
+    .slice(at, end < 0 ? parts.length : end)
+    .map(({ text }) => text)
+    .join('\n');
+}
+
+type Head = Pick<Clause, 'verb' | 'word' | 'form' | 'what'>;
+
+function headsOf(parts: readonly Part[], at: number): readonly Head[] {
+  const part = (parts[at]?.text ?? '').replace(/\s+/g, ' ');
+  const found = new Map<string, Head>();
+  const add = (word: string, form: Clause['form'], until: number, what: string): void => {
+    const verb = stem(word);
+    if (!found.has(verb) && !isSupposed(part, until) && !NEGATED.test(part.slice(0, until)))
+      found.set(verb, { verb, word: word.toLowerCase(), form, what });
+  };
+  for (const [form, pattern] of FORMS)
+    for (const match of part.matchAll(pattern)) {
+      const word = match.groups?.['verb'] ?? '';
+      const end = match.index + match[0].length;
+      if (isParticiple(word))
+        add(word, form, end, form === 'self' ? thingIn(part.slice(end)) : subjectIn(part.slice(0, match.index)));
+    }
+  if (found.size > 0)
+    for (const match of part.matchAll(JOINED)) {
+      const word = match.groups?.['verb'] ?? '';
+      const after = part.slice(match.index + match[0].length);
+      if (isParticiple(word)) add(word, 'perfect', match.index, thingIn(after));
+    }
+  const finished = FINISHED.exec(part);
+  if (finished !== null)
+    for (const word of part.slice(0, finished.index).match(/\p{L}{4,}/gu) ?? [])
+      if (!isParticiple(word)) add(word, 'noun', finished.index + finished[0].length, '');
+  if (isProposal(parts, at)) return [...found.values()];
+  for (const { word, form, end, what } of agentlessIn(part, isHeading(parts, at))) add(word, form, end, what);
+  return [...found.values()];
+}
+
+/** A line that only announces what follows it. */
+function isHeading(parts: readonly Part[], at: number): boolean {
+  return parts[at]?.item === false && at < parts.length - 1 && !/[.!;,]$/.test(parts[at].text);
+}
+
+/** A line of a list that is only offered, asked for or denied: what announces the list says so, or the question after it. */
+function isProposal(parts: readonly Part[], at: number): boolean {
+  if (parts[at]?.item !== true) return false;
+  const announced = parts.slice(0, at).findLast(({ item }) => !item)?.text ?? '';
+  if (isSupposed(announced) || NEGATED.test(announced)) return true;
+  return parts.slice(at).some(({ text, item }) => !item && isSupposed(text) && CONFIRM.test(text));
+}
+
+const CONFIRM = /\b(?:confirm|proceed|go ahead|approve|agree)\b/i;
+
+const FORMS: readonly (readonly [Clause['form'], RegExp])[] = [
+  ['perfect', new RegExp(`\\b(?:has|have|had|['’]s)${ADVERBS}\\s+been${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
+  ['self', new RegExp(`\\b(?:I|we)(?:\\s+have|['’]ve)?${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
+  ['perfect', /\bsuccessfully\s+(?<verb>\p{L}+)/giu],
+  ['perfect', /\b(?<verb>\p{L}+)\s+successfully\b/giu],
+  ['state', /\b(?:is|are)\s+now\s+(?<verb>\p{L}+)/giu],
+];
+const FINISHED =
+  /\b(?:is|are|was|were|been)(?:\s+now|\s+all|\s+both|\s+successfully)*\s+(?:complete|completed|successful|confirmed|done|final|finished|finalized)\b|\b(?:went|gone) through\b|(?<=^\W*(?:[\p{L}\p{N}-]+ ){1,3})(?:complete|successful|done)(?=[.,;!]|$)/iu;

@@ -1,0 +1,148 @@
+/**
+ * What one agent sees of a history that all share. The history itself is never changed: a view leaves out, shortens and
+ * labels, and the same history under the same view always gives the same messages.
+ */
+import type { Json } from '../../expr/json.ts';
+import { textOf, turnOf } from './messages.ts';
+import type { Message } from './messages.ts';
+
+export interface Item {
+  readonly role: Message['role'];
+  readonly author?: string;
+  readonly content: Json;
+  /** The turn in which it came up; absent for what the run was given. */
+  readonly turn?: number;
+  /** Whom it is addressed to. */
+  readonly to?: string;
+  /** Goes in front of the content; `{name}` and `{n}` stand for the branch where there are several outputs. */
+  readonly label?: string;
+  /** The replies and results that led to the content. */
+  readonly steps?: Json;
+  /** Outcomes of branches, shown one after the other instead of the content. */
+  readonly outputs?: readonly { readonly name: string; readonly output: Json }[];
+}
+
+export interface View {
+  /** Only what the run was given, what the reader said, and what is addressed to it. */
+  readonly own?: boolean;
+  /** With `own`: how many of the reader's latest turns, and how many characters of them. */
+  readonly ownTurns?: number;
+  readonly ownChars?: number;
+  readonly textOnly?: boolean;
+  readonly exclude?: readonly string[];
+  /** Only what is at most so many turns old. */
+  readonly turnAge?: number;
+  /** Only so many of the latest items. */
+  readonly tail?: number;
+  /** Characters of a tool's result, in general and by tool. */
+  readonly toolChars?: number;
+  readonly toolCharsBy?: { readonly [tool: string]: number };
+  /** Characters of a result of an earlier turn. */
+  readonly replayChars?: number;
+  /** Once there is a recap: how many of the latest turns stay as they were said. */
+  readonly keep?: number;
+}
+
+export interface Reader {
+  readonly id: string;
+  readonly name: string;
+  /** Assembled for the reader; stands between what it said and what it is told. */
+  readonly context: Json;
+  /** Stands for all that is older than the turns that are kept. */
+  readonly recap: Json;
+}
+
+const REPLAY_CHARS = 2000;
+
+export function viewHistory(items: readonly Item[], view: View, reader: Reader): Message[] {
+  const [given, rest] = [
+    items.filter(({ turn }) => turn === undefined),
+    items.filter(({ turn }) => turn !== undefined),
+  ];
+  const render = (item: Item): Message[] => messagesOf(item, view, reader);
+  if (view.own === true) return ownView(given, rest, view, reader);
+  const recap: Message[] = reader.recap === null ? [] : [{ role: 'user', content: textOf(reader.recap) }];
+  const kept = reader.recap === null || view.keep === undefined ? rest : young(rest, view.keep);
+  return [...given.flatMap(render), ...recap, ...windowed(kept, view).flatMap(render), ...contextOf(reader)];
+}
+
+/** In the order in which the filters are documented: kind and author, then age, then number. */
+function windowed(items: readonly Item[], view: View): readonly Item[] {
+  const excluded = items.filter(({ author }) => author === undefined || !(view.exclude?.includes(author) ?? false));
+  const aged = view.turnAge === undefined ? excluded : young(excluded, view.turnAge);
+  return view.tail === undefined ? aged : aged.slice(-view.tail);
+}
+
+function young(items: readonly Item[], turns: number): readonly Item[] {
+  const latest = items.reduce((turn, item) => Math.max(turn, item.turn ?? 0), 0);
+  return items.filter((item) => (item.turn ?? 0) > latest - turns);
+}
+
+function ownView(given: readonly Item[], rest: readonly Item[], view: View, reader: Reader): Message[] {
+  const isOwn = (item: Item): boolean => item.role === 'assistant' && item.author === reader.id;
+  const last = rest.findLastIndex(isOwn);
+  const pending = rest.slice(last + 1).filter((item) => item.role === 'user' && item.to === reader.id);
+  const said = rest.filter(isOwn).map((item) => textOf(item.content));
+  const own = bounded(said.slice(-(view.ownTurns ?? said.length)), view.ownChars ?? Infinity);
+  return [
+    ...given.flatMap((item) => messagesOf(item, view, reader)),
+    ...own.map((content): Message => ({ role: 'assistant', content })),
+    ...contextOf(reader),
+    ...pending.flatMap((item) => messagesOf(item, view, reader)),
+  ];
+}
+
+/** The newest fit whole; the oldest that fits in part is shortened, what is older is left out. */
+function bounded(texts: readonly string[], chars: number): readonly string[] {
+  const kept: string[] = [];
+  let left = chars;
+  for (const text of texts.toReversed()) {
+    if (left <= 0) break;
+    kept.unshift(shortened(text, left));
+    left -= text.length;
+  }
+  return kept;
+}
+
+function contextOf({ context }: Reader): Message[] {
+  const content = textOf(context);
+  return content === '' ? [] : [{ role: 'user', content }];
+}
+
+function messagesOf(item: Item, view: View, reader: Reader): Message[] {
+  const content = labelled(item);
+  if (item.role !== 'assistant') return [{ role: 'user', content }];
+  const steps = view.textOnly === true ? [] : turnOf(item.steps);
+  if (item.author === reader.id) {
+    if (steps.length < 2) return [{ role: 'assistant', content }];
+    return steps.map((step) => (step.role === 'tool' ? { ...step, content: replayed(step, view) } : step));
+  }
+  const used = steps.flatMap((step) =>
+    step.role === 'tool' ? [`[${item.author ?? ''} used ${step.name ?? 'a tool'}] ${replayed(step, view)}`] : [],
+  );
+  return [{ role: 'user', content: [...used, `[${item.author ?? ''}]\n${content}`].join('\n\n') }];
+}
+
+function labelled(item: Item): string {
+  const { label = '', outputs, content } = item;
+  if (outputs !== undefined)
+    return outputs
+      .map(
+        ({ name, output }, index) =>
+          `${label.replaceAll('{name}', name).replaceAll('{n}', String(index + 1))}\n${textOf(output)}`,
+      )
+      .join('\n\n');
+  return label === '' ? textOf(content) : `${label}\n${textOf(content)}`;
+}
+
+function replayed({ name = '', content }: Message, view: View): string {
+  const limit = view.toolCharsBy?.[name] ?? view.toolChars ?? Infinity;
+  return shortened(
+    content,
+    Math.min(limit, view.replayChars === undefined || view.replayChars === 0 ? REPLAY_CHARS : view.replayChars),
+  );
+}
+
+function shortened(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}[...${text.length - limit} chars truncated]`;
+}

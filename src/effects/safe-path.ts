@@ -1,0 +1,201 @@
+/**
+ * Files under a root, and nowhere else. A path is walked folder by folder, each opened without following links and named
+ * by its descriptor from then on, so that a link that is slipped in while we look leads nowhere either. Links are never
+ * followed, not even those that stay inside: what a link means can change between a check and a use.
+ */
+import { randomBytes } from 'node:crypto';
+import { constants, existsSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, realpath, rename, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PerformError } from '../runtime/failures.ts';
+
+export interface FileRead {
+  readonly data: Buffer;
+  /** The size of the file, which may be more than was read. */
+  readonly size: number;
+  readonly mode: number;
+}
+export interface Entry {
+  readonly name: string;
+  readonly type: 'file' | 'directory' | 'link' | 'other';
+}
+
+/** Where a shell in the sandbox sees the root; an absolute path below it means the same file. */
+export const MOUNT = '/workspace';
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const BY_DESCRIPTOR = existsSync('/proc/self/fd');
+
+/** The names a path consists of; refuses whatever could lead out of the root. */
+export function segmentsOf(path: string): string[] {
+  const inside = path === MOUNT || path.startsWith(`${MOUNT}/`) ? path.slice(MOUNT.length + 1) : path;
+  if (inside.includes('\0')) throw refused(path, 'has a NUL character');
+  if (/^([/\\]|[A-Za-z]:[/\\])/.test(inside))
+    throw refused(path, 'is absolute; paths are relative to the work directory');
+  const segments = inside.split('/').filter((name) => name !== '' && name !== '.');
+  if (segments.includes('..')) throw refused(path, 'leads out of the work directory');
+  return segments;
+}
+
+/** Null when there is no such file. At most `max` bytes are read. */
+export async function readBeneath(root: string, path: string, max: number): Promise<FileRead | null> {
+  return inFolder(root, path, { make: false }, async (folder, name) => {
+    const handle = await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) =>
+      unlessMissing(error, path),
+    );
+    if (handle === null) return null;
+    try {
+      const { size, mode } = await statFile(handle, path);
+      const data = Buffer.alloc(Math.min(size, max));
+      let filled = 0;
+      while (filled < data.length) {
+        const { bytesRead } = await handle.read(data, filled, data.length - filled, filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return { data: data.subarray(0, filled), size, mode };
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** Writes the whole file at once: whoever looks sees the old content or the new. */
+export async function writeBeneath(root: string, path: string, data: Buffer): Promise<void> {
+  await inFolder(root, path, { make: true }, async (folder, name) => {
+    const before = await lstat(folder.at(name)).catch((error: unknown) => unlessMissing(error, path));
+    if (before !== null && !before.isFile())
+      throw refused(path, before.isSymbolicLink() ? 'is a symbolic link' : 'is not a file');
+    const part = `.${name.slice(0, 100)}.${randomBytes(6).toString('hex')}`;
+    const handle = await open(
+      folder.at(part),
+      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+      before === null ? 0o644 : before.mode & 0o777,
+    );
+    try {
+      await handle.writeFile(data);
+    } finally {
+      await handle.close();
+    }
+    await rename(folder.at(part), folder.at(name));
+    return null;
+  });
+}
+
+/** False when there was nothing to remove. A link is removed, not what it points at. */
+export async function removeBeneath(root: string, path: string): Promise<boolean> {
+  const removed = await inFolder(root, path, { make: false }, async (folder, name) => {
+    const before = await lstat(folder.at(name)).catch((error: unknown) => unlessMissing(error, path));
+    if (before === null) return false;
+    if (before.isDirectory()) throw refused(path, 'is a directory');
+    await unlink(folder.at(name));
+    return true;
+  });
+  return removed === true;
+}
+
+/** Null when there is no such folder. */
+export async function listBeneath(root: string, path: string): Promise<Entry[] | null> {
+  const folder = await enter(root, segmentsOf(path), path, false);
+  if (folder === null) return null;
+  try {
+    const entries = await readdir(folder.at('.'), { withFileTypes: true });
+    return entries
+      .map((entry): Entry => ({
+        name: entry.name,
+        type: entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other',
+      }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  } finally {
+    await folder.close();
+  }
+}
+
+interface Folder {
+  at(name: string): string;
+  close(): Promise<void>;
+}
+
+async function inFolder<T>(
+  root: string,
+  path: string,
+  { make }: { readonly make: boolean },
+  work: (folder: Folder, name: string) => Promise<T>,
+): Promise<T | null> {
+  const segments = segmentsOf(path);
+  const name = segments.pop();
+  if (name === undefined) throw refused(path, 'names no file');
+  const folder = await enter(root, segments, path, make);
+  if (folder === null) return null;
+  try {
+    return await work(folder, name);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function enter(root: string, segments: readonly string[], path: string, make: boolean): Promise<Folder | null> {
+  if (make) await mkdir(root, { recursive: true });
+  const base = await realpath(root).catch((error: unknown) => unlessMissing(error, path));
+  if (base === null) return null;
+  let folder = folderOf(await open(base, O_RDONLY | O_DIRECTORY), base);
+  for (const name of segments) {
+    const next = folder.at(name);
+    try {
+      if (make) await mkdir(next).catch(unlessThere);
+      const handle = await open(next, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      const inner = folderOf(handle, next);
+      await folder.close();
+      folder = inner;
+    } catch (error) {
+      const isLink = await lstat(next).then(
+        (stat) => stat.isSymbolicLink(),
+        () => false,
+      );
+      await folder.close();
+      if (isLink) throw refused(path, `goes through \`${name}\`, a symbolic link`);
+      if (codeOf(error) === 'ENOTDIR') throw refused(path, `goes through \`${name}\`, which is not a directory`);
+      return unlessMissing(error, path);
+    }
+  }
+  return folder;
+}
+
+function folderOf(handle: FileHandle, path: string): Folder {
+  return {
+    at: (name) => (BY_DESCRIPTOR ? `/proc/self/fd/${handle.fd}/${name}` : join(path, name)),
+    close: () => handle.close(),
+  };
+}
+
+async function statFile(handle: FileHandle, path: string): Promise<{ size: number; mode: number }> {
+  const stat = await handle.stat();
+  if (!stat.isFile()) throw refused(path, stat.isDirectory() ? 'is a directory' : 'is not a regular file');
+  return { size: stat.size, mode: stat.mode & 0o777 };
+}
+
+function unlessMissing(error: unknown, path: string): null {
+  const code = codeOf(error);
+  if (code === 'ENOENT') return null;
+  if (code === 'ELOOP') throw refused(path, 'is a symbolic link');
+  if (code === 'ENAMETOOLONG') throw refused(path, 'is too long');
+  if (code === 'ENXIO') throw refused(path, 'is not a regular file');
+  throw new PerformError({
+    class: 'fatal',
+    type: 'FileError',
+    message: `\`${path}\` cannot be used: ${code || String(error)}`,
+  });
+}
+
+function unlessThere(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw error;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function refused(path: string, why: string): PerformError {
+  return new PerformError({ class: 'policy', type: 'PathError', message: `\`${path}\` ${why}` });
+}

@@ -1,0 +1,46 @@
+/** A script: what models, tools and people say, so that a flow runs without the world and the same way every time. */
+import type { FailureClass } from '../../ir/codes.ts';
+import type { Json } from '../../expr/json.ts';
+
+export type ScriptedFailure = 'transient' | 'timeout' | 'rate_limit' | 'refused' | 'fatal';
+export interface EntryBase {
+  /** CEL over `input`, the whole prompt (or the tool's arguments) as text; the first entry whose guard holds is taken. */
+  readonly when?: string;
+  readonly delayMs?: number;
+  readonly error?: ScriptedFailure;
+  readonly message?: string;
+  readonly type?: string;
+}
+export interface ModelEntry extends EntryBase {
+  readonly text?: string;
+  readonly usage?: { readonly input?: number; readonly output?: number };
+  readonly tools?: readonly { readonly name: string; readonly args?: Json }[];
+}
+export interface ToolEntry extends EntryBase {
+  readonly result?: Json;
+}
+export interface AnswerEntry {
+  readonly choice: string;
+  readonly text?: string;
+  readonly edit?: Json;
+  readonly by?: string;
+}
+export interface Script {
+  /** By agent id or name; one entry per model call, in order; the last repeats unless the script is strict. */
+  readonly agents?: { readonly [agent: string]: readonly (string | ModelEntry)[] };
+  readonly tools?: { readonly [tool: string]: readonly ToolEntry[] };
+  /** By node, route target, tool name or approval id. */
+  readonly approvals?: { readonly [about: string]: string | AnswerEntry | readonly (string | AnswerEntry)[] };
+  readonly clock?: 'virtual' | 'real';
+  readonly strict?: boolean;
+}
+
+export const SCRIPTED_TYPES = {
+  transient: 'TransientError',
+  timeout: 'TimeoutError',
+  rate_limit: 'RateLimitError',
+  refused: 'RefusalError',
+  fatal: 'FatalError',
+} as const satisfies { readonly [failure in ScriptedFailure]: string } & {
+  readonly [failure in FailureClass]?: string;
+};

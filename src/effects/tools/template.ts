@@ -1,0 +1,71 @@
+/**
+ * `{{name}}` in what a document says of a request: arguments by path, `result` of the call that is undone, `env` of the
+ * process. Expanded once, so that a value is never read as a template; a value that is one template keeps its type.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Args } from './context.ts';
+import { fail } from './fail.ts';
+
+export interface Scope {
+  readonly args: Args;
+  readonly result: Json;
+  readonly env: { readonly [name: string]: string | undefined };
+}
+
+const PLACE = /\{\{\s*([\w.$-]+)\s*\}\}/g;
+
+export function expandText(template: string, scope: Scope, escape: (text: string) => string = (text) => text): string {
+  return template.replace(PLACE, (_, path: string) => escape(textOf(valueAt(path, scope))));
+}
+
+export function expandValue(template: Json, scope: Scope): Json {
+  if (typeof template === 'string') {
+    const whole = /^\{\{\s*([\w.$-]+)\s*\}\}$/.exec(template);
+    return whole === null ? expandText(template, scope) : valueAt(whole[1] as string, scope);
+  }
+  if (template === null || typeof template !== 'object') return template;
+  if (Array.isArray(template)) return template.map((item) => expandValue(item, scope));
+  return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, expandValue(item, scope)]));
+}
+
+/** The first names of all arguments that a template mentions. */
+export function mentioned(template: string): Set<string> {
+  return new Set(
+    [...template.matchAll(PLACE)].map(([, path = '']) => path.replace(/^args\./, '').split('.')[0] as string),
+  );
+}
+
+/** The names of the values of the environment that a template mentions. */
+export function environmentIn(template: string): readonly string[] {
+  return [...template.matchAll(PLACE)].flatMap(([, path = '']) => (path.startsWith('env.') ? [path.slice(4)] : []));
+}
+
+export function textOf(value: Json): string {
+  return value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function valueAt(path: string, { args, result, env }: Scope): Json {
+  const [first = '', ...rest] = path.split('.');
+  if (first === 'env') return variable(rest.join('.'), env);
+  if (Object.hasOwn(args, first)) return walk(args[first] ?? null, rest);
+  if (first === 'args') return walk(args, rest);
+  if (first === 'result') return walk(result, rest);
+  return null;
+}
+
+/** Nothing is sent without what it needs: an empty credential is refused far away, in words that do not say why. */
+function variable(name: string, env: Scope['env']): string {
+  const value = env[name];
+  if (value === undefined) throw fail('fatal', 'NotConfiguredError', `the environment variable \`${name}\` is not set`);
+  return value;
+}
+
+function walk(value: Json, path: readonly string[]): Json {
+  let at: Json | undefined = value;
+  for (const name of path) {
+    if (at === null || typeof at !== 'object') return null;
+    at = Array.isArray(at) ? at[Number(name)] : Object.hasOwn(at, name) ? at[name] : undefined;
+    if (at === undefined) return null;
+  }
+  return at ?? null;
+}

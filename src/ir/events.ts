@@ -1,0 +1,387 @@
+/**
+ * Facts in, events on the journal, commands out. Time exists only as `at`, randomness only as the run's seed.
+ * An event carries what changed and references to what earlier events hold: never a history, a state or a prompt again.
+ */
+import type { EndState, FailureClass, TerminalCode } from './codes.ts';
+import type { Amounts, Dimension, EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
+import type { Json } from '../expr/json.ts';
+
+export type RunId = string;
+/** '0' is the root; '0:2.1' is the second branch of the fork that the root made as its third act. */
+export type ThreadId = string;
+/** `thread#n`: the n-th act of that thread. Retries keep the key; undo acts are `thread#u<n>`. */
+export type EffectKey = string;
+export type Instant = number;
+
+export interface Failure {
+  readonly class: FailureClass;
+  readonly type: string;
+  readonly message: string;
+  /** How long whoever failed wants to be left alone. */
+  readonly retryAfterMs?: number;
+}
+/** A failure as flows see it in the slot `error`. */
+export interface ErrorRecord extends Failure {
+  readonly node: string;
+  readonly code: TerminalCode;
+}
+export type Settled = (
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: Failure }
+) & {
+  readonly used?: Amounts;
+};
+
+/** Who started a run and for whom; recorded once, and what policy is evaluated for. */
+export interface Origin {
+  readonly by?: string;
+  readonly tenant?: string;
+  readonly user?: string;
+}
+
+export type Fact =
+  | {
+      readonly type: 'start';
+      readonly run: RunId;
+      readonly flow: string;
+      readonly input: Json;
+      readonly seed: number;
+      readonly origin: Origin;
+    }
+  | { readonly type: 'settle'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
+  | { readonly type: 'tick' }
+  | { readonly type: 'cancel'; readonly by: string; readonly why: string };
+
+export interface Answer {
+  readonly choice: string;
+  readonly by: string;
+  readonly text?: string;
+  readonly edit?: Json;
+  /** When given, the answer holds only for the payload with this hash. */
+  readonly payload?: string;
+}
+
+/** A value that an event records by reference: where in the thread's slots (or in the observation `it`) it stands. */
+export interface Ref {
+  readonly ref: readonly string[];
+}
+export type Recorded = Ref | { readonly value: Json } | { readonly object: { readonly [field: string]: Recorded } };
+export interface WriteRecord {
+  readonly slot: string;
+  readonly path?: readonly string[];
+  readonly mode: Write['mode'];
+  readonly from: Recorded;
+}
+export interface Hold {
+  readonly meter: MeterId;
+  readonly dimension: Dimension;
+  readonly amount: number;
+}
+/** A meter that remembers when calls were let go, and how long it has to. */
+export interface Pace {
+  readonly meter: MeterId;
+  readonly perMs: number;
+}
+/** A question as it stands in the journal: what is asked of whom, bound to a payload by its hash. */
+export interface Question {
+  readonly id: string;
+  readonly about: string;
+  readonly choices: readonly string[];
+  readonly onExpiry: string;
+  readonly code: TerminalCode;
+  readonly askedBy: string;
+  readonly payload: string;
+}
+export interface Outcome {
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Json;
+  readonly error: ErrorRecord | null;
+}
+
+/** How a thread ends, or is about to once it has undone its work. */
+export interface Ending {
+  /** The graph node that ended it; absent when it has been undoing since. */
+  readonly node?: NodeId;
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Recorded;
+  readonly charge?: readonly MeterId[];
+}
+
+export type EventBody =
+  | {
+      readonly type: 'run.started';
+      readonly run: RunId;
+      readonly flow: string;
+      readonly entry: NodeId;
+      readonly input: Json;
+      readonly seed: number;
+      readonly origin: Origin;
+      readonly deadline: Instant | null;
+    }
+  | {
+      readonly type: 'slots.written';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly writes: readonly WriteRecord[];
+      readonly to: NodeId;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'route.picked';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly index: number;
+      readonly to: NodeId;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'value.missing';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly paths: readonly (readonly string[])[];
+    }
+  | {
+      readonly type: 'guard.failed';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly index: number;
+      readonly message: string;
+    }
+  | {
+      readonly type: 'expression.failed';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly error: ErrorRecord;
+      readonly to: NodeId;
+      readonly charge?: readonly MeterId[];
+    }
+  | {
+      readonly type: 'effect.requested';
+      readonly thread: ThreadId;
+      readonly key: EffectKey;
+      readonly node: NodeId;
+      readonly kind: EffectKind;
+      readonly name: string;
+      readonly input: string;
+      readonly deadline: Instant | null;
+      readonly holds?: readonly Hold[];
+      readonly charge?: readonly MeterId[];
+      readonly watched?: readonly MeterId[];
+      readonly notBefore?: Instant;
+      readonly paced?: readonly Pace[];
+      readonly timed?: readonly MeterId[];
+      readonly question?: Question;
+      readonly undo?: Undo;
+    }
+  | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
+  | {
+      readonly type: 'effect.judged';
+      readonly key: EffectKey;
+      readonly verdict: 'retry';
+      readonly error: ErrorRecord;
+      readonly model?: string;
+      readonly notBefore: Instant;
+      readonly deadline: Instant | null;
+      readonly holds?: readonly Hold[];
+      readonly paced?: readonly Pace[];
+    }
+  | {
+      readonly type: 'effect.judged';
+      readonly key: EffectKey;
+      readonly verdict: 'failed';
+      readonly error: ErrorRecord;
+      readonly to: NodeId | null;
+    }
+  | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
+  | {
+      readonly type: 'meter.tripped';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly meter: MeterId;
+      readonly why: 'limit' | 'foreseen';
+      readonly left: number;
+      readonly needs: number;
+      readonly to: NodeId;
+      readonly noted?: true;
+    }
+  | {
+      readonly type: 'meter.raised';
+      readonly key: EffectKey;
+      readonly raises: readonly { readonly meter: MeterId; readonly by: number }[];
+    }
+  | {
+      readonly type: 'thread.forked';
+      readonly thread: ThreadId;
+      readonly key: EffectKey;
+      readonly node: NodeId;
+      readonly branches: Branches;
+      readonly started: number;
+      readonly deadline: Instant | null;
+      readonly into: string;
+      readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+      readonly charge?: readonly MeterId[];
+    }
+  | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
+  | ({ readonly type: 'thread.ended'; readonly thread: ThreadId } & Ending)
+  | {
+      readonly type: 'fork.joined';
+      readonly thread: ThreadId;
+      readonly met: boolean;
+      readonly why: 'met' | 'short' | 'late';
+      readonly error?: ErrorRecord;
+      readonly to: NodeId;
+    }
+  | ({ readonly type: 'undo.started'; readonly thread: ThreadId } & Ending)
+  | {
+      readonly type: 'undo.requested';
+      readonly thread: ThreadId;
+      readonly key: EffectKey;
+      readonly undoes: EffectKey;
+      readonly tool: string;
+      readonly deadline: Instant;
+    }
+  | {
+      readonly type: 'run.halted';
+      readonly state: EndState;
+      readonly code: TerminalCode;
+      readonly by: string;
+      readonly why: string;
+    }
+  | { readonly type: 'clock.read' }
+  | ({ readonly type: 'run.ended' } & Ending);
+export type Event = EventBody & { readonly seq: number; readonly at: Instant };
+export type EventType = Event['type'];
+
+export type Branches =
+  | { readonly heads: readonly { readonly name: string; readonly to: NodeId }[] }
+  | { readonly each: Recorded; readonly count: number; readonly as: string; readonly to: NodeId };
+
+/** A registered compensation: fixed before the effect that it undoes is requested. */
+export interface Undo {
+  readonly tool: string;
+  readonly args: Json;
+  readonly timeoutMs: number;
+}
+export interface UndoEntry extends Undo {
+  readonly key: EffectKey;
+  readonly node: NodeId;
+  readonly order: number;
+  ran: 'pending' | 'yes' | 'maybe';
+  result: Json;
+}
+
+export type Slots = { readonly [name: string]: Json };
+export interface ForkState {
+  readonly key: EffectKey;
+  readonly node: NodeId;
+  readonly branches: Branches;
+  readonly total: number;
+  readonly deadline: Instant | null;
+  readonly into: string;
+  readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+  readonly items: readonly Json[] | null;
+  started: number;
+  done: number;
+  ok: number;
+  /** By branch index; a hole is a branch that has not ended. */
+  outcomes: (BranchOutcome | null)[];
+}
+export interface BranchOutcome extends Outcome {
+  readonly handed: Slots;
+}
+export type Doing =
+  | { readonly is: 'ready' }
+  | { readonly is: 'waiting'; readonly on: EffectKey }
+  | { readonly is: 'forked'; readonly fork: ForkState }
+  | { readonly is: 'unwinding'; readonly outcome: Outcome; readonly on: EffectKey | null };
+export interface Thread {
+  readonly id: ThreadId;
+  readonly parent: ThreadId | null;
+  readonly index: number;
+  at: NodeId;
+  acts: number;
+  slots: Slots;
+  doing: Doing;
+  undo: UndoEntry[];
+}
+export interface Pending {
+  readonly key: EffectKey;
+  readonly thread: ThreadId;
+  readonly node: NodeId;
+  readonly kind: EffectKind;
+  readonly name: string;
+  /** How many calls of the same name this run had requested before: a script's position follows from it. */
+  ordinal: number;
+  attempt: number;
+  /** The model that stands in for the agent's own. */
+  model?: string;
+  notBefore: Instant;
+  deadline: Instant | null;
+  holds: readonly Hold[];
+  /** Whose time it runs on. */
+  timed?: readonly MeterId[];
+  readonly question: Question | null;
+  readonly undoes: EffectKey | null;
+  observed: Settled | null;
+  accepted: boolean;
+}
+export interface RunState {
+  readonly run: RunId;
+  readonly flow: string;
+  readonly seed: number;
+  readonly origin: Origin;
+  readonly input: Json;
+  readonly startedAt: Instant;
+  deadline: Instant | null;
+  /** Whether the deadline has passed and the run goes on only if somebody grants more time. */
+  late?: boolean;
+  seq: number;
+  now: Instant;
+  threads: Map<ThreadId, Thread>;
+  /** Threads that may be able to move, in the order in which they are tried. */
+  queue: Set<ThreadId>;
+  pending: Map<EffectKey, Pending>;
+  spent: { [meter: MeterId]: number };
+  held: { [meter: MeterId]: number };
+  /** What people have granted beyond the limits of the flow. */
+  raised?: { [meter: MeterId]: number };
+  /** When calls were let go, by the meter that paces them. */
+  paced?: { [meter: MeterId]: readonly Instant[] };
+  /** Who has time of their own: how many of their calls are under way, since when, and what they used before. */
+  clocks?: { [meter: MeterId]: { readonly active: number; readonly since: Instant; readonly used: number } };
+  usage: { [dimension in Dimension]?: number };
+  calls: { [name: string]: number };
+  recent: { [meter: MeterId]: string[] };
+  /** Not before this instant does anything expire: a lower bound, so that most facts need no search. */
+  wake: Instant | null;
+  undoFailed: boolean;
+  outcome: Outcome | null;
+}
+
+export type { Refusal, RefusalReason } from './refusal.ts';
+
+/** What the core wants of the world: plain data, safe to repeat under its key. */
+export interface Command {
+  readonly run: RunId;
+  readonly key: EffectKey;
+  readonly attempt: number;
+  readonly ordinal: number;
+  readonly kind: EffectKind;
+  readonly name: string;
+  readonly node: NodeId;
+  /** Of a model call: the alias of the model that stands in for the agent's own. */
+  readonly model?: string;
+  readonly input: { readonly [field: string]: Json };
+  /** Of a check: who started the run and for whom. */
+  readonly origin?: Origin;
+  readonly notBefore: Instant;
+  readonly deadline: Instant | null;
+}
+export interface Outbox {
+  readonly commands: readonly Command[];
+  readonly wake: Instant | null;
+}

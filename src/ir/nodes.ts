@@ -1,0 +1,278 @@
+/**
+ * What every notation lowers to: five ops and meters, as plain JSON. A compiled flow is hashed and frozen; a run pins the
+ * hash. Nothing in here names a notation, a strategy or a stage: what differs between them is data.
+ */
+import type { EndState, FailureClass, TerminalCode } from './codes.ts';
+import type { Json } from '../expr/json.ts';
+
+export type NodeId = string;
+export type MeterId = string;
+/** CEL source text over the thread's slots, plus `it` (the observation) and `error` (the last failure) where they exist. */
+export type Expr = string;
+
+/**
+ * One slot write. `reply` stores a model's text as an object when it is a JSON object, and as text otherwise; `unfenced` also
+ * where the object stands in one Markdown fence. Graphs of earlier releases have `reply`, and mean what they meant.
+ */
+export interface Write {
+  readonly slot: string;
+  readonly path?: readonly string[];
+  readonly mode: 'set' | 'append' | 'reply' | 'unfenced';
+  /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
+  readonly value: Expr | { readonly [field: string]: Expr };
+}
+
+export interface Case {
+  readonly when: Expr;
+  readonly to: NodeId;
+}
+
+/** Evaluated field by field; a field that only names a slot is passed by reference, so a long history is never copied. */
+export type Input = { readonly [field: string]: Expr };
+
+/** What a budget counts. `steps` and the calls are whole numbers; money is in millionths of a dollar. */
+export const DIMENSIONS = [
+  'steps',
+  'modelCalls',
+  'toolCalls',
+  'externalCalls',
+  'inputTokens',
+  'outputTokens',
+  'costMicros',
+  'retries',
+  'reflections',
+  'contextTokens',
+  'memoryWrites',
+  'sideEffects',
+] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+export type Amounts = { readonly [dimension in Dimension]?: number };
+
+interface EffectBase {
+  readonly input: Input;
+  /** The worst case in every dimension that is known before the call. */
+  readonly reserve: Amounts;
+}
+export interface ModelEffect extends EffectBase {
+  readonly kind: 'model';
+  readonly agent: string;
+  /** Models to turn to, one attempt each, when the agent's own stays out of reach after its retries. */
+  readonly fallback?: readonly string[];
+}
+export interface ToolEffect extends EffectBase {
+  readonly kind: 'tool';
+  readonly tool: string;
+}
+/** Evidence that the core cannot see itself: files, exit codes, policy. */
+export interface CheckEffect extends EffectBase {
+  readonly kind: 'check';
+  readonly check: string;
+}
+/** A question to a person. Its input always has `message`; whatever else it has is the payload the answer is bound to. */
+export interface AskEffect extends EffectBase {
+  readonly kind: 'ask';
+  readonly about: string;
+  readonly choices: readonly string[];
+  /** What an unanswered question counts as when its time is up. */
+  readonly onExpiry: string;
+  /** The code that the run shows while it waits. */
+  readonly code: TerminalCode;
+  readonly askedBy: string;
+  /** What may come with a choice besides words, as a JSON Schema: with one that is not here, nothing. Old graphs take anything. */
+  readonly edits?: { readonly [choice: string]: Json };
+  /** Choices that mean nothing without something to go by. */
+  readonly wants?: { readonly [choice: string]: 'edit' | 'text' | 'either' };
+}
+export type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect;
+export type EffectKind = Effect['kind'];
+
+export interface Retry {
+  readonly max: number;
+  /** Zero means at once; otherwise full jitter between 0 and min(capMs, baseMs * 2^attempt). */
+  readonly baseMs: number;
+  readonly capMs: number;
+  readonly on: readonly FailureClass[];
+}
+
+interface NodeBase {
+  /** What this node belongs to, for people and for errors: the authored name, where there is no `blame`. */
+  readonly origin: string;
+  /** The authored name where the origin is only a part of it: whom an error here, or a question, comes from. */
+  readonly blame?: string;
+  /** Present where arriving here counts as entering the authored node, which is what `path` lists. */
+  readonly enters?: string;
+  /** Slot paths that what the author wrote here reads: one that leads nowhere reads as null, and that is an event. */
+  readonly expects?: readonly (readonly string[])[];
+  /** Visit and repeat meters that this node charges, and the budget meters its effect draws on. */
+  readonly charges?: readonly MeterId[];
+  /** Where it goes when a budget has no room for it, instead of where that budget leads; `tripped` then says which and why. */
+  readonly denied?: NodeId;
+  /** What the way on from here asks of the budgets at once: where it does not fit, the thread does not set out on it. */
+  readonly needs?: Amounts;
+}
+export interface LetNode extends NodeBase {
+  readonly op: 'let';
+  readonly writes: readonly Write[];
+  readonly next: NodeId;
+}
+export interface PickNode extends NodeBase {
+  readonly op: 'pick';
+  readonly cases: readonly Case[];
+  readonly otherwise: NodeId;
+}
+export interface DoNode extends NodeBase {
+  readonly op: 'do';
+  readonly effect: Effect;
+  /** Where the compensation of this effect is found: its arguments are fixed before the effect is requested. */
+  readonly undo?: { readonly tool: string; readonly input: Input; readonly timeoutMs: number };
+  /** The arguments must satisfy this schema before anything is asked for. */
+  readonly takes?: Json;
+  /** The observation must satisfy the schema and the guard before anything of it is written. */
+  readonly schema?: Json;
+  /** Whether a model's reply may stand in one Markdown fence; in graphs of earlier releases it may not. */
+  readonly unfenced?: boolean;
+  readonly accept?: Expr;
+  /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
+  readonly grant?: { readonly [meter: MeterId]: Expr };
+  readonly writes: readonly Write[];
+  readonly timeoutMs: number | null;
+  readonly retry: Retry;
+  readonly next: NodeId;
+  readonly failed: readonly Case[];
+  /** Where a failure goes that no case takes. */
+  readonly fail: NodeId;
+}
+export type GatherMode = 'first' | 'last' | 'any' | 'merge' | 'concat';
+export interface Head {
+  readonly name: string;
+  readonly to: NodeId;
+  readonly when?: Expr;
+}
+export interface ForkNode extends NodeBase {
+  readonly op: 'fork';
+  readonly over:
+    | { readonly heads: readonly Head[] }
+    | { readonly each: Expr; readonly as: string; readonly head: NodeId };
+  /** How many branches run at once; 0 means all of them. */
+  readonly widthMax: number;
+  readonly need: 'all' | number;
+  /** Whether the join fails as soon as it cannot be met any more, and the remaining branches are dropped. */
+  readonly eager: boolean;
+  readonly timeoutMs: number | null;
+  /** Slot that receives the outcomes in branch order. */
+  readonly into: string;
+  /** Slots that branches hand back: the first or last branch's, true when any is, objects merged, or lists joined. */
+  readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+  readonly next: NodeId;
+  readonly failed: readonly Case[];
+  readonly fail: NodeId;
+}
+export interface EndNode extends NodeBase {
+  readonly op: 'end';
+  readonly state: EndState;
+  /** `error`: the code that the last failure maps to. */
+  readonly code: TerminalCode | 'error';
+  readonly output: Expr;
+}
+export type Node = LetNode | PickNode | DoNode | ForkNode | EndNode;
+
+/** Every bound there is. `over` is where the thread goes instead when the meter does not have room. */
+export interface Meter {
+  readonly unit: 'visits' | 'repeats' | 'rate' | 'time' | Dimension;
+  /** Of `time`, milliseconds. */
+  readonly max: number | null;
+  /** Of `rate`: the stretch of time in which so many calls are let go; the others wait. */
+  readonly perMs?: number;
+  /** Repeats only: how many of the latest effects are compared. */
+  readonly window?: number;
+  readonly over: NodeId;
+  /** What people call this bound: `max_iterations`, `budgets.cost_usd`. */
+  readonly label: string;
+}
+
+export interface AgentDef {
+  readonly id: string;
+  readonly name: string;
+  readonly model: string | null;
+  readonly instructions: string;
+  readonly tools: readonly string[];
+  readonly output: Json;
+  readonly maxOutputTokens: number | null;
+  readonly temperature: number | null;
+}
+export interface ToolDef {
+  readonly description: string;
+  readonly input: Json;
+  readonly output: Json;
+  readonly effect: 'read' | 'write' | 'financial' | 'communication' | 'infrastructure';
+  readonly implementation: Json;
+  readonly timeoutMs: number;
+  readonly permission: string;
+  readonly idempotent: boolean;
+  readonly compensate: string | null;
+  /** `trusted`: nobody outside wrote what it gives. `neutral`: it only works on its arguments. Otherwise neither. */
+  readonly trust?: 'trusted' | 'neutral';
+  /** Fields of its result that whoever runs it fills in, although others write the rest. */
+  readonly trustedFields?: readonly string[];
+  readonly category?: string;
+  readonly rate?: { readonly calls: number; readonly perMs: number };
+}
+
+/** What follows when something is refused: the agent is told, a person is asked, or the run fails. */
+export type Consequence = 'tell' | 'ask' | 'fail';
+/** What an agent may see, decide, call, write and spend. Part of the flow, so that a run is pinned to the one it began with. */
+export interface BoundaryDef {
+  readonly version: string;
+  readonly profile: string | null;
+  /** Patterns of what may be read from; null for all that is granted. */
+  readonly observations: readonly string[] | null;
+  readonly stateWrites: readonly string[] | null;
+  readonly decisions: readonly string[];
+  readonly tools: {
+    readonly allow: readonly string[];
+    readonly approve: readonly string[];
+    readonly deny: readonly string[];
+  };
+  /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
+  readonly approveEffects: readonly ToolDef['effect'][];
+  /** What follows where arguments come from a source that nobody vouches for. */
+  readonly untrusted: 'ask' | 'deny' | 'off';
+  readonly escalation: { readonly [trouble: string]: Consequence };
+  readonly failClosed: readonly { readonly what: string; readonly when: Expr; readonly code: TerminalCode }[];
+  readonly approvalTimeoutMs: number | null;
+}
+
+export interface FlowBody {
+  readonly ir: 1;
+  readonly id: string;
+  readonly notation: string;
+  readonly entry: NodeId;
+  /** Where a let, a pick or a fork goes whose expression cannot be evaluated. */
+  readonly fail: NodeId;
+  readonly nodes: { readonly [id: NodeId]: Node };
+  readonly meters: { readonly [id: MeterId]: Meter };
+  readonly agents: { readonly [id: string]: AgentDef };
+  readonly tools: { readonly [name: string]: ToolDef };
+  readonly models: { readonly [alias: string]: Json };
+  /** Wall-clock bound of the whole run. */
+  readonly deadlineMs: number | null;
+  /** Whether somebody may grant more time: what is under way is cut off then, and what comes next is denied. */
+  readonly extendable?: boolean;
+  /** The least that any path from a node to a terminal still needs, where a budget limits that dimension. */
+  readonly least: { readonly [id: NodeId]: Amounts };
+  /** Cedar policies by id. Where there are any, what none of them permits is denied. */
+  readonly policies?: { readonly [id: string]: string };
+  /** The autonomy boundary of every agent that proposes calls, by agent. */
+  readonly boundaries?: { readonly [agent: string]: BoundaryDef };
+  /** Whether a report lists what each invocation came to. */
+  readonly itemised?: boolean;
+  /** Which kind of state a slot holds, where a notation tells them apart. */
+  readonly stores?: { readonly [slot: string]: 'scratchpad' | 'task' | 'observations' };
+  /** US dollars that a report counts for what has no price of its own, per call or per answered question. */
+  readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
+  /** How many runs of this notation are kept, ended ones going first; all of them where nothing is said. */
+  readonly keepEnded?: number;
+}
+export interface CompiledFlow extends FlowBody {
+  readonly hash: string;
+}

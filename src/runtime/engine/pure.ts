@@ -1,0 +1,41 @@
+/** The pure functions that the core is handed because it has no platform: SHA-256, JSON Schema, a bound on tokens. */
+import { hash } from 'node:crypto';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { Json } from '../../expr/json.ts';
+import type { Pure } from '../../core/program.ts';
+
+export const pure: Pure = {
+  // 132 bits are plenty for a fingerprint, and every request stores one.
+  hash: (text) => hash('sha256', text, 'base64url').slice(0, 22),
+  validate: (schema, value) => {
+    const check = compiled(schema);
+    return check(value) === true ? null : sentence(check);
+  },
+  // No tokenizer in use makes more than one token of a byte; three bytes a token is the least that real text comes to.
+  countTokens: (text) => Math.ceil(Buffer.byteLength(text) / 3),
+};
+
+const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false });
+(addFormats as unknown as (target: Ajv2020) => void)(ajv);
+const validators = new Map<string, ValidateFunction>();
+const VALIDATORS_MAX = 1000;
+
+function compiled(schema: Json): ValidateFunction {
+  const key = JSON.stringify(schema);
+  let check = validators.get(key);
+  if (check === undefined) {
+    if (validators.size >= VALIDATORS_MAX) validators.clear();
+    check = ajv.compile(schema as object);
+    validators.set(key, check);
+  }
+  return check;
+}
+
+function sentence(check: ValidateFunction): string {
+  const first = check.errors?.[0];
+  if (first === undefined) return 'does not satisfy its schema';
+  const where = first.instancePath === '' ? 'the value' : `\`${first.instancePath.slice(1).replaceAll('/', '.')}\``;
+  return `${where} ${first.message ?? 'does not satisfy its schema'}`;
+}

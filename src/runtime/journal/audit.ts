@@ -1,0 +1,176 @@
+/** Checks the chain of a run, byte by byte (L11), and says at which event it breaks. Replay refuses a broken chain. */
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { createProgram } from '../../core/program.ts';
+import type { Program } from '../../core/program.ts';
+import type { Event, RunId, RunState } from '../../ir/events.ts';
+import { hash } from 'node:crypto';
+import { genesis, link } from './chain.ts';
+import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
+import type { UnpackValue } from './codec-events.ts';
+import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
+import { printOf } from './graph-text.ts';
+import { pure } from '../engine/pure.ts';
+import { redecide } from './replay.ts';
+import type { Difference } from './replay.ts';
+import { SluiceError } from '../errors.ts';
+import { createShelf } from './values.ts';
+
+export interface Audit {
+  readonly run: RunId;
+  readonly ok: boolean;
+  readonly events: number;
+  readonly head: string;
+  /** Where the chain breaks. */
+  readonly broken: { readonly seq: number; readonly last: number; readonly message: string } | null;
+}
+export interface Replay {
+  readonly run: RunId;
+  readonly agrees: boolean;
+  readonly events: number;
+  readonly difference: Difference | null;
+}
+
+/** With its entry in the roster, also whether the chain ends where the entry says: a tail that is gone breaks no link. */
+export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
+  const stored = await load(journal, run);
+  const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (entry === null ? null : brokenEnd(stored, entry));
+  const last = stored.appends[stored.appends.length - 1];
+  return {
+    run,
+    ok: broken === null,
+    events: last === undefined ? 0 : last.after + last.count,
+    head: last?.hash ?? '',
+    broken,
+  };
+}
+
+/** Folds and decides again from the journal, without any model or tool call. */
+export async function replay(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Replay> {
+  const checked = await audit(journal, run, entry);
+  if (checked.broken !== null)
+    throw new SluiceError(
+      'chain-broken',
+      `run ${run} cannot be replayed: ${checked.broken.message}`,
+      'see `sluice audit verify`',
+    );
+  const stored = await load(journal, run);
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const { unpack } = createShelf(stored.blobs);
+  let state: RunState | null = null;
+  for (const append of stored.appends) {
+    const events = decodeEvents(program, append.body, append.after, append.at, unpack);
+    const { state: next, difference } = redecide(program, state, events);
+    if (difference !== null) return { run, agrees: false, events: checked.events, difference };
+    state = next;
+  }
+  return { run, agrees: true, events: checked.events, difference: null };
+}
+
+async function load(journal: Journal, run: RunId): Promise<StoredRun> {
+  const stored = await journal.load(run, { snapshot: false });
+  if (stored === null)
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+  return stored;
+}
+
+function brokenBlob(stored: StoredRun): Audit['broken'] {
+  for (const blob of stored.blobs) {
+    if (hash('sha256', blob.body, 'base64url') === blob.hash) continue;
+    const user = stored.appends.find(({ body }) => body.includes(blob.hash));
+    const seq = (user?.after ?? 0) + 1;
+    return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it names has been changed` };
+  }
+  return null;
+}
+
+function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
+  const { unpack } = createShelf(stored.blobs);
+  let head = genesis(run, printOf(stored.flow));
+  let seq = 0;
+  let program: Program | null = null;
+  for (const [index, append] of stored.appends.entries()) {
+    if (append.after !== seq)
+      return {
+        seq: seq + 1,
+        last: append.after,
+        message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}`,
+      };
+    if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
+    // Not before the first link holds: only then is the graph what it was.
+    program ??= createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    const incomplete = incompleteAppend(program, append, unpack);
+    if (incomplete !== null) return incomplete;
+    head = append.hash;
+    seq = append.after + append.count;
+  }
+  return null;
+}
+
+function brokenEnd(stored: StoredRun, { status, code }: RunEntry): Audit['broken'] {
+  const append = stored.appends.at(-1);
+  if (append === undefined)
+    return { seq: 1, last: 1, message: 'event 1: missing, the journal holds nothing of this run' };
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const { unpack } = createShelf(stored.blobs);
+  const last = decodeEvents(program, append.body, append.after, append.at, unpack).at(-1) as Event;
+  const found = last.type === 'run.ended' ? `${last.state} ${last.code}` : 'unfinished';
+  const listed = status === 'completed' || status === 'failed' || status === 'cancelled';
+  if (found === (listed ? `${status} ${code}` : 'unfinished')) return null;
+  const said = listed ? `${status} ${code}` : status;
+  const { seq } = last;
+  return { seq, last: seq, message: `event ${seq}: the run is listed as ${said}, but here its events end ${found}` };
+}
+
+/** The hash does not cover how many events an append holds, nor the values that it names. */
+function incompleteAppend(
+  program: Program,
+  { body, after, at, count }: StoredAppend,
+  unpack: UnpackValue,
+): Audit['broken'] {
+  const seq = after + 1;
+  try {
+    const found = decodeEvents(program, body, after, at, unpack).length;
+    return found === count
+      ? null
+      : {
+          seq,
+          last: after + found,
+          message: `event ${seq}: ${count} events are said to be stored from here on, but there are ${found}`,
+        };
+  } catch (error) {
+    return { seq, last: after + count, message: `event ${seq}: ${(error as Error).message}` };
+  }
+}
+
+/** Which of the events that were stored together was changed: the one that deciding again disagrees with, if it does. */
+function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit['broken']> {
+  const append = stored.appends[index] as StoredAppend;
+  const last = append.after + append.count;
+  const range = append.count === 1 ? '' : ` (events ${append.after + 1} to ${last} were stored together)`;
+  let program: Program | null = null;
+  try {
+    program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    const { pack, unpack } = createShelf(stored.blobs);
+    const graph = program;
+    const decoded = stored.appends
+      .slice(0, index + 1)
+      .map((each) => decodeEvents(graph, each.body, each.after, each.at, unpack));
+    let state: RunState | null = null;
+    for (const events of decoded.slice(0, index)) ({ state } = redecide(program, state, events));
+    const suspects = decoded[index] as readonly Event[];
+    const fact = damagedFact(program, append.body, suspects, pack);
+    const seq = fact?.seq ?? redecide(program, state, suspects).difference?.seq ?? append.after + 1;
+    if (index === 0 && fact === null && seq === 1)
+      return {
+        seq,
+        last,
+        message: `event 1 (run.started) of run ${run} does not fit the graph that is stored for it, or was itself changed`,
+      };
+    const type = suspects.find((event) => event.seq === seq)?.type ?? 'event';
+    return { seq, last, message: `event ${seq} (${type}) of run ${run} is not what was written${range}` };
+  } catch {
+    const seq =
+      append.after + 1 + (program === null ? 0 : Math.min(readableEvents(program, append.body), append.count - 1));
+    return { seq, last, message: `event ${seq} of run ${run} cannot be read any more${range}` };
+  }
+}

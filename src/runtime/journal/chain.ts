@@ -1,0 +1,35 @@
+/**
+ * The hash chain (L11). An append is one link: its hash covers the link before it, its place, its time and its bytes. For
+ * people who read single events, every event has a hash; the last one of an append carries the hash that is stored.
+ */
+import { hash } from 'node:crypto';
+import type { Program } from '../../core/program.ts';
+import type { Event, RunId } from '../../ir/events.ts';
+import { decodeEvents } from './codec.ts';
+import type { UnpackValue } from './codec-events.ts';
+import type { ChainedEvent } from '../engine/types.ts';
+import type { StoredAppend } from '../ports.ts';
+
+/** The link before a run's first one: it binds the chain to the run and to the bytes of its graph. */
+export function genesis(run: RunId, graphPrint: string): string {
+  return hash('sha256', `${run}\n${graphPrint}`, 'base64url');
+}
+
+export function link(previous: string, after: number, at: number, body: string): string {
+  return hash('sha256', `${previous}\n${after} ${at}\n${body}`, 'base64url');
+}
+
+export function chained(program: Program, previous: string, append: StoredAppend, unpack: UnpackValue): ChainedEvent[] {
+  const events = decodeEvents(program, append.body, append.after, append.at, unpack);
+  return linkEvents(previous, events, append.hash);
+}
+
+export function linkEvents(previous: string, events: readonly Event[], last: string): ChainedEvent[] {
+  let prev = previous;
+  return events.map((event, index) => {
+    const own = index === events.length - 1 ? last : hash('sha256', `${prev}\n${JSON.stringify(event)}`, 'base64url');
+    const linked = { ...event, prev, hash: own };
+    prev = own;
+    return linked;
+  });
+}

@@ -1,0 +1,185 @@
+/**
+ * Events one by one, as they are stored when nothing is known but the event itself. The events of every step have a short
+ * positional form; the rare ones are stored as plain JSON. What follows from its neighbours (seq, time, the thread inside a
+ * key) is not stored.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Event, EventBody, Recorded, Settled, WriteRecord } from '../../ir/events.ts';
+
+/** Turns a value into JSON text, putting big ones aside. */
+export type PackValue = (value: Json) => string;
+export type UnpackValue = (stored: Json) => Json;
+
+export function encodeEvent(event: Event, pack: PackValue): string {
+  switch (event.type) {
+    case 'effect.requested': {
+      const { key, node, kind, name, input, deadline, charge, undo } = event;
+      const more = besides(event);
+      const lead = `["r",${quote(key)},${quote(node)},"${kind}",${quote(name)},"${input}",${deadline === null ? 'null' : deadline - event.at}`;
+      if (more === null && undo === undefined)
+        return charge === undefined ? `${lead}]` : `${lead},${JSON.stringify(charge)}]`;
+      const undone = undo === undefined ? undefined : { ...undo, args: JSON.parse(pack(undo.args)) as Json };
+      return `${lead},${JSON.stringify(charge ?? null)},${JSON.stringify({ ...more, undo: undone })}]`;
+    }
+    case 'effect.settled': {
+      const { key, attempt, result } = event;
+      const used = result.used === undefined ? '' : `,${JSON.stringify(result.used)}`;
+      if (result.ok) return `["s",${quote(key)},${attempt},${pack(result.value)}${used}]`;
+      return `["f",${quote(key)},${attempt},${JSON.stringify(result.error)}${used}]`;
+    }
+    case 'effect.judged':
+      return event.verdict === 'accepted' ? `["j",${quote(event.key)}]` : plain(event);
+    case 'slots.written': {
+      const { thread, node, writes, to, charge } = event;
+      let list = '';
+      for (const write of writes) list += (list === '' ? '' : ',') + encodeWrite(write, pack);
+      return `["w",${quote(thread)},${quote(node)},[${list}],${quote(to)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
+    }
+    case 'route.picked': {
+      const { thread, node, index, to, charge } = event;
+      return `["p",${quote(thread)},${quote(node)},${index},${quote(to)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
+    }
+    case 'thread.ended': {
+      const { thread, node, state, code, output, charge } = event;
+      if (node === undefined)
+        return `["o",${encodeRecorded(output, pack)},${plain({ ...event, output: { value: null } })}]`;
+      return `["e",${quote(thread)},"${state}","${code}",${encodeRecorded(output, pack)},${quote(node)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
+    }
+    case 'run.started':
+      return `["b",${pack(event.input)},${plain({ ...event, input: null })}]`;
+    case 'run.ended':
+    case 'undo.started':
+      return `["o",${encodeRecorded(event.output, pack)},${plain({ ...event, output: { value: null } })}]`;
+    case 'thread.forked':
+      if ('heads' in event.branches) return plain(event);
+      return `["l",${encodeRecorded(event.branches.each, pack)},${plain({ ...event, branches: { ...event.branches, each: { value: null } } })}]`;
+    default:
+      return plain(event);
+  }
+}
+
+/** What only some requests say; null where this one says none of it. */
+export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
+  const { holds, watched, notBefore, paced, timed, question } = event;
+  if (holds === undefined && watched === undefined && notBefore === undefined)
+    if (paced === undefined && timed === undefined && question === undefined) return null;
+  return { holds, watched, notBefore, paced, timed, question };
+}
+
+/** The fields of a positional form are what the tag says they are; nothing but `encodeEvent` writes them. */
+type Positional = [string, never, never, never, never, never, never, never?, { undo?: { args: Json } }?];
+
+export function decodeEvent(stored: Json, at: number, unpack: UnpackValue): EventBody {
+  if (!Array.isArray(stored)) return stored as unknown as EventBody;
+  const [tag, a, b, c, d, e, f, g, h] = stored as unknown as Positional;
+  switch (tag) {
+    case 'r': {
+      const undo = h?.undo === undefined ? {} : { undo: { ...h.undo, args: unpack(h.undo.args) } };
+      const deadline = f === null ? null : (f as number) + at;
+      return {
+        type: 'effect.requested',
+        thread: threadIn(a),
+        key: a,
+        node: b,
+        kind: c,
+        name: d,
+        input: e,
+        deadline,
+        ...charged(g),
+        ...h,
+        ...undo,
+      } as EventBody;
+    }
+    case 's':
+      return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: true, value: unpack(c) }, d) };
+    case 'f':
+      return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: false, error: c }, d) };
+    case 'j':
+      return { type: 'effect.judged', key: a, verdict: 'accepted' };
+    case 'w':
+      return {
+        type: 'slots.written',
+        thread: a,
+        node: b,
+        writes: (c as Json[][]).map((write) => decodeWrite(write, unpack)),
+        to: d,
+        ...charged(e),
+      };
+    case 'p':
+      return { type: 'route.picked', thread: a, node: b, index: c, to: d, ...charged(e) };
+    case 'e':
+      return {
+        type: 'thread.ended',
+        thread: a,
+        state: b,
+        code: c,
+        output: decodeRecorded(d, unpack),
+        node: e,
+        ...charged(f),
+      };
+    case 'b':
+      return { ...(b as EventBody), input: unpack(a) } as EventBody;
+    case 'o':
+      return { ...(b as EventBody), output: decodeRecorded(a, unpack) } as EventBody;
+    case 'l':
+      return { ...(b as Forked), branches: { ...(b as Forked).branches, each: decodeRecorded(a, unpack) } };
+    default:
+      throw new Error(`this journal holds an event form \`${String(tag)}\` that this version does not know`);
+  }
+}
+
+type Forked = Extract<EventBody, { type: 'thread.forked' }>;
+
+const MODES = ['set', 'append', 'reply', 'unfenced'] as const;
+
+function encodeWrite({ slot, mode, from, path }: WriteRecord, pack: PackValue): string {
+  const lead = `[${quote(slot)},${MODES.indexOf(mode)},${encodeRecorded(from, pack)}`;
+  return path === undefined ? `${lead}]` : `${lead},${JSON.stringify(path)}]`;
+}
+
+function decodeWrite(stored: Json[], unpack: UnpackValue): WriteRecord {
+  const [slot, mode, from, path] = stored as [string, number, Json[], string[] | undefined];
+  const write = { slot, mode: MODES[mode] ?? 'set', from: decodeRecorded(from, unpack) };
+  return path === undefined ? write : { ...write, path };
+}
+
+function encodeRecorded(recorded: Recorded, pack: PackValue): string {
+  if ('ref' in recorded) return JSON.stringify([0, ...recorded.ref]);
+  if ('value' in recorded) return `[1,${pack(recorded.value)}]`;
+  const fields = Object.entries(recorded.object).map(
+    ([field, each]) => `${JSON.stringify(field)}:${encodeRecorded(each, pack)}`,
+  );
+  return `[2,{${fields.join(',')}}]`;
+}
+
+function decodeRecorded(stored: Json[], unpack: UnpackValue): Recorded {
+  if (stored[0] === 0) return { ref: stored.slice(1) as string[] };
+  if (stored[0] === 1) return { value: unpack(stored[1] ?? null) };
+  const fields = Object.entries(stored[1] as { [field: string]: Json[] }).map(([field, each]) => [
+    field,
+    decodeRecorded(each, unpack),
+  ]);
+  return { object: Object.fromEntries(fields) as { [field: string]: Recorded } };
+}
+
+function plain(event: EventBody): string {
+  return JSON.stringify({ ...event, seq: undefined, at: undefined });
+}
+
+function withUsed(result: Settled, used: Settled['used']): Settled {
+  return used === undefined ? result : { ...result, used };
+}
+
+function charged(charge: readonly string[] | null | undefined): { charge?: readonly string[] } {
+  return charge === undefined || charge === null ? {} : { charge };
+}
+
+export function threadIn(key: string): string {
+  return key.slice(0, key.lastIndexOf('#'));
+}
+
+/** Names are short and mostly plain; asking the engine to quote them is the slow part of a small event. */
+export function quote(text: string): string {
+  return SIMPLE.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+const SIMPLE = /^[\w#:.\- /]*$/;

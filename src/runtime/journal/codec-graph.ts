@@ -1,0 +1,196 @@
+/**
+ * Events that do what the graph says, which is nearly all of them. A run is pinned to the bytes of its graph, so that such
+ * an event is stored as the place where it stands there: what a node writes, asks for and leads to is not repeated.
+ */
+import { nameOf } from '../../core/act.ts';
+import { declaredOf } from '../../core/declared.ts';
+import type { Node, PickNode } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Program } from '../../core/program.ts';
+import type { Event, EventBody } from '../../ir/events.ts';
+import { besides, quote, threadIn } from './codec-events.ts';
+import type { PackValue, UnpackValue } from './codec-events.ts';
+
+type EventOf<Type extends EventBody['type']> = Extract<EventBody, { type: Type }>;
+
+/** An accepted effect and what it writes, which always follow each other: both in one; null where they do not fit. */
+export function encodeAccepted(program: Program, judged: Event, written: Event | undefined): string | null {
+  if (judged.type !== 'effect.judged' || judged.verdict !== 'accepted') return null;
+  if (written?.type !== 'slots.written' || written.charge !== undefined) return null;
+  const { thread, node: id, writes, to } = written;
+  const { key } = judged;
+  const node = program.flow.nodes[id];
+  if (node?.op !== 'do' || to !== node.next || writes !== declaredOf(program, node).writes) return null;
+  if (key.charCodeAt(thread.length) !== HASH || !key.startsWith(thread)) return null;
+  return key.includes('#', thread.length + 1) ? null : `["a",${quote(key)},${quote(id)}]`;
+}
+const HASH = 35;
+
+/** The place in the graph that says all of this event; null where it says something else as well. */
+export function encodeByGraph(program: Program, event: Event, pack: PackValue): string | null {
+  switch (event.type) {
+    case 'effect.requested':
+      return requested(program, event);
+    case 'route.picked':
+      return picked(program, event);
+    case 'slots.written': {
+      const { thread, node: id, writes, to, charge } = event;
+      const node = program.flow.nodes[id];
+      if (node?.op !== 'let' || to !== node.next) return null;
+      const declared = declaredOf(program, node);
+      return writes === declared.writes && charge === declared.visits ? `["v",${quote(thread)},${quote(id)}]` : null;
+    }
+    case 'thread.forked':
+      return forked(program, event);
+    case 'thread.ended':
+      return endsAt(program, event) ? `["z",${quote(event.thread)},${quote(event.node as string)}]` : null;
+    case 'run.ended':
+      return endsAt(program, event) ? `["y",${quote(event.node as string)}]` : null;
+    case 'run.started': {
+      const { run, flow, entry, input, seed, origin, deadline } = event;
+      if (flow !== program.flow.hash || entry !== program.flow.entry) return null;
+      const left = deadline === null ? 'null' : deadline - event.at;
+      return `["g",${pack(input)},${quote(run)},${seed},${JSON.stringify(origin)},${left}]`;
+    }
+    default:
+      return null;
+  }
+}
+
+/** Appends the events that a form of this file stands for; false when it is none. */
+export function decodeByGraph(
+  program: Program,
+  stored: readonly Json[],
+  at: number,
+  unpack: UnpackValue,
+  events: EventBody[],
+): boolean {
+  const [tag, a, b, c, d, e] = stored as [string, never, never, never, never, never];
+  switch (tag) {
+    case 'a': {
+      const node = nodeOf(program, b, 'do');
+      const writes = declaredOf(program, node).writes as EventOf<'slots.written'>['writes'];
+      events.push({ type: 'effect.judged', key: a, verdict: 'accepted' });
+      events.push({ type: 'slots.written', thread: threadIn(a), node: b, writes, to: node.next });
+      return true;
+    }
+    case 'd': {
+      const node = nodeOf(program, b, 'do');
+      const event = {
+        type: 'effect.requested',
+        thread: threadIn(a),
+        key: a,
+        node: b,
+        kind: node.effect.kind,
+        name: nameOf(node),
+        input: c,
+        deadline: typeof d === 'number' ? (d as number) + at : null,
+        charge: declaredOf(program, node).visits,
+      } as const;
+      events.push(e === undefined ? event : { ...event, ...(e as object) });
+      return true;
+    }
+    case 'q': {
+      const node = nodeOf(program, b, 'pick');
+      const charge = declaredOf(program, node).visits;
+      events.push({ type: 'route.picked', thread: a, node: b, index: c, to: leadsTo(node, c) as string, charge });
+      return true;
+    }
+    case 'v': {
+      const node = nodeOf(program, b, 'let');
+      const { writes, visits: charge } = declaredOf(program, node);
+      events.push({
+        type: 'slots.written',
+        thread: a,
+        node: b,
+        writes: writes as EventOf<'slots.written'>['writes'],
+        to: node.next,
+        charge,
+      });
+      return true;
+    }
+    case 'k': {
+      const node = nodeOf(program, b, 'fork');
+      const { branches, visits: charge } = declaredOf(program, node);
+      events.push({
+        type: 'thread.forked',
+        thread: threadIn(a),
+        key: a,
+        node: b,
+        branches: branches as EventOf<'thread.forked'>['branches'],
+        started: c,
+        deadline: d === null ? null : (d as number) + at,
+        into: node.into,
+        gather: node.gather,
+        charge,
+      });
+      return true;
+    }
+    case 'z':
+      events.push({ type: 'thread.ended', thread: a, ...endingAt(program, b) });
+      return true;
+    case 'y':
+      events.push({ type: 'run.ended', ...endingAt(program, a) });
+      return true;
+    case 'g': {
+      const { hash: flow, entry } = program.flow;
+      const deadline = e === null ? null : (e as number) + at;
+      events.push({ type: 'run.started', run: b, flow, entry, input: unpack(a), seed: c, origin: d, deadline });
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+function requested(program: Program, event: Event & EventOf<'effect.requested'>): string | null {
+  const { key, thread, node: id, kind, name, input, deadline, charge, undo } = event;
+  const node = program.flow.nodes[id];
+  if (node?.op !== 'do' || node.effect.kind !== kind || nameOf(node) !== name) return null;
+  if (undo !== undefined || charge !== declaredOf(program, node).visits || threadIn(key) !== thread) return null;
+  const lead = `["d",${quote(key)},${quote(id)},${quote(input)}`;
+  const left = deadline === null ? 'null' : deadline - event.at;
+  const more = besides(event);
+  if (more !== null) return `${lead},${left},${JSON.stringify(more)}]`;
+  return deadline === null ? `${lead}]` : `${lead},${left}]`;
+}
+
+function forked(program: Program, event: Event & EventOf<'thread.forked'>): string | null {
+  const { thread, key, node: id, branches, started, deadline, into, gather, charge } = event;
+  const node = program.flow.nodes[id];
+  if (node?.op !== 'fork' || into !== node.into || gather !== node.gather || threadIn(key) !== thread) return null;
+  const declared = declaredOf(program, node);
+  if (branches !== declared.branches || charge !== declared.visits) return null;
+  return `["k",${quote(key)},${quote(id)},${started},${deadline === null ? 'null' : deadline - event.at}]`;
+}
+
+function picked(program: Program, event: EventOf<'route.picked'>): string | null {
+  const { thread, node: id, index, to, charge } = event;
+  const node = program.flow.nodes[id];
+  if (node?.op !== 'pick' || leadsTo(node, index) !== to || charge !== declaredOf(program, node).visits) return null;
+  return `["q",${quote(thread)},${quote(id)},${index}]`;
+}
+
+function leadsTo(node: PickNode, index: number): string | undefined {
+  return index === -1 ? node.otherwise : node.cases[index]?.to;
+}
+
+function endsAt(program: Program, event: EventOf<'thread.ended' | 'run.ended'>): boolean {
+  const node = event.node === undefined ? undefined : program.flow.nodes[event.node];
+  if (node?.op !== 'end' || node.state !== event.state || node.code !== event.code) return false;
+  const { output, visits } = declaredOf(program, node);
+  return output !== null && event.output === output && event.charge === visits;
+}
+
+function endingAt(program: Program, id: string): Omit<EventOf<'run.ended'>, 'type'> {
+  const node = nodeOf(program, id, 'end');
+  const { output, visits: charge } = declaredOf(program, node);
+  const ending = { node: id, state: node.state, code: node.code, output, charge };
+  return ending as Omit<EventOf<'run.ended'>, 'type'>;
+}
+
+function nodeOf<Op extends Node['op']>(program: Program, id: string, op: Op): Extract<Node, { op: Op }> {
+  const node = program.flow.nodes[id];
+  if (node?.op !== op) throw new Error(`this journal names a place \`${id}\` that is not in the graph of its run`);
+  return node as Extract<Node, { op: Op }>;
+}

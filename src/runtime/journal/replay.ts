@@ -1,0 +1,143 @@
+/**
+ * Replay (L2): folds the journal and decides again, transition by transition, without any call. What the world said is
+ * taken from the journal; everything else must come out the same.
+ */
+import { admit, expire } from '../../core/admit.ts';
+import { decide } from '../../core/decide.ts';
+import { evolve } from '../../core/evolve.ts';
+import type { Program } from '../../core/program.ts';
+import type { Event, EventBody, Fact, Instant, RunState } from '../../ir/events.ts';
+
+export interface Difference {
+  readonly seq: number;
+  /** What the journal holds there; null when it ends. */
+  readonly journal: EventBody | null;
+  /** What deciding again gives there; null when it gives nothing. */
+  readonly replay: EventBody | null;
+}
+
+/** Checks one transition against the state before it, and advances the state over it. */
+export function redecide(
+  program: Program,
+  before: RunState | null,
+  events: readonly Event[],
+): { state: RunState | null; difference: Difference | null } {
+  const first = events[0];
+  if (first === undefined) return { state: before, difference: null };
+  const walk = new Walk(program, before, events, first.at);
+  walk.go();
+  return { state: walk.state, difference: walk.difference };
+}
+
+class Walk {
+  readonly #program: Program;
+  readonly #events: readonly Event[];
+  readonly #at: Instant;
+  #index = 0;
+  state: RunState | null;
+  difference: Difference | null = null;
+
+  constructor(program: Program, state: RunState | null, events: readonly Event[], at: Instant) {
+    this.#program = program;
+    this.#events = events;
+    this.#at = at;
+    this.state = state;
+  }
+
+  go(): void {
+    if (this.state !== null) {
+      const due = expire(this.state, this.#at, this.#program.flow.extendable);
+      if (due.length > 0) {
+        this.#expect(due);
+        this.#decide();
+      }
+    }
+    for (let fact = this.#nextFact(); fact !== null && this.difference === null; fact = this.#nextFact()) {
+      const admitted = admit(this.#program, this.state, fact, this.#at);
+      if ('refused' in admitted) this.#differ(null);
+      else this.#expect(admitted);
+    }
+    this.#decide();
+    if (this.difference === null && this.#index < this.#events.length) this.#differ(null);
+  }
+
+  #decide(): void {
+    while (this.difference === null && this.state !== null) {
+      const moved = decide(this.#program, this.state);
+      if (moved.length === 0) return;
+      this.#expect(moved);
+    }
+  }
+
+  #expect(bodies: readonly EventBody[]): void {
+    for (const body of bodies) {
+      if (this.difference !== null) return;
+      const event = this.#events[this.#index];
+      if (event === undefined || !sameBody(event, body)) return this.#differ(body);
+      this.state = evolve(this.state, event);
+      this.#index += 1;
+    }
+  }
+
+  #differ(replay: EventBody | null): void {
+    const event = this.#events[this.#index];
+    this.difference = {
+      seq: event?.seq ?? (this.state?.seq ?? 0) + 1,
+      journal: event === undefined ? null : bodyOf(event),
+      replay,
+    };
+  }
+
+  /** The next event as the fact that it records, when it records one. */
+  #nextFact(): Fact | null {
+    const event = this.#events[this.#index];
+    switch (event?.type) {
+      case 'run.started':
+        return {
+          type: 'start',
+          run: event.run,
+          flow: event.flow,
+          input: event.input,
+          seed: event.seed,
+          origin: event.origin,
+        };
+      case 'effect.settled':
+        return this.#settled(event);
+      case 'effect.dropped':
+      case 'run.halted': {
+        const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');
+        return halted?.type === 'run.halted' && halted.code === 'USER_CANCEL'
+          ? { type: 'cancel', by: halted.by, why: halted.why }
+          : null;
+      }
+      default:
+        return null;
+    }
+  }
+
+  #settled(event: Extract<Event, { type: 'effect.settled' }>): Fact {
+    const question = this.state?.pending.get(event.key)?.question;
+    if (question === null || question === undefined || !event.result.ok)
+      return { type: 'settle', key: event.key, attempt: event.attempt, result: event.result };
+    return { type: 'answer', id: question.id, answer: event.result.value as never };
+  }
+}
+
+/** Equal as the journal would store them: an absent field and an undefined one are the same. */
+function sameBody(event: Event, body: EventBody): boolean {
+  return canonical(bodyOf(event)) === canonical(body);
+}
+
+function bodyOf(event: Event): EventBody {
+  const { seq: _seq, at: _at, ...body } = event as Event & { prev?: string; hash?: string };
+  delete (body as { prev?: string }).prev;
+  delete (body as { hash?: string }).hash;
+  return body;
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => {
+    if (each === null || typeof each !== 'object' || Array.isArray(each)) return each;
+    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  });
+}

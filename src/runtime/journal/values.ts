@@ -1,0 +1,77 @@
+/** Big values are stored once per run, by hash; events name them. */
+import { hash } from 'node:crypto';
+import type { Json } from '../../expr/json.ts';
+import type { Blob } from '../ports.ts';
+
+/** In characters of JSON. Below this a reference saves nothing worth having. */
+const BIG = 4096;
+
+/** What one run has put aside so far. */
+export interface Shelf {
+  readonly pack: (value: Json) => string;
+  readonly unpack: (stored: Json) => Json;
+  /** The blobs that were new since the last call. */
+  readonly takeNew: () => readonly Blob[];
+}
+
+export function createShelf(known: readonly Blob[]): Shelf {
+  return new RunShelf(known);
+}
+
+const NONE: readonly Blob[] = [];
+
+class RunShelf implements Shelf {
+  readonly #bodies = new Map<string, string>();
+  #shelved: WeakMap<object, string> | null = null;
+  #fresh: Blob[] | null = null;
+
+  constructor(known: readonly Blob[]) {
+    for (const { hash: id, body } of known) this.#bodies.set(id, body);
+  }
+
+  pack = (value: Json): string => {
+    if (typeof value === 'object' && value !== null) return this.#packObject(value);
+    const text = JSON.stringify(value);
+    return text.length > BIG ? this.#put(text) : text;
+  };
+
+  unpack = (stored: Json): Json => {
+    if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) return stored;
+    // A value of the run's own that has such a key among others was stored as it is.
+    const [key, ...others] = Object.keys(stored);
+    if (others.length > 0 || (key !== '$literal' && key !== '$blob')) return stored;
+    if (key === '$literal') return stored[key] as Json;
+    const id = stored[key] as string;
+    const body = this.#bodies.get(id);
+    if (body === undefined) throw new Error(`the value ${id} that an event names is not in the journal`);
+    return JSON.parse(body) as Json;
+  };
+
+  takeNew(): readonly Blob[] {
+    const taken = this.#fresh ?? NONE;
+    this.#fresh = null;
+    return taken;
+  }
+
+  /** A big object that is passed on is written out once, not once per step. */
+  #packObject(value: object): string {
+    const before = this.#shelved?.get(value);
+    if (before !== undefined) return before;
+    const text = JSON.stringify(value);
+    if (text.length > BIG) {
+      const named = this.#put(text);
+      (this.#shelved ??= new WeakMap()).set(value, named);
+      return named;
+    }
+    return text.startsWith('{"$blob"') || text.startsWith('{"$literal"') ? `{"$literal":${text}}` : text;
+  }
+
+  #put(text: string): string {
+    const id = hash('sha256', text, 'base64url');
+    if (!this.#bodies.has(id)) {
+      this.#bodies.set(id, text);
+      (this.#fresh ??= []).push({ hash: id, body: text });
+    }
+    return `{"$blob":"${id}"}`;
+  }
+}

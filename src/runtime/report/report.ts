@@ -1,0 +1,147 @@
+/** What a run came to, in the words of the contract. Derived from the journal alone. */
+import { SUSPENDING_CODES } from '../../ir/codes.ts';
+import type { TerminalCode } from '../../ir/codes.ts';
+import { escalationOfCode } from '../../catalog/escalations.ts';
+import { authorOf } from '../../core/failure.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import { inputOf, statusOf } from '../../core/outstanding.ts';
+import type { Program } from '../../core/program.ts';
+import type { Event, RunState } from '../../ir/events.ts';
+import type { Report, Waiting } from '../engine/types.ts';
+import type { ReadRun } from '../journal/read.ts';
+import { stepResults } from './step-results.ts';
+import { usageOf } from './usage.ts';
+
+export function reportOf({ program, state, events }: ReadRun): Report {
+  const waiting = waitingOf(program, state);
+  const takenOver = state.outcome?.state === 'failed' ? escalationOfCode(state.outcome.code) : null;
+  return {
+    run: state.run,
+    flow: program.flow.id,
+    hash: state.flow,
+    state: statusOf(state),
+    code: state.outcome?.code ?? suspendedCode(waiting, state),
+    output: state.outcome?.output ?? null,
+    path: pathOf(program, events),
+    approvals: approvalsOf(program, events),
+    ...(program.flow.itemised === true ? { results: stepResults(program.flow, events) } : {}),
+    usage: usageOf(program.flow, state, events),
+    waiting,
+    error: errorOf(program, state, events),
+    ...(takenOver === null ? {} : { escalation: takenOver }),
+  };
+}
+
+/** The authored nodes in the order in which they were entered. */
+export function pathOf(program: Program, events: readonly Event[]): string[] {
+  return events.flatMap((event) => enteredBy(program.flow, event) ?? []);
+}
+
+/** The authored node that a run enters with this event. */
+export function enteredBy(flow: CompiledFlow, event: Event): string | undefined {
+  const id = actedBy(event);
+  const node = id === undefined ? undefined : flow.nodes[id];
+  // Committing what a call brought is not a second entry.
+  return event.type === 'slots.written' && node?.op !== 'let' ? undefined : node?.enters;
+}
+
+/** The graph node whose first act this event is. */
+function actedBy(event: Event): string | undefined {
+  switch (event.type) {
+    case 'effect.requested':
+    case 'route.picked':
+    case 'thread.forked':
+    case 'slots.written':
+    case 'expression.failed':
+    case 'thread.ended':
+    case 'undo.started':
+    case 'run.ended':
+      return event.node;
+    default:
+      return undefined;
+  }
+}
+
+export function waitingOf(program: Program, state: RunState): Waiting[] {
+  const waiting: Waiting[] = [];
+  for (const pending of state.pending.values()) {
+    const { question, deadline } = pending;
+    if (question === null || pending.observed !== null) continue;
+    const { message = null, ...payload } = inputOf(program, state, pending);
+    waiting.push({
+      id: question.id,
+      run: state.run,
+      node: nameAt(program, pending.node),
+      message: typeof message === 'string' ? message : JSON.stringify(message),
+      choices: question.choices,
+      code: question.code,
+      askedBy: question.askedBy,
+      payloadHash: question.payload,
+      payload,
+      expiresAt: deadline === null ? null : new Date(deadline).toISOString(),
+    });
+  }
+  return waiting;
+}
+
+/**
+ * What people said. Of a node that asks, the last time it asked; of calls that an agent wanted to make, each of them by its
+ * tool: the second is `name (2)`.
+ */
+function approvalsOf(program: Program, events: readonly Event[]): { [name: string]: string } {
+  const asked = new Map<string, { readonly name: string; readonly inTurn: boolean }>();
+  const approvals = new Map<string, string>();
+  for (const event of events) {
+    if (event.type === 'effect.requested' && event.question !== undefined) {
+      const inTurn = program.flow.nodes[event.node]?.blame !== undefined;
+      asked.set(event.key, { name: inTurn ? event.question.about : nameAt(program, event.node), inTurn });
+    }
+    if (event.type !== 'effect.settled' || !event.result.ok) continue;
+    const question = asked.get(event.key);
+    const value = event.result.value as { choice?: Json } | null;
+    if (question === undefined || typeof value?.choice !== 'string') continue;
+    const { name, inTurn } = question;
+    let key = name;
+    for (let count = 2; inTurn && approvals.has(key); count++) key = `${name} (${count})`;
+    approvals.set(key, value.choice);
+  }
+  return Object.fromEntries(approvals);
+}
+
+/** What the author calls the place where a run is. */
+function nameAt({ flow }: Program, id: string): string {
+  const node = flow.nodes[id];
+  return node === undefined ? id : authorOf(node);
+}
+
+function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {
+  const code = statusOf(state) === 'suspended' ? waiting[0]?.code : undefined;
+  return code !== undefined && SUSPENDING_CODES.has(code) ? code : null;
+}
+
+/** What ended a run that failed: the failure itself, or the bound that left no room for anything else. */
+function errorOf(program: Program, state: RunState, events: readonly Event[]): Report['error'] {
+  if (state.outcome?.state !== 'failed') return null;
+  const { code, error } = state.outcome;
+  const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
+  if (stop?.type === 'run.halted')
+    return {
+      class: 'timeout',
+      type: 'TimeoutError',
+      message: stop.why,
+      node: pathOf(program, events).at(-1) ?? program.flow.id,
+    };
+  const meter = stop?.type === 'meter.tripped' ? program.flow.meters[stop.meter] : undefined;
+  if (stop?.type === 'meter.tripped' && meter?.unit === 'time' && code === 'TIMEOUT' && error?.class !== 'timeout') {
+    const node = nameAt(program, stop.node);
+    return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
+  }
+  if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
+    // Money is counted in millionths and spoken of in dollars.
+    const said = (count: number): string => (meter?.unit === 'costMicros' ? `$${count / 1_000_000}` : String(count));
+    const message = `${meter?.label ?? stop.meter} has ${said(stop.left)} left, and ${said(stop.needs)} is needed`;
+    return { class: 'budget', type: 'BudgetError', message, node: nameAt(program, stop.node) };
+  }
+  return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
+}

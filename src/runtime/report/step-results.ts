@@ -1,0 +1,106 @@
+/**
+ * What each invocation of a step came to, from the journal alone: in the order in which they were asked for, so that it does
+ * not depend on which branch was faster. A step that runs in a loop is named with its iteration; one whose agent called
+ * tools is told by the reply that ended its turn.
+ */
+import type { CompiledFlow, NodeId } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import type { EffectKey, Event, Settled, ThreadId } from '../../ir/events.ts';
+import type { StepResult } from '../engine/types.ts';
+
+export function stepResults(flow: CompiledFlow, events: readonly Event[]): readonly StepResult[] {
+  const repeated = repeatedNodes(flow);
+  const rounds = new Map<NodeId, number>();
+  const asked: Asked[] = [];
+  const calls = new Map<EffectKey, Asked>();
+  const turns = new Map<ThreadId, Asked>();
+  const enter = (node: NodeId, name: string, at: number): Asked => {
+    const round = (rounds.get(node) ?? 0) + 1;
+    rounds.set(node, round);
+    const entry = {
+      ...NOTHING,
+      step: name,
+      name: repeated.has(node) ? `${name} (iter ${round})` : name,
+      at,
+      settledAt: at,
+    };
+    asked.push(entry);
+    return entry;
+  };
+  for (const event of events) {
+    if (event.type === 'slots.written') {
+      const node = flow.nodes[event.node];
+      if (node?.op === 'let' && node.enters !== undefined)
+        turns.set(event.thread, enter(event.node, node.enters, event.at));
+    } else if (event.type === 'effect.requested' && event.kind === 'model') {
+      const node = flow.nodes[event.node];
+      const turn = turns.get(event.thread);
+      const entry =
+        node?.enters !== undefined
+          ? enter(event.node, node.enters, event.at)
+          : turn?.step === node?.origin
+            ? turn
+            : undefined;
+      if (entry === undefined) continue;
+      entry.agent = event.name;
+      calls.set(event.key, entry);
+    } else if (event.type === 'effect.settled') settle(calls.get(event.key), event.result, event.at);
+    else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(flow, calls.get(event.key));
+  }
+  return asked.filter(({ accepted }) => accepted).map(resultOf);
+}
+
+interface Asked {
+  readonly step: string;
+  readonly name: string;
+  readonly at: number;
+  agent: string;
+  settledAt: number;
+  inputTokens: number;
+  outputTokens: number;
+  value: Json;
+  accepted: boolean;
+}
+const NOTHING = { agent: '', inputTokens: 0, outputTokens: 0, value: null, accepted: false };
+
+/** What a counted gate leads to runs once per visit of that gate. */
+function repeatedNodes(flow: CompiledFlow): ReadonlySet<NodeId> {
+  const bodies = new Set<NodeId>();
+  for (const node of Object.values(flow.nodes)) {
+    const counted = node.op === 'pick' && node.charges?.some((id) => flow.meters[id]?.unit === 'visits') === true;
+    if (counted && node.op === 'pick') bodies.add(node.otherwise);
+  }
+  return bodies;
+}
+
+/** Attempts that failed have used tokens too. */
+function settle(asked: Asked | undefined, result: Settled, at: number): void {
+  if (asked === undefined) return;
+  asked.inputTokens += result.used?.inputTokens ?? 0;
+  asked.outputTokens += result.used?.outputTokens ?? 0;
+  asked.settledAt = at;
+  if (result.ok) asked.value = result.value;
+}
+
+/** A reply that asks for tools ends nothing, where the agent has any. */
+function accept({ agents }: CompiledFlow, asked: Asked | undefined): void {
+  if (asked === undefined) return;
+  const calls = fieldOf(asked.value, 'toolCalls');
+  const agent = Object.hasOwn(agents, asked.agent) ? agents[asked.agent] : undefined;
+  asked.accepted = agent?.tools.length === 0 || !Array.isArray(calls) || calls.length === 0;
+}
+
+function resultOf({ name, agent, at, settledAt, inputTokens, outputTokens, value }: Asked): StepResult {
+  return {
+    name,
+    agent,
+    output: fieldOf(value, 'text') ?? value,
+    inputTokens,
+    outputTokens,
+    durationMs: settledAt - at,
+  };
+}
+
+function fieldOf(value: Json, field: string): Json | undefined {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value[field] : undefined;
+}

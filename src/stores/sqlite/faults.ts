@@ -1,0 +1,114 @@
+/**
+ * What the disk or another process did to us, said in a way that somebody can act on. An error that is nobody's but the
+ * program's own (a broken constraint, say) is passed on as it is.
+ */
+import { accessSync, constants, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { SluiceError } from '../../runtime/errors.ts';
+
+export function faultOf(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || error instanceof SluiceError) return error;
+  const { code, errcode } = error as Error & { code?: string; errcode?: number };
+  if (code === 'ERR_INVALID_STATE')
+    return new SluiceError('engine-closed', `the journal \`${path}\` is closed`, undefined, error);
+  if (code === 'ERR_SQLITE_ERROR') return ofDatabase((errcode ?? 0) & 0xff, error, path);
+  return code === undefined ? error : ofFiles(code, error, path);
+}
+
+export function isBusy(error: unknown): boolean {
+  const primary = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  return primary === 5 || primary === 6;
+}
+
+function ofDatabase(primary: number, error: Error, path: string): unknown {
+  switch (primary) {
+    case 5: // BUSY
+    case 6: // LOCKED
+      return new SluiceError(
+        'journal-busy',
+        `another process holds \`${path}\``,
+        'try again; if it lasts, look for a process that keeps the file open',
+        error,
+      );
+    case 3: // PERM
+    case 8: // READONLY
+    case 23: // AUTH
+      return readOnly(path, error);
+    case 13: // FULL
+      return full(path, error);
+    case 11: // CORRUPT
+    case 26: // NOTADB
+      return new SluiceError(
+        'journal-damaged',
+        `\`${path}\` cannot be read: ${error.message}`,
+        'restore it from a backup',
+        error,
+      );
+    case 18: // TOOBIG
+      return new SluiceError('value-too-large', 'a value is larger than what the journal stores', undefined, error);
+    case 10: // IOERR
+    case 14: // CANTOPEN
+      return ofDisk(error, path);
+    default:
+      return error;
+  }
+}
+
+function ofFiles(code: string, error: Error, path: string): unknown {
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return readOnly(path, error);
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return full(path, error);
+    default:
+      return unavailable(path, error);
+  }
+}
+
+/** SQLite says only that reading or writing failed, so we look why. */
+function ofDisk(error: Error, path: string): SluiceError {
+  const dir = dirname(path);
+  try {
+    accessSync(dir, constants.W_OK);
+    accessSync(path, constants.W_OK);
+    const { bavail, bsize } = statfsSync(dir);
+    if (bavail * bsize < ROOM_MIN) return full(path, error);
+  } catch (found) {
+    const code = (found as { code?: string }).code;
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return readOnly(path, error);
+  }
+  return unavailable(path, error);
+}
+
+/** The index of the write-ahead log grows by 32 KB at a time, so that less than a few of these is as good as nothing. */
+const ROOM_MIN = 128 * 1024;
+
+function full(path: string, error: Error): SluiceError {
+  return new SluiceError(
+    'disk-full',
+    `there is no room for \`${path}\` to grow; nothing was written`,
+    'make room and try again',
+    error,
+  );
+}
+
+function readOnly(path: string, error: Error): SluiceError {
+  return new SluiceError(
+    'journal-read-only',
+    `\`${path}\` or its folder cannot be written`,
+    'give this user the right to write both',
+    error,
+  );
+}
+
+function unavailable(path: string, error: Error): SluiceError {
+  return new SluiceError(
+    'journal-unavailable',
+    `\`${path}\` cannot be opened, read or written: ${error.message}`,
+    'look at the path and at the disk',
+    error,
+  );
+}
