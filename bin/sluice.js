@@ -15,6 +15,9 @@ if (Number(process.versions.node.split('.')[0]) >= NEEDED) start();
 else restart(pinnedNode());
 
 function start() {
+  // Compiled code is kept between starts: it halves the time of a short command.
+  var compiler = require('module');
+  if (compiler.enableCompileCache) compiler.enableCompileCache();
   var built = path.join(root, 'dist', 'surfaces', 'cli', 'main.js');
   var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
   // A checkout runs its own source, so that what was edited is what runs; a package has no source.
