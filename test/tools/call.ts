@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { toolPerformer } from '../../src/effects/tools/performer.ts';
-import type { ToolOptions } from '../../src/effects/tools/context.ts';
+import type { ToolOptions } from '../../src/effects/tools/tool.ts';
 import type { CompiledFlow, ToolDef } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { failureOf } from '../../src/runtime/failures.ts';

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isPublicAddress } from '../../src/effects/tools/addresses.ts';
-import type { HttpOptions } from '../../src/effects/tools/context.ts';
+import { isPublicAddress } from '../../src/effects/tools/hosts.ts';
+import type { HttpOptions } from '../../src/effects/tools/tool.ts';
 import { tools } from './call.ts';
 
 interface Served {

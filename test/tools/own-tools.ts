@@ -1,6 +1,6 @@
 /** Tools of a user's own, as a document names them: `./own-tools.ts#send`. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModuleTool } from '../../src/effects/tools/module-tool.ts';
+import type { ModuleTool } from '../../src/effects/tools/module.ts';
 import { PerformError } from '../../src/runtime/failures.ts';
 
 export const send: ModuleTool = (args, { idempotencyKey, run, workDir, result }) => ({

@@ -1,6 +1,6 @@
 /** Arithmetic, exactly as written: a small grammar, no variables, no assignment, nothing that could run for long. */
-import type { ToolWork } from './context.ts';
-import { fail } from './fail.ts';
+import type { ToolWork } from './tool.ts';
+import { fail } from './tool.ts';
 
 const DEPTH_MAX = 100;
 const CONSTANTS: { readonly [name: string]: number } = { pi: Math.PI, e: Math.E };

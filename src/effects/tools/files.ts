@@ -2,11 +2,10 @@
 import { ARTIFACTS } from '../../catalog/evidence-names.ts';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from '../safe-path.ts';
-import type { ToolCall, ToolOptions, ToolWork } from './context.ts';
-import { decode, wholeCharacters } from './decode.ts';
-import { diffOf } from './diff.ts';
-import { fail } from './fail.ts';
-import { changeOnce, sha256 } from './intents.ts';
+import type { ToolCall, ToolOptions, ToolWork } from './tool.ts';
+import { decode, wholeCharacters } from './output.ts';
+import { fail } from './tool.ts';
+import { changeOnce, sha256 } from './state.ts';
 
 const READ_MAX = 256 * 1024;
 const WRITE_MAX = 4 * 1024 * 1024;
@@ -135,4 +134,51 @@ function tooLarge(path: string, max: number): Error {
 
 function missing(path: string): Error {
   return fail('semantic', 'NotFoundError', `\`${path}\` does not exist`);
+}
+
+interface Diff {
+  readonly added: number;
+  readonly removed: number;
+  /** The differing stretch with its line numbers, cut where it gets long. */
+  readonly diff: string;
+}
+
+const SHOWN_MAX = 40;
+const LINE_MAX = 200;
+
+function diffOf(before: string, after: string): Diff {
+  if (before === after) return { added: 0, removed: 0, diff: '' };
+  const old = linesOf(before);
+  const now = linesOf(after);
+  let start = 0;
+  while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
+  let end = 0;
+  while (
+    end < old.length - start &&
+    end < now.length - start &&
+    old[old.length - 1 - end] === now[now.length - 1 - end]
+  )
+    end += 1;
+  const gone = old.slice(start, old.length - end);
+  const come = now.slice(start, now.length - end);
+  const head = `@@ -${start + 1},${gone.length} +${start + 1},${come.length} @@`;
+  return {
+    added: come.length,
+    removed: gone.length,
+    diff: [head, ...shown(gone, '-'), ...shown(come, '+')].join('\n'),
+  };
+}
+
+function linesOf(text: string): string[] {
+  if (text === '') return [];
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+function shown(lines: readonly string[], sign: string): string[] {
+  const kept = lines
+    .slice(0, SHOWN_MAX)
+    .map((line) => `${sign}${line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line}`);
+  return lines.length > SHOWN_MAX ? [...kept, `${sign}… ${lines.length - SHOWN_MAX} more lines`] : kept;
 }

@@ -1,193 +1,161 @@
+/** HTTP as tools: addresses that an agent writes, on hosts that were allowed; and requests that a document declares. */
+import type { Json } from '../../expr/json.ts';
+import type { ToolCall, ToolOptions, ToolWork } from './tool.ts';
+import { addressIn } from './hosts.ts';
+import { fail } from './tool.ts';
+import { hostOf } from './hosts.ts';
+import { send } from './http-client.ts';
+import type { HttpResponse } from './http-client.ts';
+import { expandText, expandValue, mentioned, textOf } from './template.ts';
+import type { Scope } from './template.ts';
+
+export interface DeclaredHttp {
+  readonly method?: string;
+  readonly url: string;
+  readonly headers?: { readonly [name: string]: string };
+  readonly query?: { readonly [name: string]: Json };
+  readonly body?: Json;
+}
+type Headers = { readonly [name: string]: string };
+
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
+
+/** A built-in request goes to allowed hosts only. */
+export function httpTool({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
+  const allowed = { hosts: http.hosts ?? [], privateHosts: http.privateHosts ?? [] };
+  return async (call) => {
+    const {
+      url,
+      method = 'GET',
+      headers = {},
+      body,
+    } = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
+    const request = {
+      method: fixed ?? method,
+      url,
+      ...withBody(keyed(fixed ?? method, headers, call), fixed === undefined ? body : undefined),
+    };
+    const {
+      status,
+      url: end,
+      headers: answered,
+      truncated,
+      ...response
+    } = await send(request, allowed, limits(call, http));
+    return {
+      status,
+      url: end,
+      headers: { ...answered },
+      body: bodyOf({ status, url: end, headers: answered, truncated, ...response }),
+      truncated,
+    };
+  };
+}
+
 /**
- * One request over HTTP, within limits of time, size and redirects. Each hop is checked like the first; a hop to another
- * origin loses what was only meant for the first one. An answer that is no success is a failure with a class.
+ * The author chose the host of a declared request, so it is allowed, even on this machine or in this network where it is
+ * written as such. A host that comes out of an argument is nobody's choice: it must be on the list.
  */
-import { request as plainRequest } from 'node:http';
-import type { IncomingMessage, RequestOptions } from 'node:http';
-import { request as secureRequest } from 'node:https';
-import { isIPv6 } from 'node:net';
-import type { LookupFunction } from 'node:net';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Readable } from 'node:stream';
-import type { FailureClass } from '../../ir/codes.ts';
-import type { HttpOptions } from './context.ts';
-import { decode, wholeCharacters } from './decode.ts';
-import { fail, reasonOf } from './fail.ts';
-import { addressesOf } from './hosts.ts';
-import type { Allowed } from './hosts.ts';
-
-export interface HttpRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: { readonly [name: string]: string };
-  readonly body: string | null;
+export function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: ToolOptions): ToolWork {
+  const method = declared.method ?? 'GET';
+  const chosen = fixedHost(declared.url);
+  const isLocal =
+    chosen !== null && (addressIn(chosen) !== null || chosen === 'localhost' || chosen.endsWith('.localhost'));
+  const allowed = {
+    hosts: [...(http.hosts ?? []), ...(chosen === null ? [] : [chosen])],
+    privateHosts: [...(http.privateHosts ?? []), ...(isLocal ? [chosen] : [])],
+  };
+  return async (call) => {
+    const scope: Scope = { args: call.args, result: call.result, env };
+    const url = withQuery(addressOf(declared.url, scope), queryOf(declared, method, scope));
+    const headers = Object.fromEntries(
+      Object.entries(declared.headers ?? {}).map(([name, value]) => [name, expandText(value, scope)]),
+    );
+    const body =
+      declared.body === undefined
+        ? WITHOUT_BODY.has(method)
+          ? undefined
+          : (call.args as Json)
+        : expandValue(declared.body, scope);
+    const response = await send(
+      { method, url, ...withBody(keyed(method, headers, call), body) },
+      allowed,
+      limits(call, http),
+    );
+    if (response.truncated)
+      throw fail('semantic', 'TooLargeError', `the answer of \`${call.name}\` is larger than what is read of it`);
+    return bodyOf(response);
+  };
 }
-export interface HttpResponse {
-  readonly status: number;
-  readonly url: string;
-  readonly headers: { readonly [name: string]: string };
-  readonly body: string;
-  readonly truncated: boolean;
-}
 
-const RESPONSE_MAX = 1024 * 1024;
-const REDIRECTS_MAX = 5;
-const TIMEOUT_MS = 30_000;
-/** What may go along to another origin. */
-const HARMLESS = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent', 'content-type']);
-const CLASSES: { readonly [status: number]: FailureClass } = {
-  401: 'policy',
-  403: 'policy',
-  407: 'policy',
-  408: 'timeout',
-  425: 'transient',
-  429: 'rate_limit',
-  504: 'timeout',
-};
-
-export async function send(
-  first: HttpRequest,
-  allowed: Allowed,
-  options: HttpOptions & { readonly signal: AbortSignal },
-): Promise<HttpResponse> {
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const late = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([options.signal, late]);
-  try {
-    let request = first;
-    for (let hops = 0; ; hops += 1) {
-      const url = parse(request.url);
-      const addresses = await addressesOf(url, allowed, options.resolve);
-      const answer = await exchange(url, request, addresses, signal);
-      const to = location(answer);
-      if (to === null) return checked(url, answer, await bodyOf(answer, options.responseMax ?? RESPONSE_MAX));
-      answer.destroy();
-      if (hops >= (options.redirectsMax ?? REDIRECTS_MAX))
-        throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
-      request = redirected(request, url, new URL(to, url), answer.statusCode ?? 0);
-    }
-  } catch (error) {
-    if (late.aborted) throw fail('timeout', 'TimeoutError', `\`${first.url}\` did not answer within ${timeoutMs} ms`);
-    throw error;
+/** A value stays inside the segment of the path that it is written in: none may climb out of it as `.` or `..`. */
+function addressOf(template: string, scope: Scope): string {
+  const [path = ''] = template.split(/[?#]/, 1);
+  for (const segment of path.split(/[/\\]/)) {
+    const expanded = expandText(segment, scope, encodeURIComponent);
+    if (expanded !== segment && /^(?:\.|%2e){1,2}$/i.test(expanded))
+      throw fail(
+        'semantic',
+        'ArgumentError',
+        `\`${segment}\` in the address would be \`${expanded}\`, which leads elsewhere`,
+      );
   }
+  return expandText(template, scope, encodeURIComponent);
 }
 
-function exchange(
-  url: URL,
-  { method, headers, body }: HttpRequest,
-  addresses: readonly string[],
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const pinned: LookupFunction = (_host, { all }, done) => {
-    const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-    if (all === true) done(null, found);
-    else done(null, (found[0] as { address: string }).address, found[0]?.family);
-  };
-  const settings: RequestOptions = {
-    method,
-    lookup: pinned,
-    signal,
-    agent: false,
-    headers: {
-      'accept-encoding': 'gzip, deflate, br',
-      'user-agent': 'sluice',
-      ...headers,
-      ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
-    },
-  };
-  return new Promise((resolve, reject) => {
-    const failed = (error: Error): void =>
-      reject(fail('transient', 'ConnectionError', `\`${url.origin}\` cannot be reached: ${codeOf(error)}`));
-    try {
-      const sent = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, settings, resolve);
-      sent.on('error', failed);
-      sent.end(body ?? undefined);
-    } catch (error) {
-      reject(fail('semantic', 'ArgumentError', `the request cannot be sent: ${reasonOf(error)}`));
-    }
-  });
-}
-
-async function bodyOf(answer: IncomingMessage, max: number): Promise<{ body: string; truncated: boolean }> {
-  const kept: Buffer[] = [];
-  let size = 0;
+/** The host as it is written, or null where a template has a say in it. */
+function fixedHost(template: string): string | null {
+  const authority = /^https?:\/\/([^/?#]*)/.exec(template)?.[1];
+  if (authority === undefined || authority.includes('{{')) return null;
   try {
-    for await (const chunk of unpacked(answer) as AsyncIterable<Buffer>) {
-      const part = chunk.subarray(0, max - size);
-      kept.push(part);
-      size += part.length;
-      if (part.length < chunk.length)
-        return { body: decode(wholeCharacters(Buffer.concat(kept))).text, truncated: true };
-    }
-  } catch (error) {
-    throw fail('transient', 'ConnectionError', `the answer broke off: ${codeOf(error as Error)}`);
-  } finally {
-    answer.destroy();
-  }
-  return { body: decode(Buffer.concat(kept)).text, truncated: false };
-}
-
-function unpacked(answer: IncomingMessage): Readable {
-  const unpack = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }[
-    answer.headers['content-encoding'] ?? ''
-  ];
-  if (unpack === undefined) return answer;
-  const stream = unpack();
-  answer.on('error', (error) => stream.destroy(error));
-  answer.on('aborted', () => stream.destroy(new Error('the connection was closed')));
-  return answer.pipe(stream);
-}
-
-function checked(
-  url: URL,
-  answer: IncomingMessage,
-  { body, truncated }: { body: string; truncated: boolean },
-): HttpResponse {
-  const status = answer.statusCode ?? 0;
-  const headers = Object.fromEntries(
-    Object.entries(answer.headers).flatMap(([name, value]) =>
-      value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]],
-    ),
-  );
-  if (status >= 200 && status < 300) return { status, url: url.href, headers, body, truncated };
-  const wait = headers['retry-after'] === undefined ? '' : ` (retry after ${headers['retry-after']})`;
-  const said = body.trim().slice(0, 300);
-  throw fail(
-    CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
-    status === 429 ? 'RateLimitError' : 'HttpError',
-    `${url.origin}${url.pathname} answered ${status}${wait}${said === '' ? '' : `: ${said}`}`,
-  );
-}
-
-function location({ statusCode, headers }: IncomingMessage): string | null {
-  return [301, 302, 303, 307, 308].includes(statusCode ?? 0) ? (headers.location ?? null) : null;
-}
-
-function redirected(request: HttpRequest, from: URL, to: URL, status: number): HttpRequest {
-  if (from.protocol === 'https:' && to.protocol === 'http:')
-    throw fail('policy', 'RedirectError', `\`${from.origin}\` redirects to an address without encryption`);
-  const bare = status === 303 || (status < 303 && request.method === 'POST');
-  const headers =
-    from.origin === to.origin
-      ? request.headers
-      : Object.fromEntries(Object.entries(request.headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
-  if (!bare) return { ...request, url: to.href, headers };
-  return {
-    method: request.method === 'HEAD' ? 'HEAD' : 'GET',
-    url: to.href,
-    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type')),
-    body: null,
-  };
-}
-
-function parse(url: string): URL {
-  try {
-    return new URL(url);
+    return hostOf(new URL(`http://${authority}`));
   } catch {
-    throw fail('semantic', 'ArgumentError', `\`${url}\` is not an address`);
+    return null;
   }
 }
 
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : error.message;
+/** Without a query or a body to put them into, arguments that the address does not mention become the query. */
+function queryOf({ url, query, body }: DeclaredHttp, method: string, scope: Scope): { [name: string]: Json } {
+  if (query !== undefined) return expandValue(query, scope) as { [name: string]: Json };
+  if (body !== undefined || !WITHOUT_BODY.has(method)) return {};
+  const used = mentioned(url);
+  return Object.fromEntries(Object.entries(scope.args).filter(([name]) => !used.has(name)));
+}
+
+function withQuery(url: string, query: { readonly [name: string]: Json }): string {
+  if (!URL.canParse(url)) return url;
+  const full = new URL(url);
+  for (const [name, value] of Object.entries(query)) if (value !== null) full.searchParams.append(name, textOf(value));
+  return full.href;
+}
+
+function withBody(headers: Headers, body: Json | undefined): { headers: Headers; body: string | null } {
+  if (body === undefined) return { headers, body: null };
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json';
+  return { headers: hasType ? headers : { ...headers, 'content-type': type }, body: textOf(body) };
+}
+
+/** A request that may change something carries the call's key, so that a server can tell a repetition from a second wish. */
+function keyed(method: string, headers: Headers, { call }: ToolCall): Headers {
+  if (
+    method === 'GET' ||
+    method === 'HEAD' ||
+    Object.keys(headers).some((name) => name.toLowerCase() === 'idempotency-key')
+  )
+    return headers;
+  return { ...headers, 'Idempotency-Key': call.idempotencyKey };
+}
+
+function limits({ signal, timeoutMs }: ToolCall, http: NonNullable<ToolOptions['http']>): Parameters<typeof send>[2] {
+  return { ...http, timeoutMs: Math.min(timeoutMs, http.timeoutMs ?? Infinity), signal };
+}
+
+function bodyOf({ headers, body, truncated }: HttpResponse): Json {
+  if (truncated || !/\bjson\b/i.test(headers['content-type'] ?? '')) return body;
+  try {
+    return JSON.parse(body) as Json;
+  } catch {
+    return body;
+  }
 }

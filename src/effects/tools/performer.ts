@@ -9,22 +9,24 @@ import type { Json } from '../../expr/json.ts';
 import type { Performer } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import { toolResult } from '../../runtime/engine/tool-result.ts';
-import { toolCatalogue } from './catalogue.ts';
-import type { CatalogueEntry } from './catalogue.ts';
-import { logChange } from './change-log.ts';
-import { declaredCode } from './code-tool.ts';
-import type { Args, McpServer, ToolCall, ToolOptions, ToolWork } from './context.ts';
-import { fail, reasonOf } from './fail.ts';
-import { declaredHttp } from './http-tool.ts';
-import type { DeclaredHttp } from './http-tool.ts';
+import { changes, handoff, logChange, reviewRequest, sessionContextRead, sessionContextWrite } from './notes.ts';
+import { codeRun, declaredCode } from './code.ts';
+import type { Args, McpServer, ToolCall, ToolOptions, ToolWork } from './tool.ts';
+import { fail, reasonOf } from './tool.ts';
+import { declaredHttp, httpTool } from './http.ts';
+import type { DeclaredHttp } from './http.ts';
 import { mcpServers } from '../mcp/client.ts';
 import type { McpServers } from '../mcp/client.ts';
-import { moduleTool } from './module-tool.ts';
-import { withoutSecrets } from './secrets.ts';
-import { shellRunner } from './shell.ts';
-import type { ShellRunner } from './shell.ts';
-import { declaredShell } from './shell-tool.ts';
-import type { DeclaredShell } from './shell-tool.ts';
+import { moduleTool } from './module.ts';
+import { withoutSecrets } from './template.ts';
+import { shellRunner } from './sandbox.ts';
+import type { ShellRunner } from './sandbox.ts';
+import { declaredShell, shellRun } from './shell.ts';
+import type { DeclaredShell } from './shell.ts';
+import { BUILTIN_TOOLS } from '../../catalog/builtin-tools.ts';
+import type { BuiltinTool, BuiltinToolName } from '../../catalog/builtin-tools.ts';
+import { calculator } from './calculator.ts';
+import { fileTools } from './files.ts';
 
 export interface ToolPerformer extends Performer {
   /** Ends the MCP servers that were started. */
@@ -124,4 +126,29 @@ function validate(schema: Json, args: Args, name: string): string | null {
 
 async function realDir(path: string): Promise<string> {
   return realpath(path).catch(() => path);
+}
+
+interface CatalogueEntry extends BuiltinTool {
+  readonly name: BuiltinToolName;
+  readonly work: ToolWork;
+}
+
+export function toolCatalogue(options: ToolOptions, shell: ShellRunner): ReadonlyMap<string, CatalogueEntry> {
+  const works: { readonly [name in BuiltinToolName]: ToolWork } = {
+    ...(fileTools(options) as {
+      [name in 'read_file' | 'write_file' | 'patch_file' | 'delete_file' | 'list_directory']: ToolWork;
+    }),
+    shell_run: shellRun(shell),
+    handoff,
+    session_context_write: sessionContextWrite,
+    session_context_read: sessionContextRead,
+    changes,
+    'http.get': httpTool(options, 'GET'),
+    'http.request': httpTool(options),
+    code_run: codeRun(options.code),
+    calculator,
+    review_request: reviewRequest,
+  };
+  const names = Object.keys(BUILTIN_TOOLS) as BuiltinToolName[];
+  return new Map(names.map((name) => [name, { ...BUILTIN_TOOLS[name], name, work: works[name] }]));
 }

@@ -1,132 +1,78 @@
-/**
- * Runs a command in the sandbox and gives its exit code, which is evidence. When time is up or nobody wants the answer any
- * more, everything that the command has started is killed with it. Long output keeps its beginning and its end.
- */
-import { spawn } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import type { ShellOptions } from './context.ts';
-import { fail } from './fail.ts';
-import { Output } from './output.ts';
-import { sandboxArgs, shellCommand } from './sandbox.ts';
+/** Commands as tools: one that an agent writes, and ones that a document declares. */
+import type { Json } from '../../expr/json.ts';
+import type { Args, ToolWork } from './tool.ts';
+import { fail } from './tool.ts';
+import type { ShellRunner } from './sandbox.ts';
 
-export interface ShellRequest {
-  readonly workDir: string;
+export interface DeclaredShell {
+  readonly command: string;
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string };
-  readonly stdin?: string;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
 }
-export interface ShellResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly truncated: boolean;
-  /** Whether what was left out was part of the output, not only of the errors. */
-  readonly stdoutTruncated: boolean;
-}
-export type ShellRunner = (command: string, request: ShellRequest) => Promise<ShellResult>;
 
-const TIMEOUT_MS = 120_000;
-const OUTPUT_MAX = 64 * 1024;
-const STATUS_FD = 3;
+/** Bytes. Systems start no command with a variable that is much longer. */
+const STRUCTURE_MAX = 64 * 1024;
 
-export function shellRunner(options: ShellOptions = {}): ShellRunner {
-  return async (command, request) => {
-    await mkdir(request.workDir, { recursive: true });
-    return run(command, request, options);
+/** A failing command is a result like any other: its exit code is what gates look at. */
+export function shellRun(run: ShellRunner): ToolWork {
+  return async ({ args, workDir, timeoutMs, signal, call }) => {
+    const env = { SLUICE_RUN: call.command.run, SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey };
+    const done = await run(args['command'] as string, { workDir, timeoutMs, signal, env });
+    const { exitCode, stdout, stderr, truncated } = done;
+    return { exitCode, stdout, stderr, truncated };
   };
 }
 
-function run(command: string, request: ShellRequest, options: ShellOptions): Promise<ShellResult> {
-  const { workDir, cwd, stdin, signal } = request;
-  const { bwrap = 'bwrap', readable = [], outputMax = OUTPUT_MAX } = options;
-  const timeoutMs = Math.min(request.timeoutMs ?? Infinity, options.timeoutMs ?? TIMEOUT_MS);
-  const args = sandboxArgs({ workDir, cwd, readable, env: { ...options.env, ...request.env } });
-  const child = spawn(bwrap, ['--json-status-fd', String(STATUS_FD), ...args, ...shellCommand(command)], {
-    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
-  const stdout = new Output(outputMax);
-  const stderr = new Output(outputMax);
-  let status = '';
-  child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk));
-  child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
-  (child.stdio[STATUS_FD] as Readable | null)?.on('data', (chunk: Buffer) => (status += chunk.toString('latin1')));
-  // A command that reads nothing closes its end; that is no failure.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(stdin);
-
-  return new Promise((resolve, reject) => {
-    let killed: 'time' | 'abort' | null = null;
-    const kill = (why: 'time' | 'abort') => (): void => {
-      killed ??= why;
-      if (child.pid !== undefined) killGroup(child.pid);
+/**
+ * Arguments reach a declared command as variables and as JSON on its input, never as part of its text: whatever a model puts
+ * into them, it is not run. Its output is the result, as JSON where it is JSON; a failing command is a failed call.
+ */
+export function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRunner): ToolWork {
+  return async ({ name, args, result, workDir, timeoutMs, signal, call }) => {
+    const variables = {
+      ...env,
+      ...argumentVariables(args),
+      ...(result === null ? {} : { SLUICE_RESULT: JSON.stringify(result) }),
+      SLUICE_RUN: call.command.run,
+      SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey,
     };
-    const timer = setTimeout(kill('time'), timeoutMs);
-    const onAbort = kill('abort');
-    if (signal?.aborted === true) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    child.on('error', (error) => {
-      end();
-      reject(noSandbox(bwrap, error));
+    const done = await run(command, {
+      workDir,
+      cwd,
+      env: variables,
+      stdin: `${JSON.stringify(args)}\n`,
+      timeoutMs,
+      signal,
     });
-    child.on('close', () => {
-      end();
-      const exit = /"exit-code"\s*:\s*(\d+)/.exec(status)?.[1];
-      if (exit !== undefined && killed === null)
-        resolve({
-          exitCode: Number(exit),
-          stdout: stdout.text(),
-          stderr: stderr.text(),
-          truncated: stdout.truncated || stderr.truncated,
-          stdoutTruncated: stdout.truncated,
-        });
-      else if (killed === 'time')
-        reject(
-          fail(
-            'timeout',
-            'TimeoutError',
-            `the command did not end within ${timeoutMs} ms and was killed${lastWords(stdout, stderr)}`,
-          ),
-        );
-      else if (killed === 'abort') reject(fail('timeout', 'AbortError', 'the command was stopped'));
-      else
-        reject(
-          fail(
-            'fatal',
-            'SandboxError',
-            `the sandbox could not be made: ${stderr.text().trim() || 'bubblewrap ended without a word'}`,
-          ),
-        );
-    });
-  });
+    if (done.exitCode !== 0)
+      throw fail(
+        'fatal',
+        'ExitError',
+        `exit code ${done.exitCode}: ${(done.stderr || done.stdout).trim().slice(-500)}`,
+      );
+    if (done.stdoutTruncated)
+      throw fail('semantic', 'TooLargeError', `the output of \`${name}\` is larger than what is read of it`);
+    return parsed(done.stdout);
+  };
 }
 
-function killGroup(pid: number): void {
+/** `to` becomes ARG_to, lists and objects as JSON; what no variable can be or hold is only on the input. */
+function argumentVariables(args: Args): { [name: string]: string } {
+  const variables = Object.entries(args).flatMap(([name, value]): [string, string][] => {
+    if (!/^\w+$/.test(name) || value === null) return [];
+    const isStructure = typeof value === 'object';
+    const text = isStructure ? JSON.stringify(value) : String(value);
+    if (text.includes('\0') || (isStructure && Buffer.byteLength(text) > STRUCTURE_MAX)) return [];
+    return [[`ARG_${name}`, text]];
+  });
+  return Object.fromEntries(variables);
+}
+
+function parsed(output: string): Json {
+  const text = output.trim();
   try {
-    process.kill(-pid, 'SIGKILL');
+    return JSON.parse(text) as Json;
   } catch {
-    // It has ended by itself in the meantime.
+    return text;
   }
-}
-
-function lastWords(stdout: Output, stderr: Output): string {
-  const said = `${stdout.text()}${stderr.text()}`.trim().slice(-500);
-  return said === '' ? '' : `; it had said: ${said}`;
-}
-
-function noSandbox(bwrap: string, error: Error): Error {
-  if (!('code' in error) || error.code !== 'ENOENT')
-    return fail('fatal', 'SandboxError', `\`${bwrap}\` cannot be started: ${error.message}`);
-  return fail(
-    'fatal',
-    'SandboxError',
-    `commands run in bubblewrap, and \`${bwrap}\` is not on this machine; install it (Debian, Ubuntu: \`apt-get install bubblewrap\`; Fedora: \`dnf install bubblewrap\`)`,
-  );
 }

@@ -3,8 +3,10 @@
  * process. Expanded once, so that a value is never read as a template; a value that is one template keeps its type.
  */
 import type { Json } from '../../expr/json.ts';
-import type { Args } from './context.ts';
-import { fail } from './fail.ts';
+import type { Args, ToolOptions, ToolWork } from './tool.ts';
+import { fail } from './tool.ts';
+import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { redactValue } from '../redact.ts';
 
 export interface Scope {
   readonly args: Args;
@@ -68,4 +70,18 @@ function walk(value: Json, path: readonly string[]): Json {
     if (at === undefined) return null;
   }
   return at ?? null;
+}
+
+export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNullable<ToolOptions['env']>): ToolWork {
+  const values = environmentIn(JSON.stringify(definition) ?? '').map((name) => env[name] ?? '');
+  const secrets = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value)]))];
+  if (secrets.every((secret) => secret === '')) return work;
+  const clean = <Value>(value: Value): Value => secrets.reduce<Value>(redactValue, value);
+  return async (call): Promise<Json> => {
+    try {
+      return clean(await work(call));
+    } catch (error) {
+      throw new PerformError(clean(failureOf(error)));
+    }
+  };
 }

@@ -9,7 +9,7 @@ import { demandModel, demandModels } from '../../effects/models/demand.ts';
 import { modelPerformer } from '../../effects/models/performer.ts';
 import { priceOf } from '../../effects/models/prices.ts';
 import type { TargetOptions } from '../../effects/models/target.ts';
-import type { HttpOptions } from '../../effects/tools/context.ts';
+import type { HttpOptions } from '../../effects/tools/tool.ts';
 import { scriptedPerformer } from '../../effects/scripted/performer.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../../runtime/engine/clock.ts';

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Json } from '../../expr/json.ts';
-import type { Args, ToolWork } from './context.ts';
-import { fail, reasonOf } from './fail.ts';
+import type { Args, ToolWork } from './tool.ts';
+import { fail, reasonOf } from './tool.ts';
 
 /** What such a function gets besides its arguments. */
 export interface ModuleContext {

@@ -7,7 +7,8 @@ import { Worker, isMainThread, parentPort as engine, workerData } from 'node:wor
 import { getQuickJS } from 'quickjs-emscripten';
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten';
 import type { Json } from '../../expr/json.ts';
-import { fail, reasonOf } from './fail.ts';
+import { fail, reasonOf } from './tool.ts';
+import type { CodeOptions, ToolCall, ToolWork } from './tool.ts';
 
 export interface CodeRequest {
   readonly source: string;
@@ -149,4 +150,28 @@ if (!isMainThread && (workerData as { mark?: string } | null)?.mark === MARK) {
   }));
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   engine?.postMessage(answer);
+}
+
+const TIMEOUT_MS = 5_000;
+const MEMORY_MAX = 64 * 1024 * 1024;
+
+export function codeRun(options: CodeOptions = {}): ToolWork {
+  return async (call) => ({ ...(await run(call, call.args['code'] as string, call.args['input'] ?? null, options)) });
+}
+
+/** The arguments are `args`; the value of the last expression, or of the function that it is, is the result. */
+export function declaredCode({ source }: { readonly source: string }, options: CodeOptions = {}): ToolWork {
+  return async (call) => (await run(call, source, call.args, options)).value;
+}
+
+function run({ timeoutMs, signal }: ToolCall, source: string, args: Json, options: CodeOptions): Promise<CodeResult> {
+  return runCode(
+    {
+      source,
+      args,
+      timeoutMs: Math.min(timeoutMs, options.timeoutMs ?? TIMEOUT_MS),
+      memoryMax: options.memoryMax ?? MEMORY_MAX,
+    },
+    signal,
+  );
 }

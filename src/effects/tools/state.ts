@@ -1,12 +1,48 @@
-/**
- * Changes of files happen once. What a change is going to give is written down under the call's key before it is made, so
- * that a call that is performed again after a crash finds that it was carried out and gives the same result.
- */
-import { hash } from 'node:crypto';
+/** What the tools themselves keep under the work directory: small JSON files, changed one at a time and whole. */
+import { ARTIFACTS } from '../../catalog/evidence-names.ts';
 import type { Json } from '../../expr/json.ts';
-import { readBeneath } from '../safe-path.ts';
-import type { ToolCall } from './context.ts';
-import { changeState, inTurn, readState } from './state-file.ts';
+import { readBeneath, writeBeneath } from '../safe-path.ts';
+import { hash } from 'node:crypto';
+import type { ToolCall } from './tool.ts';
+
+const SIZE_MAX = 8 * 1024 * 1024;
+/** The last change of each file that has not come to its end. */
+const turns = new Map<string, Promise<unknown>>();
+
+/** An unreadable file counts as empty: it is a convenience, the journal is the record. */
+export async function readState<T extends Json>(workDir: string, name: string, empty: T): Promise<T> {
+  const file = await readBeneath(workDir, `${ARTIFACTS.state}/${name}`, SIZE_MAX);
+  if (file === null) return empty;
+  try {
+    return JSON.parse(file.data.toString('utf8')) as T;
+  } catch {
+    return empty;
+  }
+}
+
+export function changeState<T extends Json>(
+  workDir: string,
+  name: string,
+  empty: T,
+  change: (state: T) => T,
+): Promise<T> {
+  return inTurn(`${workDir}\0${name}`, async () => {
+    const next = change(await readState(workDir, name, empty));
+    await writeBeneath(workDir, `${ARTIFACTS.state}/${name}`, Buffer.from(`${JSON.stringify(next, null, 1)}\n`));
+    return next;
+  });
+}
+
+export function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(key) ?? Promise.resolve();
+  const mine = before.then(work, work);
+  turns.set(key, mine);
+  const tidy = (): void => {
+    if (turns.get(key) === mine) turns.delete(key);
+  };
+  mine.then(tidy, tidy);
+  return mine;
+}
 
 type Intent = { Key: string; Path: string; After: string | null; Result: Json };
 type Intents = { Entries: Intent[] };
@@ -14,7 +50,7 @@ type Intents = { Entries: Intent[] };
 const FILE = 'intents.json';
 const KEPT_MAX = 50;
 
-export interface Plan {
+interface Plan {
   /** The file's hash when the change has been made; null when the file is gone. */
   readonly after: string | null;
   readonly result: Json;

@@ -2,6 +2,8 @@
 import type { Json } from '../../expr/json.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Call } from '../../runtime/ports.ts';
+import type { FailureClass } from '../../ir/codes.ts';
+import { PerformError } from '../../runtime/failures.ts';
 
 export type Args = { readonly [field: string]: Json };
 
@@ -70,3 +72,11 @@ export interface ToolCall {
   readonly call: Call;
 }
 export type ToolWork = (call: ToolCall) => Promise<Json>;
+
+export function fail(failure: FailureClass, type: string, message: string): PerformError {
+  return new PerformError({ class: failure, type, message });
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,193 @@
+/**
+ * One request over HTTP, within limits of time, size and redirects. Each hop is checked like the first; a hop to another
+ * origin loses what was only meant for the first one. An answer that is no success is a failure with a class.
+ */
+import { request as plainRequest } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { isIPv6 } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
+import type { FailureClass } from '../../ir/codes.ts';
+import type { HttpOptions } from './tool.ts';
+import { decode, wholeCharacters } from './output.ts';
+import { fail, reasonOf } from './tool.ts';
+import { addressesOf } from './hosts.ts';
+import type { Allowed } from './hosts.ts';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly body: string | null;
+}
+export interface HttpResponse {
+  readonly status: number;
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly body: string;
+  readonly truncated: boolean;
+}
+
+const RESPONSE_MAX = 1024 * 1024;
+const REDIRECTS_MAX = 5;
+const TIMEOUT_MS = 30_000;
+/** What may go along to another origin. */
+const HARMLESS = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent', 'content-type']);
+const CLASSES: { readonly [status: number]: FailureClass } = {
+  401: 'policy',
+  403: 'policy',
+  407: 'policy',
+  408: 'timeout',
+  425: 'transient',
+  429: 'rate_limit',
+  504: 'timeout',
+};
+
+export async function send(
+  first: HttpRequest,
+  allowed: Allowed,
+  options: HttpOptions & { readonly signal: AbortSignal },
+): Promise<HttpResponse> {
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const late = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([options.signal, late]);
+  try {
+    let request = first;
+    for (let hops = 0; ; hops += 1) {
+      const url = parse(request.url);
+      const addresses = await addressesOf(url, allowed, options.resolve);
+      const answer = await exchange(url, request, addresses, signal);
+      const to = location(answer);
+      if (to === null) return checked(url, answer, await bodyOf(answer, options.responseMax ?? RESPONSE_MAX));
+      answer.destroy();
+      if (hops >= (options.redirectsMax ?? REDIRECTS_MAX))
+        throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
+      request = redirected(request, url, new URL(to, url), answer.statusCode ?? 0);
+    }
+  } catch (error) {
+    if (late.aborted) throw fail('timeout', 'TimeoutError', `\`${first.url}\` did not answer within ${timeoutMs} ms`);
+    throw error;
+  }
+}
+
+function exchange(
+  url: URL,
+  { method, headers, body }: HttpRequest,
+  addresses: readonly string[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const pinned: LookupFunction = (_host, { all }, done) => {
+    const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+    if (all === true) done(null, found);
+    else done(null, (found[0] as { address: string }).address, found[0]?.family);
+  };
+  const settings: RequestOptions = {
+    method,
+    lookup: pinned,
+    signal,
+    agent: false,
+    headers: {
+      'accept-encoding': 'gzip, deflate, br',
+      'user-agent': 'sluice',
+      ...headers,
+      ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    },
+  };
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error): void =>
+      reject(fail('transient', 'ConnectionError', `\`${url.origin}\` cannot be reached: ${codeOf(error)}`));
+    try {
+      const sent = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, settings, resolve);
+      sent.on('error', failed);
+      sent.end(body ?? undefined);
+    } catch (error) {
+      reject(fail('semantic', 'ArgumentError', `the request cannot be sent: ${reasonOf(error)}`));
+    }
+  });
+}
+
+async function bodyOf(answer: IncomingMessage, max: number): Promise<{ body: string; truncated: boolean }> {
+  const kept: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of unpacked(answer) as AsyncIterable<Buffer>) {
+      const part = chunk.subarray(0, max - size);
+      kept.push(part);
+      size += part.length;
+      if (part.length < chunk.length)
+        return { body: decode(wholeCharacters(Buffer.concat(kept))).text, truncated: true };
+    }
+  } catch (error) {
+    throw fail('transient', 'ConnectionError', `the answer broke off: ${codeOf(error as Error)}`);
+  } finally {
+    answer.destroy();
+  }
+  return { body: decode(Buffer.concat(kept)).text, truncated: false };
+}
+
+function unpacked(answer: IncomingMessage): Readable {
+  const unpack = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }[
+    answer.headers['content-encoding'] ?? ''
+  ];
+  if (unpack === undefined) return answer;
+  const stream = unpack();
+  answer.on('error', (error) => stream.destroy(error));
+  answer.on('aborted', () => stream.destroy(new Error('the connection was closed')));
+  return answer.pipe(stream);
+}
+
+function checked(
+  url: URL,
+  answer: IncomingMessage,
+  { body, truncated }: { body: string; truncated: boolean },
+): HttpResponse {
+  const status = answer.statusCode ?? 0;
+  const headers = Object.fromEntries(
+    Object.entries(answer.headers).flatMap(([name, value]) =>
+      value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]],
+    ),
+  );
+  if (status >= 200 && status < 300) return { status, url: url.href, headers, body, truncated };
+  const wait = headers['retry-after'] === undefined ? '' : ` (retry after ${headers['retry-after']})`;
+  const said = body.trim().slice(0, 300);
+  throw fail(
+    CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
+    status === 429 ? 'RateLimitError' : 'HttpError',
+    `${url.origin}${url.pathname} answered ${status}${wait}${said === '' ? '' : `: ${said}`}`,
+  );
+}
+
+function location({ statusCode, headers }: IncomingMessage): string | null {
+  return [301, 302, 303, 307, 308].includes(statusCode ?? 0) ? (headers.location ?? null) : null;
+}
+
+function redirected(request: HttpRequest, from: URL, to: URL, status: number): HttpRequest {
+  if (from.protocol === 'https:' && to.protocol === 'http:')
+    throw fail('policy', 'RedirectError', `\`${from.origin}\` redirects to an address without encryption`);
+  const bare = status === 303 || (status < 303 && request.method === 'POST');
+  const headers =
+    from.origin === to.origin
+      ? request.headers
+      : Object.fromEntries(Object.entries(request.headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
+  if (!bare) return { ...request, url: to.href, headers };
+  return {
+    method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+    url: to.href,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type')),
+    body: null,
+  };
+}
+
+function parse(url: string): URL {
+  try {
+    return new URL(url);
+  } catch {
+    throw fail('semantic', 'ArgumentError', `\`${url}\` is not an address`);
+  }
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.message;
+}
