@@ -47,8 +47,6 @@ export type {
 } from './runtime/engine/types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
 export type { Message } from './effects/prompt/prompt.ts';
-export type { BoundaryOptions, PiiPipeline } from './effects/agent-data.ts';
-export { MemoryViolation, ScopedMemory } from './effects/memory/scoped-memory.ts';
-export type { MemoryStore } from './effects/memory/scoped-memory.ts';
-export { CATEGORIES, openState, StateViolation } from './effects/state-stores.ts';
-export type { Actor, CategoryName, StateStores } from './effects/state-stores.ts';
+export type { PiiPipeline, PiiPipelines } from './effects/pii/pipeline.ts';
+export { createMemoryStore, fileMemory } from './effects/memory/store.ts';
+export type { MemoryStore } from './effects/memory/store.ts';

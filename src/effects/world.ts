@@ -10,10 +10,10 @@ import type { ToolOptions } from './tools/tool.ts';
 import { shellRunner } from './tools/sandbox.ts';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
-import { isMemoryCheck, memoryPerformer } from './memory/write-gate.ts';
+import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
 import type { Performer } from '../runtime/ports.ts';
-import { createMemoryStore } from './memory/scoped-memory.ts';
-import type { MemoryStore } from './memory/scoped-memory.ts';
+import { createMemoryStore } from './memory/store.ts';
+import type { MemoryStore } from './memory/store.ts';
 
 export interface HandsOptions extends Omit<ToolOptions, 'workDir'> {
   /** Where every run works. Default: a folder of its own for each under `.sluice/work`. */

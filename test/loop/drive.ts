@@ -12,12 +12,12 @@ import { replay } from '../../src/runtime/journal/audit.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import type { Report } from '../../src/runtime/engine/types.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/write-gate.ts';
+import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/memory.ts';
 import { promptOf, promptText } from '../../src/effects/prompt/prompt.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
 import type { ReadRun } from '../../src/runtime/journal/read.ts';
-import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
-import type { MemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import type { MemoryStore } from '../../src/effects/memory/store.ts';
 
 export function compileLoop(document: object): CompiledFlow {
   const { flow, diagnostics } = compile(document, { hash: (text) => hash('sha256', text, 'hex') });

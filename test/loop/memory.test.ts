@@ -3,14 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fileMemory } from '../../src/effects/memory/file-memory.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { realClock } from '../../src/runtime/engine/clock.ts';
-import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/write-gate.ts';
+import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/memory.ts';
 import type { Call } from '../../src/runtime/ports.ts';
-import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
-import type { MemoryStore } from '../../src/effects/memory/scoped-memory.ts';
-import { StateViolation, openState } from '../../src/effects/state-stores.ts';
+import { createMemoryStore, fileMemory } from '../../src/effects/memory/store.ts';
+import type { MemoryStore } from '../../src/effects/memory/store.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const observations = [
@@ -25,9 +23,9 @@ const check = (name: string, input: { [field: string]: Json }): Call =>
 
 describe('the write gate', () => {
   test.each([
-    ['an answer that nothing supports', { citations: [] }, 'nothing that was observed supports it'],
-    ['an observation that never was', { citations: ['a.9.9.9'] }, 'a.9.9.9 was never observed'],
-    ['an observation that failed', { citations: ['a.1.1.0', 'a.2.1.0'] }, 'a.2.1.0 is no success'],
+    ['an answer that nothing supports', { citations: [] }, 'no observation supports the answer'],
+    ['an observation that never was', { citations: ['a.9.9.9'] }, 'observation a.9.9.9 does not exist'],
+    ['an observation that failed', { citations: ['a.1.1.0', 'a.2.1.0'] }, 'observation a.2.1.0 is a failure'],
     ['no answer', { answer: null, citations: ['a.1.1.0'] }, 'there is no answer'],
   ])('turns away %s §pathologies/memory-poisoning', async (_, input, reason) => {
     const store = createMemoryStore();
@@ -86,7 +84,7 @@ const SCRIPT = {
   tools: { find: [{ result: 7 }] },
 };
 
-describe('the seven kinds of state', () => {
+describe('memory of a run', () => {
   test('a run remembers what it verified, and the next one is told', async () => {
     const memory = createMemoryStore();
     const flow = compileLoop(DOCUMENT);
@@ -116,35 +114,31 @@ describe('the seven kinds of state', () => {
     expect(report).toMatchObject({ code: 'SUCCESS', usage: { memoryWrites: 1 } });
   });
 
-  test('nobody gets more of a run than the table allows §terms/task-state §handoffs/governance', async () => {
-    const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, {
-      memory: createMemoryStore(),
-      answers: [{ choice: 'approve' }],
-    });
-    const stores = openState(read, 'bot', createMemoryStore());
-    expect(await stores.read('model', 'observations')).toMatchObject({
+  test('the journal holds the state of the task and every decision of a person §terms/task-state §handoffs/governance', async () => {
+    const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, { answers: [{ choice: 'approve' }] });
+    expect(read.state.threads.get('0')?.slots).toMatchObject({
       observations: [{ tool: 'find', ok: true, result: 7 }],
+      answer: 'it is 7',
+      finished: [],
     });
-    expect(await stores.read('model', 'task')).toMatchObject({ answer: 'it is 7', finished: [] });
-    expect(await stores.read('model', 'evidence')).toMatchObject([{ source: 'find', permission: 'find', value: 7 }]);
-    expect(await stores.read('model', 'scratchpad')).toEqual({});
-    expect(await stores.read('compliance', 'audit')).toMatchObject([
-      { event: 'started' },
-      { event: 'answered', question: { about: 'review' }, answer: { choice: 'approve', by: 'ann' } },
-      { event: 'ended', code: 'SUCCESS' },
-    ]);
-    for (const category of ['trace', 'audit'] as const)
-      await expect(stores.read('model', category)).rejects.toThrow(StateViolation);
-    await expect(stores.read('system', 'audit')).rejects.toThrow('may not read audit');
-    await expect(stores.remember('model', 'k', 1)).rejects.toThrow('the model may not write memory');
-    await stores.remember('system', 'k', 1);
-    expect(await stores.read('model', 'memory')).toEqual({ k: 1 });
+    const decided = read.events.filter(
+      (event) => event.type === 'run.started' || event.type === 'run.ended' || event.type === 'effect.settled',
+    );
+    expect(decided.at(0)).toMatchObject({ type: 'run.started', flow: expect.stringMatching(/./) as string });
+    expect(decided).toContainEqual(
+      expect.objectContaining({
+        result: expect.objectContaining({
+          value: expect.objectContaining({ choice: 'approve', by: 'ann' }) as object,
+        }) as object,
+      }),
+    );
+    expect(decided.at(-1)).toMatchObject({ code: 'SUCCESS' });
   });
 
   test('nothing is remembered while a run goes on', async () => {
-    const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, { memory: createMemoryStore(), answers: [] });
-    const stores = openState(read, 'bot', createMemoryStore());
-    await expect(stores.remember('system', 'k', 1)).rejects.toThrow('the run has not ended');
-    expect(await stores.read('model', 'scratchpad')).toMatchObject({ reply: { text: 'it is 7' } });
+    const memory = createMemoryStore();
+    const { report } = await drive(compileLoop(DOCUMENT), SCRIPT, { memory, answers: [] });
+    expect(report.state).toBe('suspended');
+    expect(await memory.keys('bot')).toEqual([]);
   });
 });

@@ -1,8 +1,6 @@
 /** The steps of a plan form a graph without circles: listed in any order, done in that of their prerequisites, refused by name. */
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
-import { openState } from '../../src/effects/state-stores.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const planned = (plan: object = {}): CompiledFlow =>
@@ -23,7 +21,7 @@ describe('the order of a plan', () => {
     ];
     const { report, read, difference } = await drive(planned(), script(steps));
     expect(report.code).toBe('SUCCESS');
-    const task = await openState(read, 'w', createMemoryStore()).read('model', 'task');
+    const task = read.state.threads.get('0')?.slots;
     // What the last step came to is the answer, and no longer among what is finished.
     expect(task).toMatchObject({ finished: ['a', 'b'], step: { id: 'c' } });
     expect(difference).toBeNull();

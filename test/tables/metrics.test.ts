@@ -1,7 +1,7 @@
 /** The measures, on runs whose figures are known beforehand: honest ones, faulty ones and ones that somebody must take over. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Script } from '../../src/effects/scripted/script.ts';
-import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
+import { createMemoryStore } from '../../src/effects/memory/store.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import * as measures from './measures.ts';
 import type { Measured } from './measures.ts';

@@ -1,140 +1,98 @@
-/** The kinds of state: who may read and write each, how long it lives, and what stands in it. */
+/** The kinds of state, shown by runs: who writes each kind, who sees it, and how long it lives. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/expr/json.ts';
-import { createMemoryStore } from '../../src/effects/memory/scoped-memory.ts';
-import { CATEGORIES, StateViolation, openState } from '../../src/effects/state-stores.ts';
-import type { CategoryName, StateStores } from '../../src/effects/state-stores.ts';
+import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import type { MemoryEntry } from '../../src/effects/memory/memory.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
+import type { Driven } from '../loop/drive.ts';
 
 const DOCUMENT = {
-  agents: [{ id: 'bot', tools: ['find', 'save'] }],
-  tools: { find: { effect: 'read', permission: 'library' }, save: { effect: 'write' } },
+  agents: [{ id: 'bot', tools: ['find'] }],
+  tools: { find: { effect: 'read', permission: 'library' } },
   loop: { agent: 'bot', memory: true, review: true },
 };
+const FIND = (q: number, text = '') => ({ tools: [{ name: 'find', args: { q } }], text });
 const SCRIPT = {
-  agents: {
-    bot: [
-      { tools: [{ name: 'find', args: { q: 1 } }], text: 'a note of mine' },
-      { tools: [{ name: 'find', args: { q: 2 } }], text: '' },
-      'it is 7',
-    ],
-  },
+  agents: { bot: [FIND(1, 'a note of mine'), FIND(2), 'it is 7'] },
   tools: { find: [{ result: 7 }, { error: 'fatal' as const, message: 'gone' }] },
 };
-
-async function stores(answered: boolean): Promise<StateStores> {
-  const memory = createMemoryStore();
-  const { read } = await drive(compileLoop(DOCUMENT), SCRIPT, {
-    memory,
-    answers: answered ? [{ choice: 'approve' }] : [],
-  });
-  return openState(read, 'bot', memory);
-}
-
-interface Row {
-  readonly what: string;
-  readonly category: CategoryName;
-  readonly tenure: string;
-  /** What is there while the run waits, and after it. */
-  readonly during: unknown;
-  readonly after: unknown;
-  readonly readers: readonly ('model' | 'system' | 'compliance')[];
-}
-
-const OBSERVED = {
-  observations: [
-    { tool: 'find', ok: true, result: 7 },
-    { tool: 'find', ok: false, error: 'gone' },
-  ],
-};
-const ACTORS = ['model', 'system', 'compliance'] as const;
-const STARTED = { event: 'started' };
-const ROWS: readonly Row[] = [
-  {
-    what: 'scratchpad: there as long and for whom it should be §state/ephemeral-scratchpad',
-    category: 'scratchpad',
-    tenure: 'step',
-    during: { reply: { text: 'it is 7' } },
-    after: {},
-    readers: ['model', 'system'],
-  },
-  {
-    what: 'task: there as long and for whom it should be §state/structured-task-state',
-    category: 'task',
-    tenure: 'run',
-    during: { goal: 'what is it?', answer: 'it is 7', task: { version: 4 } },
-    after: { goal: 'what is it?', answer: 'it is 7' },
-    readers: ['model', 'system', 'compliance'],
-  },
-  {
-    what: 'evidence: there as long and for whom it should be §state/retrieved-evidence',
-    category: 'evidence',
-    tenure: 'run',
-    during: [{ source: 'find', permission: 'library', value: 7, at: expect.any(Number) as number }],
-    after: [{ source: 'find', permission: 'library', value: 7 }],
-    readers: ['model', 'system', 'compliance'],
-  },
-  {
-    what: 'observations: there as long and for whom it should be §state/tool-observations',
-    category: 'observations',
-    tenure: 'archived',
-    during: OBSERVED,
-    after: OBSERVED,
-    readers: ['model', 'system', 'compliance'],
-  },
-  {
-    what: 'memory: there as long and for whom it should be §state/persistent-memory',
-    category: 'memory',
-    tenure: 'long',
-    during: {},
-    after: expect.objectContaining({}) as Json,
-    readers: ['model', 'system', 'compliance'],
-  },
-  {
-    what: 'trace: there as long and for whom it should be §state/execution-trace',
-    category: 'trace',
-    tenure: 'permanent',
-    during: expect.arrayContaining([expect.objectContaining({ type: 'run.started' })]) as Json,
-    after: expect.arrayContaining([expect.objectContaining({ type: 'run.ended', code: 'SUCCESS' })]) as Json,
-    readers: ['system', 'compliance'],
-  },
-  {
-    what: 'audit: there as long and for whom it should be §state/audit-record',
-    category: 'audit',
-    tenure: 'permanent',
-    during: [STARTED],
-    after: [
-      STARTED,
-      { event: 'answered', answer: { choice: 'approve', by: 'ann' } },
-      { event: 'ended', code: 'SUCCESS' },
-    ],
-    readers: ['compliance'],
-  },
-];
+const APPROVED = { answers: [{ choice: 'approve' }] };
+const run = (options: Parameters<typeof drive>[2] = APPROVED): Promise<Driven> =>
+  drive(compileLoop(DOCUMENT), SCRIPT, options);
+const slot = ({ read }: Driven, name: string): unknown => read.state.threads.get('0')?.slots[name];
 
 describe('the kinds of state', () => {
-  test.each(ROWS.map((row) => [row.what, row] as const))('%s', async (_, row) => {
-    const { category, readers, tenure } = row;
-    expect(CATEGORIES[category].tenure).toBe(tenure);
-    const [reader] = readers;
-    const [during, after] = [await stores(false), await stores(true)];
-    expect(await during.read(reader ?? 'system', category)).toMatchObject(row.during as object);
-    expect(await after.read(reader ?? 'system', category)).toMatchObject(row.after as object);
-    const outcomes = await Promise.allSettled(ACTORS.map((actor) => after.read(actor, category)));
-    const admitted = ACTORS.filter((_, index) => outcomes[index]?.status === 'fulfilled');
-    expect(admitted).toEqual(readers);
+  test('scratchpad: notes of one step are gone in the next §state/ephemeral-scratchpad', async () => {
+    const flow = compileLoop({
+      ...DOCUMENT,
+      agents: [...DOCUMENT.agents, { id: 'planner' }],
+      loop: { planner: 'planner', executor: 'bot' },
+    });
+    const steps = [
+      { id: 'a', do: 'Find it.', tool: 'find' },
+      { id: 'b', do: 'Say it.', after: ['a'] },
+    ];
+    const { report, prompts } = await drive(flow, {
+      agents: { planner: [JSON.stringify({ steps })], bot: [FIND(1, 'a note of mine'), 'found 7', 'it is 7'] },
+      tools: { find: [{ result: 7 }] },
+    });
+    expect(report.code).toBe('SUCCESS');
+    expect(prompts.map((prompt) => prompt.includes('a note of mine'))).toEqual([false, false, true, false]);
   });
 
-  test('what is remembered names its sources, and only the system writes it, after the run §state/persistent-memory', async () => {
-    const [during, after] = [await stores(false), await stores(true)];
-    expect(Object.values((await after.read('model', 'memory')) as object)).toMatchObject([
-      { answer: 'it is 7', sources: [{ tool: 'find' }], validator: 'memory.write' },
+  test('task: a model reads it, and a reply that names its fields changes none of them §state/structured-task-state', async () => {
+    const forged = JSON.stringify({ status: 'complete', answer: 'it is 7', goal: 'another', plan: [], version: 99 });
+    const driven = await drive(compileLoop({ ...DOCUMENT, loop: { agent: 'bot' } }), {
+      ...SCRIPT,
+      agents: { bot: [FIND(1), forged] },
+    });
+    expect(driven.prompts.every((prompt) => prompt.includes('Goal: what is it?'))).toBe(true);
+    expect([slot(driven, 'goal'), slot(driven, 'plan')]).toEqual(['what is it?', [{ id: 'goal' }]]);
+    expect(slot(driven, 'task')).toEqual({ version: 3, finished: 0 });
+  });
+
+  test('evidence: what was read has its source, time and permission §state/retrieved-evidence', async () => {
+    const { events, program } = (await run()).read;
+    const asked = events.find((event) => event.type === 'effect.requested' && event.name === 'find');
+    expect(asked).toMatchObject({ kind: 'tool', name: 'find', at: expect.any(Number) as number });
+    expect(
+      events.find((event) => event.type === 'effect.settled' && event.key === asked?.['key' as never]),
+    ).toMatchObject({ result: { ok: true, value: 7 }, at: expect.any(Number) as number });
+    expect(program.flow.tools['find']?.permission).toBe('library');
+  });
+
+  test('observations: added in order, failures included, and kept to the end §state/tool-observations', async () => {
+    const driven = await run();
+    expect(slot(driven, 'observations')).toMatchObject([
+      { tool: 'find', ok: true, result: 7 },
+      { tool: 'find', ok: false, error: 'gone' },
     ]);
-    await expect(after.remember('model', 'k', 1)).rejects.toThrow(StateViolation);
-    await expect(during.remember('system', 'k', 1)).rejects.toThrow('the run has not ended');
   });
 
-  test('are all there', () => {
-    expect(ROWS.map(({ category }) => category)).toEqual(Object.keys(CATEGORIES));
+  test('memory: written after the answer stands, with its sources, and not before §state/persistent-memory', async () => {
+    const memory = createMemoryStore();
+    await run({ memory, answers: [] });
+    expect(await memory.keys('bot')).toEqual([]);
+    const { report } = await run({ memory, ...APPROVED });
+    const entry = (await memory.get('bot', report.run)) as unknown as MemoryEntry;
+    expect(entry).toMatchObject({ answer: 'it is 7', sources: [{ tool: 'find' }], validator: 'memory.write' });
+  });
+
+  test('trace: grows while the run goes on, and ends with it §state/execution-trace', async () => {
+    const [waiting, ended] = [(await run({ answers: [] })).read.events, (await run()).read.events];
+    expect(waiting.map(({ seq, type }) => [seq, type])).toEqual(
+      ended.slice(0, waiting.length).map(({ seq, type }) => [seq, type]),
+    );
+    expect(ended.at(-1)).toMatchObject({ type: 'run.ended', code: 'SUCCESS' });
+  });
+
+  test('audit: names who answered, and no prompt shows it to an agent §state/audit-record', async () => {
+    const { read, prompts } = await run();
+    const answers = read.events.filter(
+      (event) => event.type === 'effect.settled' && 'by' in Object(event.result.ok && event.result.value),
+    );
+    expect(answers).toMatchObject([{ result: { value: { choice: 'approve', by: 'ann' } } }]);
+    expect(prompts.some((prompt) => prompt.includes('ann') || prompt.includes(String(read.events[0]?.hash)))).toBe(
+      false,
+    );
   });
 });

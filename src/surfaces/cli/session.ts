@@ -1,7 +1,6 @@
 /** An engine on the user's database, with the world that the options name, for the commands that make runs go on. */
 import { openSqlite } from '../../stores/sqlite/open.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { withBoundary } from '../../effects/agent-data.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
@@ -25,7 +24,7 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const world = createWorld(cli, options, flow);
   const store = openSqlite(cli.db);
-  const engine = createRuntime({ store, performer: withBoundary(world.performer), clock: world.clock, pickUp: false });
+  const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
   const interrupt = onInterrupt();
   try {
     return await use({ engine, store, world, interrupt });

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
-import { fileMemory } from '../../effects/memory/file-memory.ts';
+import { fileMemory } from '../../effects/memory/store.ts';
 import { demandModel, demandModels } from '../../effects/models/demand.ts';
 import { modelPerformer } from '../../effects/models/performer.ts';
 import { priceOf } from '../../effects/models/prices.ts';

@@ -8,8 +8,8 @@ import { isPolicyCheck, policyPerformer } from '../../effects/policy/performer.t
 import { scriptedPerformer } from '../../effects/scripted/performer.ts';
 import type { Script } from '../../effects/scripted/script.ts';
 import { openSqlite } from '../../stores/sqlite/open.ts';
-import { withBoundary } from '../../effects/agent-data.ts';
-import type { BoundaryOptions } from '../../effects/agent-data.ts';
+import { withPii } from '../../effects/pii/pipeline.ts';
+import type { PiiPipelines } from '../../effects/pii/pipeline.ts';
 import { createVirtualClock, realClock } from '../../runtime/engine/clock.ts';
 import type { Engine, EngineOptions } from '../../runtime/engine/types.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
@@ -34,8 +34,8 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
   /** Performs commands itself, instead of `model`, `tools` and `script`. */
   readonly performer?: Performer;
   readonly clock?: Clock;
-  /** What goes over everything that enters an agent: its PII pipeline and its own memory. Default: lets all through. */
-  readonly boundary?: BoundaryOptions;
+  /** The PII pipeline of each agent, run over the input of its model calls. Default: none. */
+  readonly pii?: PiiPipelines;
 }
 
 export function createEngine(options: CreateEngineOptions = {}): Engine {
@@ -48,7 +48,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     script,
     performer,
     clock,
-    boundary,
+    pii,
     ...rest
   } = options;
   const functions = functionPerformer({ model, tools, resultMax: means.resultMax });
@@ -63,9 +63,9 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const engine = createRuntime({
     ...rest,
     store: typeof journal === 'string' ? openSqlite(journal) : journal,
-    performer: withBoundary(
+    performer: withPii(
       (performer && withChecks(performer)) ?? (script === undefined ? world : scriptedPerformer(script, world)),
-      boundary,
+      pii,
     ),
     clock: clock ?? (script === undefined || script.clock === 'real' ? realClock : createVirtualClock()),
   });

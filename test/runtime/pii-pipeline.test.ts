@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Command } from '../../src/ir/events.ts';
-import { withBoundary } from '../../src/effects/agent-data.ts';
-import type { AgentCall, PiiPipeline } from '../../src/effects/agent-data.ts';
+import { withPii } from '../../src/effects/pii/pipeline.ts';
+import type { ProtectedCall, PiiPipeline } from '../../src/effects/pii/pipeline.ts';
 import type { Call, Clock } from '../../src/runtime/ports.ts';
-import { createMemoryStore, ScopedMemory } from '../../src/effects/memory/scoped-memory.ts';
 
 const clock: Clock = { virtual: true, now: () => 0, at: () => () => undefined, sleep: async () => undefined };
 const callOf = (command: Partial<Command>): Call => ({
@@ -28,8 +27,11 @@ const callOf = (command: Partial<Command>): Call => ({
 });
 /** Performs nothing and keeps what it was asked to. */
 const recorder = () => {
-  const seen: AgentCall[] = [];
-  return { seen, perform: async (call: AgentCall) => (seen.push(call), { ok: true as const, value: { text: 'ok' } }) };
+  const seen: ProtectedCall[] = [];
+  return {
+    seen,
+    perform: async (call: ProtectedCall) => (seen.push(call), { ok: true as const, value: { text: 'ok' } }),
+  };
 };
 const digits: PiiPipeline = {
   protect(text) {
@@ -48,11 +50,8 @@ describe('what enters an agent', () => {
   test('goes through the pipeline of that agent, in the run that it is for', async () => {
     const inner = recorder();
     const asked: string[] = [];
-    const pipelines = (agent: string, run: string) => (
-      asked.push(`${run}/${agent}`),
-      agent === 'a' ? digits : { ...digits, protect: (text: string) => ({ text, tokens: new Map() }) }
-    );
-    const performer = withBoundary(inner, { pipelines });
+    const pipelines = (agent: string, run: string) => (asked.push(`${run}/${agent}`), agent === 'a' ? digits : null);
+    const performer = withPii(inner, pipelines);
     await performer.perform(
       callOf({
         input: {
@@ -72,46 +71,31 @@ describe('what enters an agent', () => {
     expect(asked).toEqual(['r/a', 'r/b']);
   });
 
-  test('can be restored by whoever performs the call', async () => {
+  test('can be restored by the performer of the call', async () => {
     const inner = recorder();
-    await withBoundary(inner, { pipelines: () => digits }).perform(callOf({ input: { prompt: 'call 555123' } }));
+    await withPii(inner, () => digits).perform(callOf({ input: { prompt: 'call 555123' } }));
     expect(inner.seen[0]?.restore?.('dial [PII_1]')).toBe('dial 555123');
   });
 
-  test('is left as it is unless told', async () => {
+  test('is left as it is without a pipeline', async () => {
     const inner = recorder();
     const call = callOf({ input: { prompt: 'call 555123' } });
-    await withBoundary(inner).perform(call);
+    await withPii(inner).perform(call);
     expect(inner.seen[0]?.command).toEqual(call.command);
     expect(inner.seen[0]).toMatchObject({ idempotencyKey: 'key', signal: call.signal });
-  });
-
-  test('comes with the memory of that agent and no other', async () => {
-    const inner = recorder();
-    await withBoundary(inner).perform(callOf({ name: 'writer' }));
-    expect(inner.seen[0]?.memory?.owner).toBe('writer');
-    const store = createMemoryStore();
-    const lent = withBoundary(inner, { memory: () => new ScopedMemory('writer', store) });
-    await expect(lent.perform(callOf({ name: 'editor' }))).rejects.toMatchObject({
-      class: 'policy',
-      type: 'MemoryViolation',
-    });
-    const none = withBoundary(inner, { memory: () => null });
-    await expect(none.perform(callOf({ name: 'editor' }))).rejects.toMatchObject({ class: 'policy' });
-    expect(inner.seen).toHaveLength(1);
   });
 
   test('is about agents only: tools pass through untouched', async () => {
     const inner = recorder();
     const call = callOf({ kind: 'tool', input: { args: '555123' } });
-    await withBoundary(inner, { pipelines: () => digits, memory: () => null }).perform(call);
+    await withPii(inner, () => digits).perform(call);
     expect(inner.seen[0]).toBe(call);
   });
 
-  test('questions are answered by whoever answered them before', () => {
+  test('questions go to the wrapped performer', () => {
     const answered = { choice: 'approve', by: 'script' };
     const asked = { question: {} as never, node: 'n', name: 'x', ordinal: 0 };
-    expect(withBoundary({ ...recorder(), answer: () => answered }).answer?.(asked)).toBe(answered);
-    expect(withBoundary(recorder()).answer?.(asked)).toBeNull();
+    expect(withPii({ ...recorder(), answer: () => answered }).answer?.(asked)).toBe(answered);
+    expect(withPii(recorder()).answer).toBeUndefined();
   });
 });

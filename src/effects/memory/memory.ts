@@ -1,0 +1,93 @@
+/**
+ * Long-term memory. `memory.write` runs after the answer and keeps it only if successful observations support it.
+ * `memory.read` returns the latest entries of the agent that the flow names, and of no other agent.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Settled } from '../../ir/events.ts';
+import { PerformError } from '../../runtime/failures.ts';
+import type { Call, Performer } from '../../runtime/ports.ts';
+import type { MemoryStore } from './store.ts';
+
+export const MEMORY_WRITE = 'memory.write';
+export const MEMORY_READ = 'memory.read';
+
+/** A stored entry: the answer and the observations that support it. */
+export interface MemoryEntry {
+  readonly goal: Json;
+  readonly answer: Json;
+  readonly sources: readonly { readonly id: string; readonly tool: string }[];
+  readonly run: string;
+  readonly validator: string;
+}
+
+const RECALLED_MAX = 5;
+
+export function isMemoryCheck({ kind, name }: Call['command']): boolean {
+  return kind === 'check' && (name === MEMORY_WRITE || name === MEMORY_READ);
+}
+
+export function memoryPerformer(store: MemoryStore): Performer {
+  return {
+    perform: async ({ command, clock }): Promise<Settled> => {
+      const { owner } = command.input;
+      if (typeof owner !== 'string')
+        throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'The memory check names no owner.' });
+      // A file or network store takes real time; a virtual clock must not advance meanwhile.
+      const done = clock.busy?.();
+      try {
+        if (command.name === MEMORY_READ) return { ok: true, value: { entries: await recall(store, owner) } };
+        return { ok: true, value: await write(store, owner, command) };
+      } finally {
+        done?.();
+      }
+    },
+  };
+}
+
+async function write(store: MemoryStore, owner: string, { input, run }: Call['command']): Promise<Json> {
+  const sources = supportOf(input);
+  if (typeof sources === 'string') return { ok: false, reason: sources };
+  const entry: MemoryEntry = {
+    goal: input['goal'] ?? null,
+    answer: input['answer'] ?? null,
+    sources,
+    run,
+    validator: MEMORY_WRITE,
+  };
+  // The run id is the key, so a repeated write after a crash changes nothing.
+  await store.set(owner, run, entry as unknown as Json);
+  return { ok: true, key: run };
+}
+
+interface Observation {
+  readonly id: string;
+  readonly tool: string;
+  readonly ok: boolean;
+}
+
+/** The observations that support the answer, or the reason why it must not be stored. */
+function supportOf({ answer, citations, observations }: Call['command']['input']): MemoryEntry['sources'] | string {
+  if (answer === undefined || answer === null || answer === '') return 'there is no answer';
+  const cited = Array.isArray(citations) ? citations : [];
+  if (cited.length === 0) return 'no observation supports the answer';
+  const all = Array.isArray(observations) ? (observations as unknown as readonly Observation[]) : [];
+  const known = new Map(all.map((each) => [each.id, each]));
+  const sources: { id: string; tool: string }[] = [];
+  for (const id of cited) {
+    const observation = known.get(String(id));
+    if (observation === undefined) return `observation ${String(id)} does not exist`;
+    if (!observation.ok) return `observation ${String(id)} is a failure`;
+    sources.push({ id: observation.id, tool: observation.tool });
+  }
+  return sources;
+}
+
+async function recall(store: MemoryStore, owner: string): Promise<Json[]> {
+  const keys = (await store.keys(owner)).toSorted().slice(-RECALLED_MAX);
+  const entries: Json[] = [];
+  for (const key of keys) {
+    const entry = (await store.get(owner, key)) as unknown as MemoryEntry | undefined;
+    if (entry !== undefined) entries.push({ goal: entry.goal, answer: entry.answer, run: entry.run });
+  }
+  return entries;
+}
