@@ -1,0 +1,263 @@
+/**
+ * The lowering kit: one method per kind of node, on top of the builder. It fills in what most nodes leave out (no retry, no
+ * timeout, a failed end), so that a lowering states only what is particular to its node.
+ *
+ * A lowering creates one kit and passes it on: `const kit = createKit(builder)`.
+ */
+import type { FailureClass, TerminalCode } from '../../ir/codes.ts';
+import type {
+  AskEffect,
+  Case,
+  CheckEffect,
+  DoNode,
+  Expr,
+  ForkNode,
+  Input,
+  MeterId,
+  Node,
+  NodeId,
+  Retry,
+  Write,
+} from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import type { EscalationId } from '../../catalog/escalations.ts';
+import { object, path, quote } from '../expressions/cel-text.ts';
+import type { Range } from '../source/range.ts';
+import type { Builder } from './builder.ts';
+import { escalationField } from './escalation-packet.ts';
+
+export const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
+
+/** Names a node, and says what it belongs to. Undefined fields and empty lists are left out of the node. */
+export interface Step {
+  /** Fixes the id of the node. Without it the id is made from `hint`, or from `origin`. */
+  readonly id?: NodeId | undefined;
+  readonly hint?: string | undefined;
+  readonly origin: string;
+  readonly blame?: string | undefined;
+  readonly enters?: string | undefined;
+  readonly expects?: Node['expects'] | undefined;
+  readonly charges?: readonly MeterId[] | undefined;
+  readonly denied?: NodeId | undefined;
+  readonly needs?: Node['needs'] | undefined;
+  /** Where the author wrote it; the kit's own place unless given. */
+  readonly at?: Range | undefined;
+}
+
+/** The outcome of an effect. `into` is short for one write of the whole result to a slot. */
+interface Outcome {
+  readonly into?: string;
+  readonly writes?: readonly Write[];
+  readonly timeoutMs?: number | null | undefined;
+  readonly next: NodeId;
+  readonly failed?: readonly Case[];
+  /** Where a failure goes that no case takes. Unless given, the run fails. */
+  readonly fail?: NodeId | undefined;
+}
+
+export interface Call extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'accept' | 'grant'>> {
+  readonly effect: DoNode['effect'];
+  readonly retry?: Retry | undefined;
+  readonly unfenced?: boolean;
+}
+
+export interface Check extends Outcome {
+  readonly check: CheckEffect['check'];
+  readonly input: Input;
+  readonly retry?: Retry;
+}
+
+/** A choice that a person has. A plain text is a choice that takes nothing else. */
+export type Choice =
+  | string
+  | {
+      readonly name: string;
+      /** The JSON Schema of the data that may come with the choice. */
+      readonly edit?: Json;
+      /** What must come with the choice. */
+      readonly wants?: 'edit' | 'text' | 'either';
+    };
+
+export interface Question extends Outcome, Partial<Pick<DoNode, 'grant'>> {
+  /** What the question is about. It is stored and answered under this name. */
+  readonly about: string;
+  readonly askedBy: string;
+  readonly choices: readonly Choice[];
+  readonly onExpiry: string;
+  /** The code that the run shows while it waits. */
+  readonly code: TerminalCode;
+  /** The row of the escalation table that the question falls under. */
+  readonly row?: EscalationId;
+  readonly message: Expr;
+  /** Further fields that the person sees. The answer is bound to all of them. */
+  readonly payload?: Input;
+}
+
+export interface Fork extends Pick<ForkNode, 'over' | 'into' | 'next'> {
+  readonly widthMax?: number;
+  readonly need?: ForkNode['need'];
+  readonly eager?: boolean;
+  readonly timeoutMs?: number | null | undefined;
+  readonly gather?: ForkNode['gather'];
+  readonly failed?: readonly Case[];
+  readonly fail?: NodeId | undefined;
+}
+
+/** A failure that no effect reports. */
+export interface Failure {
+  readonly class: FailureClass;
+  readonly type: string;
+  readonly code: TerminalCode;
+  readonly message: Expr;
+  /** The authored name that the failure is reported for; the step's own unless given. */
+  readonly node?: string;
+}
+
+export interface Kit {
+  readonly builder: Builder;
+  /** Writes slots. */
+  set(step: Step, writes: readonly Write[], next: NodeId): NodeId;
+  /** Takes the first case that holds. Without cases there is no node, unless its id is fixed. */
+  pick(step: Step, cases: readonly Case[], otherwise: NodeId): NodeId;
+  /** Performs an effect: a model call, a tool call, or any other. */
+  call(step: Step, call: Call): NodeId;
+  /** Asks for evidence from outside the run. */
+  check(step: Step, check: Check): NodeId;
+  /** Asks a person. */
+  ask(step: Step, question: Question): NodeId;
+  /** Runs branches and joins them. */
+  fork(step: Step, fork: Fork): NodeId;
+  /** Records a failure as `error` and goes on, by default to the failed end. */
+  fail(step: Step, failure: Failure, next?: NodeId): NodeId;
+  /** After a failed join: makes the first failed branch's error the run's error. `into` is the slot of the outcomes. */
+  branchError(step: Step, into: string, next: NodeId): NodeId;
+  /** A meter that allows `max` visits, then leads to `over`. */
+  visits(id: MeterId, max: number, over: NodeId, label: string): MeterId;
+  readonly end: Builder['end'];
+  readonly failedEnd: Builder['failedEnd'];
+}
+
+/** `at` is the place of every node that has none of its own. */
+export function createKit(builder: Builder, at?: Range): Kit {
+  const add = (step: Step, node: (base: Base) => Node): NodeId =>
+    builder.add(step.id ?? builder.fresh(step.hint ?? step.origin), node(baseOf(step)), step.at ?? at);
+
+  const kit: Kit = {
+    builder,
+    set: (step, writes, next) => add(step, (base) => ({ op: 'let', ...base, writes, next })),
+    pick: (step, cases, otherwise) =>
+      cases.length === 0 && step.id === undefined
+        ? otherwise
+        : add(step, (base) => ({ op: 'pick', ...base, cases, otherwise })),
+    call: (step, call) => add(step, (base) => doNode(base, call, call.fail ?? builder.failedEnd())),
+    check: (step, { check, input, ...rest }) =>
+      kit.call(step, { effect: { kind: 'check', check, input, reserve: {} }, ...rest }),
+    ask: (step, question) => kit.call(step, { effect: askEffect(question), ...answered(question) }),
+    fork: (step, fork) => add(step, (base) => forkNode(base, fork, fork.fail ?? builder.failedEnd())),
+    fail: (step, failure, next = builder.failedEnd()) =>
+      kit.set(step, [set('error', errorOf(failure, failure.node ?? step.blame ?? step.origin))], next),
+    branchError: (step, into, next) => kit.set(step, [set('error', firstLost(into))], next),
+    visits: (id, max, over, label) => builder.meter(id, { unit: 'visits', max, over, label }),
+    end: builder.end,
+    failedEnd: builder.failedEnd,
+  };
+  return kit;
+}
+
+export function set(slot: string, value: Write['value']): Write {
+  return { slot, mode: 'set', value };
+}
+
+/** Writes one field below a slot. */
+export function setField(slot: string, fields: readonly string[], value: Write['value']): Write {
+  return { slot, path: fields, mode: 'set', value };
+}
+
+export function append(slot: string, value: Write['value']): Write {
+  return { slot, mode: 'append', value };
+}
+
+/** Holds when the answer in `slot` is `choice`. */
+export function chose(slot: string, choice: string): Expr {
+  return `${path(slot, 'choice')} == ${quote(choice)}`;
+}
+
+export function errorOf({ class: kind, type, message, code }: Failure, node: string): Expr {
+  return object([
+    ['class', quote(kind)],
+    ['type', quote(type)],
+    ['message', message],
+    ['node', quote(node)],
+    ['code', quote(code)],
+  ]);
+}
+
+type Base = Pick<Node, 'origin' | 'blame' | 'enters' | 'expects' | 'charges' | 'denied' | 'needs'>;
+
+function baseOf({ origin, blame, enters, expects = [], charges = [], denied, needs }: Step): Base {
+  return {
+    origin,
+    ...(blame === undefined ? {} : { blame }),
+    ...(enters === undefined ? {} : { enters }),
+    ...(expects.length === 0 ? {} : { expects }),
+    ...(charges.length === 0 ? {} : { charges }),
+    ...(denied === undefined ? {} : { denied }),
+    ...(needs === undefined ? {} : { needs }),
+  };
+}
+
+function doNode(base: Base, call: Call, fail: NodeId): DoNode {
+  const { into, writes = [], timeoutMs = null, retry = NO_RETRY, next, failed = [], fail: _, ...rest } = call;
+  return {
+    op: 'do',
+    ...base,
+    ...rest,
+    writes: into === undefined ? writes : [set(into, 'it'), ...writes],
+    timeoutMs,
+    retry,
+    next,
+    failed,
+    fail,
+  };
+}
+
+function forkNode(base: Base, fork: Fork, fail: NodeId): ForkNode {
+  const { widthMax = 0, need = 'all', eager = false, timeoutMs = null, gather = [], failed = [], ...rest } = fork;
+  return { op: 'fork', ...base, ...rest, widthMax, need, eager, timeoutMs, gather, failed, fail };
+}
+
+function askEffect({ about, askedBy, choices, onExpiry, code, row, message, payload }: Question): AskEffect {
+  const named = choices.map((choice) => (typeof choice === 'string' ? { name: choice } : choice));
+  const edits = named.flatMap(({ name, edit }) => (edit === undefined ? [] : [[name, edit] as const]));
+  const wants = named.flatMap(({ name, wants: wanted }) => (wanted === undefined ? [] : [[name, wanted] as const]));
+  return {
+    kind: 'ask',
+    about,
+    choices: named.map(({ name }) => name),
+    edits: Object.fromEntries(edits),
+    ...(wants.length === 0 ? {} : { wants: Object.fromEntries(wants) }),
+    onExpiry,
+    code,
+    askedBy,
+    input: { message, ...(row === undefined ? {} : escalationField(row)), ...payload },
+    reserve: {},
+  };
+}
+
+function answered({ into, writes, timeoutMs, next, failed, fail, grant }: Question): Omit<Call, 'effect'> {
+  return {
+    ...(into === undefined ? {} : { into }),
+    ...(writes === undefined ? {} : { writes }),
+    ...(failed === undefined ? {} : { failed }),
+    ...(grant === undefined ? {} : { grant }),
+    timeoutMs,
+    next,
+    fail,
+  };
+}
+
+/** The error of the first branch that failed. A branch that was stopped has none. */
+function firstLost(into: string): Expr {
+  const lost = `${into}.filter(b, b.state != "completed" && b.error != null)`;
+  return `cel.bind(lost, ${lost}, size(lost) == 0 ? error : lost[0].error)`;
+}
