@@ -234,3 +234,39 @@ export type BuiltinToolName = keyof typeof BUILTIN_TOOLS;
 export function isBuiltinTool(name: string): name is BuiltinToolName {
   return Object.hasOwn(BUILTIN_TOOLS, name);
 }
+
+export const BUILTIN_TOOL_NAMES: ReadonlySet<string> = new Set(Object.keys(BUILTIN_TOOLS));
+
+/** A plugin grants all of its tools, and no others. */
+export const PLUGINS: { readonly [plugin: string]: readonly BuiltinToolName[] } = {
+  FileSystem: ['read_file', 'write_file', 'patch_file', 'delete_file', 'list_directory'],
+  Shell: ['shell_run'],
+  Handoff: ['handoff'],
+  SessionContext: ['session_context_write', 'session_context_read'],
+  Changes: ['changes'],
+  Http: ['http.get', 'http.request'],
+  Code: ['code_run', 'calculator'],
+  Review: ['review_request'],
+};
+
+export function builtinTool(name: string): ToolDef | undefined {
+  if (!isBuiltinTool(name)) return undefined;
+  const { description, input, effect, timeoutMs, idempotent, category } = BUILTIN_TOOLS[name];
+  // What they give is known; a script that stands in for one may say less.
+  return {
+    description,
+    input,
+    output: true,
+    effect,
+    implementation: { builtin: name },
+    timeoutMs,
+    permission: name,
+    idempotent,
+    compensate: null,
+    category,
+    ...(NEUTRAL.has(name) ? { trust: 'neutral' } : {}),
+  };
+}
+
+/** What they give follows from their arguments alone. */
+const NEUTRAL: ReadonlySet<string> = new Set(['calculator', 'code_run', 'handoff', 'review_request']);

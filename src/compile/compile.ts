@@ -2,9 +2,9 @@
  * Text or object in; a verified, hashed, frozen flow out, or every reason why not. Never throws for what is in the document.
  */
 import type { CompiledFlow } from '../ir/nodes.ts';
-import { checkBoundaries } from './document/boundary-check.ts';
-import { warnAboutBudgets } from './advise/budget-warnings.ts';
-import { warnAboutCost, warnAboutCounts } from './advise/cost-warnings.ts';
+import { checkBoundaries } from './document/rules-check.ts';
+import { warnAboutBudgets } from './advise/budgets.ts';
+import { warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
 import { boundsOf } from './certificate/certificate.ts';
 import type { Bounds } from './certificate/certificate.ts';
 import { definitionsOf } from './document/definitions.ts';
@@ -21,13 +21,13 @@ import type { Sha256 } from './lower/hash.ts';
 import type { PriceLookup } from './document/model-table.ts';
 import type { Notation } from './document/notation.ts';
 import type { Picture } from './picture/picture.ts';
-import { checkPrices } from './document/price-check.ts';
+import { checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
 import { START } from './source/range.ts';
 import { locate, parseSource } from './source/source.ts';
-import { checkVerifications } from './document/verify-check.ts';
+import { checkVerifications } from './document/rules-check.ts';
 import { verify } from './verify/verify.ts';
 
 export interface CompileOptions extends PolicyOptions {

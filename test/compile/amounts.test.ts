@@ -1,7 +1,7 @@
 /** What a call counts as before it is made: calls that are networked or paid draw on the budget of external calls. */
 import { describe, expect, test } from 'vitest';
-import { reserveOfTool } from '../../src/compile/document/amounts.ts';
-import { builtinTool } from '../../src/compile/document/builtin-tools.ts';
+import { reserveOfTool } from '../../src/compile/document/definitions.ts';
+import { builtinTool } from '../../src/catalog/builtin-tools.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
 
 const declared = (more: Partial<ToolDef> = {}): ToolDef => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readDocument } from '../../src/compile/document/document.ts';
-import { documentSchema } from '../../src/compile/document/editor-schema.ts';
-import { toolNames } from '../../src/compile/document/section-checks.ts';
+import { documentSchema } from '../../src/compile/document/schema/schema.ts';
+import { toolNames } from '../../src/compile/document/names-check.ts';
 import { parseSource } from '../../src/compile/source/source.ts';
 import { schemaProblems } from '../../src/compile/document/shape/schema-check.ts';
 

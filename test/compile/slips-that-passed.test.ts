@@ -1,7 +1,7 @@
 /** Slips in places that take almost anything: each is told with the name that was probably meant. */
 import { describe, expect, test } from 'vitest';
 import { PROVIDERS } from '../../src/effects/models/providers.ts';
-import { PROVIDER_NAMES } from '../../src/catalog/model-ref.ts';
+import { PROVIDER_NAMES } from '../../src/catalog/providers.ts';
 import { compileText } from './compile-text.ts';
 
 const told = (source: string): readonly string[] =>

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { teamSchema, teamShape } from '../../src/compile/notations/team/schema/schema.ts';
-import { documentSchema } from '../../src/compile/document/editor-schema.ts';
+import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { caseName } from './case-name.ts';
 import { compileCase } from './run-case.ts';
 import { hasNotes } from './own-validator.ts';

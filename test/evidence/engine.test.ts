@@ -6,7 +6,7 @@ import { evidencePerformer } from '../../src/effects/evidence/performer.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { toolPerformer } from '../../src/effects/tools/performer.ts';
 import { shellRunner } from '../../src/effects/tools/sandbox.ts';
-import { builtinTool } from '../../src/compile/document/builtin-tools.ts';
+import { builtinTool } from '../../src/catalog/builtin-tools.ts';
 import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';

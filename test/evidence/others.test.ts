@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import type { Validator } from '../../src/effects/evidence/evidence.ts';
-import { PREDICATES, VALIDATORS } from '../../src/catalog/evidence-names.ts';
+import { PREDICATES, VALIDATORS } from '../../src/catalog/validators.ts';
 import { BRIEF, check, observed, ran, wrote } from './ask.ts';
 import type { Case } from './ask.ts';
 

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { loop } from '../../src/compile/notations/loop/builder.ts';
 import { compile } from '../../src/compile/compile.ts';
 import { loopSchema } from '../../src/compile/notations/loop/schema.ts';
-import { documentSchema, schemaOf } from '../../src/compile/document/editor-schema.ts';
+import { documentSchema, schemaOf } from '../../src/compile/document/schema/schema.ts';
 
 const options = { hash: (text: string) => hash('sha256', text, 'hex') };
 const AGENTS = [{ id: 'bot', tools: ['find'] }, { id: 'judge' }] as const;

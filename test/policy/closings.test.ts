@@ -1,6 +1,6 @@
 /** The rows that fail closed, fired by nothing but data: arguments, what was observed, what the run is about. */
 import { describe, expect, test } from 'vitest';
-import { PROFILES } from '../../src/catalog/profiles/profiles.ts';
+import { PROFILES } from '../../src/catalog/profiles.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { play } from './play.ts';
 

@@ -1,7 +1,7 @@
 /** The decision rights of a boundary: what is not granted does not happen, in every notation. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/surfaces/library/compile.ts';
-import { DECISIONS } from '../../src/compile/document/autonomy.ts';
+import { DECISIONS } from '../../src/compile/document/schema/bounds.ts';
 import { play } from './play.ts';
 
 type Right = (typeof DECISIONS)[number];

@@ -1,7 +1,7 @@
 /** What the name of a tool may change under a profile: it frees plain writes at most, and asks about no read. */
 import { describe, expect, test } from 'vitest';
-import { MUTATING, PROFILES } from '../../src/catalog/profiles/profiles.ts';
-import { speaksOf } from '../../src/catalog/profiles/name-words.ts';
+import { MUTATING, PROFILES } from '../../src/catalog/profiles.ts';
+import { speaksOf } from '../../src/catalog/profiles.ts';
 import { compile } from '../../src/index.ts';
 import { play } from './play.ts';
 

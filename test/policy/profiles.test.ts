@@ -1,7 +1,7 @@
 /** The risk profiles, row by row: what is allowed runs, what needs approval waits, what fails closed ends the run. */
 import { describe, expect, test } from 'vitest';
-import { PROFILES } from '../../src/catalog/profiles/profiles.ts';
-import type { Row } from '../../src/catalog/profiles/profiles.ts';
+import { PROFILES } from '../../src/catalog/profiles.ts';
+import type { Row } from '../../src/catalog/profiles.ts';
 import { play } from './play.ts';
 
 const names = Object.keys(PROFILES) as (keyof typeof PROFILES)[];

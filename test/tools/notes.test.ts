@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { toolCatalogue } from '../../src/effects/tools/performer.ts';
 import { shellRunner } from '../../src/effects/tools/sandbox.ts';
-import { BUILTIN_TOOL_NAMES, PLUGINS, builtinTool } from '../../src/compile/document/builtin-tools.ts';
+import { BUILTIN_TOOL_NAMES, PLUGINS, builtinTool } from '../../src/catalog/builtin-tools.ts';
 import { BUILTIN_TOOLS, TOOL_CATEGORIES } from '../../src/catalog/builtin-tools.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { pure } from '../../src/runtime/engine/pure.ts';

@@ -6,8 +6,8 @@
 import type { Lowered } from '../lower/builder.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
-import { isRecord } from './ladder-facts.ts';
-import { excessOf } from './ladder-rules.ts';
+import { isRecord } from './excess.ts';
+import { excessOf } from './excess.ts';
 import { plain } from '../source/located.ts';
 
 export const LADDER = [

@@ -5,11 +5,11 @@
 import type { TerminalCode } from '../../ir/codes.ts';
 import { DIMENSIONS } from '../../ir/nodes.ts';
 import type { Amounts, Dimension, FlowBody, NodeId } from '../../ir/nodes.ts';
-import { codesOf } from './codes.ts';
+import { codesOf } from './shape.ts';
 import { atFirst } from './first.ts';
 import { leastFrom } from './least.ts';
 import { mostWithin } from './limits.ts';
-import { undoneMost } from './undo.ts';
+import { undoneMost } from './limits.ts';
 import { concurrencyOf, cyclesOf } from './shape.ts';
 import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';

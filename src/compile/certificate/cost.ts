@@ -1,8 +1,9 @@
 /** What one visit of a node uses: surely, and at most. */
-import type { Dimension, FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
+import type { Dimension, FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/price.ts';
 import type { Price } from '../../ir/price.ts';
 import { STEPS } from '../lower/budget-meters.ts';
+import type { Edge, Graph } from '../verify/graph.ts';
 
 /** What must be free for the visit to be made: what it reserves. */
 export function needOf(node: Node, dimension: Dimension): number {
@@ -57,4 +58,28 @@ interface ModelFacts {
 /** What is free stays free, however much of it there is. */
 export function times(amount: number, price: number): number {
   return price === 0 || amount === 0 ? 0 : amount * price;
+}
+
+/** One visit of a node, and then the costliest way on. */
+export function through(
+  graph: Graph,
+  dimension: Dimension,
+  id: NodeId,
+  then: (to: NodeId, kind: Edge['kind']) => number,
+): number {
+  const node = graph.node(id);
+  let onward = 0;
+  let over = 0;
+  for (const { to, kind } of graph.edges(id)) {
+    if (kind === 'over') over = Math.max(over, then(to, kind));
+    else if (kind !== 'branch') onward = Math.max(onward, then(to, kind));
+  }
+  return Math.max(over, mostOf(node, dimension, graph.body) + onward + branches(node, (to) => then(to, 'branch')));
+}
+
+/** A list may have any length. */
+export function branches(node: Node, most: (head: NodeId) => number): number {
+  if (node.op !== 'fork') return 0;
+  if ('heads' in node.over) return node.over.heads.reduce((sum, { to }) => sum + most(to), 0);
+  return times(Infinity, most(node.over.head));
 }

@@ -6,7 +6,7 @@
 import type { Dimension, MeterId, NodeId } from '../../ir/nodes.ts';
 import { isCounted } from '../../ir/meters.ts';
 import { mostOf, needOf, times } from './cost.ts';
-import { branches } from './visit.ts';
+import { branches } from './cost.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Component } from '../verify/components.ts';
 import type { Graph } from '../verify/graph.ts';

@@ -7,8 +7,8 @@
  */
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
-import { edgesOf } from '../verify/edges.ts';
-import type { Edge } from '../verify/edges.ts';
+import { edgesOf } from '../verify/graph.ts';
+import type { Edge } from '../verify/graph.ts';
 import type { Graph } from '../verify/graph.ts';
 
 /** The entry keeps its id. */

@@ -6,13 +6,13 @@
  * Shortest paths by Knuth's generalisation of Dijkstra's algorithm: a fork costs the branches it needs and what comes after
  * the join, which is never less than any of its parts.
  */
-import type { Dimension, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
+import type { Dimension, DoNode, Expr, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
 import { needOf } from './cost.ts';
-import { mayGoUnasked } from './unasked.ts';
-import type { Edge } from '../verify/edges.ts';
+import type { Edge, Graph } from '../verify/graph.ts';
 import { MEASURED } from '../verify/graph.ts';
-import type { Graph } from '../verify/graph.ts';
-import { Heap } from './heap.ts';
+import { childrenOf } from '../../expr/ast.ts';
+import { parseExpr } from '../../expr/parse.ts';
+import type { Ast } from '../../expr/parse.ts';
 
 export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
   // What nothing needs is zero everywhere.
@@ -140,3 +140,82 @@ function needOfFork({ over, need }: ForkNode): Need {
   };
   return state;
 }
+
+class Heap<Item> {
+  readonly #items: { readonly key: number; readonly item: Item }[] = [];
+
+  push(key: number, item: Item): void {
+    const items = this.#items;
+    let at = items.length;
+    items.push({ key, item });
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if ((items[parent]?.key ?? 0) <= key) break;
+      this.#swap(at, parent);
+      at = parent;
+    }
+  }
+
+  pop(): { readonly key: number; readonly item: Item } | undefined {
+    const items = this.#items;
+    const top = items[0];
+    const last = items.pop();
+    if (top === undefined || last === undefined || items.length === 0) return top;
+    items[0] = last;
+    for (let at = 0; ;) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let least = at;
+      if (left < items.length && this.#key(left) < this.#key(least)) least = left;
+      if (right < items.length && this.#key(right) < this.#key(least)) least = right;
+      if (least === at) return top;
+      this.#swap(at, least);
+      at = least;
+    }
+  }
+
+  #key(at: number): number {
+    return this.#items[at]?.key ?? Infinity;
+  }
+
+  #swap(a: number, b: number): void {
+    const items = this.#items;
+    [items[a], items[b]] = [items[b] as (typeof items)[number], items[a] as (typeof items)[number]];
+  }
+}
+
+/** Its arguments do not satisfy what the tool takes, or cannot be computed, or those of its compensation cannot. */
+function mayGoUnasked(node: Node): boolean {
+  if (node.op !== 'do') return false;
+  const before = known.get(node);
+  if (before !== undefined) return before;
+  const found =
+    node.takes !== undefined ||
+    [...Object.values(node.effect.input), ...Object.values(node.undo?.input ?? {})].some(mayFail);
+  known.set(node, found);
+  return found;
+}
+
+/** It is asked for every dimension and every way. */
+const known = new WeakMap<DoNode, boolean>();
+
+function mayFail(source: Expr): boolean {
+  try {
+    return !isSafe(parseExpr(source));
+  } catch {
+    return true;
+  }
+}
+
+/** Made of nothing that any data can make fail. */
+function isSafe(node: Ast): boolean {
+  const safe =
+    SAFE.has(node.op) ||
+    COMPARISONS.has(node.op) ||
+    (node.op === '?:' && COMPARISONS.has(node.args[0].op)) ||
+    (node.op === 'call' && node.args[0] === 'text');
+  return safe && childrenOf(node).every(isSafe);
+}
+
+const SAFE: ReadonlySet<string> = new Set(['value', 'id', '.', '[]', 'list', 'map']);
+/** They give a bool whatever they compare, so that a choice may rest on them. */
+const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', 'in']);

@@ -3,9 +3,10 @@
  * often they are made, and only the others are counted by the ways through the graph.
  */
 import type { Dimension, MeterId, NodeId } from '../../ir/nodes.ts';
-import { mostOf } from './cost.ts';
-import { mostFrom } from './most.ts';
+import { mostOf, through, times } from './cost.ts';
 import type { Graph } from '../verify/graph.ts';
+import { aroundCycle } from './cycle.ts';
+import { mostUnderCap } from './walk.ts';
 
 export function mostWithin(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
   const most = mostFrom(graph, dimension);
@@ -40,4 +41,48 @@ function limitAt(graph: Graph, id: NodeId, dimension: Dimension): readonly [Mete
 function freed(graph: Graph, id: NodeId): ReturnType<Graph['node']> {
   const { origin, charges } = graph.node(id);
   return { op: 'let', origin, ...(charges === undefined ? {} : { charges }), writes: [], next: id };
+}
+
+export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
+  const most = new Map<NodeId, number>();
+  if (graph.ids.every((id) => mostOf(graph.node(id), dimension, graph.body) === 0)) return most;
+  for (const component of graph.components()) {
+    const [only = ''] = component.members;
+    if (component.cyclic) aroundCycle(graph, dimension, component, most);
+    else
+      most.set(
+        only,
+        through(graph, dimension, only, (to) => most.get(to) ?? 0),
+      );
+  }
+  const shared = sharedCap(graph, dimension);
+  if (shared === null) return most;
+  const walked = mostUnderCap(graph, dimension, shared.meter);
+  for (const [id, amount] of most) most.set(id, Math.min(amount, shared.most, walked?.get(id) ?? Infinity));
+  return most;
+}
+
+/** A meter that every costly visit charges, whatever the path. */
+function sharedCap(graph: Graph, dimension: Dimension): { readonly meter: MeterId; readonly most: number } | null {
+  const costly = graph.ids
+    .map((id) => ({ id, own: mostOf(graph.node(id), dimension, graph.body) }))
+    .filter(({ own }) => own > 0);
+  const cost = costly.reduce((most, { own }) => Math.max(most, own), 0);
+  const meters = costly.map(({ id }) =>
+    graph.bounding(id).flatMap(([meter, { unit }]) => (unit === 'visits' || unit === 'steps' ? [meter] : [])),
+  );
+  const common = meters.reduce((shared, charged) => shared.filter((meter) => charged.includes(meter)), meters[0] ?? []);
+  const caps = common.map((meter) => ({ meter, most: times(graph.body.meters[meter]?.max ?? Infinity, cost) }));
+  return caps.sort((a, b) => a.most - b.most)[0] ?? null;
+}
+
+export function undoneMost(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
+  if (dimension !== 'toolCalls') return new Map();
+  const undoing = (id: NodeId): ReturnType<Graph['node']> => {
+    const node = graph.node(id);
+    if (node.op !== 'do') return node;
+    const reserve = { toolCalls: node.undo === undefined ? 0 : 1 };
+    return { ...node, effect: { kind: 'check', check: '', input: {}, reserve }, retry: { ...node.retry, max: 0 } };
+  };
+  return mostFrom({ ...graph, node: undoing }, dimension);
 }

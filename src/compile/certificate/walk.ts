@@ -5,9 +5,9 @@
  */
 import type { Dimension, MeterId, NodeId } from '../../ir/nodes.ts';
 import { leastThrough } from './least.ts';
-import { through } from './visit.ts';
+import { through } from './cost.ts';
 import { componentsOf } from '../verify/components.ts';
-import type { Edge } from '../verify/edges.ts';
+import type { Edge } from '../verify/graph.ts';
 import type { Graph } from '../verify/graph.ts';
 
 const WORK_MAX = 500_000;

@@ -4,11 +4,11 @@
  */
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { DECISIONS } from './autonomy.ts';
-import { speaksOf } from '../../catalog/profiles/name-words.ts';
-import { MUTATING, PROFILES } from '../../catalog/profiles/profiles.ts';
-import type { Row } from '../../catalog/profiles/profiles.ts';
-import type { Boundary, BoundaryFields } from './section-bounds.ts';
+import { DECISIONS } from './schema/bounds.ts';
+import { MUTATING, PROFILES, speaksOf } from '../../catalog/profiles.ts';
+import type { Row } from '../../catalog/profiles.ts';
+import type { Boundary, BoundaryFields } from './schema/bounds.ts';
+import type { Definitions } from './definitions.ts';
 
 /** What can be refused on the way from a proposal to its result, each with a consequence. */
 export const TROUBLES = ['unregistered', 'malformed', 'denied', 'rate', 'rejected', 'unverified'] as const;
@@ -158,4 +158,28 @@ function clean(escalation: { readonly [trouble: string]: Consequence | undefined
   return Object.fromEntries(
     Object.entries(escalation ?? {}).filter((entry): entry is [string, Consequence] => entry[1] !== undefined),
   );
+}
+
+type Decision = (typeof DECISIONS)[number];
+
+export function mayDecide(
+  { boundary, agentBoundaries }: Pick<Definitions, 'boundary' | 'agentBoundaries'>,
+  agent: string,
+  right: Decision,
+): boolean {
+  const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
+  return [boundary, own].every((each) => each?.decisions === undefined || each.decisions.includes(right));
+}
+
+/** To put a question before somebody, an agent must be granted both to ask and to hand the matter over. */
+export function mayAsk(definitions: Definitions, agent: string): boolean {
+  return mayDecide(definitions, agent, 'clarify') && mayDecide(definitions, agent, 'escalate');
+}
+
+/** What is said to whoever gives an agent a part that it may not play. */
+export function planDenied(agent: string): { readonly message: string; readonly help: string } {
+  return {
+    message: `\`${agent}\` makes the plan here, and its boundary does not grant the decision \`plan\``,
+    help: 'Add `plan` to `decisions` of the boundary, or do without a plan.',
+  };
 }

@@ -2,15 +2,15 @@
  * The shared sections as the engine needs them: every agent, tool and model with its defaults filled in, so that what a run
  * may do is in the compiled flow and nowhere else.
  */
-import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
+import type { AgentDef, Amounts, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { modelTable } from './model-table.ts';
 import type { ModelOptions, ModelTable } from './model-table.ts';
-import type { Agent } from './section-agents.ts';
-import type { Boundary, Budgets } from './section-bounds.ts';
-import type { Sections } from './section-schema.ts';
-import { IMPLEMENTATIONS } from './section-tools.ts';
-import type { McpServers, Tool } from './section-tools.ts';
+import type { Agent } from './schema/agents.ts';
+import type { Boundary, Budgets } from './schema/bounds.ts';
+import type { Sections } from './schema/schema.ts';
+import { IMPLEMENTATIONS } from './schema/tools.ts';
+import type { McpServers, Tool } from './schema/tools.ts';
 
 export const TOOL_TIMEOUT_MS = 30_000;
 /** What a reply may have where tokens or money are limited and nothing else says how long it may be. */
@@ -195,4 +195,27 @@ function mapped<In, Out>(
   change: (value: In, key: string) => Out,
 ): { [key: string]: Out } {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+}
+
+export function reserveOfModel(agent: AgentDef | undefined, definitions: Definitions): Amounts {
+  const outputTokens = agent?.maxOutputTokens ?? null;
+  if (outputTokens === null) return { modelCalls: 1 };
+  const price = definitions.models.find(agent?.model ?? null)?.price;
+  const costMicros = price === undefined ? 0 : Math.ceil(outputTokens * price.output);
+  return { modelCalls: 1, outputTokens, ...(costMicros > 0 ? { costMicros } : {}) };
+}
+
+export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undefined): Amounts {
+  const how = tool?.implementation ?? null;
+  // A started millionth counts whole; what multiplying decimals adds to it is none.
+  const costMicros = Math.ceil(Number(((costUsd ?? 0) * 1_000_000).toFixed(3)));
+  // Networked, or paid: what carries it out says so, or the author does where nobody carries it out but a script.
+  const networked = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
+  const outside = networked || tool?.category === 'live_api' || costMicros > 0;
+  return {
+    toolCalls: 1,
+    ...(outside ? { externalCalls: 1 } : {}),
+    ...(tool?.effect === 'read' ? {} : { sideEffects: 1 }),
+    ...(costMicros > 0 ? { costMicros } : {}),
+  };
 }

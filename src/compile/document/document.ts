@@ -4,13 +4,14 @@
  */
 import type { Report } from '../diagnose/diagnostics.ts';
 import { listed } from './shape/fault-words.ts';
-import { RESERVED_KEY, type Located, type LocatedMap } from '../source/located.ts';
+import { RESERVED_KEY, type Located, type LocatedMap, withEntries } from '../source/located.ts';
 import { nearest } from '../diagnose/nearest.ts';
-import { detectNotation, NOTATION_KEYS, type Detected } from './notation.ts';
-import { isSectionName, SECTION_NAMES, type Sections } from './section-schema.ts';
-import { readSections, type SectionOptions } from './sections.ts';
-import type { Shaped } from './shape/shape.ts';
-import { unreadSections, type SectionName } from './unread.ts';
+import { NOTATION_KEYS, detectNotation, type Detected } from './notation.ts';
+import { SECTION_NAMES, isSectionName, sectionsSchema, type Sections } from './schema/schema.ts';
+import { type SectionName, unreadSections } from './unread.ts';
+import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
+import { checkSections } from './names-check.ts';
+import { readShape, type Shaped } from './shape/shape.ts';
 
 export interface ReadDocument extends Detected {
   readonly doc: LocatedMap;
@@ -44,4 +45,22 @@ function reportStrayKeys(doc: LocatedMap, report: Report): void {
       help: near === undefined ? `Known keys: ${listed(known)}.` : `Did you mean \`${near}\`?`,
     });
   }
+}
+
+/** Sections that this release reads and checks but does not act on yet; using one gives a warning, never silence. */
+const UNENFORCED: readonly (keyof Sections)[] = ['protections', 'pii'];
+
+interface SectionOptions {
+  /** Tools that exist without being declared. */
+  readonly builtinTools?: ReadonlySet<string>;
+  readonly unenforced?: readonly (keyof Sections)[];
+}
+
+/** Reads only the section keys of the document; the others are the notation's. */
+function readSections(doc: Located, report: Report, options: SectionOptions = {}): Shaped<Sections> | null {
+  if (doc.kind !== 'map') return null;
+  const sections = readShape(sectionsSchema, withEntries(doc, isSectionName), report);
+  if (sections !== null)
+    checkSections(sections, doc, report, { builtinTools: BUILTIN_TOOL_NAMES, unenforced: UNENFORCED, ...options });
+  return sections;
 }

@@ -4,7 +4,7 @@
  */
 import type { AgentDef, Node } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { readModelRef } from '../../catalog/model-ref.ts';
+import { readModelRef } from '../../catalog/providers.ts';
 import { DEFAULT_MODEL } from '../../ir/price.ts';
 import type { Price } from '../../ir/price.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '../source/located.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import type { Range } from '../source/range.ts';
-import { isSectionName } from './section-schema.ts';
+import { isSectionName } from './schema/schema.ts';
 
 export const NOTATIONS = ['flow', 'workflow', 'orchestration', 'staged', 'loop'] as const;
 export type Notation = (typeof NOTATIONS)[number];

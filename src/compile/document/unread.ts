@@ -5,8 +5,8 @@
 import { childOf, entryMeant, itemsOf, textOf, type Located } from '../source/located.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import { NOTATION_KEYS } from './notation.ts';
-import { AGENT_KEYS } from './section-agents.ts';
-import { SECTION_NAMES, isSectionName, type Sections } from './section-schema.ts';
+import { AGENT_KEYS } from './schema/agents.ts';
+import { SECTION_NAMES, isSectionName, type Sections } from './schema/schema.ts';
 
 export type SectionName = keyof Sections;
 

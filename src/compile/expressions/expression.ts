@@ -9,14 +9,12 @@ import type { Kind } from '../../expr/function.ts';
 import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
 import type { Json } from '../../expr/json.ts';
-import { constantOf } from './fold.ts';
 import { infer } from './infer.ts';
 import { problem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { readsOf } from './reads.ts';
 import type { Path } from './reads.ts';
 import { typeFromSchema } from './type.ts';
-import { wordOperators } from './words.ts';
 
 export interface ExprContext {
   /** The variables there are. Leave it out where any name may be one. */
@@ -82,4 +80,65 @@ function fromError(cause: unknown, source: string): Problem {
     range,
     /^unexpected character: '\w'$/.test(message) && /^\w+$/.test(found) ? `unexpected \`${found}\`` : message,
   );
+}
+
+/** The bool that the expression always gives, or undefined when that depends on data or is no bool. `variables` mean no type. */
+function constantOf(node: Ast, variables?: ReadonlySet<string>): boolean | undefined {
+  const of = (inner: Ast): boolean | undefined => constantOf(inner, variables);
+  if (readsOf(node, variables).length === 0) return evaluate(node);
+  switch (node.op) {
+    case '&&':
+    case '||': {
+      const settles = node.op === '||';
+      const sides = node.args.map(of);
+      if (sides.includes(settles)) return settles;
+      return sides.every((side) => side === !settles) ? !settles : undefined;
+    }
+    case '!_': {
+      const inner = of(node.args);
+      return inner === undefined ? undefined : !inner;
+    }
+    case '?:': {
+      const condition = of(node.args[0]);
+      const [yes, no] = [of(node.args[1]), of(node.args[2])];
+      return condition === undefined ? (yes === no ? yes : undefined) : condition ? yes : no;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function evaluate(node: Ast): boolean | undefined {
+  try {
+    const value = compileAst(node)({});
+    return typeof value === 'boolean' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function wordOperators(source: string): readonly Problem[] {
+  const tokens = [...source.matchAll(TOKEN)].map((match) => ({ text: match[0], start: match.index }));
+  return tokens.flatMap(({ text, start }, index): Problem[] => {
+    const operator = SIGNS.get(text.toLowerCase());
+    const [before = '', after = ''] = [tokens[index - 1]?.text, tokens[index + 1]?.text];
+    if (operator === undefined || !BEGINS.test(after) || endsOperand(before) !== (operator !== '!')) return [];
+    const at = { start, end: start + text.length };
+    return [problem('syntax', at, `\`${text}\` is not an operator`, `write \`${operator}\``)];
+  });
+}
+
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ['and', '&&'],
+  ['or', '||'],
+  ['not', '!'],
+]);
+
+/** Texts and comments are one token each, so that nothing is found inside them. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\/\/[^\n]*|\w+(?:\.\w+)*|\S/g;
+const BEGINS = /^[\w"'([{!-]/;
+const ENDS = /[\w"')\]}]$/;
+
+function endsOperand(token: string): boolean {
+  return ENDS.test(token) && token !== 'in' && !SIGNS.has(token.toLowerCase());
 }

@@ -5,8 +5,8 @@
 import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
 import type { ListMacro } from '../../expr/ast.ts';
 import type { Ast } from '../../expr/parse.ts';
-import { inferCall } from './call.ts';
-import { checkArithmetic, checkEquality, checkMembership, checkOrder } from './operators.ts';
+import { inferCall } from './operations.ts';
+import { checkArithmetic, checkEquality, checkMembership, checkOrder } from './operations.ts';
 import { problem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { isTypeName } from './reads.ts';

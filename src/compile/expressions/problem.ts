@@ -2,6 +2,12 @@
  * Something wrong with an expression. Offsets count from the start of its source text, so that the caller can map them
  * into the document; the code says what kind of mistake it is.
  */
+import type { DiagnosticCode } from '../diagnose/codes.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { Located } from '../source/located.ts';
+import { rangeWithin } from '../source/scalar-range.ts';
+import { patternProblem } from '../../expr/index.ts';
+
 export type ProblemCode = 'syntax' | 'limit' | 'function' | 'pattern' | 'name' | 'field' | 'type';
 
 export interface Problem {
@@ -21,3 +27,55 @@ export function problem(
   const base = { code, message, start: at.start, end: at.end };
   return help === undefined ? base : { ...base, help };
 }
+
+/** Each problem at the characters that it is about. */
+export function reportProblems(
+  report: Report,
+  located: Extract<Located, { readonly kind: 'scalar' }>,
+  problems: readonly Problem[],
+): void {
+  for (const problem of problems) {
+    const at = rangeWithin(report.source, located, problem.start, problem.end);
+    report.error(codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
+  }
+}
+
+export function codeOfProblem({ code, message }: Problem): DiagnosticCode {
+  switch (code) {
+    case 'name':
+    case 'field':
+      return 'unknown-name';
+    case 'type':
+      return message.startsWith('the value is never') ? 'never-holds' : 'type-mismatch';
+    case 'pattern':
+      return 'bad-regex';
+    default:
+      return 'bad-expression';
+  }
+}
+
+export function helpOfProblem({ help, message }: Problem): string | undefined {
+  return capital(help ?? (message === 'unexpected character: =' ? 'write `==` to compare' : undefined));
+}
+
+export function capital(help: string | undefined): string | undefined {
+  return help === undefined
+    ? undefined
+    : `${help.charAt(0).toUpperCase()}${help.slice(1)}${/[.?!]$/.test(help) ? '' : '.'}`;
+}
+
+export function regexProblem(pattern: string): { readonly message: string; readonly help: string } | null {
+  const problem = patternProblem(pattern);
+  if (problem === null) return null;
+  const why = problem.replace(/^the pattern cannot be used: (error parsing regexp: )?/, '');
+  // Only what other engines understand, and cannot match in linear time either.
+  return NON_LINEAR.test(pattern)
+    ? { message: `cannot be matched in linear time: ${why}`, help: 'Write it without look-around and back-references.' }
+    : {
+        message: `is no regular expression: ${why}`,
+        help: 'Put a `\\` in front of a character that stands for itself.',
+      };
+}
+
+/** Look-around, atomic groups and back-references. */
+const NON_LINEAR = /\(\?(<?[=!]|>|P=)|\\[1-9]|\\k[<{']/;

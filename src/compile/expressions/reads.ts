@@ -5,6 +5,8 @@
 import { TYPE_NAMES } from '../../expr/value.ts';
 import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
 import type { Ast } from '../../expr/parse.ts';
+import { parseExpr } from '../../expr/parse.ts';
+import type { Expr } from '../../ir/nodes.ts';
 
 /** `start` is where the root name begins, so the root spans `path[0].length` characters from there. */
 export interface Path {
@@ -57,4 +59,27 @@ function positionOf(node: Ast): { readonly of: Ast; readonly key: string } | nul
   if (node.op !== '[]') return null;
   const [of, index] = node.args;
   return index.op === 'value' && typeof index.args === 'bigint' ? { of, key: String(index.args) } : null;
+}
+
+const FIELDS = '(type(input) == map ? input : jsonIn(text(input)))';
+
+export function withInputFields(source: Expr): Expr {
+  const fields = readsIn(source)
+    .filter(({ path, end }) => path[0] === 'input' && (path.length > 1 || /^\s*\[/.test(source.slice(end))))
+    .sort((a, b) => b.start - a.start);
+  return fields.reduce((text, { start }) => text.slice(0, start) + FIELDS + text.slice(start + 'input'.length), source);
+}
+
+/** None where the source does not parse: its check has reported that. */
+function readsIn(source: Expr): Path[] {
+  try {
+    return readsOf(parseExpr(source));
+  } catch {
+    return [];
+  }
+}
+
+/** The expression in its own brackets, also where it ends in a comment. */
+export function strictly(when: Expr): Expr {
+  return `strict(${when}${when.includes('//') ? '\n' : ''})`;
 }

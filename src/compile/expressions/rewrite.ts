@@ -2,7 +2,7 @@
  * Changes to an expression's text that a notation needs before it is stored.
  */
 import { parseExpr } from '../../expr/parse.ts';
-import { CLOSE, OPEN, closeOf, endOfString } from './brace-scan.ts';
+import { CLOSE, OPEN, closeOf, endOfString } from './template.ts';
 import { readsOf } from './reads.ts';
 import type { Path } from './reads.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Dimension, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { CLOCK } from '../../ir/meters.ts';
-import type { Budgets } from '../document/section-bounds.ts';
+import type { Budgets } from '../document/schema/bounds.ts';
 
 export const STEPS: MeterId = 'steps';
 

@@ -19,11 +19,11 @@ import type {
   ToolDef,
   ToolEffect,
 } from '../../ir/nodes.ts';
-import { reserveOfModel, reserveOfTool } from '../document/amounts.ts';
+import { reserveOfModel, reserveOfTool } from '../document/definitions.ts';
 import { boundaryOf } from '../document/boundary.ts';
 import type { GateMode } from '../document/boundary.ts';
 import { agentMeterIds, agentMeters, agentSteps, budgetMeters, chargesOf, clockMeter } from './budget-meters.ts';
-import { builtinTool } from '../document/builtin-tools.ts';
+import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object } from '../expressions/cel-text.ts';
 import { serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';

@@ -9,7 +9,7 @@ import type { Json } from '../../expr/json.ts';
 import { OBSERVATIONS } from './agent-turn/slots.ts';
 import type { Trouble } from '../document/boundary.ts';
 import { literal, quote } from '../expressions/cel-text.ts';
-import type { Budgets } from '../document/section-bounds.ts';
+import type { Budgets } from '../document/schema/bounds.ts';
 
 /** The row as a field of a question. */
 export function escalationField(row: EscalationId): Input {

@@ -1,7 +1,7 @@
 /** Drops what nobody wrote and nothing reaches. Authored nodes stay even unreached, so that verify can tell their author. */
 import type { Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { STEPS } from './budget-meters.ts';
-import { edgesOf } from '../verify/edges.ts';
+import { edgesOf } from '../verify/graph.ts';
 
 interface Draft {
   readonly nodes: ReadonlyMap<NodeId, Node>;

@@ -1,6 +1,6 @@
 /** A picture as Graphviz text. */
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
-import { edgeLabels } from './labels.ts';
+import { edgeLabels } from './picture.ts';
 
 export function renderDot(picture: Picture): string {
   const labels = edgeLabels(picture);

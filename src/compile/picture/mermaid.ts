@@ -1,6 +1,6 @@
 /** A picture as Mermaid text: shapes by kind, conditions on edges, errors dotted, cycle bounds named on the edge that closes them. */
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
-import { edgeLabels } from './labels.ts';
+import { edgeLabels } from './picture.ts';
 
 export function renderMermaid(picture: Picture): string {
   const names = new Map(picture.nodes.map(({ id }, index) => [id, `n${index}`]));

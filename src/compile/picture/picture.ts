@@ -2,6 +2,7 @@
  * The authored graph as something to draw: what people wrote, not what it was lowered to. Every renderer draws from this and
  * from nothing else. Nodes are in the order of the document; ids are unique and may hold any characters.
  */
+
 export type ShapeKind =
   /** Where the run begins, and where a path ends without a node of its own: small circles. */
   | 'start'
@@ -52,4 +53,16 @@ export interface Picture {
   readonly nodes: readonly PictureNode[];
   readonly edges: readonly PictureEdge[];
   readonly cycles: readonly PictureCycle[];
+}
+
+export function edgeLabels(picture: Picture): readonly (string | null)[] {
+  const bounds = new Map<string, string>();
+  for (const { nodes, bound } of picture.cycles) for (const id of nodes) bounds.set(id, bound ?? 'no bound');
+  return picture.edges.map(({ to, label, back, kind }) => {
+    const shown =
+      kind === 'error' ? (label === null ? 'error' : label === 'any error' ? label : `error: ${label}`) : label;
+    const bound = back ? bounds.get(to) : undefined;
+    if (bound === undefined) return shown;
+    return shown === null ? `↺ ${bound}` : `${shown} (↺ ${bound})`;
+  });
 }

@@ -7,7 +7,7 @@ import type { Lowered } from '../lower/builder.ts';
 import type { DiagnosticCode } from '../diagnose/codes.ts';
 import { componentsOf, reachableFrom } from './components.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { edgesOf } from './edges.ts';
+import { edgesOf } from './graph.ts';
 import { graphOf } from './graph.ts';
 import type { Graph } from './graph.ts';
 import { START } from '../source/range.ts';

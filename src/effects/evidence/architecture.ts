@@ -5,7 +5,7 @@
 import { posix } from 'node:path';
 import { RE2JS } from 're2js';
 import { parse } from 'yaml';
-import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import { ARTIFACTS } from '../../catalog/validators.ts';
 import { setting } from './artifacts.ts';
 import type { Evidence, Validator } from './evidence.ts';
 import { importsIn } from './imports.ts';

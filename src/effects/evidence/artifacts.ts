@@ -1,5 +1,5 @@
 /** The artifacts that checks read: where they are, and what stands in them. A file that cannot be read says why. */
-import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
 

@@ -1,6 +1,6 @@
 /** What contracts may require of the whole session: files, commands, reports, checklists, tests. */
-import type { PredicateName } from '../../catalog/evidence-names.ts';
-import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import type { PredicateName } from '../../catalog/validators.ts';
+import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { fieldAt, pathsIn, readBrief, readObject, resultsIn, setting } from './artifacts.ts';
 import type { Read } from './artifacts.ts';

@@ -2,7 +2,7 @@
  * What a check may look at: the observations that are on the journal, and files as they are on disk. There is no way from
  * here to what an agent says it did, with one exception: the reply of the turn, for the check that wants a judgement in it.
  */
-import type { EvidenceFailure } from '../../catalog/evidence-names.ts';
+import type { EvidenceFailure } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import type { RunId } from '../../ir/events.ts';
 

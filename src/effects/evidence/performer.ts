@@ -5,7 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { VALIDATOR_ALIASES } from '../../catalog/evidence-names.ts';
+import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';

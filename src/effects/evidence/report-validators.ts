@@ -1,6 +1,6 @@
 /** Validators of what agents hand in: the test report, the review, the acceptance criteria. None takes their word for it. */
 import { RE2JS } from 're2js';
-import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import {
   isFilled,

@@ -1,5 +1,5 @@
 /** The built-in validators by name. */
-import type { ValidatorName } from '../../catalog/evidence-names.ts';
+import type { ValidatorName } from '../../catalog/validators.ts';
 import { architectureValidator } from './architecture.ts';
 import type { Validator } from './evidence.ts';
 import { requireRelatedTestsPass } from './related-tests.ts';

@@ -1,5 +1,5 @@
 /** Verdicts, and what kind of failure a verdict without a kind is. */
-import type { EvidenceFailure } from '../../catalog/evidence-names.ts';
+import type { EvidenceFailure } from '../../catalog/validators.ts';
 import type { Verdict } from './evidence.ts';
 
 export function pass(evidence: readonly string[] = [], reason = ''): Verdict {

@@ -1,7 +1,7 @@
 /** Which model a call goes to, at which address, with which key: found in the flow, on the command line, in the environment. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { readModelRef } from '../../catalog/model-ref.ts';
+import { readModelRef } from '../../catalog/providers.ts';
 import { DEFAULT_MODEL } from '../../ir/price.ts';
 import type { Price } from '../../ir/price.ts';
 import { SluiceError } from '../../runtime/errors.ts';

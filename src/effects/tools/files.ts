@@ -1,5 +1,5 @@
 /** The file tools. Paths stay under the work directory, sizes are capped, and every change says what it changed. */
-import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from '../safe-path.ts';
 import type { ToolCall, ToolOptions, ToolWork } from './tool.ts';

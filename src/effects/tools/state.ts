@@ -1,5 +1,5 @@
 /** What the tools themselves keep under the work directory: small JSON files, changed one at a time and whole. */
-import { ARTIFACTS } from '../../catalog/evidence-names.ts';
+import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { readBeneath, writeBeneath } from '../safe-path.ts';
 import { hash } from 'node:crypto';

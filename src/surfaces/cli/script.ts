@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { Diagnostic, Report } from '../../compile/diagnose/diagnostics.ts';
-import { codeOfProblem, helpOfProblem } from '../../compile/expressions/diagnostic.ts';
+import { codeOfProblem, helpOfProblem } from '../../compile/expressions/problem.ts';
 import { checkExpression } from '../../compile/expressions/expression.ts';
 import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../compile/document/shape/fields.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';

@@ -5,10 +5,9 @@
 import type * as z from 'zod';
 import { isDiagnosticCode, type DiagnosticCode } from '../../diagnose/codes.ts';
 import { expectation, listed, told } from './fault-words.ts';
-import type { Located, Path, Segment } from '../../source/located.ts';
+import { childOf, textOf, type Located, type Path, type Segment } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Salvage } from './salvage.ts';
-import { holder, subject } from './subject.ts';
 
 export interface Fault {
   readonly code: DiagnosticCode;
@@ -167,4 +166,26 @@ function segmentOf(segment: PropertyKey): Segment {
 
 function pathKey(path: Path): string {
   return JSON.stringify(path);
+}
+
+/** The value itself, as the subject of "must be …". */
+function subject(path: Path, what: string): string {
+  const last = path.at(-1);
+  if (last === undefined) return what;
+  return typeof last === 'string' ? `\`${last}\`` : item(path, what);
+}
+
+/** What holds a key that is missing or unknown: an id says more than a number in a list. */
+function holder(path: Path, salvage: Salvage, what: string): string {
+  if (typeof path.at(-1) !== 'number') return subject(path, what);
+  const { node } = salvage.find(path);
+  const id = ['id', 'name', 'Name']
+    .map((key) => textOf(childOf(node, key)))
+    .find((text) => text !== undefined && text !== '');
+  return id === undefined ? subject(path, what) : `\`${id}\``;
+}
+
+function item(path: Path, what: string): string {
+  const list = path.slice(0, -1);
+  return `item ${Number(path.at(-1)) + 1} of ${subject(list, what)}`;
 }

@@ -8,7 +8,7 @@ import type { Json } from '../../../expr/json.ts';
 import { listed } from './fault-words.ts';
 import type { Path } from '../../source/located.ts';
 import { misspelt, nearest } from '../../diagnose/nearest.ts';
-import { KEYWORDS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-keywords.ts';
+import { fault, jsonMap } from './fields.ts';
 
 export interface SchemaProblem {
   readonly path: Path;
@@ -160,3 +160,72 @@ function stepInto(value: Json | undefined, segment: string | number): Json | und
 function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+export function jsonSchema() {
+  return jsonMap().superRefine((schema, context) => {
+    for (const problem of schemaProblems(schema)) {
+      const message = fault('bad-schema', problem.message, problem.help);
+      context.addIssue({ code: 'custom', message, path: [...problem.path], params: { on: problem.on } });
+    }
+  });
+}
+
+const ONE_SCHEMA = [
+  'additionalProperties',
+  'items',
+  'contains',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contentSchema',
+] as const;
+const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
+const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const;
+
+const OTHERS = [
+  '$schema',
+  '$id',
+  '$ref',
+  '$anchor',
+  '$dynamicRef',
+  '$dynamicAnchor',
+  '$vocabulary',
+  '$comment',
+  'type',
+  'enum',
+  'const',
+  'multipleOf',
+  'maximum',
+  'exclusiveMaximum',
+  'minimum',
+  'exclusiveMinimum',
+  'maxLength',
+  'minLength',
+  'pattern',
+  'maxItems',
+  'minItems',
+  'uniqueItems',
+  'maxContains',
+  'minContains',
+  'maxProperties',
+  'minProperties',
+  'required',
+  'dependentRequired',
+  'dependencies',
+  'title',
+  'description',
+  'default',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'examples',
+  'format',
+  'contentEncoding',
+  'contentMediaType',
+] as const;
+
+const KEYWORDS: ReadonlySet<string> = new Set([...ONE_SCHEMA, ...SCHEMA_LISTS, ...SCHEMA_MAPS, ...OTHERS]);

@@ -7,7 +7,7 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from './slots.ts';
 import { CALL, addStop } from './told.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import { strictly, withInputFields } from '../../expressions/input-fields.ts';
+import { strictly, withInputFields } from '../../expressions/reads.ts';
 import { name, pick } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';

@@ -1,12 +1,12 @@
 /** What a flow refers to exists, every node is reached, and every cycle has a cap: the page's guarantees, in the page's words. */
-import { BUILTIN_TOOL_NAMES } from '../../document/builtin-tools.ts';
+import { BUILTIN_TOOL_NAMES } from '../../../catalog/builtin-tools.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { listed } from '../../document/shape/fault-words.ts';
 import { childOf, itemsOf, textOf } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { patternProblem } from '../../../expr/regex.ts';
-import { toolNames } from '../../document/section-checks.ts';
+import { toolNames } from '../../document/names-check.ts';
 import { END, RESERVED, STAND_IN } from './read.ts';
 import type { Flow, FlowNode } from './read.ts';
 import type { Ways } from './ways.ts';

@@ -9,7 +9,7 @@ import { TYPE_NAMES } from '../../../expr/value.ts';
 import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { capital, codeOfProblem, helpOfProblem } from '../../expressions/diagnostic.ts';
+import { capital, codeOfProblem, helpOfProblem } from '../../expressions/problem.ts';
 import type { Problem } from '../../expressions/problem.ts';
 import { readsOf } from '../../expressions/reads.ts';
 import type { Path } from '../../expressions/reads.ts';

@@ -1,7 +1,7 @@
 /** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
 import type { Json } from '../../../expr/json.ts';
 import { argumentProblems, typePhrase } from '../../document/shape/argument-check.ts';
-import { builtinTool } from '../../document/builtin-tools.ts';
+import { builtinTool } from '../../../catalog/builtin-tools.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { typeFromSchema } from '../../expressions/type.ts';

@@ -2,7 +2,7 @@
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { capital } from '../../expressions/diagnostic.ts';
+import { capital } from '../../expressions/problem.ts';
 import type { Range } from '../../source/range.ts';
 import { isEmpty, overlap, regionOf, within } from '../../expressions/region.ts';
 import type { Region } from '../../expressions/region.ts';

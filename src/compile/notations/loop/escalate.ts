@@ -3,7 +3,7 @@ import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/slots.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import { mayAsk, mayDecide } from '../../document/decision-rights.ts';
+import { mayAsk, mayDecide } from '../../document/boundary.ts';
 import { addInvocation } from './act.ts';
 import { addVerdictCheck } from './ground.ts';
 import type { EscalationId } from '../../../catalog/escalations.ts';

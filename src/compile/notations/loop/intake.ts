@@ -2,7 +2,7 @@
 import type { NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/slots.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
-import { strictly } from '../../expressions/input-fields.ts';
+import { strictly } from '../../expressions/reads.ts';
 import { addLet, addPick, addQuestion, idOf, NO_RETRY, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Loop } from './model.ts';

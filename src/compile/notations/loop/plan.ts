@@ -7,7 +7,7 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { addGroundingCheck } from './ground.ts';
-import { mayAsk } from '../../document/decision-rights.ts';
+import { mayAsk } from '../../document/boundary.ts';
 import { changingTools, toolsOf } from './intake.ts';
 import { addLet, addModel, addPick, addQuestion, failedTrace, idOf, stop } from './lowering.ts';
 import type { Lowering } from './lowering.ts';

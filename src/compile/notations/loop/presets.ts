@@ -1,7 +1,7 @@
 /** What a run may use where its document says no more than what kind of work it is, and how it takes a false claim. */
 import type { Consequence } from '../../../ir/nodes.ts';
 import type { OnViolation } from '../../lower/agent-turn/grounding-check.ts';
-import type { Budgets, PROFILES } from '../../document/section-bounds.ts';
+import type { Budgets, PROFILES } from '../../document/schema/bounds.ts';
 
 export type LoopProfile = (typeof PROFILES)[number];
 

@@ -1,22 +1,22 @@
 /** Reads a loop strictly, with every default settled; null where a mistake makes the rest pointless. */
-import { mayDecide, planDenied } from '../../document/decision-rights.ts';
+import { mayDecide, planDenied } from '../../document/boundary.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
-import { reportProblems } from '../../expressions/diagnostic.ts';
+import { reportProblems } from '../../expressions/problem.ts';
 import { checkExpression } from '../../expressions/expression.ts';
-import { withInputFields } from '../../expressions/input-fields.ts';
+import { withInputFields } from '../../expressions/reads.ts';
 import { entryMeant } from '../../source/located.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
-import type { Budgets } from '../../document/section-bounds.ts';
+import type { Budgets } from '../../document/schema/bounds.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import type { OnViolation } from '../../lower/agent-turn/grounding-check.ts';
 import { checkIntents, checkNumbers, checkPeople } from './check.ts';
 import type { Loop } from './model.ts';
-import { PROFILES } from '../../../catalog/profiles/profiles.ts';
+import { PROFILES } from '../../../catalog/profiles.ts';
 import { GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT, breakerOf, presetOf } from './presets.ts';
 import type { LoopProfile } from './presets.ts';
 import { LOOP_KEYS, loopSchema } from './schema.ts';

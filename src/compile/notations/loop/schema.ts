@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
 import { ON_VIOLATIONS, VALUES } from '../../lower/agent-turn/grounding-check.ts';
-import { PROFILES } from '../../document/section-bounds.ts';
+import { PROFILES } from '../../document/schema/bounds.ts';
 
 const reason = () => text({ min: 1 }).describe('What is told to whoever has to mend it.');
 const when = (names: string) => name().describe(`An expression over ${names}.`);

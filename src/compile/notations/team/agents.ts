@@ -1,9 +1,9 @@
 /** Who is in the team: every agent with its model, its tools, and what it is shown of what the others say. */
 import type { ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
-import { readModelRef } from '../../../catalog/model-ref.ts';
-import { PLUGINS, builtinTool } from '../../document/builtin-tools.ts';
-import { mayDecide } from '../../document/decision-rights.ts';
+import { readModelRef } from '../../../catalog/providers.ts';
+import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
+import { mayDecide } from '../../document/boundary.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Path } from '../../source/located.ts';

@@ -8,7 +8,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
-import type { Sections } from '../../document/section-schema.ts';
+import type { Sections } from '../../document/schema/schema.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { isUnreadName } from '../../document/unread.ts';
 import type { RawStep, RawWorkflow } from './schema.ts';

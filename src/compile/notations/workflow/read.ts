@@ -6,7 +6,7 @@ import type { ReadDocument } from '../../document/document.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { childOf, itemsOf } from '../../source/located.ts';
 import type { Path } from '../../source/located.ts';
-import { SECTION_NAMES } from '../../document/section-schema.ts';
+import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { agentRefs, createRegistry } from './agents.ts';

@@ -3,7 +3,7 @@ import { flowSchema } from '../../../compile/notations/flow/schema.ts';
 import { workflowSchema, workflowShape } from '../../../compile/notations/workflow/schema.ts';
 import { loopSchema } from '../../../compile/notations/loop/schema.ts';
 import { teamSchema, teamShape } from '../../../compile/notations/team/schema/schema.ts';
-import { documentSchema } from '../../../compile/document/editor-schema.ts';
+import { documentSchema } from '../../../compile/document/schema/schema.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 

@@ -1,5 +1,5 @@
 /** The plans of the strategies in which a model beside the team decides: who is next, or the whole course. */
-import { mayDecide, planDenied } from '../../../document/decision-rights.ts';
+import { mayDecide, planDenied } from '../../../document/boundary.ts';
 import { lowerAdversarial } from '../strategies/adversarial.ts';
 import { chooserDef, reserve } from '../strategies/chooser.ts';
 import { demandTermination } from '../demand.ts';

@@ -1,5 +1,5 @@
 /** Validators and contracts by name: an unknown one is told here, since a gate that nobody checks is no gate. */
-import { VALIDATORS, VALIDATOR_ALIASES } from '../../../../catalog/evidence-names.ts';
+import { VALIDATORS, VALIDATOR_ALIASES } from '../../../../catalog/validators.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { childOf, itemsOf, textOf } from '../../../source/located.ts';
 import type { Path } from '../../../source/located.ts';

@@ -1,5 +1,5 @@
 /** Where an agent's context may come from; a source that does not exist is told before anything runs. */
-import { CONTEXT_SOURCES } from '../../../../catalog/evidence-names.ts';
+import { CONTEXT_SOURCES } from '../../../../catalog/validators.ts';
 import type { Path } from '../../../source/located.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
 import type { Reading } from '../model.ts';

@@ -6,7 +6,7 @@ import type { ReadDocument } from '../../../document/document.ts';
 import { childOf, itemsOf, textOf } from '../../../source/located.ts';
 import type { Segment } from '../../../source/located.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
-import { SECTION_NAMES } from '../../../document/section-schema.ts';
+import { SECTION_NAMES } from '../../../document/schema/schema.ts';
 import { readShape } from '../../../document/shape/shape.ts';
 import { isUnreadAt } from '../../../document/unread.ts';
 import { readMembers } from '../agents.ts';

@@ -1,5 +1,5 @@
 /** Reads when a session ends. Patterns are for the linear-time engine: one that it cannot express is refused here. */
-import { regexProblem } from '../../../expressions/regex-problem.ts';
+import { regexProblem } from '../../../expressions/problem.ts';
 import { entryMeant, itemsOf } from '../../../source/located.ts';
 import type { Path } from '../../../source/located.ts';
 import type { Check, Reading, Rule, Termination } from '../model.ts';

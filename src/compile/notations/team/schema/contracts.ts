@@ -3,8 +3,8 @@
  * fields (`Type: FileExists, Path: …`); both are read as the former.
  */
 import * as z from 'zod';
-import { PREDICATES } from '../../../../catalog/evidence-names.ts';
-import type { PredicateName } from '../../../../catalog/evidence-names.ts';
+import { PREDICATES } from '../../../../catalog/validators.ts';
+import type { PredicateName } from '../../../../catalog/validators.ts';
 import { bool, fault, json, list, name, record, ruled, text } from '../../../document/shape/fields.ts';
 
 const listed = { Source: name(), Field: name() };

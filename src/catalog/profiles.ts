@@ -5,8 +5,8 @@
  * called. Reads happen by themselves, so that a row that asks by name is about what changes something, unless it is about
  * reading itself.
  */
-import type { TerminalCode } from '../../ir/codes.ts';
-import type { Consequence, Expr, ToolDef } from '../../ir/nodes.ts';
+import type { TerminalCode } from '../ir/codes.ts';
+import type { Consequence, Expr, ToolDef } from '../ir/nodes.ts';
 import {
   AMBIGUOUS_CONTRACT,
   BLAST_RADIUS,
@@ -24,7 +24,7 @@ import {
   SOURCE_POLICY,
   UNGROUNDED,
   VENDOR_RISK,
-} from './closings.ts';
+} from './profile-conditions.ts';
 
 export type Effect = ToolDef['effect'];
 export interface Row {
@@ -181,3 +181,21 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     escalation: { rejected: 'fail', ungrounded: 'fail' },
   },
 };
+
+export function speaksOf(name: string, patterns: readonly string[]): boolean {
+  const words = wordsOf(name);
+  return patterns.some((pattern) => {
+    const wanted = pattern.split(' ');
+    return words.some((_, from) => wanted.every((each, at) => fits(words[from + at], each)));
+  });
+}
+
+/** Separated by anything that is no letter, and by capitals inside: `HTTPPost`, `sendMail2` and `send_mail` have two each. */
+function wordsOf(name: string): readonly string[] {
+  return (name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+/gu) ?? []).map((word) => word.toLowerCase());
+}
+
+function fits(word: string | undefined, pattern: string): boolean {
+  if (word === undefined) return false;
+  return pattern.endsWith('*') ? word.startsWith(pattern.slice(0, -1)) : word === pattern;
+}

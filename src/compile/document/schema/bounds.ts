@@ -1,8 +1,12 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
 import * as z from 'zod';
-import { FAILING_CODES } from '../../ir/codes.ts';
-import { DECISIONS, EFFECTS } from './autonomy.ts';
-import { bool, fault, int, list, map, name, number, oneOf, record, text } from './shape/fields.ts';
+import { FAILING_CODES } from '../../../ir/codes.ts';
+import { bool, fault, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
+
+/** Effect classes: how a tool call changes the world. */
+export const EFFECTS = ['read', 'write', 'financial', 'communication', 'infrastructure'] as const;
+/** Decisions that a model may make by itself within a turn. */
+export const DECISIONS = ['tools', 'arguments', 'repair', 'clarify', 'plan', 'escalate'] as const;
 
 const amount = () => int({ min: 0 }).optional();
 

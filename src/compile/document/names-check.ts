@@ -1,13 +1,12 @@
 /** Names within the shared sections: each is declared once, and each reference leads somewhere. */
-import { PROVIDER_NAMES, readModelRef } from '../../catalog/model-ref.ts';
+import { PROVIDER_NAMES, readModelRef } from '../../catalog/providers.ts';
 import { declareIds } from './declare.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { childOf, entryOf, type Located, type Path } from '../source/located.ts';
+import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
 import { misspelt, nearest } from '../diagnose/nearest.ts';
-import { checkRequired } from './required-check.ts';
-import type { Sections } from './section-schema.ts';
+import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
-import { unreadSections, type SectionName } from './unread.ts';
+import { type SectionName, unreadSections } from './unread.ts';
 
 interface CheckOptions {
   readonly builtinTools: ReadonlySet<string>;
@@ -156,4 +155,41 @@ function checkServer(
 /** Names count as declared even where their definition is faulty, so that one mistake does not make a second. */
 function keysOf(located: Located | undefined): readonly string[] {
   return located?.kind === 'map' ? [...located.entries.keys()] : [];
+}
+
+function checkRequired(schema: Located | undefined, report: Report): void {
+  if (schema?.kind !== 'map') return;
+  const properties = childOf(schema, 'properties');
+  if (properties?.kind === 'map') {
+    const names = [...properties.entries.keys()];
+    for (const item of itemsOf(childOf(schema, 'required'))) {
+      const name = textOf(item);
+      if (name === undefined || properties.entries.has(name)) continue;
+      const near = nearest(name, names);
+      if (near === undefined && isOpen(schema)) continue;
+      report.warning('bad-schema', item, `\`required\` names \`${name}\`, which is not among the \`properties\``, {
+        help: near === undefined ? 'Describe it under `properties`, or remove it.' : `Did you mean \`${near}\`?`,
+      });
+    }
+  }
+  for (const inner of innerOf(schema)) checkRequired(inner, report);
+}
+
+/** Keywords by which a value may have properties that are described elsewhere, or nowhere. */
+const ELSEWHERE = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'dependentSchemas'];
+
+function isOpen(schema: LocatedMap): boolean {
+  const more = childOf(schema, 'additionalProperties');
+  const closed = more === undefined || (more.kind === 'scalar' && more.value === false);
+  return !closed || ELSEWHERE.some((key) => schema.entries.has(key));
+}
+
+/** Only what describes a value of its own: the branches of `anyOf` and the like speak of the same value. */
+function innerOf(schema: LocatedMap): readonly Located[] {
+  const maps = ['properties', '$defs', 'patternProperties'].flatMap((key) => {
+    const map = childOf(schema, key);
+    return map?.kind === 'map' ? [...map.entries.values()].map(({ value }) => value) : [];
+  });
+  const single = ['items', 'additionalProperties'].flatMap((key) => childOf(schema, key) ?? []);
+  return [...maps, ...single, ...itemsOf(childOf(schema, 'prefixItems'))];
 }

@@ -1,7 +1,7 @@
 /** The sections that say what can be done: `tools` and `mcp`. */
 import * as z from 'zod';
-import { TOOL_CATEGORIES } from '../../catalog/builtin-tools.ts';
-import { EFFECTS } from './autonomy.ts';
+import { TOOL_CATEGORIES } from '../../../catalog/builtin-tools.ts';
+import { EFFECTS } from './bounds.ts';
 import {
   bool,
   expects,
@@ -16,8 +16,8 @@ import {
   record,
   ruled,
   text,
-} from './shape/fields.ts';
-import { jsonSchema } from './shape/schema-field.ts';
+} from '../shape/fields.ts';
+import { jsonSchema } from '../shape/schema-check.ts';
 
 export const IMPLEMENTATIONS = ['http', 'shell', 'module', 'mcp', 'code'] as const;
 

@@ -3,7 +3,7 @@
  * with, and what was observed. What only a tool can know it reports as a signal; what can be read from ordinary fields is
  * read from them. Each of these can be evaluated whatever the values are: a condition that cannot be would end the run.
  */
-import type { Expr } from '../../ir/nodes.ts';
+import type { Expr } from '../ir/nodes.ts';
 
 /** A tool, or whoever checks its result, reports by name what only it can see: `{ signals: ["vendor_risk"] }`. */
 export function signalled(name: string): Expr {

@@ -1,8 +1,8 @@
 /** The sections that say who thinks: `models` and `agents`. */
 import * as z from 'zod';
-import { fault, int, list, map, jsonMap, name, number, record, ruled, text } from './shape/fields.ts';
-import { boundary, budgets } from './section-bounds.ts';
-import { jsonSchema } from './shape/schema-field.ts';
+import { fault, int, list, map, jsonMap, name, number, record, ruled, text } from '../shape/fields.ts';
+import { boundary, budgets } from './bounds.ts';
+import { jsonSchema } from '../shape/schema-check.ts';
 
 export const models = map(
   record({

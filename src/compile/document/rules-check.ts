@@ -1,0 +1,103 @@
+/** Boundaries name tools that exist and conditions that can be read: a rule about nothing would protect nobody. */
+import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { ReadDocument } from './document.ts';
+import { reportProblems } from '../expressions/problem.ts';
+import { checkExpression } from '../expressions/expression.ts';
+import { GUARD_NAMES } from '../lower/agent-turn/fail-closed.ts';
+import type { Path } from '../source/located.ts';
+import { toolNames } from './names-check.ts';
+import type { Boundary } from './schema/bounds.ts';
+import type { FlowBody, Node } from '../../ir/nodes.ts';
+import { DEFAULT_MODEL } from '../../ir/price.ts';
+import type { Lowered } from '../lower/builder.ts';
+import { START } from '../source/range.ts';
+import type { Range } from '../source/range.ts';
+
+export function checkBoundaries({ sections, doc }: ReadDocument, report: Report): void {
+  const known = toolNames(sections.value, doc, BUILTIN_TOOL_NAMES);
+  checkOne(sections.value.boundary, ['boundary']);
+  for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
+    checkOne(boundary, ['agents', index, 'boundary']);
+
+  function checkOne(boundary: Boundary | undefined, at: Path): void {
+    if (boundary === undefined) return;
+    for (const row of ['allow', 'approve', 'deny'] as const) checkNames(boundary.tools?.[row], [...at, 'tools', row]);
+    checkNames(boundary.observations, [...at, 'observations']);
+    for (const [index, { when }] of (boundary.fail_closed ?? []).entries())
+      checkGuard(when, [...at, 'fail_closed', index, 'when']);
+  }
+
+  function checkNames(names: readonly string[] | undefined, at: Path): void {
+    for (const [index, name] of (names ?? []).entries()) {
+      if (name.includes('*') || known.has(name)) continue;
+      const near = known.near(name);
+      report.error('unknown-tool', sections.at(...at, index), `unknown tool \`${name}\` in a boundary`, {
+        help:
+          near === undefined
+            ? 'Declare it under `tools`, or use a pattern such as `mail.*`.'
+            : `Did you mean \`${near}\`?`,
+      });
+    }
+  }
+
+  function checkGuard(when: string, at: Path): void {
+    const checked = checkExpression(when, { names: [...GUARD_NAMES] });
+    const located = sections.located(...at);
+    if (checked.ok || located?.kind !== 'scalar') return;
+    reportProblems(report, located, checked.problems);
+  }
+}
+
+export function checkVerifications({ sections }: ReadDocument, report: Report): void {
+  for (const [name, { verify, output }] of Object.entries(sections.value.tools)) {
+    const located = sections.located('tools', name, 'verify');
+    if (verify === undefined || located?.kind !== 'scalar') continue;
+    const checked = checkExpression(verify, {
+      names: ['result'],
+      ...(output === undefined ? {} : { types: { result: output } }),
+    });
+    if (!checked.ok) reportProblems(report, located, checked.problems);
+  }
+}
+
+export function checkPrices({ body, places }: Lowered, { sections }: ReadDocument, report: Report): void {
+  const told = new Set<string>();
+  for (const [id, node] of Object.entries<Node>(body.nodes)) {
+    const limit = moneyLimit(body, node);
+    if (limit === undefined || node.op !== 'do' || node.effect.kind !== 'model') continue;
+    const { agent, fallback = [] } = node.effect;
+    for (const alias of [body.agents[agent]?.model ?? DEFAULT_MODEL, ...fallback]) {
+      const model = body.models[alias] as
+        | { readonly provider: string; readonly model: string; readonly price?: unknown }
+        | undefined;
+      // A model that nobody named yet is named, and priced, when a run is started on it.
+      if (model === undefined || model.price !== undefined || told.has(alias)) continue;
+      told.add(alias);
+      const declared = sections.value.models?.[alias] !== undefined;
+      const at: Range = declared ? sections.at('models', alias) : (places.get(id) ?? START);
+      const called = declared ? alias : `${model.provider}/${model.model}`;
+      report.error(
+        'missing-price',
+        at,
+        `\`${limit}\` limits money, but the price of model \`${called}\` is not known`,
+        { help: help(declared ? alias : null, model) },
+      );
+    }
+  }
+}
+
+function moneyLimit({ meters }: FlowBody, { charges = [] }: Node): string | undefined {
+  const id = charges.find((each) => meters[each]?.unit === 'costMicros' && meters[each].max !== null);
+  return id === undefined ? undefined : meters[id]?.label;
+}
+
+function help(
+  alias: string | null,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): string {
+  const price = 'price: { input: 0.5, output: 1.5 }';
+  const where = 'in US dollars per million tokens; zero is a price too.';
+  if (alias !== null) return `Add \`${price}\` to \`models.${alias}\`, ${where}`;
+  return `Declare it under \`models\`, as in \`own: { provider: ${provider}, model: "${model}", ${price} }\`, ${where}`;
+}

@@ -1,0 +1,51 @@
+/** The definitions of the shared sections, put together: what a document may hold besides its notation. */
+import * as z from 'zod';
+import { record } from '../shape/fields.ts';
+import { agents, models } from './agents.ts';
+import { boundary, budgets, pii, policies, protections, version } from './bounds.ts';
+import { mcp, tools } from './tools.ts';
+import type { Json } from '../../../expr/json.ts';
+
+export const sectionShape = {
+  sluice: version.optional(),
+  models: models.optional(),
+  agents: agents.optional(),
+  tools: tools.default({}),
+  mcp: mcp.default({}),
+  policies: policies.optional(),
+  budgets: budgets.optional(),
+  boundary: boundary.optional(),
+  protections: protections.optional(),
+  pii: pii.optional(),
+};
+export const sectionsSchema = record(sectionShape);
+
+export type Sections = z.output<typeof sectionsSchema>;
+export const SECTION_NAMES = Object.keys(sectionShape) as readonly (keyof Sections)[];
+
+export function isSectionName(key: string): key is keyof Sections {
+  return Object.hasOwn(sectionShape, key);
+}
+
+interface NotationSchema {
+  /** The top-level key, such as `flow`. */
+  readonly key: string;
+  readonly schema: z.ZodType;
+  /** The keys of the bare form, where the document itself is the notation. */
+  readonly bare?: z.ZodRawShape;
+}
+
+export function documentSchema(notations: readonly NotationSchema[]): { readonly [key: string]: Json } {
+  const variants = notations.flatMap(({ key, schema, bare }) => [
+    record({ ...sectionShape, [key]: schema }),
+    ...(bare === undefined ? [] : [record({ ...sectionShape, ...bare })]),
+  ]);
+  const [first, ...rest] = variants;
+  const whole = first === undefined ? record(sectionShape) : z.union([first, ...rest]);
+  return { title: 'A Sluice document', ...schemaOf(whole) };
+}
+
+/** The JSON Schema 2020-12 of what an author writes; checks that it cannot express are left to the compiler. */
+export function schemaOf(schema: z.ZodType): { readonly [key: string]: Json } {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'ref' }) as { [key: string]: Json };
+}
