@@ -7,12 +7,12 @@ import type { Report } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson } from './ask-person.ts';
 import type { Cli } from './context.ts';
-import { headOf } from './head.ts';
+import { headOf } from './store.ts';
 import { failureLine, verdictLine, waitingText } from './report-text.ts';
 import type { Session } from './session.ts';
 import { nowUnderWay } from './sudden-end.ts';
 import { harmless, shown } from './text.ts';
-import type { View } from './view/view-type.ts';
+import type { View } from './view/progress.ts';
 import { createView } from './view/view.ts';
 
 /** Between two attempts to take a run over from a process that died: its lease has to run out first. */

@@ -5,7 +5,6 @@
 import { reportError, reportLost } from './report-error.ts';
 import { createProgram } from './program.ts';
 import { createScreen, type Screen } from './screen.ts';
-import { divertStrayOutput } from './stray-output.ts';
 import { watchForSuddenEnd } from './sudden-end.ts';
 import { askedFor, usageErrorOf } from './usage.ts';
 
@@ -43,4 +42,8 @@ function endWithLauncher(): void {
   if (process.env['SLUICE_LAUNCHER'] === undefined || process.channel === undefined || process.channel === null) return;
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   process.channel.unref();
+}
+
+function divertStrayOutput(): void {
+  process.stdout.write = process.stderr.write.bind(process.stderr);
 }

@@ -1,8 +1,9 @@
 /** Options that take a number, JSON or a place, with an error that says which option and what it takes. */
 import { isIP } from 'node:net';
 import type { Json } from '../../expr/json.ts';
-import { makeFolder } from './make-folder.ts';
 import { usage } from './usage.ts';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 export function readJson(option: string, given: string | undefined): Json | undefined {
   if (given === undefined) return undefined;
@@ -56,4 +57,36 @@ export function readDatabase(given: string): string {
       'Runs are kept on disk, so that another command can take them up: --db runs.db',
     );
   return given;
+}
+
+/** `who` takes the folder: an option or a command, for the message. */
+export function makeFolder(who: string, path: string): void {
+  if (path === '') throw usage(`\`${who}\` takes a folder, not an empty name`, HELP);
+  const missing: string[] = [];
+  let there = resolve(path);
+  for (; !existsSync(there); there = dirname(there)) missing.unshift(there);
+  if (!isFolder(there))
+    throw usage(`\`${who}\` takes a folder, and \`${missing.length === 0 ? path : there}\` is a file`, HELP);
+  for (const folder of missing) make(who, folder);
+}
+
+const HELP = 'Name a folder that is there or can be made, or leave it out.';
+
+function make(who: string, folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // Somebody else may have made it in between.
+    if (code === 'EEXIST' && existsSync(folder) && isFolder(folder)) return;
+    if (KNOWN_ELSEWHERE.has(code)) throw error;
+    throw usage(`\`${who}\` takes a folder, and \`${folder}\` cannot be made: ${message}`, HELP);
+  }
+}
+
+/** A disk without room, or one that must not be written, is told as such. */
+const KNOWN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC']);
+
+function isFolder(path: string): boolean {
+  return statSync(path).isDirectory();
 }

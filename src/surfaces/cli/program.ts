@@ -5,12 +5,12 @@
 import { Command, Option } from 'commander';
 import { RUN_STATES } from '../../ir/codes.ts';
 import type { Shell } from './commands/completion.ts';
-import { createCli, DEFAULT_DB, type Cli, type GlobalOptions } from './context.ts';
+import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
 import { readDatabase, readHosts, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
-import { VERSION } from './version.ts';
 import type { WorldOptions } from './world.ts';
+import { readFileSync } from 'node:fs';
 
 type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
 
@@ -197,3 +197,7 @@ Examples:
 In a checkout, or where it is not installed globally, write \`npx sluice\` for \`sluice\`.
 
 Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 somebody is waited for.`;
+
+const VERSION: string = (
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;

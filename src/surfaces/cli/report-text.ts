@@ -1,9 +1,9 @@
 /** A report for people: the one-line verdict of a run that was followed, and the page that `show` prints. */
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
-import { answerLines } from './answer-line.ts';
-import { escalationLine, rowLine } from './escalation-line.ts';
 import type { Screen } from './screen.ts';
-import { dollars, grouped, harmless, oneLine, plural, seconds, shown, table } from './text.ts';
+import { dollars, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
+import type { Escalation } from '../../catalog/escalations.ts';
+import type { Json } from '../../expr/json.ts';
 
 export function verdictLine(report: Report, { colors }: Screen): string {
   const good = report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS';
@@ -74,4 +74,45 @@ export function reportPage(report: Report): string {
     ]);
   if (report.output !== null) rows.push(['output', harmless(shown(report.output))]);
   return table(rows);
+}
+
+export function escalationLine({ payload }: Pick<Waiting, 'payload'>): string {
+  const row = rowIn(payload);
+  return row === null ? '' : rowLine(row);
+}
+
+function rowLine({ endpoint, severity, row, recovery }: Escalation): string {
+  return oneLine(`${endpoint} (${row}, severity ${severity}): ${recovery}`, 300);
+}
+
+function rowIn(payload: unknown): Escalation | null {
+  if (typeof payload !== 'object' || payload === null || !('escalation' in payload)) return null;
+  const { escalation } = payload;
+  const fits = typeof escalation === 'object' && escalation !== null && 'row' in escalation && 'endpoint' in escalation;
+  return fits ? (escalation as Escalation) : null;
+}
+
+/** `flags` are the options that the command needs again. */
+export function answerLines({ id, choices, code, payload }: Waiting, flags: string): readonly string[] {
+  return choices.map((choice) => {
+    const content = choice === 'edit' ? edited(payload) : choice === 'respond' ? said(code, payload) : '';
+    return harmless(`sluice answer ${id} ${shellWord(choice)}${content}${flags}`);
+  });
+}
+
+/** Who changes a call or a plan says into what, and starts from what was proposed. */
+function edited(payload: Json): string {
+  const { tool, args, plan } = fieldsOf(payload);
+  const proposed = tool === undefined ? plan : (args ?? {});
+  return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
+}
+
+/** What an author calls a choice is a word like any other; whoever asks for words needs some. */
+function said(code: Waiting['code'], payload: Json): string {
+  const { tool, plan } = fieldsOf(payload);
+  return tool === undefined && plan === undefined && code === 'CONFIRM_REQUIRED' ? '' : ' --text "…"';
+}
+
+function fieldsOf(payload: Json): { readonly [field: string]: Json | undefined } {
+  return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
 }

@@ -5,7 +5,6 @@ import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
 import type { Cli } from './context.ts';
-import { onInterrupt, type Interrupt } from './interrupt.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export interface Session {
@@ -33,4 +32,32 @@ export async function withSession<Result>(
     await world.close();
     interrupt.dispose();
   }
+}
+
+const SAME_WITHIN_MS = 250;
+
+interface Interrupt {
+  /** Resolves with the signal's name at the first one. */
+  readonly requested: Promise<NodeJS.Signals>;
+  dispose(): void;
+}
+
+function onInterrupt(): Interrupt {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  let firstAt: number | null = null;
+  const listener = (signal: NodeJS.Signals): void => {
+    const now = Date.now();
+    if (firstAt === null) {
+      firstAt = now;
+      resolve(signal);
+    } else if (now - firstAt > SAME_WITHIN_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, listener);
+  return {
+    requested: promise,
+    dispose: () => {
+      for (const signal of signals) process.removeListener(signal, listener);
+    },
+  };
 }

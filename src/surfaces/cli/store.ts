@@ -2,10 +2,14 @@
 import { existsSync } from 'node:fs';
 import { openSqlite } from '../../stores/sqlite/open.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
-import type { RunId } from '../../ir/events.ts';
+import type { Command, Fact, RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { outstanding } from '../../core/outstanding.ts';
+import { settle } from '../../core/settle.ts';
+import { readRun } from '../../runtime/journal/read.ts';
 
 /** `look` gets null where there is no database yet, which is no error unless it was named: nothing has run. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
@@ -59,4 +63,33 @@ function isAbsent({ db, dbNamed }: Cli): boolean {
     `there is no database at \`${db}\``,
     'Check the path; `sluice run` makes one where there is none.',
   );
+}
+
+interface Head {
+  readonly flow: CompiledFlow;
+  readonly seq: number;
+}
+
+export async function headOf(store: Store, run: RunId): Promise<Head> {
+  const stored = await store.journal.load(run);
+  if (stored === null)
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
+  const last = stored.appends[stored.appends.length - 1];
+  return {
+    flow: JSON.parse(stored.flow) as CompiledFlow,
+    seq: last === undefined ? (stored.snapshot?.seq ?? 0) : last.after + last.count,
+  };
+}
+
+export interface Foreseen {
+  readonly flow: CompiledFlow;
+  readonly commands: readonly Command[];
+}
+
+/** Nothing, where it would be refused: the engine says why. */
+export async function foresee({ journal }: Store, run: RunId, fact: Fact): Promise<Foreseen> {
+  const { program, state: before } = await readRun(journal, run);
+  const { state, refusals } = settle(program, before, [fact], Date.now());
+  const commands = state === null || refusals.size > 0 ? [] : outstanding(program, state).commands;
+  return { flow: program.flow, commands };
 }

@@ -20,7 +20,7 @@ import { createHands, isImplemented } from '../../effects/world.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
-import type { Foreseen } from './foresee.ts';
+import type { Foreseen } from './store.ts';
 import { readScript } from './script.ts';
 import { shellWord } from './text.ts';
 

@@ -1,8 +1,10 @@
 /** `sluice doctor`: what this machine has and lacks. Says whether a key is there, never what it is. */
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { examine, type Finding } from '../machine.ts';
 import { table } from '../text.ts';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 export async function doctorCommand(cli: Cli): Promise<ExitStatus> {
   const findings = await examine(cli.db);
@@ -14,4 +16,131 @@ export async function doctorCommand(cli: Cli): Promise<ExitStatus> {
 
 function rowOf({ name, status, found, help }: Finding): string[] {
   return [status, name, help === undefined ? found : `${found} (${help})`];
+}
+
+interface Finding {
+  readonly name: string;
+  /** `bad` keeps flows from running here; `missing` only what is optional. */
+  readonly status: 'ok' | 'missing' | 'bad';
+  readonly found: string;
+  readonly help?: string;
+}
+
+async function examine(db: string): Promise<readonly Finding[]> {
+  return [node(), sqlite(), ...disk(db), clock(), ...programs(), ...keys(process.env)];
+}
+
+function node(): Finding {
+  const good = Number(process.versions.node.split('.')[0]) >= 24;
+  return {
+    name: 'node',
+    status: good ? 'ok' : 'bad',
+    found: process.version,
+    ...(good ? {} : { help: 'Node 24 or newer is needed' }),
+  };
+}
+
+function sqlite(): Finding {
+  const scratch = new DatabaseSync(':memory:');
+  const row = scratch.prepare('SELECT sqlite_version() AS version').get() as { version: string };
+  scratch.close();
+  return { name: 'sqlite', status: 'ok', found: row.version };
+}
+
+const ROOM_MIN = 100 * 1024 * 1024;
+
+function disk(db: string): readonly Finding[] {
+  const folder = nearestFolder(dirname(resolve(db)));
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    return [
+      {
+        name: 'database folder',
+        status: 'bad',
+        found: `${folder} cannot be written`,
+        help: 'change its permissions, or use --db',
+      },
+    ];
+  }
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  return [
+    { name: 'database folder', status: 'ok', found: `${folder} can be written` },
+    walWorks(folder),
+    {
+      name: 'free disk',
+      status: free < ROOM_MIN ? 'bad' : 'ok',
+      found: `${(free / 1024 ** 3).toFixed(1)} GB`,
+      ...(free < ROOM_MIN ? { help: 'make room' } : {}),
+    },
+  ];
+}
+
+/** Network disks often lack what a write-ahead log needs, so one is made and written. */
+function walWorks(folder: string): Finding {
+  const name = 'write-ahead log';
+  let scratch: string | undefined;
+  try {
+    scratch = mkdtempSync(join(folder, '.sluice-doctor-'));
+    const database = new DatabaseSync(join(scratch, 'probe.db'));
+    const mode = (database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }).journal_mode;
+    database.exec('CREATE TABLE probe (value TEXT) STRICT; INSERT INTO probe VALUES (1)');
+    database.close();
+    return mode === 'wal'
+      ? { name, status: 'ok', found: 'works' }
+      : { name, status: 'bad', found: `the disk gives \`${mode}\``, help: 'use a local disk' };
+  } catch (error) {
+    return {
+      name,
+      status: 'bad',
+      found: error instanceof Error ? error.message : String(error),
+      help: 'use a local disk',
+    };
+  } finally {
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function clock(): Finding {
+  const now = new Date();
+  const good = now.getUTCFullYear() >= 2026 && now.getUTCFullYear() < 2100;
+  return {
+    name: 'clock',
+    status: good ? 'ok' : 'bad',
+    found: now.toISOString(),
+    ...(good ? {} : { help: 'set it: deadlines and the journal depend on it' }),
+  };
+}
+
+const PROGRAMS = [
+  { name: 'bubblewrap', commands: ['bwrap'], help: 'shell tools need it to be sandboxed' },
+  {
+    name: 'chromium',
+    commands: ['chromium', 'chromium-browser', 'google-chrome'],
+    help: 'only tests of web pages need it',
+  },
+] as const;
+
+function programs(): readonly Finding[] {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return PROGRAMS.map(({ name, commands, help }) => {
+    const found = folders
+      .flatMap((folder) => commands.map((command) => join(folder, command)))
+      .find((file) => existsSync(file));
+    return found === undefined ? { name, status: 'missing', found: 'not found', help } : { name, status: 'ok', found };
+  });
+}
+
+const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'] as const;
+
+function keys(env: NodeJS.ProcessEnv): readonly Finding[] {
+  return KEYS.map((name) => {
+    const set = env[name] !== undefined && env[name] !== '';
+    return { name, status: set ? 'ok' : 'missing', found: set ? 'set' : 'not set' };
+  });
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path));
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { PROJECT_FILES } from '../init-files.ts';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../option-values.ts';
 import { shellWord } from '../text.ts';
 import { usage } from '../usage.ts';
 

@@ -5,7 +5,7 @@ import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
-import { headOf } from '../head.ts';
+import { headOf } from '../store.ts';
 import { withSession, type Session } from '../session.ts';
 import { demandDatabase, findRun, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';

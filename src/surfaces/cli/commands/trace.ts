@@ -5,9 +5,14 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
-import { promptsOf, type Prompted } from '../prompts.ts';
 import { findRun, withStore } from '../store.ts';
 import { harmless, oneLine } from '../text.ts';
+import { evolve } from '../../../core/evolve.ts';
+import { inputOf } from '../../../core/outstanding.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { Program } from '../../../core/program.ts';
+import type { Event, RunState } from '../../../ir/events.ts';
+import { promptOf, type Message } from '../../../effects/prompt/prompt.ts';
 
 export interface TraceOptions {
   readonly prompts?: boolean;
@@ -40,4 +45,29 @@ function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, pro
 
 function indent(text: string): string {
   return text.replaceAll(/^/gm, '         | ');
+}
+
+interface Prompted {
+  /** The agent's id. */
+  readonly agent: string;
+  readonly prompt: readonly Message[];
+  /** Where the call comes from, where its notation says so. */
+  readonly source?: Json;
+}
+
+/** By the number of the event that requested the call. */
+function promptsOf(program: Program, events: readonly Event[]): ReadonlyMap<number, Prompted> {
+  const prompts = new Map<number, Prompted>();
+  let state: RunState | null = null;
+  for (const event of events) {
+    state = evolve(state, event);
+    if (event.type !== 'effect.requested' || event.kind !== 'model') continue;
+    const pending = state.pending.get(event.key);
+    if (pending === undefined) continue;
+    const input = inputOf(program, state, pending);
+    const prompt = promptOf(program.flow, { name: event.name, input });
+    const { source } = input;
+    prompts.set(event.seq, { agent: event.name, prompt, ...(source === undefined ? {} : { source }) });
+  }
+  return prompts;
 }

@@ -8,7 +8,7 @@ import { widthOf } from '../text.ts';
 import { frameOf } from './frame.ts';
 import { createProgress } from './progress.ts';
 import { createSpending } from './spending.ts';
-import type { View } from './view-type.ts';
+import type { View } from './progress.ts';
 
 const FRAME_MS = 100;
 const HIDE = '\u001B[?25l';

@@ -4,7 +4,7 @@ import type { Screen } from '../screen.ts';
 import { oneLine, seconds } from '../text.ts';
 import type { Notice } from './notices.ts';
 import { createProgress } from './progress.ts';
-import type { View } from './view-type.ts';
+import type { View } from './progress.ts';
 
 export function createPlainView(flow: CompiledFlow, known: number, screen: Screen): View {
   const progress = createProgress(flow);

@@ -129,3 +129,13 @@ const DOING = {
 function originOf(flow: CompiledFlow, id: string | null): string {
   return id === null ? '' : (flow.nodes[id]?.origin ?? id);
 }
+
+export interface View {
+  take(event: Event): void;
+  /** What the model of a call under way has just said. */
+  hear(key: EffectKey, text: string): void;
+  /** Leaves what is drawn where it is, so that something else may be written below; the next event draws anew. */
+  pause(): void;
+  /** Nothing is shown any more after this. */
+  end(): void;
+}

@@ -3,7 +3,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Cli } from '../context.ts';
 import { createLiveView } from './live.ts';
 import { createPlainView } from './plain.ts';
-import type { View } from './view-type.ts';
+import type { View } from './progress.ts';
 
 const SILENT: View = { take: () => undefined, hear: () => undefined, pause: () => undefined, end: () => undefined };
 
