@@ -61,7 +61,7 @@ test('a change that says not into what, and a reply without words, are wrong usa
     sluice(['answer', id, ...words, '--script', 's.yaml', '--json'], { cwd });
   for (const [choice, words] of [
     ['edit', '`edit` needs the arguments'],
-    ['respond', '`respond` needs something to say'],
+    ['respond', '`respond` needs a text'],
   ] as const) {
     const ran = await answer(choice);
     expect([ran.status, `${ran.stdout}${ran.stderr}`]).toEqual([2, expect.stringContaining(words)]);

@@ -26,7 +26,7 @@ test('what it prints is no part of the result', async () => {
 });
 
 test.each([
-  ['exits', 'something ended the process'],
+  ['exits', 'the process ended before'],
   ['rejects', 'left alone'],
   ['throws', 'left alone'],
 ])('a tool that %s never passes for success, and the run is kept', async (name, said) => {
@@ -37,7 +37,7 @@ test.each([
     {
       error: {
         code: 'interrupted',
-        message: expect.stringMatching(new RegExp(`${said}.*; run r_1 is kept`)),
+        message: expect.stringMatching(new RegExp(`${said}.*; run r_1 can be resumed`)),
         help: expect.stringContaining('sluice resume r_1 --script s.yaml'),
       },
     },

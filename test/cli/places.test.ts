@@ -16,7 +16,7 @@ describe('the work directory', () => {
     ['s.yaml', '`--work-dir` takes a folder, and `s.yaml` is a file'],
     ['s.yaml/deep/er', 's.yaml` is a file'],
     ['', '`--work-dir` takes a folder, not an empty name'],
-    ...NOWHERE.map((place) => [`${place}/deep`, 'cannot be made']),
+    ...NOWHERE.map((place) => [`${place}/deep`, 'cannot be created']),
   ])('%j is refused before anything runs', async (place, words) => {
     const cwd = folder(FILES);
     const ran = await sluice([...RUN, '--work-dir', place], { cwd });
@@ -46,7 +46,7 @@ describe('init', () => {
     ['s.yaml', '`init` takes a folder, and `s.yaml` is a file'],
     ['s.yaml/x', 's.yaml` is a file'],
     ['', '`init` takes a folder, not an empty name'],
-    ...NOWHERE.map((place) => [place, `\`${place}\` cannot be made`]),
+    ...NOWHERE.map((place) => [place, `\`${place}\` cannot be created`]),
   ])('into %j is wrong usage', async (place, words) => {
     const ran = await sluice(['init', place], { cwd: folder(FILES) });
     expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining(`error[usage]: `)]);
@@ -95,11 +95,11 @@ describe('the database', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('where nothing has run and none was named, there is nothing to check yet', async () => {
+  test('where nothing has run and none was named, there are no runs to check yet', async () => {
     const cwd = folder();
     expect(await sluice(['audit', 'verify'], { cwd })).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/^nothing to check yet/) as string,
+      stdout: expect.stringMatching(/^there are no runs to check yet/) as string,
     });
     expect(await sluice(['runs'], { cwd })).toMatchObject({
       status: 0,

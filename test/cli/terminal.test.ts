@@ -50,7 +50,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     child.kill(signal);
     const { status, stderr } = await result;
     expect(status).toBe(1);
-    const run = /error\[interrupted\]: stopped; run (\S+) is kept/.exec(stderr)?.[1] as string;
+    const run = /error\[interrupted\]: stopped; run (\S+) can be resumed/.exec(stderr)?.[1] as string;
     expect(stderr).toContain(`sluice resume ${run} --script slow.yaml`);
     const resumed = await sluice(['resume', run, '--script', 'support.script.yaml', '--json'], { cwd });
     expect(resumed.status).toBe(3);
@@ -68,7 +68,7 @@ test('a run whose process was killed is taken up without waiting for its lease',
   await killed;
   const resumed = await sluice(['resume', 'held', '--script', 'support.script.yaml'], { cwd });
   expect(resumed.status).toBe(3);
-  expect(resumed.stderr).not.toContain('in the hands of another process');
+  expect(resumed.stderr).not.toContain('is owned by another process');
 });
 
 test('another process can cancel a run that this one follows', async () => {

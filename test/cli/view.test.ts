@@ -2,7 +2,7 @@ import picocolors from 'picocolors';
 import { expect, test } from 'vitest';
 import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
 import type { Event, EventBody } from '../../src/ir/events.ts';
-import { cut, harmless, oneLine, shellWord, table, widthOf } from '../../src/surfaces/cli/text.ts';
+import { cut, framed, harmless, oneLine, shellWord, table, widthOf } from '../../src/surfaces/cli/text.ts';
 import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
 import { lineOf } from '../../src/surfaces/cli/view/plain.ts';
 import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
@@ -84,7 +84,7 @@ test('events become one line per thing a person wants to hear of', () => {
   const lines = EVENTS.flatMap((event) => progress.take(event).map(lineOf));
   expect(lines).toEqual([
     'enter    a',
-    'retry    a  TransientError: 503[2J; tries again in 0.7 s',
+    'retry    a  TransientError: 503[2J; retry in 0.7 s',
     'done     a  0.6 s',
     'enter    b',
   ]);
@@ -124,4 +124,18 @@ test('text is cut by columns, not by characters, and loses what could steer a te
       ['ccc', 'd'],
     ]),
   ).toBe('a    bb\nccc  d');
+});
+
+test('invisible characters of untrusted text are shown, and joiners of scripts and emoji stay', () => {
+  expect(harmless('pay\u202Eknab\u2069 \u200Bnow\u{E0041}\u2028end')).toBe(
+    'pay\\u{202e}knab\\u{2069} \\u{200b}now\\u{e0041}\\u{2028}end',
+  );
+  expect(harmless('a\u200Db')).toBe('a\\u{200d}b');
+  expect(harmless('👩\u200D💻 می\u200Cخواهم')).toBe('👩\u200D💻 می\u200Cخواهم');
+});
+
+test('a line of untrusted text cannot stand where a line of ours stands', () => {
+  expect(framed('Refund?\ngoes to   nobody\r\nasked by  anna')).toBe(
+    'Refund?\n  │ goes to   nobody\n  │ asked by  anna',
+  );
 });

@@ -1,9 +1,9 @@
-/** Asks whoever sits at the terminal. Never called without one: the prompts would wait for ever. */
+/** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. */
 import { userInfo } from 'node:os';
 import type { Json } from '../../expr/json.ts';
 import type { Answer } from '../../ir/events.ts';
 import type { Waiting } from '../../runtime/engine/types.ts';
-import { harmless, oneLine } from './text.ts';
+import { framed, harmless, oneLine } from './text.ts';
 
 export interface Answered {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface Answered {
 
 const LATER = '\u0000later';
 
-/** Null when nobody wants to answer now. */
+/** Null if the person postpones the answer. */
 export async function askPerson(waiting: readonly Waiting[], interrupted: Promise<unknown>): Promise<Answered | null> {
   const { isCancel, note, select, text } = await import('@clack/prompts');
   const stop = new AbortController();
@@ -24,9 +24,9 @@ export async function askPerson(waiting: readonly Waiting[], interrupted: Promis
     note(harmless(JSON.stringify(question.payload, null, 2)), oneLine(question.node), { output: process.stderr });
   const choice = await select({
     ...io,
-    message: harmless(question.message),
+    message: framed(question.message),
     options: [
-      ...question.choices.map((value) => ({ value, label: harmless(value) })),
+      ...question.choices.map((value) => ({ value, label: oneLine(value) })),
       { value: LATER, label: 'decide later' },
     ],
   });
@@ -34,21 +34,21 @@ export async function askPerson(waiting: readonly Waiting[], interrupted: Promis
   const edits = choice === 'edit' && isCall(question.payload);
   const message = edits ? 'The arguments to call with, as JSON:' : 'What do you want to say?';
   const validate = (given = ''): string | undefined =>
-    edits && parsed(given) === undefined ? 'That is no JSON.' : undefined;
-  const said = NEEDS_WORDS.has(choice) ? await text({ ...io, message, validate }) : undefined;
-  if (isCancel(said)) return null;
+    edits && parsed(given) === undefined ? 'That is not valid JSON.' : undefined;
+  const typed = NEEDS_WORDS.has(choice) ? await text({ ...io, message, validate }) : undefined;
+  if (isCancel(typed)) return null;
   return {
     id: question.id,
     answer: {
       choice,
       by: currentUser(),
       payload: question.payloadHash,
-      ...(said === undefined || said === '' ? {} : edits ? { edit: parsed(said) } : { text: said }),
+      ...(typed === undefined || typed === '' ? {} : edits ? { edit: parsed(typed) } : { text: typed }),
     },
   };
 }
 
-/** Whoever is logged in here; a container may have nobody by that number. */
+/** The name of the current user. In a container the user id may have no name. */
 export function currentUser(): string {
   try {
     return userInfo().username;
@@ -59,7 +59,7 @@ export function currentUser(): string {
 
 const NEEDS_WORDS: ReadonlySet<string> = new Set(['respond', 'edit']);
 
-/** Whether somebody is asked about a call of a tool. */
+/** True if the question is about a tool call. */
 function isCall(payload: Json): boolean {
   return typeof payload === 'object' && payload !== null && 'tool' in payload;
 }

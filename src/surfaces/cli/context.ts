@@ -1,4 +1,4 @@
-/** What every command is handed: the options that all of them take, and the screen. */
+/** The context of a command: the global options and the screen. */
 import type { Screen } from './screen.ts';
 
 export interface GlobalOptions {
@@ -6,15 +6,15 @@ export interface GlobalOptions {
   readonly quiet: boolean;
   readonly debug: boolean;
   readonly db: string;
-  /** Whether that database was named, as opposed to the one that is looked for anyway. */
+  /** True if the user named the database with `--db`. */
   readonly dbNamed: boolean;
 }
 
 export interface Cli extends GlobalOptions {
   readonly screen: Screen;
-  /** Progress and hints: on standard error, and not at all with `--quiet` or `--json`. */
+  /** Prints progress or a hint on standard error, unless `--quiet` or `--json` is set. */
   hint(text: string): void;
-  /** Exactly one JSON document, and nothing else, on standard output. */
+  /** Prints one JSON document on standard output. */
   printJson(value: unknown): void;
 }
 

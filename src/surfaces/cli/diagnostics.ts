@@ -1,4 +1,4 @@
-/** Diagnostics for people and for machines, and the error that carries them out of a command that cannot go on. */
+/** Diagnostics as text and as JSON, and the error that stops a command because of them. */
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { renderDiagnostic } from '../../compile/diagnose/render.ts';
@@ -7,7 +7,7 @@ import { FAILED, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
 import { plural } from './text.ts';
 
-/** What `check --json` prints, and `run --json` too where the document does not compile. */
+/** The JSON of `check --json`, and of `run --json` if the document does not compile. */
 export function checkReport(
   result: CompileResult,
   diagnostics = result.diagnostics,

@@ -1,6 +1,6 @@
 /**
- * A document on disk, compiled: YAML and JSON by their text, a TypeScript or JavaScript module by what it exports. What is
- * wrong inside the document is in the diagnostics; only a file that cannot be had at all is an error.
+ * Compiles a document on disk: YAML and JSON from their text, a TypeScript or JavaScript module from its exports.
+ * Mistakes in the document are diagnostics; a file that cannot be read is an error.
  */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
@@ -15,12 +15,12 @@ import { readText } from './files.ts';
 
 export interface CompiledFile {
   readonly file: string;
-  /** The text that diagnostics quote; absent for a module. */
+  /** The text that diagnostics quote. A module has none. */
   readonly text?: string;
   readonly result: CompileResult;
 }
 
-/** `model` is what agents run on that name no model, where that is known already. */
+/** `model` is the model of agents that name none. */
 export async function compileFile(file: string, model?: string): Promise<CompiledFile> {
   const options = {
     file,

@@ -1,4 +1,4 @@
-/** What the shell learns: the four exit statuses of the command line, and which of them an ended or waiting run gives. */
+/** The four exit statuses of the command line. */
 import type { Report } from '../../runtime/engine/types.ts';
 
 export const OK = 0;
@@ -12,7 +12,7 @@ export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus 
   return report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS' ? OK : FAILED;
 }
 
-/** The first that is not good wins, and a failure wins over a wait. */
+/** The worst of several statuses: a failure, else the first that is not OK. */
 export function worst(statuses: readonly ExitStatus[]): ExitStatus {
   if (statuses.includes(FAILED)) return FAILED;
   return statuses.find((status) => status !== OK) ?? OK;

@@ -1,4 +1,4 @@
-/** Reading what the user named, with errors that say which file and why. */
+/** Reads a file that the user named. Errors name the file and the reason. */
 import { readFileSync } from 'node:fs';
 import { SluiceError } from '../../runtime/errors.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Follows a run to its next wait or end. Whoever sits at a terminal may answer right there; a signal stops the work, not the
- * run, which another command can take up again.
+ * Follows a run until it waits or ends. On a terminal the person can answer questions in place. A signal stops this
+ * process; the run stays and can be resumed.
  */
 import type { RunId } from '../../ir/events.ts';
 import type { Report } from '../../runtime/engine/types.ts';
@@ -15,26 +15,26 @@ import { harmless, shown } from './text.ts';
 import type { View } from './view/progress.ts';
 import { createView } from './view/view.ts';
 
-/** Between two attempts to take a run over from a process that died: its lease has to run out first. */
+/** How often to try to take over a run whose owner died: the old lease must expire first. */
 const NUDGE_MS = 500;
 
-/** What happened up to event `known` is not told again. */
+/** Events up to `known` are not shown again. */
 export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {
   const { flow } = await headOf(session.store, run);
   const view = createView(cli, run, flow, known);
   const watched = watch(session, run, view, cli.screen.live && !cli.json && !cli.quiet);
-  const told = nowUnderWay(run, session.world.flags);
+  const reported = nowUnderWay(run, session.world.flags);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
     return await settle(cli, session, run, view, watched);
   } finally {
     clearInterval(nudge);
     view.end();
-    told();
+    reported();
   }
 }
 
-/** Answers are taken as long as somebody gives them. */
+/** Asks again after each answer, until the run ends or the person stops. */
 async function settle(cli: Cli, session: Session, run: RunId, view: View, watched: Watched): Promise<Report> {
   const { engine, interrupt, world } = session;
   const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, world.flags)), world.lacking]);
@@ -50,7 +50,7 @@ async function settle(cli: Cli, session: Session, run: RunId, view: View, watche
   }
 }
 
-/** For people: the output alone on standard output, everything around it on standard error. */
+/** For people: the output goes to standard output, everything else to standard error. */
 export function printOutcome(cli: Cli, flags: string, report: Report): void {
   const ended = report.state !== 'suspended' && report.state !== 'running';
   if (ended && report.output !== null) cli.screen.print(harmless(shown(report.output)));
@@ -61,7 +61,7 @@ export function printOutcome(cli: Cli, flags: string, report: Report): void {
 }
 
 interface Watched {
-  /** Resolves when the view has seen all that has happened so far. */
+  /** Resolves when the view has shown every event so far. */
   caughtUp(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ function watch({ engine }: Session, run: RunId, view: View, deltas: boolean): Wa
       }
     }
   };
-  // What goes wrong with the journal is told by whoever waits for the run; the view just ends.
+  // A journal error is reported by `settled`; here the view only ends.
   pump().catch(() => undefined);
   return {
     caughtUp: async () => {
@@ -91,7 +91,7 @@ function watch({ engine }: Session, run: RunId, view: View, deltas: boolean): Wa
 function interrupted(run: RunId, flags: string): SluiceError {
   return new SluiceError(
     'interrupted',
-    `stopped; run ${run} is kept as it is`,
+    `stopped; run ${run} can be resumed`,
     `Continue with \`sluice resume ${run}${flags}\`.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The files of a new project: small enough to read in a minute, and complete enough to run offline. */
+/** The files of a new project. They are short and run offline. */
 export const PROJECT_FILES: { readonly [path: string]: string } = {
   'support.flow.yaml': `# A support desk. An agent reads the message, a decision looks at the amount,
 # a person approves what is large, and a tool pays.

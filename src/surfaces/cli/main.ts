@@ -1,6 +1,6 @@
 /**
- * The command line's front door: takes the arguments, leaves an exit status, and tells every error the same way. It ends by
- * itself once nothing is left to do, so that what was written to a pipe always arrives.
+ * Entry point of the command line: runs one command and sets the exit status. The process ends when nothing is left to
+ * do, so that piped output is complete.
  */
 import { reportError, reportLost } from './report-error.ts';
 import { createProgram } from './program.ts';
@@ -20,12 +20,12 @@ export async function main(args: readonly string[]): Promise<void> {
   finished();
 }
 
-interface Told {
+interface OutputOptions {
   readonly json: boolean;
   readonly debug: boolean;
 }
 
-async function command(args: readonly string[], screen: Screen, options: Told): Promise<void> {
+async function command(args: readonly string[], screen: Screen, options: OutputOptions): Promise<void> {
   let text = '';
   try {
     process.exitCode = 0;
@@ -37,7 +37,7 @@ async function command(args: readonly string[], screen: Screen, options: Told): 
   }
 }
 
-/** Started on an older Node, the launcher waits for us; when it is killed, we are told to stop as it was. */
+/** If an older Node started us, end when that launcher is killed. */
 function endWithLauncher(): void {
   if (process.env['SLUICE_LAUNCHER'] === undefined || process.channel === undefined || process.channel === null) return;
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

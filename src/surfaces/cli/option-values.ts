@@ -1,4 +1,4 @@
-/** Options that take a number, JSON or a place, with an error that says which option and what it takes. */
+/** Parses option values. Errors name the option and the value it takes. */
 import { isIP } from 'node:net';
 import type { Json } from '../../expr/json.ts';
 import { usage } from './usage.ts';
@@ -11,7 +11,7 @@ export function readJson(option: string, given: string | undefined): Json | unde
     return JSON.parse(given) as Json;
   } catch (error) {
     throw usage(
-      `\`${option}\` takes JSON: ${error instanceof Error ? error.message : 'this is none'}`,
+      `\`${option}\` takes JSON: ${error instanceof Error ? error.message : 'not valid JSON'}`,
       `Quote it for the shell: ${option} '{"amount": 20}'`,
     );
   }
@@ -21,7 +21,7 @@ export function readNumber(option: string, given: string | undefined, least = 0)
   if (given === undefined) return undefined;
   const value = Number(given);
   if (given.trim() === '' || !Number.isFinite(value) || value < least)
-    throw usage(`\`${option}\` takes a number from ${least} on, not \`${given}\``);
+    throw usage(`\`${option}\` takes a number of at least ${least}, not \`${given}\``);
   return value;
 }
 
@@ -32,12 +32,12 @@ export function readWhole(option: string, given: string | undefined, least = 0):
   return value;
 }
 
-/** A run whose tools have nowhere to work would fail at each of them, one by one: the folder is there before it starts. */
+/** Creates the work directory before the run starts, so that tools do not fail one by one. */
 export function readWorkDir(given: string | undefined): void {
   if (given !== undefined) makeFolder('--work-dir', given);
 }
 
-/** A port or a scheme in it would match no host, and a run would learn that call by call. */
+/** Refuses a host with a port or a scheme, because it would match no request. */
 export function readHosts(given: readonly string[] = []): void {
   const wrong = given.find(
     (host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0 && (host === '' || /[\s:/?#@]/.test(host)),
@@ -49,7 +49,7 @@ export function readHosts(given: readonly string[] = []): void {
     );
 }
 
-/** SQLite gives some names a meaning of its own; what it would keep in there is not where the other commands look. */
+/** Refuses names with a special meaning in SQLite: other commands could not find the runs. */
 export function readDatabase(given: string): string {
   if (given === '' || given === ':memory:' || /^file:/i.test(given))
     throw usage(
@@ -59,7 +59,7 @@ export function readDatabase(given: string): string {
   return given;
 }
 
-/** `who` takes the folder: an option or a command, for the message. */
+/** Creates a folder. `who` is the option or command that the message names. */
 export function makeFolder(who: string, path: string): void {
   if (path === '') throw usage(`\`${who}\` takes a folder, not an empty name`, HELP);
   const missing: string[] = [];
@@ -70,21 +70,21 @@ export function makeFolder(who: string, path: string): void {
   for (const folder of missing) make(who, folder);
 }
 
-const HELP = 'Name a folder that is there or can be made, or leave it out.';
+const HELP = 'Name a folder that exists or can be created, or omit the option.';
 
 function make(who: string, folder: string): void {
   try {
     mkdirSync(folder);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // Somebody else may have made it in between.
+    // Another process may have created it.
     if (code === 'EEXIST' && existsSync(folder) && isFolder(folder)) return;
     if (KNOWN_ELSEWHERE.has(code)) throw error;
-    throw usage(`\`${who}\` takes a folder, and \`${folder}\` cannot be made: ${message}`, HELP);
+    throw usage(`\`${who}\` takes a folder, but \`${folder}\` cannot be created: ${message}`, HELP);
   }
 }
 
-/** A disk without room, or one that must not be written, is told as such. */
+/** Errors that the caller reports in its own words. */
 const KNOWN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC']);
 
 function isFolder(path: string): boolean {

@@ -1,6 +1,5 @@
 /**
- * Every command with its arguments. What a command does is imported only when it is called, so that `sluice --help` and a
- * mistyped option cost nothing.
+ * All commands with their arguments. A command's code is imported when it is called, so `sluice --help` stays fast.
  */
 import { Command, Option } from 'commander';
 import { RUN_STATES } from '../../ir/codes.ts';
@@ -14,7 +13,7 @@ import { readFileSync } from 'node:fs';
 
 type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
 
-/** `answer` takes what somebody asked for instead of a command: help, or the version. */
+/** `answer` receives the text of `--help` and `--version`. */
 export function createProgram(screen: Screen, answer: (text: string) => void): Command {
   const program = new Command('sluice')
     .description('Run teams of AI agents inside bounds: durable, budgeted, auditable flows.')
@@ -44,7 +43,7 @@ type Caller = <Args extends readonly unknown[]>(
   load: () => Promise<Handler<Args>>,
 ) => (...args: unknown[]) => Promise<void>;
 
-/** Commander hands over the arguments, the options and the command; a handler gets the context, then the same. */
+/** Commander passes the arguments, the options and the command; a handler gets the context first. */
 function callerFor(program: Command, screen: Screen): Caller {
   return (load) =>
     async (...args) => {
@@ -119,7 +118,7 @@ function addInspecting(program: Command, call: Caller): void {
     .command('runs')
     .description('what ran, newest first')
     .addOption(
-      // Several may be given, separated by commas, so that the command itself tells which of them is none.
+      // The value may list several states, so the command itself checks each name.
       new Option('--state <states>', 'only these, separated by commas').choices(RUN_STATES).argParser(String),
     )
     .option('-n, --limit <number>', 'how many')
@@ -172,7 +171,7 @@ function addMachine(program: Command, call: Caller): void {
     );
 }
 
-/** Whatever makes a run go on needs a world for it. */
+/** Options of the commands that continue a run. */
 function world(command: Command): Command {
   return command
     .option('-s, --script <file>', 'stand in for models, tools and people')
@@ -196,7 +195,7 @@ Examples:
 
 In a checkout, or where it is not installed globally, write \`npx sluice\` for \`sluice\`.
 
-Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 somebody is waited for.`;
+Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 the run waits for a person.`;
 
 const VERSION: string = (
   JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }

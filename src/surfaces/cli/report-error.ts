@@ -1,13 +1,11 @@
-/**
- * Every way to fail, told the same way: a code with a page, one sentence, and a way out. Stack traces only with `--debug`.
- */
+/** Reports every error in the same form: code, sentence, help, page. Stack traces need `--debug`. */
 import { isErrorCode } from '../../runtime/error-codes.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { DiagnosticsError } from './diagnostics.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
 
-export interface ToldError {
+export interface ErrorReport {
   readonly code: string;
   readonly message: string;
   readonly help?: string;
@@ -24,14 +22,14 @@ export function reportError(
     else screen.note(error.rendered(screen));
     return error.status;
   }
-  const told = tell(error);
-  if (options.json) screen.print(JSON.stringify({ error: told }, null, 2));
-  screen.note(renderError(told, screen));
+  const report = reportOf(error);
+  if (options.json) screen.print(JSON.stringify({ error: report }, null, 2));
+  screen.note(renderError(report, screen));
   if (options.debug && error instanceof Error) screen.note(traceOf(error));
-  return USAGE_CODES.has(told.code) ? USAGE : FAILED;
+  return USAGE_CODES.has(report.code) ? USAGE : FAILED;
 }
 
-/** The command did its work, and its result did not reach whoever asked for it. */
+/** The command worked, but its result could not be written. */
 export function reportLost(
   error: NodeJS.ErrnoException,
   screen: Screen,
@@ -43,7 +41,7 @@ export function reportLost(
   return FAILED;
 }
 
-/** A wrong call, as opposed to a call that was understood and refused. */
+/** Errors of usage, which exit with 2. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'usage',
   'old-node',
@@ -56,23 +54,23 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'no-credentials',
 ]);
 
-export function renderError(told: ToldError, { colors }: Screen): string {
-  const lines = [`${colors.red(colors.bold(`error[${told.code}]`))}${colors.bold(`: ${told.message}`)}`];
-  if (told.help !== undefined) lines.push(`  ${colors.blue('=')} ${colors.green('help')}: ${told.help}`);
-  lines.push(`  ${colors.blue('=')} see ${told.docs}`);
+export function renderError(report: ErrorReport, { colors }: Screen): string {
+  const lines = [`${colors.red(colors.bold(`error[${report.code}]`))}${colors.bold(`: ${report.message}`)}`];
+  if (report.help !== undefined) lines.push(`  ${colors.blue('=')} ${colors.green('help')}: ${report.help}`);
+  lines.push(`  ${colors.blue('=')} see ${report.docs}`);
   return lines.join('\n');
 }
 
-function tell(error: unknown): ToldError {
-  if (error instanceof SluiceError) return told(error.code, error.message, error.help);
+function reportOf(error: unknown): ErrorReport {
+  if (error instanceof SluiceError) return errorReport(error.code, error.message, error.help);
   const system = error as Partial<NodeJS.ErrnoException>;
   switch (system?.code) {
     case 'ENOENT':
-      return told('file-not-found', `there is no file \`${system.path ?? '?'}\``);
+      return errorReport('file-not-found', `there is no file \`${system.path ?? '?'}\``);
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return told(
+      return errorReport(
         'file-unreadable',
         `\`${system.path ?? '?'}\` cannot be used: ${messageOf(error)}`,
         'Check who owns it and what its permissions are.',
@@ -82,26 +80,26 @@ function tell(error: unknown): ToldError {
     case 'ELOOP':
     case 'ENAMETOOLONG':
     case 'ENOTDIR':
-      return told(
+      return errorReport(
         'file-unreadable',
         `\`${system.path ?? '?'}\` cannot be used: ${messageOf(error)}`,
         'Name another one.',
       );
     case 'ENOSPC':
-      return told(
+      return errorReport(
         'disk-full',
         'there is no room left on the disk',
         'Make room, then repeat the command; nothing that was confirmed is lost.',
       );
   }
-  return told(
+  return errorReport(
     'internal-error',
     messageOf(error),
     'This should not happen. Repeat the command with `--debug` and report what it prints.',
   );
 }
 
-function told(code: string, message: string, help?: string): ToldError {
+function errorReport(code: string, message: string, help?: string): ErrorReport {
   if (!isErrorCode(code)) throw new Error(`invariant: no error has the code ${code}`);
   return { code, message, ...(help === undefined ? {} : { help }), docs: `docs/errors/${code}.md` };
 }

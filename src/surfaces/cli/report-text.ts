@@ -1,7 +1,7 @@
-/** A report for people: the one-line verdict of a run that was followed, and the page that `show` prints. */
+/** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
 import type { Screen } from './screen.ts';
-import { dollars, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
+import { dollars, framed, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { Json } from '../../expr/json.ts';
 
@@ -36,19 +36,19 @@ export function usageText(usage: Usage): string {
   return parts.join(', ');
 }
 
-/** What to type to answer, ready to be pasted. `flags` are those that the command needs again. */
+/** The commands that answer each question. `flags` are the options to repeat. */
 export function waitingText(waiting: readonly Waiting[], flags: string, { colors }: Screen): string {
   return waiting
     .map((each) => {
       const { node, message, expiresAt } = each;
       const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
-      const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${harmless(message)}${until}`;
+      const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${framed(message)}${until}`;
       return [head, ...answerLines(each, flags).map((line) => `    ${line}`)].join('\n');
     })
     .join('\n');
 }
 
-/** Everything about one run, for standard output. */
+/** The page of `sluice show`. */
 export function reportPage(report: Report): string {
   const rows: string[][] = [
     ['run', report.run],
@@ -72,7 +72,7 @@ export function reportPage(report: Report): string {
       'result',
       `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
     ]);
-  if (report.output !== null) rows.push(['output', harmless(shown(report.output))]);
+  if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
   return table(rows);
 }
 
@@ -92,23 +92,23 @@ function rowIn(payload: unknown): Escalation | null {
   return fits ? (escalation as Escalation) : null;
 }
 
-/** `flags` are the options that the command needs again. */
+/** One command per choice, ready to paste. `flags` are the options to repeat. */
 export function answerLines({ id, choices, code, payload }: Waiting, flags: string): readonly string[] {
   return choices.map((choice) => {
-    const content = choice === 'edit' ? edited(payload) : choice === 'respond' ? said(code, payload) : '';
+    const content = choice === 'edit' ? editFlag(payload) : choice === 'respond' ? textFlag(code, payload) : '';
     return harmless(`sluice answer ${id} ${shellWord(choice)}${content}${flags}`);
   });
 }
 
-/** Who changes a call or a plan says into what, and starts from what was proposed. */
-function edited(payload: Json): string {
+/** The `--edit` option, filled in with the proposal. */
+function editFlag(payload: Json): string {
   const { tool, args, plan } = fieldsOf(payload);
   const proposed = tool === undefined ? plan : (args ?? {});
   return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
 }
 
-/** What an author calls a choice is a word like any other; whoever asks for words needs some. */
-function said(code: Waiting['code'], payload: Json): string {
+/** The `--text` option, if the choice needs a text. An author's own choice called `respond` needs none. */
+function textFlag(code: Waiting['code'], payload: Json): string {
   const { tool, plan } = fieldsOf(payload);
   return tool === undefined && plan === undefined && code === 'CONFIRM_REQUIRED' ? '' : ' --text "…"';
 }

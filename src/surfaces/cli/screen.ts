@@ -1,7 +1,6 @@
 /**
- * The two streams. Standard output carries results only; everything else, and every colour, goes to standard error. What
- * becomes of either never decides what becomes of the command: nobody has to read progress, a reader that goes away
- * (`| head`) has had enough, and a result that could not be written is told at the end.
+ * The two output streams. Results go to standard output; progress and colours go to standard error. A closed reader (`|
+ * head`) is not an error. A result that could not be written is reported at the end.
  */
 import type { WriteStream } from 'node:tty';
 import picocolors from 'picocolors';
@@ -9,20 +8,20 @@ import picocolors from 'picocolors';
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
 export interface Screen {
-  /** Colours for standard error; without effect where it is no terminal or NO_COLOR is set. */
+  /** Colours for standard error. Off if it is not a terminal or NO_COLOR is set. */
   readonly colors: Colors;
-  /** Whether progress may be drawn in place. */
+  /** True if progress can be drawn in place. */
   readonly live: boolean;
-  /** Whether somebody is there who can be asked. */
+  /** True if a person can be asked. */
   readonly interactive: boolean;
   readonly columns: () => number;
-  /** A line or more of the result, on standard output. */
+  /** Prints result lines on standard output. */
   print(text: string): void;
-  /** Anything else, on standard error. */
+  /** Prints a line on standard error. */
   note(text: string): void;
-  /** As it is, to standard error: for drawing in place. */
+  /** Writes raw text to standard error, for drawing in place. */
   draw(text: string): void;
-  /** Resolves when standard output has taken what was printed, with what kept it from that. */
+  /** Resolves when standard output has taken everything, with the error if it failed. */
   delivered(): Promise<Error | null>;
 }
 
@@ -54,15 +53,15 @@ function wantsColor(live: boolean): boolean {
 
 interface Outlet {
   write(text: string): void;
-  /** Resolves when all of it is written, with the first error. */
+  /** Resolves when everything is written, with the first error. */
   settled(): Promise<NodeJS.ErrnoException | null>;
 }
 
-/** After the first error nothing more is written: what comes later would have a gap in front of it. */
+/** Stops writing after the first error, so that output has no gaps. */
 function outlet(stream: NodeJS.WriteStream): Outlet {
   let failure: NodeJS.ErrnoException | null = null;
   let last: Promise<void> = Promise.resolve();
-  // As it is now: what others write to the stream is diverted later on.
+  // Keep the original function: `process.stdout.write` is replaced later.
   const write = stream.write.bind(stream);
   stream.on('error', (error) => (failure ??= error));
   return {

@@ -1,4 +1,4 @@
-/** An engine on the user's database, with the world that the options name, for the commands that make runs go on. */
+/** An engine on the user's database with the models and tools that the options name. */
 import { openSqlite } from '../../stores/sqlite/open.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
@@ -14,7 +14,7 @@ export interface Session {
   readonly interrupt: Interrupt;
 }
 
-/** Other people's unfinished runs are left alone: their world may be another one than ours. */
+/** Unfinished runs of other processes are not picked up: they may need other options. */
 export async function withSession<Result>(
   cli: Cli,
   options: WorldOptions,
@@ -37,7 +37,7 @@ export async function withSession<Result>(
 const SAME_WITHIN_MS = 250;
 
 interface Interrupt {
-  /** Resolves with the signal's name at the first one. */
+  /** Resolves with the name of the first signal. */
   readonly requested: Promise<NodeJS.Signals>;
   dispose(): void;
 }

@@ -1,4 +1,4 @@
-/** The database behind the commands that only look: opened where it is there, and never made by looking. */
+/** Opens the database for commands that only read. Reading never creates one. */
 import { existsSync } from 'node:fs';
 import { openSqlite } from '../../stores/sqlite/open.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
@@ -11,7 +11,7 @@ import { outstanding } from '../../core/outstanding.ts';
 import { settle } from '../../core/settle.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 
-/** `look` gets null where there is no database yet, which is no error unless it was named: nothing has run. */
+/** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
   if (isAbsent(cli)) return look(null);
   const store = openSqlite(cli.db);
@@ -22,7 +22,7 @@ export async function withStore<Result>(cli: Cli, look: (store: Store | null) =>
   }
 }
 
-/** The run that is meant: its id, or the beginning of it where that is unambiguous. */
+/** Finds a run by its id or by an unambiguous prefix. */
 export async function findRun(store: Store | null, given: string, db: string): Promise<RunId> {
   if (store === null)
     throw new SluiceError(
@@ -48,20 +48,20 @@ export async function findRun(store: Store | null, given: string, db: string): P
   );
 }
 
-/** Whatever changes a run needs one to be there; a database is not made just to find it empty. */
+/** Refuses to continue without a database. */
 export function demandDatabase(cli: Cli, code: 'run-not-found' | 'approval-not-found', message: string): void {
   if (isAbsent(cli))
     throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
 }
 
-/** One that was named and is not there is a slip of the pen, and finding nothing in it would hide that. */
+/** A missing database that the user named is a mistake in the command. */
 function isAbsent({ db, dbNamed }: Cli): boolean {
   if (existsSync(db)) return false;
   if (!dbNamed) return true;
   throw new SluiceError(
     'journal-unavailable',
     `there is no database at \`${db}\``,
-    'Check the path; `sluice run` makes one where there is none.',
+    'Check the path; `sluice run` creates one.',
   );
 }
 
@@ -86,7 +86,7 @@ export interface Foreseen {
   readonly commands: readonly Command[];
 }
 
-/** Nothing, where it would be refused: the engine says why. */
+/** Empty if the fact would be refused: the engine gives the reason. */
 export async function foresee({ journal }: Store, run: RunId, fact: Fact): Promise<Foreseen> {
   const { program, state: before } = await readRun(journal, run);
   const { state, refusals } = settle(program, before, [fact], Date.now());

@@ -1,6 +1,6 @@
 /**
- * Modules of the user's own run in this process, and can end it: by `process.exit`, or by an error that no call waits for.
- * Such an end is told like every other failure, never passes for success, and names the run that was under way.
+ * User modules run in this process and can end it with `process.exit` or an unhandled error. Report that as a failure
+ * and name the run that was in progress.
  */
 import { fileURLToPath } from 'node:url';
 import type { RunId } from '../../ir/events.ts';
@@ -11,39 +11,39 @@ import type { Screen } from './screen.ts';
 
 interface UnderWay {
   readonly run: RunId;
-  /** The options to repeat when it is resumed. */
+  /** The options to repeat with `sluice resume`. */
   readonly flags: string;
 }
 
-/** What ends all of the process ends the one run that it follows. */
-let followed: UnderWay | 'none yet' | 'told' = 'none yet';
+/** The run that this process follows. */
+let followed: UnderWay | 'none yet' | 'reported' = 'none yet';
 
-/** Returns what to call once the command has done its work. */
+/** Returns a function to call when the command is done. */
 export function watchForSuddenEnd(screen: Screen, options: { json: boolean; debug: boolean }): () => void {
   let finished = false;
-  const tell = (error: unknown): void => {
+  const fail = (error: unknown): void => {
     finished = true;
-    // One document on standard output: what became of the run may be there already.
+    // Standard output takes one document, and the report may be there already.
     process.exitCode = Math.max(
       FAILED,
-      reportError(error, screen, { ...options, json: options.json && followed !== 'told' }),
+      reportError(error, screen, { ...options, json: options.json && followed !== 'reported' }),
     );
   };
   process.on('exit', (status) => {
-    // A second signal ends the process at once, as it was asked to.
-    if (!finished && status < SIGNALLED) tell(ended('something ended the process before the command was done'));
+    // A second signal ends the process at once, on request.
+    if (!finished && status < SIGNALLED) fail(ended('the process ended before the command was done'));
   });
   process.on('uncaughtException', (error: unknown) => {
-    tell(isOurs(error) ? error : ended(`stopped by an error that no call waited for: ${messageOf(error)}`, error));
+    fail(isOurs(error) ? error : ended(`stopped by an unhandled error: ${messageOf(error)}`, error));
     process.exit();
   });
   return () => void (finished = true);
 }
 
-/** Returns what to call once it is known what became of the run. */
+/** Returns a function to call when the outcome of the run was reported. */
 export function nowUnderWay(run: RunId, flags: string): () => void {
   followed = { run, flags };
-  return () => void (followed = 'told');
+  return () => void (followed = 'reported');
 }
 
 const SIGNALLED = 128;
@@ -52,12 +52,12 @@ function ended(what: string, cause?: unknown): SluiceError {
   if (typeof followed === 'string') return new SluiceError('interrupted', what, undefined, cause);
   const { run, flags } = followed;
   const help = `Continue with \`sluice resume ${run}${flags}\`.`;
-  return new SluiceError('interrupted', `${what}; run ${run} is kept as it is`, help, cause);
+  return new SluiceError('interrupted', `${what}; run ${run} can be resumed`, help, cause);
 }
 
 const OWN = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Whether the error was made in our code, as far as its first line of a file says. */
+/** True if the first frame of the stack lies in our code. */
 function isOurs(error: unknown): boolean {
   const frame = /^\s+at .*$/m.exec(error instanceof Error ? (error.stack ?? '') : '')?.[0] ?? '';
   return frame.includes(OWN);

@@ -1,16 +1,35 @@
-/**
- * Text for a terminal: how wide it is, how to cut it, and how to take the teeth out of what a model, a tool or a document
- * wrote, so that it cannot move the cursor or change the title.
- */
+/** Text for a terminal: width, cutting, tables, and escaping of text that models, tools or documents wrote. */
 const ANSI = /\u001B\[[0-9;]*m/g;
 const CONTROL = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;
+/** Bidirectional controls, zero-width and tag characters, unusual line ends. */
+const INVISIBLE =
+  /[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\u{E0000}-\u{E0FFF}]/gu;
+/** Joiners that do not join: they belong inside emoji and inside scripts that shape letters. */
+const JOINERS =
+  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Gujarati}])[\u200C\u200D]/gu;
 
-/** Keeps line ends and tabs. */
+/**
+ * Removes control characters and shows invisible ones as escapes, so that text cannot move the cursor, reorder a line or
+ * hide words. Line ends and tabs stay.
+ */
 export function harmless(text: string): string {
-  return text.replaceAll('\r\n', '\n').replaceAll(CONTROL, '');
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(CONTROL, '')
+    .replaceAll(INVISIBLE, escaped)
+    .replaceAll(JOINERS, escaped);
 }
 
-/** On one line, cut to a width. */
+/** Marks every line after the first, so that text cannot imitate a line of ours such as `goes to` or `asked by`. */
+export function framed(text: string): string {
+  return harmless(text).replaceAll('\n', '\n  │ ');
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** Puts the text on one line and cuts it to a width. */
 export function oneLine(text: string, width = Infinity): string {
   return cut(harmless(text).replaceAll(/\s+/g, ' ').trim(), width);
 }
@@ -32,7 +51,7 @@ export function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** Columns that the text takes; styles take none. */
+/** Columns that the text takes. Colour codes take none. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text.replaceAll(ANSI, '')) width += characterWidth(character);
@@ -53,7 +72,7 @@ function characterWidth(character: string): number {
   return wide ? 2 : 1;
 }
 
-/** Columns aligned to their widest cell; the last one is not padded. */
+/** Aligns columns to their widest cell. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[], gap = '  '): string {
   const widths: number[] = [];
   for (const row of rows)
@@ -89,12 +108,12 @@ export function dollars(amount: number): string {
   return `$${amount.toFixed(amount !== 0 && amount < 0.1 ? 4 : 2)}`;
 }
 
-/** A value as a person wants to see it: text as it is, anything else as JSON. */
+/** Text as it is, any other value as JSON. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
-/** For a command that can be pasted back into a shell. */
+/** Quotes a word for a shell. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,8 +1,8 @@
-/** Turns what the argument parser throws into our own usage error: one sentence, and the name that was likely meant. */
+/** Turns errors of the argument parser into usage errors with the nearest name. */
 import { CommanderError } from 'commander';
 import { SluiceError } from '../../runtime/errors.ts';
 
-/** What the parser stopped for where nothing went wrong. */
+/** `help` or `version` if the user asked for it, else null. */
 export function askedFor(error: unknown): 'help' | 'version' | null {
   if (!(error instanceof CommanderError) || error.exitCode !== 0) return null;
   return error.code === 'commander.version' ? 'version' : 'help';
@@ -10,7 +10,7 @@ export function askedFor(error: unknown): 'help' | 'version' | null {
 
 export function usageErrorOf(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
-  // The help was shown, but a script that forgot the command has to notice.
+  // Help was shown, but a script that forgot the command must notice.
   if (error.code === 'commander.help')
     return new SluiceError('usage', 'a command is missing', 'Choose one of those above.');
   const [sentence = '', ...rest] = error.message.replace(/^error: /, '').split('\n');

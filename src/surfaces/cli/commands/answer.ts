@@ -1,4 +1,4 @@
-/** `sluice answer`: records the answer, then follows the run to its next wait or end in this process. */
+/** `sluice answer`: records an answer, then follows the run until it waits or ends. */
 import type { Answer } from '../../../ir/events.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
@@ -40,7 +40,7 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   });
 }
 
-/** A call that is to be changed needs to be told into what, and a question for words needs some: otherwise it would be refused. */
+/** Refuses an `edit` without `--edit` and a `respond` without `--text` before anything is recorded. */
 async function demandContent({ engine, store }: Session, id: string, answer: Answer): Promise<void> {
   const run = runOf(id);
   if (answer.edit !== undefined || answer.text !== undefined || (await store.roster.find(run)) === null) return;
@@ -52,13 +52,13 @@ async function demandContent({ engine, store }: Session, id: string, answer: Ans
       '`edit` needs the arguments to call with',
       `Give them as JSON: sluice answer ${id} edit --edit '{"amount": 20}'`,
     );
-  // What an author calls a choice is a word like any other.
+  // An author's own choice may have the same name.
   const asksForWords = tool !== undefined || question.code !== 'CONFIRM_REQUIRED';
   if (answer.choice === 'respond' && asksForWords)
-    throw usage('`respond` needs something to say', `Say it: sluice answer ${id} respond --text "…"`);
+    throw usage('`respond` needs a text', `Add it: sluice answer ${id} respond --text "…"`);
 }
 
-/** An approval's id holds the id of its run; whether there is such a run, the engine says. */
+/** An approval's id contains the id of its run. */
 async function seqBefore({ store }: Session, id: string): Promise<number> {
   const run = runOf(id);
   return (await store.roster.find(run)) === null ? 0 : (await headOf(store, run)).seq;

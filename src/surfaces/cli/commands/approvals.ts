@@ -1,4 +1,4 @@
-/** `sluice approvals`: what waits for a person, with the command that answers it. */
+/** `sluice approvals`: open questions, each with the commands that answer it. */
 import type { RunId } from '../../../ir/events.ts';
 import type { Waiting } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
@@ -9,7 +9,7 @@ import { DEFAULT_DB, type Cli } from '../context.ts';
 import { escalationLine } from '../report-text.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { findRun, withStore } from '../store.ts';
-import { harmless, oneLine, shellWord, table } from '../text.ts';
+import { framed, oneLine, shellWord, table } from '../text.ts';
 
 export async function approvalsCommand(cli: Cli, given: string | undefined): Promise<ExitStatus> {
   const waiting = await withStore(cli, async (store) => {
@@ -42,7 +42,7 @@ function block(waiting: Waiting, db: string): string {
     ['approval', id],
     ['run', run],
     ['node', oneLine(node)],
-    ['question', harmless(message)],
+    ['question', framed(message)],
     ...(whose === '' ? [] : [['goes to', whose]]),
     ...(Object.keys(about).length > 0 ? [['about', oneLine(JSON.stringify(about), 400)]] : []),
     ['asked by', oneLine(askedBy)],

@@ -1,4 +1,4 @@
-/** `sluice audit verify`: recomputes the chain of hashes, run by run, and names the event where it breaks. */
+/** `sluice audit verify`: recomputes the hash chain of each run and names the event where it breaks. */
 import { audit, type Audit } from '../../../runtime/journal/audit.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
@@ -24,7 +24,7 @@ export async function auditVerifyCommand(cli: Cli, given: string | undefined): P
 }
 
 function tell(cli: Cli, audits: readonly Audit[]): void {
-  if (audits.length === 0) return cli.screen.print('nothing to check yet: nothing has run');
+  if (audits.length === 0) return cli.screen.print('there are no runs to check yet');
   for (const { broken } of audits) {
     if (broken !== null)
       cli.screen.note(

@@ -1,4 +1,4 @@
-/** `sluice cancel`: stops a run, lets it undo what it did, and waits until it has. */
+/** `sluice cancel`: stops a run and waits until it has undone its effects. */
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
@@ -15,7 +15,7 @@ export interface CancelOptions extends WorldOptions {
   readonly why?: string;
 }
 
-/** Success is that the run ended cancelled; one that could not undo everything ends otherwise. */
+/** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
 export async function cancelCommand(cli: Cli, given: string, options: CancelOptions): Promise<ExitStatus> {
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   return withSession(cli, options, undefined, async (session) => {

@@ -1,4 +1,4 @@
-/** `sluice check`: every mistake of every document at once, then what each flow can cost, before anything is spent. */
+/** `sluice check`: all mistakes of all documents, then the certificate of each flow. */
 import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
 import type { Cli } from '../context.ts';
 import { checkReport, countLine, renderAll } from '../diagnostics.ts';
@@ -41,7 +41,7 @@ function tell(cli: Cli, { file, text, result }: CompiledFile, diagnostics: reado
     cli.screen.print(certificate(result.flow, result.bounds));
 }
 
-/** The worst case against what the caller is ready to pay. */
+/** An error if the worst case costs more than `--max-cost`. */
 function tooDear({ file, result }: CompiledFile, maxCost: number | undefined): readonly Diagnostic[] {
   const most = result.bounds?.flow.costUsd.most;
   if (maxCost === undefined || most === undefined || (most !== null && most <= maxCost)) return [];

@@ -1,4 +1,4 @@
-/** `sluice completion`: a script for the shell, made from the commands themselves. */
+/** `sluice completion`: a completion script, generated from the commands. */
 import type { Command } from 'commander';
 import { bash } from '../completion/bash.ts';
 import { fish } from '../completion/fish.ts';

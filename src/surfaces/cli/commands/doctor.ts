@@ -1,4 +1,4 @@
-/** `sluice doctor`: what this machine has and lacks. Says whether a key is there, never what it is. */
+/** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { table } from '../text.ts';
@@ -20,7 +20,7 @@ function rowOf({ name, status, found, help }: Finding): string[] {
 
 interface Finding {
   readonly name: string;
-  /** `bad` keeps flows from running here; `missing` only what is optional. */
+  /** `bad` stops flows from running; `missing` concerns optional parts. */
   readonly status: 'ok' | 'missing' | 'bad';
   readonly found: string;
   readonly help?: string;
@@ -77,7 +77,7 @@ function disk(db: string): readonly Finding[] {
   ];
 }
 
-/** Network disks often lack what a write-ahead log needs, so one is made and written. */
+/** Writes a real database in WAL mode, because network disks often lack support. */
 function walWorks(folder: string): Finding {
   const name = 'write-ahead log';
   let scratch: string | undefined;

@@ -1,4 +1,4 @@
-/** `sluice graph`: the authored graph, as far as it could be read. A document with mistakes is drawn all the same, and told. */
+/** `sluice graph`: draws the flow. A document with mistakes is drawn as far as it can be read. */
 import type { Picture } from '../../../compile/picture/picture.ts';
 import { renderDot } from '../../../compile/picture/dot.ts';
 import { renderMermaid } from '../../../compile/picture/mermaid.ts';

@@ -1,4 +1,4 @@
-/** `sluice init`: a new project that runs offline. Overwrites nothing unless told to. */
+/** `sluice init`: a new project that runs offline. Overwrites files only with `--force`. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cli } from '../context.ts';
@@ -19,7 +19,7 @@ export async function initCommand(cli: Cli, dir: string, { force = false }: Init
   if (there.length > 0 && !force)
     throw usage(
       `${there.map((file) => `\`${join(dir, file)}\``).join(', ')} would be overwritten`,
-      'Choose an empty folder, or say `--force`.',
+      'Choose an empty folder, or add `--force`.',
     );
   for (const [file, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, file), text);
   if (cli.json) cli.printJson({ dir, files });
@@ -30,7 +30,7 @@ export async function initCommand(cli: Cli, dir: string, { force = false }: Init
 function nextSteps(dir: string, files: readonly string[]): string {
   const enter = dir === '.' ? [] : [`  cd ${shellWord(dir)}`];
   return [
-    `made ${files.join(', ')}${dir === '.' ? '' : ` in ${dir}`}`,
+    `created ${files.join(', ')}${dir === '.' ? '' : ` in ${dir}`}`,
     '',
     'Next:',
     ...enter,

@@ -1,4 +1,4 @@
-/** `sluice replay`: decides again over the journal and compares. Where the two differ, both sides are named. */
+/** `sluice replay`: decides again over the journal and names both sides of any difference. */
 import { replay } from '../../../runtime/journal/audit.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import type { Difference } from '../../../runtime/journal/replay.ts';

@@ -1,4 +1,4 @@
-/** `sluice resume`: takes up one run, or every one that is unfinished. A run in another live process's hands is waited for. */
+/** `sluice resume`: continues one run or all unfinished ones. Waits for a run that another live process owns. */
 import type { RunId } from '../../../ir/events.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
 import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
@@ -32,7 +32,7 @@ export async function resumeCommand(cli: Cli, given: string | undefined, options
   });
 }
 
-/** One that waits for a person is left to them, unless the wait is over. */
+/** Skips runs that wait for a person, unless the wait is over. */
 function isDue({ status, due }: RunEntry): boolean {
   return status !== 'suspended' || (due !== null && due <= Date.now());
 }
@@ -41,7 +41,7 @@ async function ownerOf({ store }: Session, run: RunId): Promise<WorkerId | null>
   return (await store.roster.find(run))?.owner ?? null;
 }
 
-/** All of them work at once; they are told one after the other. */
+/** All runs work at once; the reports follow one after the other. */
 async function resumeAll(cli: Cli, session: Session, runs: readonly RunId[]): Promise<readonly Report[]> {
   const heads = new Map<RunId, number>();
   for (const run of runs) {
@@ -49,7 +49,7 @@ async function resumeAll(cli: Cli, session: Session, runs: readonly RunId[]): Pr
     heads.set(run, (await headOf(session.store, run)).seq);
     await session.engine.resume(run);
     if (before !== null && (await ownerOf(session, run)) === before)
-      cli.hint(`run ${run} is in the hands of another process; waiting until it ends or its lease does`);
+      cli.hint(`run ${run} is owned by another process; waiting until that process ends or its lease expires`);
   }
   const reports: Report[] = [];
   for (const run of runs) {

@@ -1,4 +1,4 @@
-/** `sluice run`: compiles, starts and follows. A document that does not compile is told as `check` tells it. */
+/** `sluice run`: compiles a document, starts a run and follows it. */
 import { dirname } from 'node:path';
 import type { Cli } from '../context.ts';
 import { compileFile, flowIn } from '../document.ts';
@@ -51,7 +51,7 @@ function readInput(given: string | undefined, notation: string): Json {
   const text = given === undefined ? undefined : isFile ? readText(given.slice(1)).replace(/\r?\n$/, '') : given;
   if (notation !== 'flow') return text ?? '';
   if (text === undefined) return {};
-  // Only objects and lists count as JSON, so that a ticket number stays the text that was typed.
+  // Only objects and lists are JSON, so a ticket number stays text.
   return /^\s*[[{]/.test(text) ? parse(text, isFile ? given.slice(1) : '--input') : { message: text };
 }
 
@@ -64,18 +64,18 @@ function parse(text: string, file: string): Json {
   }
 }
 
-/** Something that begins like JSON and is none is a slip, not a message; it is shown where it goes wrong. */
+/** Text that starts like a JSON object but is not valid is a mistake, not a message. */
 function notJson(text: string, file: string, message: string): DiagnosticsError {
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? text.length);
   const before = text.slice(0, position).split('\n');
   const diagnostic = {
     severity: 'error',
     code: 'bad-input',
-    message: `the input begins like JSON, but is none: ${message.split(' in JSON')[0] ?? ''}`,
+    message: `${file === '--input' ? '`--input`' : `\`${file}\``} is not valid JSON: ${message.split(' in JSON')[0] ?? ''}`,
     file,
     line: before.length,
     column: (before[before.length - 1]?.length ?? 0) + 1,
-    help: 'Quote the whole for your shell. A message that begins with a brace goes in as {"message": "…"}.',
+    help: 'Quote the whole value for your shell. Write text that starts with a brace as {"message": "…"}.',
   } as const;
   return new DiagnosticsError(
     { ok: false, diagnostics: [diagnostic] },

@@ -1,4 +1,4 @@
-/** `sluice runs`: what ran, newest first. */
+/** `sluice runs`: lists runs, newest first. */
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';

@@ -1,4 +1,4 @@
-/** `sluice schema`: the JSON Schema of a document, for editors; from the definitions that the compiler reads by. */
+/** `sluice schema`: the JSON Schema of a document, generated from the compiler's definitions. */
 import { flowSchema } from '../../../compile/notations/flow/schema.ts';
 import { workflowSchema, workflowShape } from '../../../compile/notations/workflow/schema.ts';
 import { loopSchema } from '../../../compile/notations/loop/schema.ts';

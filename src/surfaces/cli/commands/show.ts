@@ -1,4 +1,4 @@
-/** `sluice show`: where one run is, from its journal alone. */
+/** `sluice show`: the state of one run, read from its journal. */
 import { readRun } from '../../../runtime/journal/read.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { Store } from '../../../runtime/ports.ts';

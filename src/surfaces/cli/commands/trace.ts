@@ -1,4 +1,4 @@
-/** `sluice trace`: every event of a run, with its place in the chain; with `--prompts`, what each model was sent. */
+/** `sluice trace`: every event of a run; with `--prompts`, also the messages that each model received. */
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
@@ -51,11 +51,11 @@ interface Prompted {
   /** The agent's id. */
   readonly agent: string;
   readonly prompt: readonly Message[];
-  /** Where the call comes from, where its notation says so. */
+  /** The source that the notation recorded for the call. */
   readonly source?: Json;
 }
 
-/** By the number of the event that requested the call. */
+/** Keyed by the sequence number of the request event. */
 function promptsOf(program: Program, events: readonly Event[]): ReadonlyMap<number, Prompted> {
   const prompts = new Map<number, Prompted>();
   let state: RunState | null = null;

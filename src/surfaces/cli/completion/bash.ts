@@ -1,4 +1,4 @@
-/** Completion for bash: words of a command, options once a dash is typed, the values of an option, and files elsewhere. */
+/** Completion for bash: words, options after a dash, option values, and files. */
 import { quote, spellings, wordsOf, type Known } from './known.ts';
 
 export function bash(known: readonly Known[]): string {

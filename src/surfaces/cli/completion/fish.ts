@@ -1,4 +1,4 @@
-/** Completion for fish, which itself knows when an option is typed and when its value is. */
+/** Completion for fish. */
 import { quote, type Known } from './known.ts';
 
 export function fish(known: readonly Known[]): string {

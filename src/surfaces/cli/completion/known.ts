@@ -1,24 +1,24 @@
-/** What there is to complete, read off the commands themselves, so that no shell's script lags behind them. */
+/** Reads commands, options and values from the program, so that completion never lags behind. */
 import type { Command, Option } from 'commander';
 
 export interface KnownOption {
   readonly long: string;
   readonly short: string | null;
   readonly about: string;
-  /** Whether a value follows it. */
+  /** True if the option takes a value. */
   readonly valued: boolean;
-  /** The values it takes, where they are few and known; a file or a word of your own otherwise. */
+  /** The values it accepts, if they are a short fixed list. */
   readonly values: readonly string[];
 }
 
 export interface Known {
-  /** The words that lead to the command; empty for the program itself. */
+  /** The words that lead to the command. Empty for the program itself. */
   readonly path: string;
   readonly options: readonly KnownOption[];
   readonly children: readonly { readonly name: string; readonly about: string }[];
-  /** The values that its arguments take, where they are few and known. */
+  /** The values that its arguments accept, if they are a short fixed list. */
   readonly values: readonly string[];
-  /** Whether anything else may stand there: a file, a run. */
+  /** True if a file or a run id may follow. */
   readonly open: boolean;
 }
 
@@ -36,18 +36,18 @@ export function knownCommands(command: Command, path: readonly string[] = []): r
   return [own, ...command.commands.flatMap((child) => knownCommands(child, [...path, child.name()]))];
 }
 
-/** What may stand where no option is being typed. Where nothing else may, the options are offered unasked. */
+/** Words to offer if no option is being typed. Offers the options if there is nothing else. */
 export function wordsOf({ children, values, open, options }: Known): readonly { name: string; about: string }[] {
   const words = [...children, ...values.map((name) => ({ name, about: '' }))];
   return words.length > 0 || open ? words : options.map(({ long, about }) => ({ name: long, about }));
 }
 
-/** Every way to write an option, with the command that takes it. */
+/** Every spelling of an option, with its command. */
 export function spellings({ path }: Known, { long, short }: KnownOption): readonly string[] {
   return [long, ...(short === null ? [] : [short])].map((name) => `${path} ${name}`);
 }
 
-/** For a POSIX shell and for fish alike. */
+/** Quotes for POSIX shells and fish. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-/** Completion for zsh, by the same rules as for bash, with what each word means. */
+/** Completion for zsh, with descriptions. */
 import { quote, spellings, wordsOf, type Known } from './known.ts';
 
 export function zsh(known: readonly Known[]): string {
@@ -18,7 +18,7 @@ export function zsh(known: readonly Known[]): string {
         return `    ${pattern}) candidates=(${words}) files=${option.values.length === 0 ? 1 : "''"} ;;`;
       }),
   );
-  // `words` and `path` have meanings of their own in zsh.
+  // `words` and `path` are reserved in zsh.
   return `#compdef sluice
 # zsh completion for sluice; put it into a folder of $fpath as _sluice, or: source <(sluice completion zsh)
 _sluice() {

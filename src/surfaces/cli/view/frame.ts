@@ -1,4 +1,4 @@
-/** One frame of the live view as lines that fit the terminal. Pure, so that a test can look at it. */
+/** One frame of the live view, as lines that fit the terminal. Pure, for tests. */
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import type { Colors } from '../screen.ts';
@@ -13,7 +13,7 @@ export interface Scene {
   readonly spending: Spending;
   readonly elapsedMs: number;
   readonly tick: number;
-  /** The frame that stays: nothing in it moves or is provisional. */
+  /** The final frame: it stays on the screen. */
   readonly last: boolean;
 }
 
@@ -30,7 +30,7 @@ export function frameOf(
   const usage = spending.line();
   const events = last ? [] : progress.latest.map((event) => eventLine(event, flow, width, colors));
   const foot = [...(usage === '' ? [] : [colors.dim(cut(`  ${usage}`, width))]), ...events];
-  // The last frame may scroll; one that is drawn over must not. The events give way first, then the usage.
+  // The last frame may scroll; others must fit. Events are dropped first, then the usage line.
   if (last) return [head, ...stepLines(progress.steps, progress.steps.length, scene.tick, width, colors), ...foot];
   const room = Math.max(2, size.rows - 1) - 1;
   const kept = foot.slice(0, Math.max(0, room - Math.min(2, progress.steps.length)));
@@ -44,7 +44,7 @@ function titleLine(flow: string, run: string, time: string, width: number, color
   return `${colors.bold(name)}${colors.dim(left.slice(flow.length))}${gap}${colors.dim(time)}`;
 }
 
-/** The newest stay in sight; what does not fit is counted. */
+/** Shows the newest steps and counts the rest. */
 function stepLines(
   steps: readonly Step[],
   room: number,

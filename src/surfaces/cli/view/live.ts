@@ -1,6 +1,6 @@
 /**
- * The live view. One frame is one write, never wider or higher than the terminal, so that nothing flickers or scrolls away;
- * the last frame stays on the screen, and the cursor comes back however the process ends.
+ * The live view. Each frame is one write that fits the terminal, so nothing flickers. The last frame stays, and the
+ * cursor is always restored.
  */
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Screen } from '../screen.ts';
@@ -30,7 +30,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
       size,
       screen.colors,
     );
-    // Each line is overwritten in place and only its old rest erased: nothing is ever blank in between.
+    // Overwrite each line in place and erase its rest, so that nothing is blank in between.
     screen.draw(`${rewind(drawn, size.columns)}${lines.map((line) => `${line}\u001B[K\n`).join('')}\u001B[J`);
     drawn = lines;
   };
@@ -68,7 +68,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
   };
 }
 
-/** After the window became narrower, a line may have been wrapped into several. */
+/** A narrower window may have wrapped old lines. */
 function rewind(lines: readonly string[], columns: number): string {
   const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / Math.max(1, columns))), 0);
   return rows === 0 ? '' : `\r\u001B[${rows}A`;

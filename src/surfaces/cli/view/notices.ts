@@ -1,4 +1,4 @@
-/** One event as news for a person, or nothing where it is only bookkeeping. */
+/** The lines that a person sees for one event. Bookkeeping events give none. */
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import { seconds } from '../text.ts';
@@ -10,7 +10,7 @@ export interface Notice {
   readonly ms?: number;
 }
 
-/** `kind` is the kind of effect that the event is about, where it is about one. */
+/** `kind` is the kind of the effect that the event is about. */
 export function noticesOf(event: Event, node: string, kind: string | null, flow: CompiledFlow): readonly Notice[] {
   switch (event.type) {
     case 'effect.requested':
@@ -29,7 +29,7 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
         {
           kind: 'retry',
           node,
-          text: `${event.error.type}: ${event.error.message}; tries again${delayText(event.notBefore - event.at)}`,
+          text: `${event.error.type}: ${event.error.message}; retry${delayText(event.notBefore - event.at)}`,
         },
       ];
     case 'expression.failed':
@@ -39,11 +39,11 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
         {
           kind: 'trouble',
           node,
-          text: `reads what is not there: ${event.paths.map((path) => path.join('.')).join(', ')}`,
+          text: `reads a value that does not exist: ${event.paths.map((path) => path.join('.')).join(', ')}`,
         },
       ];
     case 'guard.failed':
-      return [{ kind: 'trouble', node, text: `a condition could not be evaluated: ${event.message}` }];
+      return [{ kind: 'trouble', node, text: `a condition cannot be evaluated: ${event.message}` }];
     case 'meter.tripped': {
       const label = flow.meters[event.meter]?.label ?? event.meter;
       return [
@@ -53,7 +53,7 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
           text:
             event.why === 'limit'
               ? `${label} is reached`
-              : `${label} cannot be kept any more: ${event.left} left, ${event.needs} needed`,
+              : `${label} is too small to finish: ${event.left} left, at least ${event.needs} needed`,
         },
       ];
     }
@@ -70,11 +70,11 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
             {
               kind: 'trouble',
               node: flow.nodes[event.to]?.origin ?? node,
-              text: `the join was not met${event.why === 'late' ? ' in time' : ''}`,
+              text: `the join failed${event.why === 'late' ? ': timeout' : ''}`,
             },
           ];
     case 'undo.requested':
-      return [{ kind: 'undo', node, text: `undoes with ${event.tool}` }];
+      return [{ kind: 'undo', node, text: `calls ${event.tool}` }];
     case 'run.halted':
       return [{ kind: 'trouble', node, text: `cancelled by ${event.by}: ${event.why}` }];
     default:

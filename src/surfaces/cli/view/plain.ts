@@ -1,4 +1,4 @@
-/** Progress as plain lines on standard error: one per node entered and ended, and one per thing worth knowing. */
+/** Progress as plain lines on standard error. */
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Screen } from '../screen.ts';
 import { oneLine, seconds } from '../text.ts';
@@ -22,8 +22,8 @@ export function createPlainView(flow: CompiledFlow, known: number, screen: Scree
 }
 
 export function lineOf({ kind, node, text, ms }: Notice): string {
-  const said = text === '' ? '' : `  ${oneLine(text, 300)}`;
-  return `${LABELS[kind].padEnd(8)}${node === '' ? '' : ` ${oneLine(node)}`}${said}${ms === undefined ? '' : `  ${seconds(ms)}`}`;
+  const detail = text === '' ? '' : `  ${oneLine(text, 300)}`;
+  return `${LABELS[kind].padEnd(8)}${node === '' ? '' : ` ${oneLine(node)}`}${detail}${ms === undefined ? '' : `  ${seconds(ms)}`}`;
 }
 
 const LABELS = {

@@ -1,7 +1,4 @@
-/**
- * What a run looks like while it runs: its authored nodes with their status, and one notice per thing that a person would
- * want to hear of. Folded from the events alone, so that the live view and the plain lines tell the same story.
- */
+/** The steps of a run with their status, and notices for people. Computed from events, for both views. */
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
 import { enteredBy } from '../../../runtime/report/report.ts';
@@ -16,7 +13,7 @@ export interface Step {
   readonly startedAt: number;
   endedAt: number | null;
   status: StepStatus;
-  /** What it is doing: `agent triage_bot`, `tool http.get`. */
+  /** For example `agent triage_bot` or `tool http.get`. */
   doing: string;
 }
 
@@ -24,12 +21,12 @@ export interface Progress {
   readonly steps: readonly Step[];
   readonly latest: readonly Event[];
   take(event: Event): readonly Notice[];
-  /** What the model of a call has just said: the latest of it stands beside its step. */
+  /** Adds streamed text of a model call. The end of it is shown beside its step. */
   hear(key: EffectKey, text: string): void;
 }
 
 const LATEST_MAX = 4;
-/** As much of what a model says as fits beside a step. */
+/** How much streamed text is shown beside a step. */
 const HEARD_MAX = 60;
 const ROOT: ThreadId = '0';
 
@@ -97,10 +94,10 @@ export function createProgress(flow: CompiledFlow): Progress {
 
   const heard = new Map<EffectKey, string>();
   const hear = (key: EffectKey, text: string): void => {
-    const said = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
-    heard.set(key, said);
+    const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
+    heard.set(key, tail);
     const step = current.get(effects.get(key)?.thread ?? '');
-    if (step !== undefined && step.status === 'running') step.doing = oneLine(said).trim();
+    if (step !== undefined && step.status === 'running') step.doing = oneLine(tail).trim();
   };
 
   return {
@@ -132,10 +129,10 @@ function originOf(flow: CompiledFlow, id: string | null): string {
 
 export interface View {
   take(event: Event): void;
-  /** What the model of a call under way has just said. */
+  /** Adds streamed text of a model call in progress. */
   hear(key: EffectKey, text: string): void;
-  /** Leaves what is drawn where it is, so that something else may be written below; the next event draws anew. */
+  /** Keeps the drawn lines and stops drawing until the next event. */
   pause(): void;
-  /** Nothing is shown any more after this. */
+  /** Ends the view. */
   end(): void;
 }

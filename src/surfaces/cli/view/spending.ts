@@ -1,4 +1,4 @@
-/** What a run has used so far against what it may use, as one line for the live view. */
+/** Usage against budgets, as one line for the live view. */
 import type { CompiledFlow, Dimension, Meter } from '../../../ir/nodes.ts';
 import { isCounted } from '../../../ir/meters.ts';
 import type { Event } from '../../../ir/events.ts';
@@ -63,7 +63,7 @@ function amountText(dimension: Dimension, amount: number): string {
   return dimension === 'costMicros' ? dollars(amount / 1_000_000) : grouped(amount);
 }
 
-/** The bound of each dimension for the run as a whole. */
+/** The run's budget of each dimension. */
 function limitsOf(flow: CompiledFlow): ReadonlyMap<Dimension, number> {
   const limits = new Map<Dimension, number>();
   const steps = flow.meters[STEPS]?.max ?? null;
