@@ -103,7 +103,7 @@ export interface Roster {
   /** Unread mail for runs that this worker owns. */
   mail(worker: WorkerId): Promise<readonly Mail[]>;
   /** Mail is struck out only after what it said is on the journal, or was refused. */
-  strike(ids: readonly number[]): Promise<void>;
+  deleteMail(ids: readonly number[]): Promise<void>;
   list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
   find(run: RunId): Promise<RunEntry | null>;
   /** Forgets the oldest ended runs of a notation, by start, until `keep` of it are left; never one that lives. Returns whom. */

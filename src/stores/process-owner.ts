@@ -1,33 +1,33 @@
 /**
- * Who holds a lease, in such words that another process on the same machine can tell for certain that it is dead. A run of
- * a dead holder need not wait for the lease to end. In every doubt, a holder counts as alive: one that is stopped, slow or
- * out of sight keeps what it has for as long as its lease says.
+ * Names the process that owns a lease, so that another process on the same machine can tell when it has died. The runs of a
+ * dead process can be claimed at once. In doubt a process counts as alive: if it is stopped, slow or invisible from here,
+ * its runs stay with it until the lease ends.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Null where this system does not tell processes apart well enough. */
-export function holderHere(): string | null {
-  place ??= placeOf();
+/** Null on a system without `/proc`, where a process id alone can name a later process. */
+export function thisProcess(): string | null {
+  place ??= findPlace();
   const started = statOf(process.pid)?.started;
   return place === '' || started === undefined ? null : `${place} ${process.pid} ${started}`;
 }
 
-/** True only if that very process has existed where we can see it, and does not any more. */
-export function isDead(holder: string): boolean {
-  place ??= placeOf();
-  const [pid = '', started = ''] = holder.startsWith(`${place} `) ? holder.slice(place.length + 1).split(' ') : [];
+/** True only if that process ran on this machine and has ended. */
+export function isDeadProcess(name: string): boolean {
+  place ??= findPlace();
+  const [pid = '', started = ''] = name.startsWith(`${place} `) ? name.slice(place.length + 1).split(' ') : [];
   if (place === '' || !/^[1-9]\d*$/.test(pid) || started === '') return false;
   if (!exists(Number(pid))) return true;
   const stat = statOf(Number(pid));
-  // The number may belong to a later process, or to what is left of a dead one until its parent looks.
+  // The id may have been given to a later process, or to a zombie.
   return stat !== null && (stat.started !== started || stat.state === 'Z' || stat.state === 'X');
 }
 
 let place: string | undefined;
 
-/** Numbers of processes mean something within one boot of one machine, and there within one container. */
-function placeOf(): string {
+/** Process ids are unique within one boot of one machine and one container. Empty where that cannot be read. */
+function findPlace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -36,7 +36,7 @@ function placeOf(): string {
   }
 }
 
-/** Asking, unlike looking into `/proc`, also finds processes of other users where those are hidden. */
+/** Signal 0 also finds processes of other users, which `/proc` may hide. */
 function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -46,7 +46,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Fields 3 and 22; the name before them may contain anything, brackets and blanks too. */
+/** Fields 3 and 22. The name in field 2 may contain brackets and blanks. */
 function statOf(pid: number): { readonly state: string; readonly started: string } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DIAGNOSTIC_CODES } from '../../src/compile/diagnose/codes.ts';
 import { compile } from '../../src/index.ts';
-import { ERROR_CODES } from '../../src/runtime/error-codes.ts';
+import { ERROR_CODES } from '../../src/runtime/errors.ts';
 import { readScript } from '../../src/surfaces/cli/script.ts';
 
 const folder = new URL('../../docs/errors/', import.meta.url);

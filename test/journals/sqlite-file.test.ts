@@ -103,11 +103,11 @@ test('snapshots may be deleted at any time, and one that does not fit the log is
 test('looking for runs that need work reads no run that sleeps', async () => {
   const path = freshPath();
   await openSqlite(path).close();
-  const { NEEDY } = await import('../../src/stores/sqlite/leases.ts');
+  const { CLAIMABLE } = await import('../../src/stores/sqlite/leases.ts');
   const db = new DatabaseSync(path);
   const plan = db
-    .prepare(`EXPLAIN QUERY PLAN ${NEEDY}`)
-    .all({ now: 0, limit: 1 })
+    .prepare(`EXPLAIN QUERY PLAN ${CLAIMABLE}`)
+    .all({ now: 0, gone: '[]', limit: 1 })
     .map(({ detail }) => String(detail));
   expect(plan.filter((line) => line.startsWith('SCAN runs'))).toEqual([]);
   expect(plan.filter((line) => line.includes('runs_by_owner (owner=? AND status=?'))).toHaveLength(2);

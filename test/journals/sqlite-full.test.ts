@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/stores/sqlite/connect.ts';
-import { createConnection } from '../../src/stores/sqlite/connection.ts';
+import { connect } from '../../src/stores/sqlite/open.ts';
+import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { createJournal } from '../../src/stores/sqlite/journal.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import type { Append, Journal } from '../../src/runtime/ports.ts';
@@ -52,7 +52,7 @@ test('a database that has reached its size', async () => {
 
   const db = connect(path, 20);
   db.exec('PRAGMA max_page_count = 60');
-  const connection = createConnection(db, path);
+  const connection = new Connection(db, path);
   const journal = createJournal(connection);
   const refused = await fill(journal, chain);
   const before = await journal.load('r1');

@@ -1,10 +1,10 @@
 /** No code without somebody who reports it: a page about an error that cannot happen sends people looking for it. */
 import { expect, test } from 'vitest';
 import { DIAGNOSTIC_CODES } from '../../src/compile/diagnose/codes.ts';
-import { ERROR_CODES } from '../../src/runtime/error-codes.ts';
+import { ERROR_CODES } from '../../src/runtime/errors.ts';
 import { codeFiles, read } from './tree.ts';
 
-const TABLES = ['src/compile/diagnose/codes.ts', 'src/runtime/error-codes.ts'];
+const TABLES = ['src/compile/diagnose/codes.ts', 'src/runtime/errors.ts'];
 
 test('every code of the tables is reported somewhere', () => {
   const texts = codeFiles('src')

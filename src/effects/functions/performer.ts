@@ -7,7 +7,7 @@ import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { promptOf } from '../prompt/prompt.ts';
 import type { Message } from '../prompt/prompt.ts';
-import { toolResult } from '../../runtime/engine/tool-result.ts';
+import { toolResult } from '../../runtime/engine/plain-json.ts';
 
 export interface ToolContext {
   /** Aborted when the call is no longer wanted. */

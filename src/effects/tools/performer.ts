@@ -8,7 +8,7 @@ import type { ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Performer } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import { toolResult } from '../../runtime/engine/tool-result.ts';
+import { toolResult } from '../../runtime/engine/plain-json.ts';
 import { changes, handoff, logChange, reviewRequest, sessionContextRead, sessionContextWrite } from './notes.ts';
 import { codeRun, declaredCode } from './code.ts';
 import type { Args, McpServer, ToolCall, ToolOptions, ToolWork } from './tool.ts';

@@ -11,7 +11,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Fact, Origin, Refusal, RunId } from '../../ir/events.ts';
 import { realClock } from './clock.ts';
 import type { Engine, EngineOptions, EventsOptions, Report, StartOptions } from './types.ts';
-import { isErrorCode } from '../error-codes.ts';
+import { isErrorCode } from '../errors.ts';
 import { createFeed } from './feed.ts';
 import { createPrograms, hold, restore } from './owned-run.ts';
 import type { Held } from './owned-run.ts';
@@ -19,7 +19,7 @@ import { createLease } from './lease.ts';
 import { readRun } from '../journal/read.ts';
 import { reportOf, waitingOf } from '../report/report.ts';
 import { SluiceError } from '../errors.ts';
-import { plainJson } from './tool-result.ts';
+import { plainJson } from './plain-json.ts';
 import { Worker } from './worker.ts';
 
 const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
@@ -133,7 +133,7 @@ export function createRuntime(options: EngineOptions): Engine {
         const held = await look(run);
         if (held === null) continue;
         if (held.state?.outcome === null && (await tell(held, fact).catch(ifTaken)) === 'taken') continue;
-        await store.roster.strike([id]);
+        await store.roster.deleteMail([id]);
         worker.begin(held);
       }
       if (pickUp)

@@ -8,7 +8,7 @@ import { genesis } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
 import { Calls } from './calls.ts';
 import type { RunEntryChange, StoredRun } from '../ports.ts';
-import { graphText } from '../journal/graph-text.ts';
+import { graphText } from '../journal/chain.ts';
 import { pure } from './pure.ts';
 import { thawState } from '../journal/snapshot.ts';
 import { createShelf } from '../journal/values.ts';

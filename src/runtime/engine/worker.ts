@@ -11,7 +11,7 @@ import { settle } from '../../core/settle.ts';
 import type { Command, Event, Fact, Refusal, RunId, RunState, Settled } from '../../ir/events.ts';
 import { link } from '../journal/chain.ts';
 import { encodeEvents } from '../journal/codec.ts';
-import { graphText } from '../journal/graph-text.ts';
+import { graphText } from '../journal/chain.ts';
 import type { Hearing } from './calls.ts';
 import type { Held, Told } from './owned-run.ts';
 import type { Append, Call, Clock, Journal, Performer, RunEntryChange } from '../ports.ts';

@@ -8,7 +8,7 @@ import { genesis, link } from './chain.ts';
 import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
-import { printOf } from './graph-text.ts';
+import { printOf } from './chain.ts';
 import { pure } from '../engine/pure.ts';
 import { redecide } from './replay.ts';
 import type { Difference } from './replay.ts';

@@ -2,6 +2,7 @@
  * The hash chain (L11). An append is one link: its hash covers the link before it, its place, its time and its bytes. For
  * people who read single events, every event has a hash; the last one of an append carries the hash that is stored.
  */
+import canonicalize from 'canonicalize';
 import { hash } from 'node:crypto';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId } from '../../ir/events.ts';
@@ -9,6 +10,7 @@ import { decodeEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { ChainedEvent } from '../engine/types.ts';
 import type { StoredAppend } from '../ports.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 
 /** The link before a run's first one: it binds the chain to the run and to the bytes of its graph. */
 export function genesis(run: RunId, graphPrint: string): string {
@@ -33,3 +35,26 @@ export function linkEvents(previous: string, events: readonly Event[], last: str
     return linked;
   });
 }
+
+interface GraphText {
+  readonly text: string;
+  /** SHA-256 of exactly this text: what the chain of a run starts from. */
+  readonly print: string;
+}
+
+export function graphText(flow: CompiledFlow): GraphText {
+  let known = texts.get(flow);
+  if (known === undefined) {
+    // Canonical, because the same graph may come from a document or from a program, with its keys in another order.
+    const text = canonicalize(flow) as string;
+    known = { text, print: printOf(text) };
+    texts.set(flow, known);
+  }
+  return known;
+}
+
+export function printOf(text: string): string {
+  return hash('sha256', text, 'base64url');
+}
+
+const texts = new WeakMap<CompiledFlow, GraphText>();

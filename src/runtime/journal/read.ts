@@ -7,7 +7,7 @@ import type { RunId, RunState } from '../../ir/events.ts';
 import { chained, genesis } from './chain.ts';
 import type { ChainedEvent } from '../engine/types.ts';
 import type { Journal } from '../ports.ts';
-import { printOf } from './graph-text.ts';
+import { printOf } from './chain.ts';
 import { pure } from '../engine/pure.ts';
 import { SluiceError } from '../errors.ts';
 import { createShelf } from './values.ts';

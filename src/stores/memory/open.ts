@@ -1,15 +1,27 @@
-/** A store that lives as long as the object does: for tests, scripts and runs that nobody needs tomorrow. */
-import type { Store } from '../../runtime/ports.ts';
+/** A store in memory, for tests and scripts. It makes the same promises as a store on a disk, apart from durability. */
+import type { Instant, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { createJournal } from './journal.ts';
-import { createRoster } from './roster.ts';
-import type { Tables } from './tables.ts';
+import type {
+  Append,
+  Blob,
+  Journal,
+  Mail,
+  Roster,
+  RunEntry,
+  Snapshot,
+  Store,
+  StoredAppend,
+  StoredRun,
+  WorkerId,
+} from '../../runtime/ports.ts';
+import { hasEnded, mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../leases.ts';
+import type { WorkerLease } from '../leases.ts';
 
 export function openMemory(): Store {
-  const tables: Tables = { runs: new Map(), flows: new Map(), workers: new Map(), mail: new Map(), mailed: 0 };
+  const tables: Tables = { runs: new Map(), flows: new Map(), workers: new Map(), mail: new Map(), lastMailId: 0 };
   let closed = false;
   const open = (): Tables => {
-    if (closed) throw new SluiceError('engine-closed', 'the journal is closed');
+    if (closed) throw new SluiceError('engine-closed', 'the store is closed');
     return tables;
   };
   return {
@@ -19,4 +31,153 @@ export function openMemory(): Store {
       closed = true;
     },
   };
+}
+
+interface Tables {
+  /** In the order in which the runs were started. */
+  readonly runs: Map<RunId, MemoryRun>;
+  readonly flows: Map<string, string>;
+  readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
+  readonly mail: Map<number, Mail>;
+  /** The last id given to a piece of mail. Ids are not used again. */
+  lastMailId: number;
+}
+
+interface MemoryRun {
+  entry: RunEntry;
+  head: number;
+  readonly appends: StoredAppend[];
+  readonly blobs: Map<string, Blob>;
+  snapshot: Snapshot | null;
+}
+
+function createJournal(open: () => Tables): Journal {
+  return {
+    load: async (run, options) => load(open(), run, options?.snapshot ?? true),
+    commit: async (worker, appends) => {
+      const tables = open();
+      const holdsLease = tables.workers.get(worker)?.fenced === false;
+      return appends.map((append) => (holdsLease && store(tables, worker, append) ? 'committed' : 'stale'));
+    },
+  };
+}
+
+function load(tables: Tables, id: RunId, wantsSnapshot: boolean): StoredRun | null {
+  const run = tables.runs.get(id);
+  if (run === undefined) return null;
+  const snapshot = wantsSnapshot ? run.snapshot : null;
+  const from = snapshot?.seq ?? 0;
+  return {
+    flow: tables.flows.get(run.entry.hash) ?? '',
+    snapshot,
+    appends: run.appends.filter(({ after }) => after >= from),
+    blobs: [...run.blobs.values()],
+  };
+}
+
+function store(tables: Tables, worker: WorkerId, append: Append): boolean {
+  const { after, count, at, body, hash, blobs, snapshot, entry } = append;
+  const run = tables.runs.get(append.run) ?? create(tables, worker, append);
+  if (run === null || !mayAppend(run.entry, worker) || run.head !== after) return false;
+  run.appends.push({ after, count, at, body, hash });
+  run.head = after + count;
+  for (const blob of blobs) if (!run.blobs.has(blob.hash)) run.blobs.set(blob.hash, blob);
+  if (snapshot !== null && snapshot.seq > (run.snapshot?.seq ?? 0)) run.snapshot = snapshot;
+  if (entry === null) return true;
+  const { status, code, due } = entry;
+  run.entry = { ...run.entry, status, code, due, updatedAt: at, owner: ownerAfter(status, worker) };
+  return true;
+}
+
+function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }: Append): MemoryRun | null {
+  if (after !== 0 || entry?.first === undefined) return null;
+  if (flow === null) throw new TypeError(`the first append of run ${run} has no flow`);
+  const { status, code, due, first } = entry;
+  const { hash } = flow;
+  if (!tables.flows.has(hash)) tables.flows.set(hash, flow.text);
+  const created: MemoryRun = {
+    entry: { run, hash, ...first, status, code, updatedAt: at, due, owner },
+    head: 0,
+    appends: [],
+    blobs: new Map(),
+    snapshot: null,
+  };
+  tables.runs.set(run, created);
+  return created;
+}
+
+function createRoster(open: () => Tables): Roster {
+  return {
+    renew: async (worker, _now, until) => {
+      const { workers } = open();
+      if (renewalOf(workers.get(worker)) === 'refuse') return false;
+      workers.set(worker, { id: worker, until, fenced: false, process: null });
+      return true;
+    },
+    claim: async (worker, now, which) => claim(open(), worker, now, which),
+    release: async (worker, runs) => release(open(), worker, runs),
+    resign: async (worker) => {
+      const tables = open();
+      release(tables, worker, [...tables.runs.keys()]);
+      tables.workers.delete(worker);
+    },
+    post: async (run, fact) => {
+      const tables = open();
+      if (!tables.runs.has(run)) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+      tables.lastMailId += 1;
+      tables.mail.set(tables.lastMailId, { id: tables.lastMailId, run, fact: structuredClone(fact) });
+    },
+    mail: async (worker) => {
+      const { mail, runs, workers } = open();
+      if (workers.get(worker)?.fenced !== false) return [];
+      return [...mail.values()].filter(({ run }) => runs.get(run)?.entry.owner === worker);
+    },
+    deleteMail: async (ids) => {
+      const { mail } = open();
+      for (const id of ids) mail.delete(id);
+    },
+    list: async (filter = {}) => {
+      const entries = [...open().runs.values()].map(({ entry }) => entry).reverse();
+      return entries.filter(({ status }) => filter.status?.includes(status) ?? true).slice(0, filter.limit);
+    },
+    find: async (run) => open().runs.get(run)?.entry ?? null,
+    retain: async (notation, keep) => retain(open(), notation, keep),
+  };
+}
+
+function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters<Roster['claim']>[2]): RunId[] {
+  const plan = planClaim([...tables.workers.values()], worker, now);
+  if (plan === null) return [];
+  const isFree = ({ entry: { owner } }: MemoryRun): boolean =>
+    owner === null || !tables.workers.has(owner) || plan.gone.includes(owner);
+  const mailed = new Set([...tables.mail.values()].map(({ run }) => run));
+  const all = [...tables.runs.values()];
+  const runs =
+    'run' in which
+      ? all.filter((run) => run.entry.run === which.run && (run.entry.owner === worker || isFree(run)))
+      : all.filter((run) => isFree(run) && needsWork(run.entry, mailed.has(run.entry.run), now)).slice(0, which.limit);
+  for (const run of runs) {
+    const { owner } = run.entry;
+    const previous = owner === null || owner === worker ? undefined : tables.workers.get(owner);
+    if (previous !== undefined) tables.workers.set(previous.id, { ...previous, fenced: true });
+    run.entry = { ...run.entry, owner: worker };
+  }
+  return runs.map(({ entry }) => entry.run);
+}
+
+function release(tables: Tables, worker: WorkerId, runs: readonly RunId[]): void {
+  for (const id of runs) {
+    const run = tables.runs.get(id);
+    if (run?.entry.owner === worker) run.entry = { ...run.entry, owner: null };
+  }
+}
+
+function retain(tables: Tables, notation: string, keep: number): RunId[] {
+  const all = [...tables.runs.values()].map(({ entry }) => entry).filter((entry) => entry.notation === notation);
+  // The sort is stable: of runs that started in the same millisecond, the later ones are kept.
+  const oldestFirst = all.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
+  const dropped = oldestFirst.slice(0, Math.max(0, all.length - keep)).map(({ run }) => run);
+  for (const run of dropped) tables.runs.delete(run);
+  for (const { id, run } of tables.mail.values()) if (dropped.includes(run)) tables.mail.delete(id);
+  return dropped;
 }

@@ -1,111 +1,121 @@
 /**
- * One connection, and what it knows of the file by heart. That knowledge holds as long as nobody else has written:
- * `data_version` tells, inside the transaction, whether somebody has. After any failure nothing is known.
+ * One connection with a cache of rows. The cache is valid until another connection writes; `data_version`, read inside the
+ * transaction, tells. Any failure clears it.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { RunStatus } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
 import { faultOf } from './faults.ts';
 
-/** A run as the tables have it: its number, its last event, the number of its owner, and whether it waits. */
+/** Columns of a run that an append checks. `head` is the number of its last event. */
 export interface KnownRun {
   readonly id: number;
+  status: RunStatus;
   head: number;
   owner: number | null;
-  readonly waits: boolean;
 }
 
-export interface Connection {
-  readonly known: Map<RunId, KnownRun>;
-  /** Numbers of graphs, by hash, and of workers whose leases hold, by name. */
-  readonly graphs: Map<string, number>;
-  readonly leases: Map<string, number>;
-  /** A prepared statement whose rows are arrays. */
-  prepare(sql: string): StatementSync;
-  /** All of the work in one durable step, or none of it. */
-  write<T>(work: () => T): T;
-  /** Every statement sees the same state of the file. */
-  read<T>(work: () => T): T;
-  close(): void;
-}
-
-/** In commits. One step at a time, this is about half a megabyte of log; batches are taken over by their size. */
+/** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */
 const CHECKPOINT_EVERY = 128;
 
-export function createConnection(db: DatabaseSync, path: string): Connection {
-  const known = new Map<RunId, KnownRun>();
-  const graphs = new Map<string, number>();
-  const leases = new Map<string, number>();
-  const forget = (): void => {
-    known.clear();
-    graphs.clear();
-    leases.clear();
-  };
-  const prepare = (sql: string): StatementSync => {
-    const statement = db.prepare(sql);
+export class Connection {
+  readonly known: Map<RunId, KnownRun> = new Map();
+  /** Row ids of graphs, by hash. */
+  readonly graphs: Map<string, number> = new Map();
+  /** Row ids of workers that are not fenced, by name. */
+  readonly leases: Map<string, number> = new Map();
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #statements: Statements<typeof SQL>;
+  #commits = 0;
+  #seenVersion = -1;
+
+  constructor(db: DatabaseSync, path: string) {
+    this.#db = db;
+    this.#path = path;
+    this.#statements = this.prepareAll(SQL);
+  }
+
+  /** The rows of the statement are arrays. */
+  prepare = (sql: string): StatementSync => {
+    const statement = this.#db.prepare(sql);
     statement.setReturnArrays(true);
     return statement;
   };
-  const beginWrite = prepare('BEGIN IMMEDIATE');
-  const beginRead = prepare('BEGIN');
-  const commit = prepare('COMMIT');
-  const dataVersion = prepare('PRAGMA data_version');
-  const checkpoint = prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  let commits = 0;
-  let seen = -1;
 
-  const within = <T>(begin: StatementSync, work: () => T): T => {
+  prepareAll<Texts extends { readonly [name: string]: string }>(texts: Texts): Statements<Texts> {
+    const prepared = Object.entries(texts).map(([name, sql]) => [name, this.prepare(sql)]);
+    return Object.fromEntries(prepared) as Statements<Texts>;
+  }
+
+  /** Runs the work in one transaction, durable on return. */
+  write<T>(work: () => T): T {
+    const result = this.#within(this.#statements.beginWrite, () => {
+      this.#clearCacheIfChanged();
+      return work();
+    });
+    this.#checkpointAtTimes();
+    return result;
+  }
+
+  /** Runs the work in one read transaction. */
+  read<T>(work: () => T): T {
+    return this.#within(this.#statements.beginRead, work);
+  }
+
+  close(): void {
+    if (!this.#db.isOpen) return;
+    try {
+      this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // The data stays in the write-ahead log, and the next open reads it from there.
+    }
+    this.#db.close();
+  }
+
+  #within<T>(begin: StatementSync, work: () => T): T {
     try {
       begin.run();
       const result = work();
-      commit.run();
+      this.#statements.commit.run();
       return result;
     } catch (error) {
-      forget();
-      if (db.isOpen && db.isTransaction) db.exec('ROLLBACK');
-      throw faultOf(error, path);
+      this.#clearCache();
+      if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw faultOf(error, this.#path);
     }
-  };
-  /**
-   * A write-ahead log that is taken over into the file begins again at its front. Writing over what is there is much cheaper
-   * to make durable than letting a file grow, so that this is worth doing long before the log is long.
-   */
-  const tidyUp = (): void => {
-    commits += 1;
-    if (commits % CHECKPOINT_EVERY !== 0) return;
-    try {
-      checkpoint.get();
-    } catch {
-      // What was committed holds all the same; the log is a little longer until the next time.
-    }
-  };
-  const forgetWhatOthersChanged = (): void => {
-    const [version] = dataVersion.get() as unknown as [number];
-    if (version !== seen) forget();
-    seen = version;
-  };
+  }
 
-  return {
-    known,
-    graphs,
-    leases,
-    prepare,
-    write: (work) => {
-      const result = within(beginWrite, () => {
-        forgetWhatOthersChanged();
-        return work();
-      });
-      tidyUp();
-      return result;
-    },
-    read: (work) => within(beginRead, work),
-    close: () => {
-      if (!db.isOpen) return;
-      try {
-        db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      } catch {
-        // What could not be moved stays in the write-ahead log, where the next opening finds it.
-      }
-      db.close();
-    },
-  };
+  #clearCacheIfChanged(): void {
+    const [version] = this.#statements.dataVersion.get() as unknown as [number];
+    if (version !== this.#seenVersion) this.#clearCache();
+    this.#seenVersion = version;
+  }
+
+  #clearCache(): void {
+    this.known.clear();
+    this.graphs.clear();
+    this.leases.clear();
+  }
+
+  /** After a checkpoint the write-ahead log starts over. Overwriting is cheaper to sync than growing the file. */
+  #checkpointAtTimes(): void {
+    this.#commits += 1;
+    if (this.#commits % CHECKPOINT_EVERY !== 0) return;
+    try {
+      this.#statements.checkpoint.get();
+    } catch {
+      // The commit holds. The log stays longer until the next checkpoint.
+    }
+  }
 }
+
+export type Statements<Texts> = { readonly [Name in keyof Texts]: StatementSync };
+
+const SQL = {
+  beginWrite: 'BEGIN IMMEDIATE',
+  beginRead: 'BEGIN',
+  commit: 'COMMIT',
+  dataVersion: 'PRAGMA data_version',
+  checkpoint: 'PRAGMA wal_checkpoint(PASSIVE)',
+} as const;

@@ -1,6 +1,6 @@
 /**
- * What the disk or another process did to us, said in a way that somebody can act on. An error that is nobody's but the
- * program's own (a broken constraint, say) is passed on as it is.
+ * Turns errors of SQLite and of the file system into errors with a code and a remedy. Programming errors, such as a broken
+ * constraint, pass through unchanged.
  */
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -26,8 +26,8 @@ function ofDatabase(primary: number, error: Error, path: string): unknown {
     case 6: // LOCKED
       return new SluiceError(
         'journal-busy',
-        `another process holds \`${path}\``,
-        'try again; if it lasts, look for a process that keeps the file open',
+        `\`${path}\` is locked by another process`,
+        'try again; if the error stays, find the process that keeps the file open',
         error,
       );
     case 3: // PERM
@@ -45,7 +45,7 @@ function ofDatabase(primary: number, error: Error, path: string): unknown {
         error,
       );
     case 18: // TOOBIG
-      return new SluiceError('value-too-large', 'a value is larger than what the journal stores', undefined, error);
+      return new SluiceError('value-too-large', 'a value is larger than the journal can store', undefined, error);
     case 10: // IOERR
     case 14: // CANTOPEN
       return ofDisk(error, path);
@@ -68,7 +68,7 @@ function ofFiles(code: string, error: Error, path: string): unknown {
   }
 }
 
-/** SQLite says only that reading or writing failed, so we look why. */
+/** SQLite reports only that reading or writing failed, so look for the cause. */
 function ofDisk(error: Error, path: string): SluiceError {
   const dir = dirname(path);
   try {
@@ -83,14 +83,14 @@ function ofDisk(error: Error, path: string): SluiceError {
   return unavailable(path, error);
 }
 
-/** The index of the write-ahead log grows by 32 KB at a time, so that less than a few of these is as good as nothing. */
+/** The index of the write-ahead log grows by 32 KB at a time; below a few of these the disk counts as full. */
 const ROOM_MIN = 128 * 1024;
 
 function full(path: string, error: Error): SluiceError {
   return new SluiceError(
     'disk-full',
-    `there is no room for \`${path}\` to grow; nothing was written`,
-    'make room and try again',
+    `the disk of \`${path}\` is full; nothing was written`,
+    'free some space and try again',
     error,
   );
 }
@@ -98,8 +98,8 @@ function full(path: string, error: Error): SluiceError {
 function readOnly(path: string, error: Error): SluiceError {
   return new SluiceError(
     'journal-read-only',
-    `\`${path}\` or its folder cannot be written`,
-    'give this user the right to write both',
+    `\`${path}\` or its folder is read-only`,
+    'give this user write access to both',
     error,
   );
 }
@@ -108,7 +108,7 @@ function unavailable(path: string, error: Error): SluiceError {
   return new SluiceError(
     'journal-unavailable',
     `\`${path}\` cannot be opened, read or written: ${error.message}`,
-    'look at the path and at the disk',
+    'check the path and the disk',
     error,
   );
 }

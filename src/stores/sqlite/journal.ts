@@ -1,21 +1,18 @@
-/**
- * The journal's two verbs. Commits that are asked for before the next turn of the event loop share one transaction, and so
- * one wait for the disk.
- */
-import type { Append, Journal, WorkerId } from '../../runtime/ports.ts';
+/** Loads and commits runs. Commits requested in the same turn of the event loop share one transaction and one fsync. */
+import type { Append, Blob, Journal, Snapshot, StoredAppend, StoredRun, WorkerId } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { createAppends } from './appends.ts';
+import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
 import type { Connection } from './connection.ts';
-import { createLoad } from './load.ts';
+import type { RunId } from '../../ir/events.ts';
 
 export interface GroupedJournal extends Journal {
-  /** Writes what was asked for so far. */
+  /** Writes all commits requested so far. */
   flush(): void;
 }
 
 export function createJournal(connection: Connection): GroupedJournal {
-  const store = createAppends(connection);
+  const appended = new Appends(connection);
   const load = createLoad(connection);
   let waiting: Call[] = [];
 
@@ -27,9 +24,9 @@ export function createJournal(connection: Connection): GroupedJournal {
   const settle = (calls: readonly Call[]): void => {
     let results: Stored[][];
     try {
-      results = connection.write(() => calls.map(({ worker, appends }) => store(worker, appends)));
+      results = connection.write(() => calls.map(({ worker, appends }) => appended.store(worker, appends)));
     } catch (error) {
-      // A disk that is full is full for all. A mistake in one call is not to be paid by the others.
+      // A SluiceError, such as a full disk, concerns all calls. Any other error concerns one: repeat them one by one.
       if (calls.length > 1 && !(error instanceof SluiceError)) for (const call of calls) settle([call]);
       else for (const { reject } of calls) reject(error);
       return;
@@ -53,4 +50,46 @@ interface Call {
   readonly appends: readonly Append[];
   readonly resolve: (results: readonly Stored[]) => void;
   readonly reject: (error: unknown) => void;
+}
+
+function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean) => StoredRun | null {
+  const { prepare } = connection;
+  const findRun = prepare('SELECT runs.id, flows.text FROM runs JOIN flows ON flows.id = runs.graph WHERE run = ?');
+  const findSnapshot = prepare('SELECT seq, hash, body FROM snapshots WHERE run = ?');
+  const lastBefore = prepare(
+    'SELECT after + count, hash FROM log WHERE run = ? AND after < ? ORDER BY after DESC LIMIT 1',
+  );
+  const appendsFrom = prepare(
+    'SELECT after, count, at, body, hash FROM log WHERE run = ? AND after >= ? ORDER BY after',
+  );
+  const blobsOf = prepare('SELECT hash, body FROM blobs WHERE run = ? ORDER BY id');
+
+  return (run, wantsSnapshot) =>
+    connection.read(() => {
+      const found = findRun.get(run) as [number, string] | undefined;
+      if (found === undefined) return null;
+      const [id, flow] = found;
+      const snapshot = wantsSnapshot ? snapshotOf(id) : null;
+      const appends = appendsFrom.all(id, snapshot?.seq ?? 0) as unknown as AppendRow[];
+      const blobs = blobsOf.all(id) as unknown as [string, string][];
+      return { flow, snapshot, appends: appends.map(toAppend), blobs: blobs.map(toBlob) };
+    });
+
+  function snapshotOf(id: number): Snapshot | null {
+    const row = findSnapshot.get(id) as [number, string, string] | undefined;
+    if (row === undefined) return null;
+    const [seq, hash, body] = row;
+    const at = lastBefore.get(id, seq) as [number, string] | undefined;
+    return at !== undefined && at[0] === seq && at[1] === hash ? { seq, hash, body } : null;
+  }
+}
+
+type AppendRow = readonly [number, number, number, string, string];
+
+function toAppend([after, count, at, body, hash]: AppendRow): StoredAppend {
+  return { after, count, at, body, hash };
+}
+
+function toBlob([hash, body]: readonly [string, string]): Blob {
+  return { hash, body };
 }

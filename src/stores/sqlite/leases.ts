@@ -1,110 +1,119 @@
-/**
- * Who works on which run. A run of a worker that fell silent, or whose process is certainly dead, is taken over in the same
- * transaction that fences that worker: should it wake up later, it finds its lease gone before it can write or act.
- */
-import type { RunId } from '../../ir/events.ts';
-import { holderHere, isDead } from '../process-owner.ts';
-import type { Roster } from '../../runtime/ports.ts';
-import type { Connection } from './connection.ts';
+/** Leases in SQLite. A claim, and the fencing of workers that lose a run by it, are one transaction. */
+import type { Instant, RunId } from '../../ir/events.ts';
+import type { Roster, WorkerId } from '../../runtime/ports.ts';
+import { KEEP_GONE_WORKERS_MS, planClaim, renewalOf } from '../leases.ts';
+import type { WorkerLease } from '../leases.ts';
+import { thisProcess } from '../process-owner.ts';
+import type { Connection, Statements } from './connection.ts';
 
 type Leases = Pick<Roster, 'renew' | 'claim' | 'release' | 'resign'>;
 
-/** How long we remember workers that are gone; by then even a process that was asleep has stopped asking. */
-const REMEMBER_MS = 7 * 24 * 3600 * 1000;
-
 export function createLeases(connection: Connection, flush: () => void): Leases {
-  const { known, leases, prepare } = connection;
-  const find = prepare('SELECT id, until, fenced FROM workers WHERE worker = ?');
-  const join = prepare('INSERT INTO workers (worker, until, holder) VALUES (?, ?, ?)');
-  const others = prepare(
-    'SELECT id, holder FROM workers WHERE id <> ? AND fenced = 0 AND until > ? AND holder NOT NULL',
-  );
-  const renew = prepare('UPDATE workers SET until = ? WHERE id = ?');
-  const leave = prepare('DELETE FROM workers WHERE id = ?');
-  const forget = prepare(
-    'DELETE FROM workers WHERE until < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE owner = workers.id)',
-  );
-  const fence = prepare('UPDATE workers SET fenced = 1 WHERE id = ?');
-  const free = prepare('UPDATE runs SET owner = NULL WHERE run = ? AND owner = ?');
-  const freeAll = prepare('UPDATE runs SET owner = NULL WHERE owner = ?');
-  const take = prepare('UPDATE runs SET owner = ? WHERE id = ?');
-  const named = prepare(
-    `SELECT runs.id, runs.run, runs.owner FROM runs LEFT JOIN workers ON workers.id = runs.owner
-     WHERE runs.run = ? AND (runs.owner IS NULL OR runs.owner = ? OR workers.fenced = 1 OR workers.until <= ?)`,
-  );
-  const needy = prepare(NEEDY);
-  const shutOut = (number: number): void => {
-    fence.run(number);
-    leases.clear();
+  const { known, leases } = connection;
+  const statements = connection.prepareAll(SQL);
+  const leaseOf = (worker: WorkerId): WorkerLease<number> | undefined => {
+    const row = statements.find.get(worker) as unknown as LeaseRow | undefined;
+    return row === undefined ? undefined : toLease(row);
   };
-  const worker = (id: string): readonly [id: number, until: number, fenced: number] | undefined =>
-    find.get(id) as [number, number, number] | undefined;
-
   return {
-    renew: async (id, now, until) =>
+    renew: async (worker, now, until) =>
       connection.write(() => {
-        const found = worker(id);
-        if (found === undefined) {
-          forget.run(now - REMEMBER_MS);
-          join.run(id, until, holderHere());
-          return true;
-        }
-        if (found[2] !== 0) return false;
-        renew.run(until, found[0]);
+        const lease = leaseOf(worker);
+        if (renewalOf(lease) === 'refuse') return false;
+        if (lease === undefined) {
+          statements.removeGone.run(now - KEEP_GONE_WORKERS_MS);
+          statements.join.run(worker, until, thisProcess());
+        } else statements.renew.run(until, lease.id);
         return true;
       }),
-
-    claim: async (id, now, what) =>
+    claim: async (worker, now, which) =>
       connection.write(() => {
-        const found = worker(id);
-        if (found === undefined || found[2] !== 0 || found[1] <= now) return [];
-        const self = found[0];
-        for (const [other, holder] of others.all(self, now) as unknown as [number, string][])
-          if (isDead(holder)) shutOut(other);
-        const rows = 'run' in what ? named.all(what.run, self, now) : needy.all({ now, limit: what.limit });
-        return (rows as unknown as [number, RunId, number | null][]).map(([number, run, owner]) => {
-          if (owner !== null && owner !== self) shutOut(owner);
-          take.run(self, number);
-          known.delete(run);
-          return run;
-        });
+        const lease = leaseOf(worker);
+        return lease === undefined ? [] : claim(connection, statements, lease.id, now, which);
       }),
-
-    release: async (id, runs) => {
+    release: async (worker, runs) => {
       flush();
       connection.write(() => {
-        const found = worker(id);
-        if (found === undefined) return;
+        const lease = leaseOf(worker);
+        if (lease === undefined) return;
         for (const run of runs) {
-          free.run(run, found[0]);
+          statements.release.run(run, lease.id);
           known.delete(run);
         }
       });
     },
-
-    resign: async (id) => {
+    resign: async (worker) => {
       flush();
       connection.write(() => {
-        const found = worker(id);
-        if (found === undefined) return;
+        const lease = leaseOf(worker);
+        if (lease === undefined) return;
         known.clear();
         leases.clear();
-        freeAll.run(found[0]);
-        leave.run(found[0]);
+        statements.releaseAll.run(lease.id);
+        statements.leave.run(lease.id);
       });
     },
   };
 }
 
-/** Runs in nobody's hands that are under way, due, or have mail; in the order in which they were started. */
-export const NEEDY = `
-  WITH gone (id) AS MATERIALIZED (SELECT NULL UNION ALL SELECT id FROM workers WHERE fenced = 1 OR until <= :now)
-  SELECT runs.id, runs.run, runs.owner FROM gone CROSS JOIN runs ON runs.owner IS gone.id
+function claim(
+  connection: Connection,
+  statements: Statements<typeof SQL>,
+  self: number,
+  now: Instant,
+  which: Parameters<Roster['claim']>[2],
+): RunId[] {
+  const plan = planClaim((statements.all.all() as unknown as LeaseRow[]).map(toLease), self, now);
+  if (plan === null) return [];
+  const fence = (worker: number): void => {
+    statements.fence.run(worker);
+    connection.leases.clear();
+  };
+  plan.fence.forEach(fence);
+  const gone = JSON.stringify(plan.gone);
+  const rows =
+    'run' in which
+      ? statements.claimableByName.all({ run: which.run, self, gone })
+      : statements.claimable.all({ now, gone, limit: which.limit });
+  return (rows as unknown as [number, RunId, number | null][]).map(([id, run, owner]) => {
+    if (owner !== null && owner !== self) fence(owner);
+    statements.setOwner.run(self, id);
+    connection.known.delete(run);
+    return run;
+  });
+}
+
+/** `needsWork` of the claim policy as a query, oldest run first. The index on owner, status and due answers each part. */
+export const CLAIMABLE = `
+  WITH free (owner) AS MATERIALIZED (SELECT NULL UNION ALL SELECT value FROM json_each(:gone))
+  SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
     WHERE runs.status IN ('pending', 'running')
   UNION
-  SELECT runs.id, runs.run, runs.owner FROM gone CROSS JOIN runs ON runs.owner IS gone.id
+  SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
     WHERE runs.status = 'suspended' AND runs.due <= :now
   UNION
   SELECT runs.id, runs.run, runs.owner FROM mail JOIN runs ON runs.id = mail.run
-    WHERE runs.owner IS NULL OR runs.owner IN (SELECT id FROM gone)
+    WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
   ORDER BY 1 LIMIT :limit`;
+
+const SQL = {
+  find: 'SELECT id, until, fenced, process FROM workers WHERE worker = ?',
+  all: 'SELECT id, until, fenced, process FROM workers',
+  join: 'INSERT INTO workers (worker, until, process) VALUES (?, ?, ?)',
+  renew: 'UPDATE workers SET until = ? WHERE id = ?',
+  leave: 'DELETE FROM workers WHERE id = ?',
+  removeGone: 'DELETE FROM workers WHERE until < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE owner = workers.id)',
+  fence: 'UPDATE workers SET fenced = 1 WHERE id = ?',
+  release: 'UPDATE runs SET owner = NULL WHERE run = ? AND owner = ?',
+  releaseAll: 'UPDATE runs SET owner = NULL WHERE owner = ?',
+  setOwner: 'UPDATE runs SET owner = ? WHERE id = ?',
+  claimable: CLAIMABLE,
+  claimableByName: `SELECT id, run, owner FROM runs
+    WHERE run = :run AND (owner IS NULL OR owner = :self OR owner IN (SELECT value FROM json_each(:gone)))`,
+} as const;
+
+type LeaseRow = readonly [id: number, until: number, fenced: number, process: string | null];
+
+function toLease([id, until, fenced, process]: LeaseRow): WorkerLease<number> {
+  return { id, until, fenced: fenced !== 0, process };
+}

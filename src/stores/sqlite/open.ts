@@ -1,12 +1,18 @@
-/** A store in one SQLite file. Several processes may open the same file; the leases keep them out of each other's runs. */
+/**
+ * A store in one SQLite file, which several processes may open. A new file and its folder are readable by their owner only.
+ * A commit is on the disk when it returns (WAL, synchronous FULL).
+ */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { SluiceError } from '../../runtime/errors.ts';
 import type { Store } from '../../runtime/ports.ts';
-import { connect } from './connect.ts';
-import { createConnection } from './connection.ts';
-import { createEntries } from './entries.ts';
+import { Connection } from './connection.ts';
+import { faultOf, isBusy } from './faults.ts';
 import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
-import { createMail } from './mail.ts';
-import { createRetain } from './retain.ts';
+import { createEntries, createMail, createRetain } from './roster.ts';
+import { examine, migrate } from './schema.ts';
 
 export interface SqliteOptions {
   /** How long to wait while another process writes. Default 5 s. */
@@ -14,7 +20,7 @@ export interface SqliteOptions {
 }
 
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
-  const connection = createConnection(connect(path, options.busyMs ?? 5000), path);
+  const connection = new Connection(connect(path, options.busyMs ?? 5000), path);
   const journal = createJournal(connection);
   return {
     journal,
@@ -30,3 +36,57 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     },
   };
 }
+
+export function connect(path: string, busyMs: number): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    createFile(path);
+    db = new DatabaseSync(path, { timeout: busyMs, enableForeignKeyConstraints: true });
+    prepare(db, path, busyMs);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw faultOf(error, path);
+  }
+}
+
+function createFile(path: string): void {
+  try {
+    // Create one level only. A longer missing path is more likely a typing error.
+    mkdirSync(dirname(path), { mode: 0o700 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error;
+  }
+  // SQLite gives its -wal and -shm files the mode of this file.
+  closeSync(openSync(path, 'a', 0o600));
+}
+
+function prepare(db: DatabaseSync, path: string, busyMs: number): void {
+  // First of all: the file may be from a newer release, or from another program.
+  retryBusy(busyMs, () => examine(db, path));
+  // A step writes one page of the log and one of its index, so smaller pages are faster. Affects new files only.
+  db.exec('PRAGMA page_size = 2048');
+  const mode = retryBusy(busyMs, () => db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']);
+  if (mode !== 'wal')
+    throw new SluiceError(
+      'journal-unavailable',
+      `\`${path}\` is on a disk that does not support a write-ahead log`,
+      'use a local disk',
+    );
+  // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
+  db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');
+  retryBusy(busyMs, () => migrate(db, path));
+}
+
+/** The switch to WAL ignores the busy timeout, so two processes that start together need a retry. */
+function retryBusy<T>(busyMs: number, work: () => T): T {
+  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || waitedMs >= busyMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
+  }
+}
+const PAUSE_MS = 10;

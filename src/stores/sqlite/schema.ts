@@ -1,11 +1,16 @@
 /**
- * The first shape of the database. Appends lie in one log in the order of their arrival, with a small index by run, so that
- * a commit touches few pages. The triggers hold for whoever opens the file: what is in the log stays as it is (L11), has no
- * gaps, and goes only together with a whole ended run, of which a tombstone remains.
+ * The tables, and how a database gets them. Appends lie in one log in order of arrival, with a small index by run, so that a
+ * commit touches few pages. Triggers bind every program that opens the file: rows of the log do not change (L11), have no
+ * gaps, and are deleted only together with a whole ended run, which leaves a tombstone.
  *
- * A BEFORE INSERT trigger is what stops `INSERT OR REPLACE`: its implicit delete fires no delete trigger by default.
+ * A BEFORE INSERT trigger stops `INSERT OR REPLACE`, whose implicit delete fires no delete trigger.
+ *
+ * A migration, once released, is never edited; a change is a new one at the end. `user_version` counts those applied.
  */
-export const FIRST_SCHEMA = `
+import type { DatabaseSync } from 'node:sqlite';
+import { SluiceError } from '../../runtime/errors.ts';
+
+const FIRST_SCHEMA = `
 CREATE TABLE flows (
   id INTEGER PRIMARY KEY,
   hash TEXT NOT NULL UNIQUE,
@@ -16,10 +21,11 @@ CREATE TABLE workers (
   id INTEGER PRIMARY KEY,
   worker TEXT NOT NULL UNIQUE,
   until INTEGER NOT NULL,
-  fenced INTEGER NOT NULL DEFAULT 0
+  fenced INTEGER NOT NULL DEFAULT 0,
+  process TEXT
 ) STRICT;
 
--- AUTOINCREMENT, since a number that was used again would inherit a tombstone.
+-- AUTOINCREMENT: an id that was used again would match a tombstone.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run TEXT NOT NULL UNIQUE,
@@ -35,7 +41,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_by_owner ON runs (owner, status, due);
 CREATE INDEX runs_by_graph ON runs (graph);
-CREATE INDEX runs_ended ON runs (notation, started_at) WHERE status IN ('completed', 'failed', 'cancelled');
+CREATE INDEX runs_by_notation ON runs (notation, started_at);
 
 CREATE TABLE tombstones (
   id INTEGER PRIMARY KEY,
@@ -47,7 +53,7 @@ CREATE TABLE tombstones (
 CREATE TRIGGER tombstones_insert BEFORE INSERT ON tombstones
 WHEN NOT EXISTS (SELECT 1 FROM runs WHERE id = NEW.id AND status IN ('completed', 'failed', 'cancelled'))
   OR EXISTS (SELECT 1 FROM tombstones WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'only a run that has ended can be forgotten, and only once'); END;
+BEGIN SELECT RAISE(ABORT, 'only a run that has ended can be removed, and only once'); END;
 CREATE TRIGGER tombstones_update BEFORE UPDATE ON tombstones
 BEGIN SELECT RAISE(ABORT, 'tombstones are append-only'); END;
 CREATE TRIGGER tombstones_delete BEFORE DELETE ON tombstones
@@ -63,7 +69,7 @@ CREATE TABLE log (
   hash TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX log_by_run ON log (run, after);
--- Stands in for a foreign key too: only a run that exists has an event 0 to come after.
+-- Also serves as the foreign key: the first append of a run needs its row in runs.
 CREATE TRIGGER log_insert BEFORE INSERT ON log
 WHEN NEW.after IS NOT coalesce(
     (SELECT after + count FROM log WHERE run = NEW.run ORDER BY after DESC LIMIT 1),
@@ -106,3 +112,67 @@ CREATE TABLE mail (
 ) STRICT;
 CREATE INDEX mail_by_run ON mail (run);
 `;
+
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA];
+
+/** "slce": marks a file as ours. */
+const APPLICATION_ID = 0x736c6365;
+
+export function migrate(db: DatabaseSync, path: string, steps: readonly string[] = MIGRATIONS): void {
+  if (examine(db, path, steps.length) === steps.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have migrated the file since.
+    const from = examine(db, path, steps.length);
+    for (const step of steps.slice(from)) db.exec(step);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The number of steps that were applied. Throws when the file is not ours or is from a newer release. */
+export function examine(db: DatabaseSync, path: string, known: number = MIGRATIONS.length): number {
+  const { version, application, empty } = inOneRead(db, () => ({
+    version: pragma(db, 'user_version'),
+    application: pragma(db, 'application_id'),
+    empty: isEmpty(db),
+  }));
+  const ours = application === APPLICATION_ID || (application === 0 && version === 0 && empty);
+  if (!ours)
+    throw new SluiceError(
+      'journal-damaged',
+      `\`${path}\` is a database of another program`,
+      'name another file for the journal',
+    );
+  if (version > known) {
+    throw new SluiceError(
+      'journal-newer',
+      `\`${path}\` has schema version ${version}; this release knows versions up to ${known}`,
+      'use the release that wrote it, or a later one',
+    );
+  }
+  return version;
+}
+
+/** One transaction: a file that another process is creating would look foreign half-way. */
+function inOneRead<T>(db: DatabaseSync, read: () => T): T {
+  if (db.isTransaction) return read();
+  db.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    // On a full disk SQLite has already rolled back; a second ROLLBACK would hide the first error.
+    if (db.isTransaction) db.exec('ROLLBACK');
+  }
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+}

@@ -1,5 +1,5 @@
 /** Reports every error in the same form: code, sentence, help, page. Stack traces need `--debug`. */
-import { isErrorCode } from '../../runtime/error-codes.ts';
+import { isErrorCode } from '../../runtime/errors.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { DiagnosticsError } from './diagnostics.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';

@@ -1,5 +1,5 @@
 /** An engine on the user's database with the models and tools that the options name. */
-import { openSqlite } from '../../stores/sqlite/open.ts';
+import { openStore } from '../../stores/open-store.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
@@ -22,7 +22,7 @@ export async function withSession<Result>(
   use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   const world = createWorld(cli, options, flow);
-  const store = openSqlite(cli.db);
+  const store = openStore(cli.db);
   const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
   const interrupt = onInterrupt();
   try {

@@ -1,6 +1,6 @@
 /** Opens the database for commands that only read. Reading never creates one. */
 import { existsSync } from 'node:fs';
-import { openSqlite } from '../../stores/sqlite/open.ts';
+import { openStore } from '../../stores/open-store.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
 import type { Command, Fact, RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
@@ -14,7 +14,7 @@ import { readRun } from '../../runtime/journal/read.ts';
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
   if (isAbsent(cli)) return look(null);
-  const store = openSqlite(cli.db);
+  const store = openStore(cli.db);
   try {
     return await look(store);
   } finally {

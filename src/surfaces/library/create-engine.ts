@@ -7,14 +7,14 @@ import { priceOf } from '../../effects/models/prices.ts';
 import { isPolicyCheck, policyPerformer } from '../../effects/policy/performer.ts';
 import { scriptedPerformer } from '../../effects/scripted/performer.ts';
 import type { Script } from '../../effects/scripted/script.ts';
-import { openSqlite } from '../../stores/sqlite/open.ts';
+import { openStore } from '../../stores/open-store.ts';
 import { withPii } from '../../effects/pii/pipeline.ts';
 import type { PiiPipelines } from '../../effects/pii/pipeline.ts';
 import { createVirtualClock, realClock } from '../../runtime/engine/clock.ts';
 import type { Engine, EngineOptions } from '../../runtime/engine/types.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Clock, Performer, Store } from '../../runtime/ports.ts';
-import { toolResult } from '../../runtime/engine/tool-result.ts';
+import { toolResult } from '../../runtime/engine/plain-json.ts';
 import { createHands } from '../../effects/world.ts';
 import type { HandsOptions } from '../../effects/world.ts';
 
@@ -62,7 +62,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const world = model === undefined ? modelPerformer({ priceOf, ...models }, own) : own;
   const engine = createRuntime({
     ...rest,
-    store: typeof journal === 'string' ? openSqlite(journal) : journal,
+    store: typeof journal === 'string' ? openStore(journal) : journal,
     performer: withPii(
       (performer && withChecks(performer)) ?? (script === undefined ? world : scriptedPerformer(script, world)),
       pii,

@@ -75,12 +75,12 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       ],
     );
     deepEqual(await store.roster.mail('w1'), mail);
-    await store.roster.strike([mail[0]?.id ?? 0, 12_345]);
+    await store.roster.deleteMail([mail[0]?.id ?? 0, 12_345]);
     deepEqual(
       (await store.roster.mail('w1')).map(({ run }) => run),
       ['r2'],
     );
-    await store.roster.strike([]);
+    await store.roster.deleteMail([]);
     equal((await store.roster.mail('w2')).length, 1);
   },
 
@@ -101,7 +101,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     await started(store, 'w1', new Chain('r1'));
     await store.roster.post('r1', YES);
     const [first] = await store.roster.mail('w1');
-    await store.roster.strike([first?.id ?? 0]);
+    await store.roster.deleteMail([first?.id ?? 0]);
     await store.roster.post('r1', YES);
     equal(
       (await store.roster.mail('w1')).some(({ id }) => id === first?.id),

@@ -6,51 +6,51 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { holderHere, isDead } from '../../src/stores/process-owner.ts';
+import { thisProcess, isDeadProcess } from '../../src/stores/process-owner.ts';
 
-const CHILD = join(import.meta.dirname, 'holder-child.ts');
-const own = holderHere() ?? '';
+const CHILD = join(import.meta.dirname, 'process-owner-child.ts');
+const own = thisProcess() ?? '';
 
 test('a process that lives is not dead, be it this one, another, or one that was stopped', async () => {
   expect(own).not.toBe('');
-  expect(isDead(own)).toBe(false);
+  expect(isDeadProcess(own)).toBe(false);
   const child = started(process.execPath, CHILD, 'stay');
   const holder = await said(child);
-  expect(isDead(holder)).toBe(false);
+  expect(isDeadProcess(holder)).toBe(false);
   child.kill('SIGSTOP');
   await until(() => /\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')));
-  expect(isDead(holder)).toBe(false);
+  expect(isDeadProcess(holder)).toBe(false);
   child.kill('SIGKILL');
   await once(child, 'exit');
-  expect(isDead(holder)).toBe(true);
+  expect(isDeadProcess(holder)).toBe(true);
 });
 
 test('what a parent has not looked at yet is dead all the same', async () => {
   // The shell becomes a program that never asks what became of its child.
   const shell = started('sh', '-c', `"${process.execPath}" "${CHILD}" & exec sleep 1000`);
   const holder = await said(shell);
-  await until(() => isDead(holder));
+  await until(() => isDeadProcess(holder));
   const pid = holder.split(' ').at(-2);
   expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /);
 });
 
 test('a later process under the same number is another one', () => {
   const [pid, start] = own.split(' ').slice(-2);
-  expect(isDead(own.replace(/ \d+$/, ` ${Number(start) - 1}`))).toBe(true);
+  expect(isDeadProcess(own.replace(/ \d+$/, ` ${Number(start) - 1}`))).toBe(true);
   expect(own.endsWith(` ${pid} ${start}`)).toBe(true);
 });
 
 test('of other machines, other boots and other containers we know nothing', () => {
   const [host, boot, space] = own.split(' ');
-  expect(isDead(`${host} ${boot} ${space} 2147483647 1`)).toBe(true);
+  expect(isDeadProcess(`${host} ${boot} ${space} 2147483647 1`)).toBe(true);
   for (const place of [`elsewhere ${boot} ${space}`, `${host} before ${space}`, `${host} ${boot} pid:[1]`])
-    expect(isDead(`${place} 2147483647 1`)).toBe(false);
+    expect(isDeadProcess(`${place} 2147483647 1`)).toBe(false);
 });
 
 test.each(['', 'nonsense', `${own.split(' ').slice(0, 3).join(' ')} 0 1`, own.split(' ').slice(0, 4).join(' ')])(
   'what does not name a process is not dead: `%s`',
   (holder) => {
-    expect(isDead(holder)).toBe(false);
+    expect(isDeadProcess(holder)).toBe(false);
   },
 );
 
