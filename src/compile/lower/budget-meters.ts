@@ -1,8 +1,8 @@
 /**
- * The meters that the section `budgets` sets: one per limited dimension, charged by every effect; `steps` is there always,
- * since it also counts, and is charged by every node that counts as entered.
+ * The meters that apply in every notation, and the nodes that charge them: `steps` (charged by every entered node), one meter
+ * per limited budget dimension (every effect), the budgets of single agents, and the rate limits of tools.
  */
-import type { Dimension, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
+import type { Dimension, DoNode, Meter, MeterId, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
 import { CLOCK } from '../../ir/meters.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 
@@ -22,7 +22,63 @@ export const BUDGET_DIMENSIONS: readonly (readonly [keyof Budgets, Dimension])[]
   ['side_effects', 'sideEffects'],
 ];
 
-export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { readonly [id: MeterId]: Meter } {
+export interface MeterOptions {
+  readonly budgets: Budgets | undefined;
+  readonly agentBudgets: { readonly [agent: string]: Budgets };
+  /** The time of the run, if a person can grant more of it. */
+  readonly extendableMs: number | null;
+  /** Where a run goes that has used up a budget, and one that is out of time. */
+  readonly exhausted: NodeId;
+  readonly late: NodeId;
+}
+
+export interface CommonMeters {
+  readonly meters: { readonly [id: MeterId]: Meter };
+  /** The node with the common meters after its own charges. `tool` is the tool that it calls. */
+  charged(node: Node, tool: ToolDef | undefined): Node;
+  /** The meter of a tool's rate limit. */
+  rate(name: string, rate: NonNullable<ToolDef['rate']>): readonly [MeterId, Meter];
+}
+
+export function commonMeters(options: MeterOptions): CommonMeters {
+  const { budgets, agentBudgets, extendableMs, exhausted, late } = options;
+  const budget = { ...budgetMeters(budgets, exhausted), ...clockMeter(extendableMs, late) };
+  const counted = Object.keys(budget).filter((id) => id !== STEPS);
+  return {
+    meters: { ...budget, ...agentMeters(agentBudgets, exhausted, late) },
+    charged(node, tool) {
+      const charges = [...(node.charges ?? [])];
+      if (node.op === 'do') charges.push(...callMeters(node, agentBudgets, tool));
+      if (node.enters !== undefined) charges.push(STEPS);
+      // A question that may raise a budget is asked when that budget is used up, so it does not charge it.
+      const looks = node.op === 'do' ? node.grant === undefined : node.needs !== undefined;
+      if (looks) charges.push(...counted);
+      return charges.length === 0 ? node : { ...node, charges: [...new Set(charges)] };
+    },
+    rate: (name, { calls, perMs }) => [
+      rateMeter(name),
+      { unit: 'rate', max: calls, perMs, over: exhausted, label: `tools.${name}.rate_limit` },
+    ],
+  };
+}
+
+/** A model call charges the budget of its agent, a tool call the rate limit of its tool. */
+function callMeters(
+  { effect, enters }: DoNode,
+  agentBudgets: MeterOptions['agentBudgets'],
+  tool: ToolDef | undefined,
+): readonly MeterId[] {
+  if (effect.kind === 'tool') return tool?.rate === undefined ? [] : [rateMeter(effect.tool)];
+  if (effect.kind !== 'model') return [];
+  const steps = enters === undefined ? [] : agentSteps(agentBudgets, effect.agent);
+  return [...steps, ...agentMeterIds(agentBudgets, effect.agent)];
+}
+
+function rateMeter(tool: string): MeterId {
+  return `rate:${tool}`;
+}
+
+function budgetMeters(budgets: Budgets | undefined, over: NodeId): { readonly [id: MeterId]: Meter } {
   const meters: { [id: MeterId]: Meter } = {
     [STEPS]: { unit: 'steps', max: budgets?.steps ?? null, over, label: 'budgets.steps' },
   };
@@ -35,14 +91,14 @@ export function budgetMeters(budgets: Budgets | undefined, over: NodeId): { read
   return meters;
 }
 
-/** The time of the run, where somebody may grant more of it. */
-export function clockMeter(deadlineMs: number | null, over: NodeId): { readonly [id: MeterId]: Meter } {
+/** The time of the run as a meter, so that a person can grant more of it. */
+function clockMeter(deadlineMs: number | null, over: NodeId): { readonly [id: MeterId]: Meter } {
   if (deadlineMs === null) return {};
   return { [CLOCK]: { unit: 'time', max: deadlineMs, over, label: 'budgets.wall_clock_seconds' } };
 }
 
-/** What single agents may use: meters of their own beside those of the run. Their time runs while they or their tools work. */
-export function agentMeters(
+/** The budgets of single agents. An agent's time runs while it or its tools work. */
+function agentMeters(
   budgets: { readonly [agent: string]: Budgets },
   over: NodeId,
   late: NodeId,
@@ -77,14 +133,4 @@ export function agentSteps(budgets: { readonly [agent: string]: Budgets }, agent
 
 function agentMeter(agent: string, id: MeterId): MeterId {
   return `${id}@${agent}`;
-}
-
-/** The node with the common meters added to its own, which keep their place in front. */
-export function chargesOf(node: Node, budget: { readonly [id: MeterId]: Meter }): Node {
-  const charges = [...(node.charges ?? [])];
-  if (node.enters !== undefined) charges.push(STEPS);
-  // A question that may raise a budget is asked because there is none left.
-  const looks = node.op === 'do' ? node.grant === undefined : node.needs !== undefined;
-  if (looks) charges.push(...Object.keys(budget).filter((id) => id !== STEPS));
-  return charges.length === 0 ? node : { ...node, charges: [...new Set(charges)] };
 }

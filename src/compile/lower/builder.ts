@@ -1,8 +1,8 @@
 /**
- * The one builder that every notation lowers through. It keeps the nodes with the place they come from, shares end nodes,
- * and hangs the bounds that hold for every notation on the graph: steps on what is entered, budgets on what is done.
+ * The one builder that every notation lowers through. `add` completes a node at once: it adds the fallback models and the
+ * meters that apply in every notation. `build` only drops unreached nodes and puts the flow together.
  *
- * Ids: an authored node has its own id (`idOf`), everything else one from `fresh`, so that the two never meet.
+ * Ids: an authored node has its own id (`idOf`), every other node one from `fresh`, so that the two never collide.
  */
 import type { EndState, TerminalCode } from '../../ir/codes.ts';
 import type {
@@ -19,17 +19,15 @@ import type {
   ToolDef,
   ToolEffect,
 } from '../../ir/nodes.ts';
-import { reserveOfModel, reserveOfTool } from '../document/definitions.ts';
 import { boundaryOf } from '../document/boundary.ts';
 import type { GateMode } from '../document/boundary.ts';
-import { agentMeterIds, agentMeters, agentSteps, budgetMeters, chargesOf, clockMeter } from './budget-meters.ts';
+import { commonMeters } from './budget-meters.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object } from '../expressions/cel-text.ts';
-import { serverTool } from '../document/definitions.ts';
+import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
-import { paced, rateMeters } from './rate-meters.ts';
 
 export interface Lowered {
   readonly body: FlowBody;
@@ -37,24 +35,28 @@ export interface Lowered {
   readonly places: ReadonlyMap<NodeId, Range>;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'extendable' | 'itemised' | 'keepEnded' | 'rates' | 'stores'> {
-  readonly id: string;
-  readonly entry: NodeId;
-  /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless told. */
-  readonly fail?: NodeId;
-  /** What a run returns that a budget ends; nothing unless told. */
+export interface BuilderOptions {
+  /** The output of a run that a budget ends; null unless given. */
   readonly returns?: Expr;
-  /** Looks at every node once all are there, and gives it back with what a notation hangs on nodes that it did not add itself. */
-  readonly dress?: (id: NodeId, node: Node) => Node;
+  /** Set if a person can grant the run more time. */
+  readonly extendable?: boolean;
+  /** Completes a node before the common meters are added: for fields that a notation sets on nodes of shared lowerings. */
+  readonly complete?: (id: NodeId, node: Node) => Node;
 }
 
-export interface Builder {
-  readonly definitions: Definitions;
+export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded' | 'rates' | 'stores'> {
+  readonly id: string;
+  readonly entry: NodeId;
+  /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless given. */
+  readonly fail?: NodeId;
+}
+
+export interface Builder extends Effects {
   /** The id that an authored node has in the graph. */
   idOf(authored: string): NodeId;
-  /** An id for a node that nobody wrote. */
+  /** A new id for a node that the author did not write. */
   fresh(hint: string): NodeId;
-  /** Adds a node. `at` is where it was written; nodes without a place of their own show their origin's. */
+  /** Adds a node. `at` is where it was written; a node without a place shows the one of its origin. */
   add<Id extends NodeId>(id: Id, node: Node, at?: Range): Id;
   has(id: NodeId): boolean;
   /** Adds a meter; the node that charges it names it in `charges`. */
@@ -66,46 +68,56 @@ export interface Builder {
     readonly output?: Expr;
     readonly origin?: string;
   }): NodeId;
-  /** Where an unhandled failure goes: failed, with the code of that failure. */
+  /** The end of an unhandled failure: failed, with the code of that failure. */
   failedEnd(output?: Expr): NodeId;
-  /** Declares an agent that the sections do not: a bare document takes whom it names. */
-  agent(def: AgentDef): void;
-  /** A model call with its worst case reserved. `prompt` is the text of the user's turn. */
-  model(agent: string, prompt: Expr): ModelEffect;
-  /** The definition of a tool that is declared, or that an MCP server of the document has. */
-  toolDef(name: string): ToolDef | undefined;
-  /** Whether any policy decides about calls. */
-  hasPolicies(): boolean;
-  /** The boundary of an agent with these tools, which becomes part of the flow. */
-  boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
-  /** A tool call with its worst case reserved. One expression per argument; the call's input is `args`. */
-  tool(name: string, args: Input): ToolEffect;
   build(options: BuildOptions): Lowered;
 }
 
-export function createBuilder(notation: string, definitions: Definitions): Builder {
+export function createBuilder(notation: string, definitions: Definitions, options: BuilderOptions = {}): Builder {
   const nodes = new Map<NodeId, Node>();
   const places = new Map<NodeId, Range>();
   const meters = new Map<MeterId, Meter>();
-  const agents: { [id: string]: AgentDef } = { ...definitions.agents };
-  const tools: { [name: string]: ToolDef } = { ...definitions.tools };
-  const boundaries: { [agent: string]: BoundaryDef } = {};
-  const taken = new Map<string, number>();
   const ends = new Map<string, NodeId>();
+  const effects = createEffects(definitions);
+  const { extendable = false, complete = (_, node) => node } = options;
 
-  const builder: Builder = {
-    definitions,
+  const end: Builder['end'] = ({ state, code, output = 'null', origin = 'end' }) => {
+    const key = JSON.stringify([state, code, output, origin]);
+    const known = ends.get(key);
+    if (known !== undefined) return known;
+    const id = fresh(`${state}:${code}`);
+    nodes.set(id, { op: 'end', origin, state, code, output });
+    ends.set(key, id);
+    return id;
+  };
+  const fresh = createIds();
+  const common = commonMeters({
+    budgets: definitions.budgets,
+    agentBudgets: definitions.agentBudgets,
+    extendableMs: extendable ? definitions.deadlineMs : null,
+    exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: options.returns }),
+    late: end({ state: 'failed', code: 'TIMEOUT', output: options.returns }),
+  });
+  for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
+
+  const finished = (id: NodeId, given: Node): Node => {
+    const node = definitions.models.withFallback(complete(id, given), effects.used.agents);
+    if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
+    const tool = effects.toolDef(node.effect.tool);
+    if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
+    return common.charged(node, tool);
+  };
+
+  const failedEnd = (output?: Expr): NodeId => end({ state: 'failed', code: 'error', output });
+  return {
+    ...effects,
     idOf: (authored) => (authored.startsWith('~') ? `~${authored}` : authored),
-    fresh(hint) {
-      const count = (taken.get(hint) ?? 0) + 1;
-      taken.set(hint, count);
-      // Two tildes in front are left to authored ids.
-      const base = hint.startsWith('~') ? `~:${hint}` : `~${hint}`;
-      return count === 1 ? base : `${base}#${count}`;
-    },
+    fresh,
     add(id, node, at) {
       if (nodes.has(id)) throw new Error(`invariant: node \`${id}\` is added twice`);
+      // The place in the order is taken before `complete` can add nodes of its own.
       nodes.set(id, node);
+      nodes.set(id, finished(id, node));
       if (at !== undefined) places.set(id, at);
       return id;
     },
@@ -114,102 +126,112 @@ export function createBuilder(notation: string, definitions: Definitions): Build
       meters.set(id, meter);
       return id;
     },
-    end({ state, code, output = 'null', origin = 'end' }) {
-      const key = JSON.stringify([state, code, output, origin]);
-      let id = ends.get(key);
-      if (id === undefined) {
-        id = builder.add(builder.fresh(`${state}:${code}`), { op: 'end', origin, state, code, output });
-        ends.set(key, id);
-      }
-      return id;
-    },
-    failedEnd: (output) => builder.end({ state: 'failed', code: 'error', output }),
-    agent(def) {
-      agents[def.id] = def;
-    },
-    model(agent, prompt) {
-      return { kind: 'model', agent, input: { prompt }, reserve: reserveOfModel(agents[agent], definitions) };
-    },
-    toolDef(name) {
-      const def = Object.hasOwn(tools, name)
-        ? tools[name]
-        : (serverTool(name, definitions.servers) ?? builtinTool(name));
-      if (def !== undefined) tools[name] = def;
-      return def;
-    },
-    hasPolicies: () => Object.keys(definitions.policies).length > 0,
-    boundary(agent, names, mode) {
-      const granted = Object.fromEntries(
-        names.map((name) => [
-          name,
-          {
-            def: builder.toolDef(name),
-            cost: definitions.toolCosts[name] ?? 0,
-            approval: definitions.toolApprovals.has(name),
-          },
-        ]),
-      );
-      const own = Object.hasOwn(definitions.agentBoundaries, agent) ? definitions.agentBoundaries[agent] : undefined;
-      const boundary = boundaryOf([definitions.boundary, own], granted, mode, (content) =>
-        definitions.versionOf(content),
-      );
-      boundaries[agent] = boundary;
-      return boundary;
-    },
-    tool: (name, args) => ({
-      kind: 'tool',
-      tool: name,
-      input: { args: object(Object.entries(args)) },
-      reserve: reserveOfTool(builder.toolDef(name), definitions.toolCosts[name]),
-    }),
-    build({ id, entry, fail = builder.failedEnd(), returns, dress, ...kept }) {
-      if (dress !== undefined) for (const [at, node] of [...nodes]) nodes.set(at, dress(at, node));
-      const exhausted = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
-      const late = builder.end({ state: 'failed', code: 'TIMEOUT', output: returns });
-      const budget = {
-        ...budgetMeters(definitions.budgets, exhausted),
-        ...(kept.extendable === true ? clockMeter(definitions.deadlineMs, late) : {}),
-      };
-      const own = agentMeters(definitions.agentBudgets, exhausted, late);
-      for (const [meter, each] of Object.entries({ ...budget, ...own, ...rateMeters(tools, exhausted) }))
-        meters.set(meter, each);
-      const charged = new Map(
-        [...nodes].map(([at, node]) => [
-          at,
-          chargesOf(paced(ofAgent(definitions.models.withFallback(node, agents), definitions), tools), budget),
-        ]),
-      );
-      const pruned = prune({ nodes: charged, meters, entry, fail });
+    end,
+    failedEnd,
+    build({ id, entry, fail = failedEnd(), ...kept }) {
       const body: FlowBody = {
         ir: 1,
         id,
         notation,
         entry,
         fail,
-        nodes: pruned.nodes,
-        meters: pruned.meters,
-        agents,
-        tools,
-        models: definitions.models.usedBy(Object.values(agents)),
-        deadlineMs: definitions.deadlineMs,
+        ...prune({ nodes, meters, entry, fail }),
+        ...effects.definitionsUsed(),
         least: {},
-        ...(builder.hasPolicies() ? { policies: definitions.policies } : {}),
-        ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
+        ...(extendable ? { extendable } : {}),
         ...kept,
       };
       return { body, places };
     },
   };
-  return builder;
 }
 
-/** A model call charges what its agent may use as well. */
-function ofAgent(node: Node, { agentBudgets }: Definitions): Node {
-  if (node.op !== 'do' || node.effect.kind !== 'model') return node;
-  const { agent } = node.effect;
-  const own = [
-    ...(node.enters === undefined ? [] : agentSteps(agentBudgets, agent)),
-    ...agentMeterIds(agentBudgets, agent),
-  ];
-  return own.length === 0 ? node : { ...node, charges: [...(node.charges ?? []), ...own] };
+/** Numbers the ids that share a hint. Two tildes in front are left to authored ids. */
+function createIds(): Builder['fresh'] {
+  const taken = new Map<string, number>();
+  return (hint) => {
+    const count = (taken.get(hint) ?? 0) + 1;
+    taken.set(hint, count);
+    const base = hint.startsWith('~') ? `~:${hint}` : `~${hint}`;
+    return count === 1 ? base : `${base}#${count}`;
+  };
+}
+
+export interface Effects {
+  readonly definitions: Definitions;
+  /** Declares an agent that the sections do not: a bare document declares the agents that it names. */
+  agent(def: AgentDef): void;
+  /** A model call with its worst case reserved. `prompt` is the text of the user's turn. */
+  model(agent: string, prompt: Expr): ModelEffect;
+  /** A tool call with its worst case reserved. One expression per argument; the call's input is `args`. */
+  tool(name: string, args: Input): ToolEffect;
+  /** The definition of a tool that is declared, built in, or on an MCP server of the document. */
+  toolDef(name: string): ToolDef | undefined;
+  /** True if policies decide about calls. */
+  hasPolicies(): boolean;
+  /** The boundary of an agent with these tools. It becomes part of the flow. */
+  boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
+}
+
+type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'deadlineMs' | 'policies' | 'boundaries'>;
+
+interface CollectedEffects extends Effects {
+  readonly used: { readonly agents: { readonly [id: string]: AgentDef } };
+  definitionsUsed(): UsedDefinitions;
+}
+
+/** The effects that nodes ask for, and the definitions that the flow needs for them. */
+function createEffects(definitions: Definitions): CollectedEffects {
+  const agents: { [id: string]: AgentDef } = { ...definitions.agents };
+  const tools: { [name: string]: ToolDef } = { ...definitions.tools };
+  const boundaries: { [agent: string]: BoundaryDef } = {};
+  const toolDef = (name: string): ToolDef | undefined => {
+    const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions.servers) ?? builtinTool(name));
+    if (def !== undefined) tools[name] = def;
+    return def;
+  };
+  const hasPolicies = (): boolean => Object.keys(definitions.policies).length > 0;
+  return {
+    definitions,
+    used: { agents },
+    agent(def) {
+      agents[def.id] = def;
+    },
+    model: (agent, prompt) => ({
+      kind: 'model',
+      agent,
+      input: { prompt },
+      reserve: reserveOfModel(agents[agent], definitions),
+    }),
+    tool: (name, args) => ({
+      kind: 'tool',
+      tool: name,
+      input: { args: object(Object.entries(args)) },
+      reserve: reserveOfTool(toolDef(name), definitions.toolCosts[name]),
+    }),
+    toolDef,
+    hasPolicies,
+    boundary(agent, names, mode) {
+      const { toolCosts, toolApprovals, agentBoundaries } = definitions;
+      const granted = Object.fromEntries(
+        names.map((name) => [
+          name,
+          { def: toolDef(name), cost: toolCosts[name] ?? 0, approval: toolApprovals.has(name) },
+        ]),
+      );
+      const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
+      const versionOf = (content: Parameters<Definitions['versionOf']>[0]) => definitions.versionOf(content);
+      const boundary = boundaryOf([definitions.boundary, own], granted, mode, versionOf);
+      boundaries[agent] = boundary;
+      return boundary;
+    },
+    definitionsUsed: () => ({
+      agents,
+      tools,
+      models: definitions.models.usedBy(Object.values(agents)),
+      deadlineMs: definitions.deadlineMs,
+      ...(hasPolicies() ? { policies: definitions.policies } : {}),
+      ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
+    }),
+  };
 }

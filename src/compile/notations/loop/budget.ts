@@ -53,6 +53,8 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
   return (id, node) => {
     // Whatever looks at a budget, be it only to see that what comes later will not fit, has a way out of its own.
     if (node.denied !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
+    // The question about more budget.
+    if (node.op === 'do' && node.grant !== undefined) return node;
     const inBranch = node.origin.startsWith('tool_invocation');
     const over = inBranch ? branch : main;
     if (meter === null) return { ...node, denied: over };

@@ -1,5 +1,5 @@
 /** The loop as a graph: the phases in their order, each a node of its name, and the ways between them. */
-import type { Node, NodeId } from '../../../ir/nodes.ts';
+import type { MeterId, Node, NodeId } from '../../../ir/nodes.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
 import type { Range } from '../../source/range.ts';
@@ -18,8 +18,12 @@ import { addPlan } from './plan.ts';
 import { STORES } from './slots.ts';
 
 export function lowerLoop(loop: Loop, at: Range): Lowered {
-  const builder = createBuilder('loop', withFreeReplies(loop));
+  const builder = createBuilder('loop', withFreeReplies(loop), {
+    extendable: isExtendable(loop),
+    complete: (id, node) => blamed(loop, priced(id, node)),
+  });
   const l: Lowering = { builder, loop, at, stops: new Set() };
+  const priced = pricing(l);
   const entry = addIntake(l);
   addPlan(l);
   addBudgetAssign(l);
@@ -27,11 +31,8 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addGrounding(l);
   addJudgement(l);
   addEscalation(l);
-  const priced = dressing(l);
-  const dress = (id: NodeId, node: Node): Node => blamed(loop, priced(id, node));
   addFinish(l);
-  const extendable = isExtendable(loop) ? { extendable: true } : {};
-  const lowered = builder.build({ id: loop.id, entry, dress, rates: loop.rates, stores: STORES, ...extendable });
+  const lowered = builder.build({ id: loop.id, entry, rates: loop.rates, stores: STORES });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return lowered;
@@ -44,21 +45,30 @@ function blamed({ id, executor }: Loop, node: Node): Node {
   return { ...node, blame: node.origin === 'tool_invocation' || node.origin === 'breaker' ? executor : id };
 }
 
-/** Every call gets its way out of a budget, and every tool call the breaker. */
-function dressing(l: Lowering): (id: NodeId, node: Node) => Node {
-  const { builder, loop } = l;
-  const gate = budgetGate(l);
-  const breaker = builder.meter('breaker', {
-    unit: 'repeats',
-    max: loop.breaker.identical - 1,
-    window: loop.breaker.window,
-    over: blockedCall(l),
-    label: 'breaker',
-  });
+/**
+ * Every call gets its way out of a budget, and every tool call the breaker. Both are made when the first call is added: the
+ * nodes that they consist of are no calls.
+ */
+function pricing(l: Lowering): (id: NodeId, node: Node) => Node {
+  let made: { readonly gate: ReturnType<typeof budgetGate>; readonly breaker: MeterId } | null = null;
   return (id, node) => {
+    if (node.op !== 'do' && node.needs === undefined) return node;
+    made ??= { gate: budgetGate(l), breaker: addBreaker(l) };
+    const { gate, breaker } = made;
     if (node.op !== 'do' || node.effect.kind !== 'tool') return gate(id, node);
-    // The same call in another round is the same call: what it is compared by leaves the round out.
+    // The same call in another round is the same call, so the round is left out of what is compared.
     const { turn: _, ...input } = node.effect.input;
     return gate(id, { ...node, charges: [...(node.charges ?? []), breaker], effect: { ...node.effect, input } });
   };
+}
+
+function addBreaker(l: Lowering): MeterId {
+  const { identical, window } = l.loop.breaker;
+  return l.builder.meter('breaker', {
+    unit: 'repeats',
+    max: identical - 1,
+    window,
+    over: blockedCall(l),
+    label: 'breaker',
+  });
 }

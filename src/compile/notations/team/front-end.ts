@@ -26,11 +26,15 @@ function lower(team: Team, reading: Reading, plan: Plan) {
   const agents = Object.fromEntries(
     [...[...members.values()].map(({ def }) => def), ...(plan.agents ?? [])].map((def) => [def.id, def]),
   );
-  const builder = createBuilder('orchestration', {
-    ...definitions,
-    tools: { ...definitions.tools, ...tools, ...plan.tools },
-    agents,
-  });
+  const builder = createBuilder(
+    'orchestration',
+    {
+      ...definitions,
+      tools: { ...definitions.tools, ...tools, ...plan.tools },
+      agents,
+    },
+    { returns: SAID },
+  );
   const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;
   const open: Lowering = { builder, team, meter: null, turnsMax, prefix: '', at: (...path) => reading.at(...path) };
   const label =
@@ -40,5 +44,5 @@ function lower(team: Team, reading: Reading, plan: Plan) {
       ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
       : open;
   const entry = addLet(l, 'session', team.id, begin(), plan.lower(l));
-  return builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID), returns: SAID });
+  return builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID) });
 }
