@@ -1,8 +1,8 @@
 /** The TRAIL traces as utterances and observations: what the agents said last, and what they had seen by then. */
 import { existsSync, readFileSync } from 'node:fs';
-import { judgeUtterance, materialOf } from '../../src/effects/grounding/grounding.ts';
-import type { Observation } from '../../src/effects/grounding/material.ts';
-import { wordsOf } from '../../src/effects/grounding/tools.ts';
+import { judgeUtterance, evidenceOf } from '../../src/effects/grounding/grounding.ts';
+import type { Observation } from '../../src/effects/grounding/detector.ts';
+import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
 
 const TRAIL = new URL('../../../shared/eval/trail/traces.jsonl', import.meta.url);
@@ -38,15 +38,15 @@ export function judgeTrace(trace: Trace): { readonly claims: boolean; readonly v
   const { events, split } = trace;
   const observations = events.flatMap((event, at) => observationOf(event, at, events));
   const tools = split === 'GAIA' ? TOOLS : { python: toolOf('Runs code in the repository.') };
-  const material = materialOf({
+  const material = evidenceOf({
     observations,
     told: [events.find(({ kind }) => kind === 'AGENT')?.in ?? ''],
     given: [],
     since: 0,
-    claimed: [],
+    confirmed: [],
     tools: Object.entries(tools).map(([name, tool]) => wordsOf(name, tool)),
   });
-  const rules = { said: {}, cite: false, claims: true } as const;
+  const rules = { fields: {}, cite: false, claims: true } as const;
   const thoughts = events.filter(({ kind, step }) => kind === 'LLM' && (step ?? null) !== null);
   const said = thoughts.map(({ out }) => (out ?? '').split('Code:')[0] ?? '').join('\n');
   const answer = answerOf(events);

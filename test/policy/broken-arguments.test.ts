@@ -24,14 +24,14 @@ describe.each([
     expect(JSON.parse(asked?.tool_calls?.[0]?.function.arguments ?? '')).toEqual({ invalid_json: CUT_OFF });
     const told = second.messages.find(({ role }) => role === 'tool');
     expect(told?.content).toContain(
-      `[INVALID] the arguments of clean are not valid: they are no JSON object: ${CUT_OFF}`,
+      `[INVALID] the arguments of clean are not valid: they are not a JSON object: ${CUT_OFF}`,
     );
   });
 
-  test.each(['[1]', '"x"', '7', 'null', '{only: 1}'])('%s is no object either', async (written) => {
+  test.each(['[1]', '"x"', '7', 'null', '{only: 1}'])('%s is not an object either', async (written) => {
     const { ran, sent } = await run(body, [{ arguments: written }]);
     expect(ran).toEqual([]);
-    expect(JSON.stringify(sent[1])).toContain(JSON.stringify(`they are no JSON object: ${written}`).slice(1, -1));
+    expect(JSON.stringify(sent[1])).toContain(JSON.stringify(`they are not a JSON object: ${written}`).slice(1, -1));
   });
 
   test('it counts as malformed like any other: the third in a row is the last', async () => {
@@ -40,7 +40,7 @@ describe.each([
     expect(ran).toEqual([]);
     expect(sent).toHaveLength(3);
     expect(report.state).not.toBe('completed');
-    expect(JSON.stringify(report)).toContain('they are no JSON object');
+    expect(JSON.stringify(report)).toContain('they are not a JSON object');
   });
 
   test('a long one is shown in part', async () => {

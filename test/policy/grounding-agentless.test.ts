@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { judgeUtterance, materialOf } from '../../src/effects/grounding/grounding.ts';
-import type { Observation } from '../../src/effects/grounding/material.ts';
-import { wordsOf } from '../../src/effects/grounding/tools.ts';
+import { judgeUtterance, evidenceOf } from '../../src/effects/grounding/grounding.ts';
+import type { Observation } from '../../src/effects/grounding/detector.ts';
+import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
@@ -48,7 +48,7 @@ interface Case {
 }
 
 function problemsIn(text: string, { tools = SHOP, observations = [DELIVERED], told = ['A-7 is broken.'] }: Case = {}) {
-  const material = materialOf({
+  const material = evidenceOf({
     observations: observations.map((each, at) => ({
       id: `bot.${at}`,
       turn: at + 1,
@@ -60,12 +60,12 @@ function problemsIn(text: string, { tools = SHOP, observations = [DELIVERED], to
     told,
     given: ['Find the order. Refund what is owed.'],
     since: null,
-    claimed: [],
+    confirmed: [],
     tools: Object.entries(tools).map(([name, each]) => wordsOf(name, each)),
   });
-  const said = { said: {}, text, answer: text, cite: false, claims: true, values: 'names' } as const;
+  const said = { fields: {}, text, answer: text, cite: false, claims: true, values: 'names' } as const;
   return judgeUtterance(said, material)
-    .findings.filter(({ kind }) => kind === 'deed')
+    .findings.filter(({ kind }) => kind === 'action')
     .map(({ reason }) => reason);
 }
 
@@ -202,9 +202,9 @@ describe('what was read or heard may be said', () => {
 });
 
 test('a lookup without anybody who looked is one all the same', () => {
-  const said = { said: {}, answer: '', cite: false, claims: true, values: 'off' } as const;
+  const said = { fields: {}, answer: '', cite: false, claims: true, values: 'off' } as const;
   const tools = [wordsOf('metrics.get_dashboard', tool('read', 'Gets a dashboard.'))];
-  const material = materialOf({ observations: [], told: [], given: [], since: null, claimed: [], tools });
+  const material = evidenceOf({ observations: [], told: [], given: [], since: null, confirmed: [], tools });
   const kinds = (text: string) => judgeUtterance({ ...said, text }, material).findings.map(({ kind }) => kind);
   expect(kinds('Checked the dashboard; all is well.')).toEqual(['lookup']);
   expect(kinds('Read the dashboard first.')).toEqual([]);

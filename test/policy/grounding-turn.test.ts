@@ -4,7 +4,7 @@ import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 
 const CLAIM = 'I have sent the letter.';
-const REASON = `the answer says that something was done, and no observation shows it: "${CLAIM}" (mail.send has not succeeded)`;
+const REASON = `the answer says that something was done, but no observation shows it: "${CLAIM}" (mail.send has not succeeded)`;
 
 const NOTATIONS: { readonly [notation: string]: object } = {
   flow: {

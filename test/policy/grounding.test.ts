@@ -1,8 +1,8 @@
 /** What counts as a claim, what it is held against, and what a text may state: in other trades than the one it was measured in. */
 import { describe, expect, test } from 'vitest';
-import { judgeUtterance, materialOf } from '../../src/effects/grounding/grounding.ts';
-import type { Observation } from '../../src/effects/grounding/material.ts';
-import { wordsOf } from '../../src/effects/grounding/tools.ts';
+import { judgeUtterance, evidenceOf } from '../../src/effects/grounding/grounding.ts';
+import type { Observation } from '../../src/effects/grounding/detector.ts';
+import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
 
 function tool(
@@ -39,12 +39,12 @@ interface Case {
   readonly observations?: readonly Partial<Observation>[];
   readonly told?: readonly string[];
   readonly since?: number;
-  readonly claimed?: readonly string[];
+  readonly confirmed?: readonly string[];
   readonly values?: 'names' | 'all';
 }
 
-function kindsIn(text: string, { observations = [], told = [], since, claimed = [], values = 'names' }: Case = {}) {
-  const material = materialOf({
+function kindsIn(text: string, { observations = [], told = [], since, confirmed = [], values = 'names' }: Case = {}) {
+  const evidence = evidenceOf({
     observations: observations.map((each, at) => ({
       id: `bot.${at}`,
       turn: at + 1,
@@ -57,10 +57,10 @@ function kindsIn(text: string, { observations = [], told = [], since, claimed = 
     told,
     given: ['You run the shop. A restart takes 40 seconds.'],
     since: since ?? null,
-    claimed,
+    confirmed,
     tools: Object.entries(TOOLS).map(([name, each]) => wordsOf(name, each)),
   });
-  const { findings } = judgeUtterance({ said: {}, text, answer: text, cite: false, claims: true, values }, material);
+  const { findings } = judgeUtterance({ fields: {}, text, answer: text, cite: false, claims: true, values }, evidence);
   return findings.map(({ kind }) => kind);
 }
 
@@ -77,7 +77,7 @@ describe('claims that something was done', () => {
     'Letter successfully sent, and you will hear from them.',
     '**Done:** the service has been updated.',
     'All is well.\n- The service has been restarted',
-  ])('is one without any observation: %s', (text) => expect(kindsIn(text)).toContain('deed'));
+  ])('is one without any observation: %s', (text) => expect(kindsIn(text)).toContain('action'));
 
   test.each([
     'Shall I say that the service has been restarted?',
@@ -88,43 +88,43 @@ describe('claims that something was done', () => {
     'The weather has been mentioned.',
     'I would have restarted the service.',
     'I need the service to be restarted.',
-  ])('is none: %s', (text) => expect(kindsIn(text)).not.toContain('deed'));
+  ])('is none: %s', (text) => expect(kindsIn(text)).not.toContain('action'));
 
   test('holds for the tool that its words fit, and not for another one that changes something', () => {
     expect(kindsIn('The service has been restarted.', { observations: [restarted] })).toEqual([]);
-    expect(kindsIn('The letter has been sent.', { observations: [restarted] })).toEqual(['deed']);
+    expect(kindsIn('The letter has been sent.', { observations: [restarted] })).toEqual(['action']);
   });
 
   test('does not hold for what was tried and failed', () => {
     expect(kindsIn('I restarted the service.', { observations: [{ ...restarted, ok: false, error: 'no' }] })).toEqual([
-      'deed',
+      'action',
     ]);
   });
 
   test('holds for what it names, if that is what was done', () => {
     const observations = [{ tool: 'logs.search', args: { service: 'web-2' } }, restarted];
     expect(kindsIn('I restarted web-1.', { observations })).toEqual([]);
-    expect(kindsIn('I restarted web-2.', { observations })).toEqual(['deed']);
-    expect(kindsIn('These were restarted successfully:\n- web-1\n- web-2', { observations })).toEqual(['deed']);
+    expect(kindsIn('I restarted web-2.', { observations })).toEqual(['action']);
+    expect(kindsIn('These were restarted successfully:\n- web-1\n- web-2', { observations })).toEqual(['action']);
   });
 
   test('holds with what was chosen', () => {
     const scaled = { tool: 'deploy.scale_service', args: { service: 'web-1', size: 'small' } };
     expect(kindsIn('The service has been scaled to small.', { observations: [scaled] })).toEqual([]);
-    expect(kindsIn('The service has been scaled to large.', { observations: [scaled] })).toEqual(['deed']);
+    expect(kindsIn('The service has been scaled to large.', { observations: [scaled] })).toEqual(['action']);
   });
 
   test('needs something newer than the last words of the user, unless it only says the same again', () => {
     const text = 'The service has been restarted.';
-    expect(kindsIn(text, { observations: [restarted], since: 1 })).toEqual(['deed']);
-    expect(kindsIn(text, { observations: [restarted], since: 1, claimed: [text] })).toEqual([]);
+    expect(kindsIn(text, { observations: [restarted], since: 1 })).toEqual(['action']);
+    expect(kindsIn(text, { observations: [restarted], since: 1, confirmed: [text] })).toEqual([]);
   });
 
   test('is none of the agent where the user or a reading tool has said so', () => {
     const text = 'The service has been restarted.';
     expect(kindsIn(text, { told: ['It was restarted by Ann last night.'] })).toEqual([]);
     expect(kindsIn(text, { observations: [{ result: 'web-1 restarted 03:00' }] })).toEqual([]);
-    expect(kindsIn(text, { told: ['I want it restarted.'] })).toEqual(['deed']);
+    expect(kindsIn(text, { told: ['I want it restarted.'] })).toEqual(['action']);
   });
 });
 

@@ -1,27 +1,27 @@
 /**
- * Claims that name nobody who did it: `Refunded 49.50 for A-7.`, `Refund processed.`, `The refund was issued.`, `A-7 is
- * refunded.` Participles stand in honest text as well, so each form says when it is a report of something done: not where it
- * only describes a thing, nor where it tells what was long ago, what follows from what, or how things usually go.
+ * Claims that do not say who acted: `Refunded 49.50 for A-7.`, `Refund processed.`, `The refund was issued.`, `A-7 is
+ * refunded.` Honest text contains participles too. A form counts as a report of an action only if it does not merely describe
+ * a thing, and is not about the distant past, a reason, or a general rule.
  */
 import { ADVERBS, JOINED } from './words.ts';
-import { isParticiple, PARTICIPLE } from './word-stem.ts';
+import { isParticiple, PARTICIPLE } from './words.ts';
 
 export interface Agentless {
   readonly form: 'past' | 'present' | 'terse';
   readonly word: string;
-  /** The thing that it was done to, as far as the sentence says. */
+  /** The thing that was acted upon, if the sentence names it. */
   readonly what: string;
-  /** Where in the sentence it has been said. */
+  /** The position in the sentence after the claim. */
   readonly end: number;
 }
 
-/** In one sentence, its blanks evened out; a heading announces, and claims nothing by a participle alone. */
+/** The claims of one sentence with single spaces. A heading claims nothing by a participle alone. */
 export function agentlessIn(sentence: string, heading: boolean): readonly Agentless[] {
   const found = [...passivesIn(sentence), ...bareIn(sentence, heading), ...(heading ? [] : namedIn(sentence))];
   return [...found, ...found.slice(0, 1).flatMap((first) => joinedTo(first, sentence))];
 }
 
-/** More of the same: `was upgraded and then cancelled`; where nobody is named, also `Fixed it, pushed it`. */
+/** Further verbs of the same claim: `was upgraded and then cancelled`, `Fixed it, pushed it`. */
 function joinedTo({ form, what, end: from }: Agentless, sentence: string): readonly Agentless[] {
   return [...sentence.slice(from).matchAll(form === 'terse' ? LISTED : JOINED)].flatMap((match) => {
     const word = match.groups?.['verb'] ?? '';
@@ -58,14 +58,14 @@ function passivesIn(sentence: string): readonly Agentless[] {
 /** `The order, which arrived broken, was …`, `order A-7 (49.50) was …` */
 const ASIDE = /(?:,[^,]*,|\([^()]*\)) $/;
 
-/** What is said only in passing, as known: `since it was booked`, `the order that was cancelled`. */
+/** A clause that mentions a known fact: `since it was booked`, `the order that was cancelled`. */
 const SUBORDINATE =
   /\b(?:since|because|as|given|although|though|while|where|when|whose|after|before|how|why|what|you (?:said|mentioned|told|wrote|asked|reported))\b|\b(?:which|that|who)\W*$/i;
 const FORMER = /\b(?:previous|former|prior|earlier|past|old|original|last|recent)\b/i;
 
-/** One particular thing, and not every one of its kind. */
+/** One particular thing, not a kind of thing. */
 function isDefinite(what: string, after: string): boolean {
-  // `The refund is sent to the card` may be a rule; `Order A-7 is refunded` is none.
+  // `The refund is sent to the card` may be a rule; `Order A-7 is refunded` is not.
   if (/\d|^(?:it|they|you|both)$/i.test(what)) return true;
   const isOne = /^(?:the|your|this|that|these|those|my|our)\b/i.test(what) || /^\p{Lu}\p{L}*$/u.test(what);
   return isOne && ENDS.test(after);
@@ -75,7 +75,7 @@ const ENDS = /^(?:[.,;!)]|$| and\b)/;
 const GENERAL =
   /\b(?:always|usually|normally|generally|typically|often|sometimes|only|per|each|every|any|policy|rules?|within|after|tomorrow|soon|shortly|later|by default)\b/i;
 
-/** What may stand before a claim without being part of it. */
+/** Words that may precede a claim without being part of it. */
 const LEAD =
   '(?:(?:ok|okay|done|sure|yes|great|certainly|all set|all done|no problem|as requested|as asked|good news|update|result|outcome|summary|also|then|finally|now|just|already|successfully|(?:hi|hello|dear) \\p{L}+)[,:!–—-]* )*';
 const START = `(?:^[^\\p{L}\\p{N}$€£]*|[;–—] ?| - )${LEAD}`;
@@ -108,7 +108,7 @@ function namedIn(sentence: string): readonly Agentless[] {
   });
 }
 
-/** `Set`, `Put` and `Run` are orders to somebody where nobody stands before them. */
+/** `Set`, `Put` and `Run` at the start of a sentence are instructions. */
 function isPast(word: string): boolean {
   return isParticiple(word) && !/^(?:re)?(?:set|put|cut|shut|run|read)$/i.test(word);
 }
@@ -119,14 +119,14 @@ const SMALL_WORD =
   /^(?:the|your|an?|this|that|these|those|it|them|all|both|my|our|their|his|her|its|you|as|from|to|for|with|via|on|in|at|into|and|then|back|out|off|up|down|over|successfully|now|already|just|today|one|two|three)$/i;
 const LABEL = /^(?! (?:the|your|these|both|all)\b)(?: \p{L}[\p{L}'’-]*){0,3} ?:/u;
 
-/** A verb with its object or none, and not a word that describes what comes next: `Cancelled orders stay visible`. */
+/** A verb, with or without an object; not an adjective as in `Cancelled orders stay visible`. */
 function isReport(word: string, sentence: string, end: number, heading: boolean): boolean {
   const after = following(sentence, end);
   const clause = after.split(/[,;–—]| - /)[0] ?? '';
-  // A single small word is data, not a sentence.
+  // A single lower-case word is data, not a sentence.
   if (sentence === word) return /^\p{Lu}/u.test(word);
   if (FINITE.test(clause) || LABEL.test(after) || /^ (?:no|nothing|none|neither)\b/i.test(after)) return false;
-  // What stands before the comma describes what comes after it: `Built in 1779, the bridge is …`.
+  // The part before the comma describes the part after it: `Built in 1779, the bridge is …`.
   if (/^ (?:as|from|to|with|via|on|in|at|by)\b/i.test(clause) && FINITE.test(after.slice(clause.length))) return false;
   const words = clause.replace(/[.!]$/, '').trim().split(/\s+/);
   const plain = words.findIndex((each) => SMALL_WORD.test(each) || !/^\p{L}[\p{L}'’-]*$/u.test(each));
@@ -136,7 +136,7 @@ function isReport(word: string, sentence: string, end: number, heading: boolean)
 
 const PLAIN_MAX = 3;
 
-/** A thing that something was done to; not somebody who did it, and not a kind of thing that the rest speaks of. */
+/** A thing that was acted upon; not the actor, and not a kind of thing. */
 function isThing(what: string, after: string): boolean {
   if (NO_THING.test(what) || FINITE.test(what) || FINITE.test(after.split(/[,;]/)[0] ?? '')) return false;
   const several = /^\p{L}*[^s]s$/u.test(what);
@@ -147,7 +147,7 @@ const NO_THING =
   /\b(?:I|we|you|he|she|they|who|which|that|not|no|never|none|nothing|any|each|every|customers?|users?|clients?|guests?|passengers?|buyers?|sellers?|vendors?|suppliers?|merchants?|airlines?|carriers?|banks?|managers?|operators?|somebody|someone|if|when|once|since|as|because|with|without|having|by|be|been|being)\b/i;
 const USUALLY = /\b(?:within|after)\b/i;
 
-/** By somebody else, or at another time than now: long ago, on a day, or only on a condition. */
+/** By another party, in the past, on a given day, or under a condition. */
 function isElsewhere(after: string): boolean {
   return (
     BY_OTHERS.test(after) ||
@@ -167,20 +167,20 @@ const LONG_AGO =
   /^(?: (?!(?:you|that|which|who|I|we|from|placed)\b)\S+){0,6}? (?:ago|previously|originally|earlier|initially|yesterday|before|last (?:night|week|month|year|time)|(?:with)?in the (?:last|past))\b/i;
 const CONDITION = /\b(?:if|unless|once|until|when|whenever|provided|upon|pending)\b/i;
 
-/** What comes after a place, as far as it can matter to it. */
+/** The text after a position, as far as it can matter. */
 function following(sentence: string, end: number): string {
   return sentence.slice(end, end + REACH);
 }
 
 const REACH = 400;
 
-/** What a phrase is about: its words up to what only says more about them. */
+/** The head of a phrase: its words up to the first preposition. */
 export function thingIn(phrase: string): string {
   const [head = ''] = phrase.split(/[,;:.!](?:\s|$)|\s(?:of|for|to|on|in|with|from|at|by|as|via)\s/);
   return head.trim();
 }
 
-/** What stands before a verb as the thing that it speaks of. */
+/** The subject in front of a verb. */
 export function subjectIn(before: string): string {
   return thingIn(lastOf(before, /[,;:–—(]| - |\b(?:and|but|so)\b/));
 }

@@ -1,50 +1,67 @@
 /**
- * Citations and declared claims: ids of observations that exist, tools that have succeeded. Where citing is required, what is
- * cited must also be where the stated values stand.
+ * Citations and declared claims: cited ids must exist, and claimed tools must have succeeded. Where citing is required, the
+ * cited observations must contain the stated values.
  */
 import type { Json } from '../../expr/json.ts';
-import { knownFrom } from './known.ts';
-import type { Finding, Material } from './material.ts';
-import { valuesIn } from './values.ts';
+import type { Detector, Evidence, Finding, Utterance } from './detector.ts';
+import { valuesIn } from './read-values.ts';
+import { knownFrom } from './values.ts';
 
-export interface Said {
-  readonly [field: string]: Json;
-}
+export const citations: Detector = {
+  detect: ({ fields, text, cite }, evidence) => {
+    const cited = citedIds(fields, text);
+    const findings = [...unknownIds(cited, evidence), ...failedClaims(fields, evidence)];
+    if (!cite || findings.length > 0) return { findings };
+    if (cited.length === 0) return { findings: [{ kind: 'citation', text: '', reason: 'cites no observation' }] };
+    return { findings: uncitedValues(cited, text, evidence) };
+  },
+};
 
-export function judgeCitations(said: Said, required: boolean, text: string, m: Material): readonly Finding[] {
-  const listed = said['citations'];
-  const ids = [...new Set([...(Array.isArray(listed) ? listed.map(String) : []), ...inline(text)])];
-  const strange = ids.filter((id) => !m.observations.some((each) => each.id === id));
-  const findings: Finding[] = [];
-  const add = (kind: Finding['kind'], reason: string): void => void findings.push({ kind, reason });
-  if (strange.length > 0) add('citation', `cites ${strange.join(', ')}, which was never observed`);
-  const claims = said['claims'];
-  const tools = (Array.isArray(claims) ? claims : []).map((each) => String((each as { tool?: Json } | null)?.tool));
-  const failed = tools.filter((tool) => !m.observations.some((o) => o.ok && o.tool === tool));
-  if (failed.length > 0) add('claim', `claims ${failed.join(', ')}, and no observation shows that it succeeded`);
-  if (!required || findings.length > 0) return findings;
-  if (ids.length === 0) add('citation', 'cites no observation');
-  else findings.push(...uncited(ids, text, m));
-  return findings;
-}
-
-/** Values that another observation shows than those that are cited. */
-function uncited(ids: readonly string[], text: string, m: Material): readonly Finding[] {
-  const all = knownFrom([], m.observations, m.tools);
-  const others = knownFrom(
-    [...m.given, ...m.told],
-    m.observations.filter(({ id }) => ids.includes(id)),
-    m.tools,
-  );
-  const stated = valuesIn(text.replace(INLINE, ' ')).filter(({ kind }) => kind !== 'number');
-  const value = stated.find((each) => all.has(each) && !others.has(each));
-  if (value === undefined) return [];
-  return [{ kind: 'citation', reason: `states ${value.text}, which none of the observations that it cites shows` }];
-}
-
-/** `[agent.1.2.0]` within a sentence. */
+/** An id in brackets inside a sentence: `[agent.1.2.0]`. */
 const INLINE = /\[(?<id>[\p{L}\p{N}_-]+(?:\.\d+){3})\]/gu;
 
-function inline(text: string): readonly string[] {
-  return [...text.matchAll(INLINE)].map((match) => match.groups?.['id'] ?? '');
+function citedIds(fields: Utterance['fields'], text: string): readonly string[] {
+  const listed = fields['citations'];
+  const inline = [...text.matchAll(INLINE)].map((match) => match.groups?.['id'] ?? '');
+  return [...new Set([...(Array.isArray(listed) ? listed.map(String) : []), ...inline])];
+}
+
+function unknownIds(cited: readonly string[], { observations }: Evidence): readonly Finding[] {
+  const unknown = cited.filter((id) => !observations.some((each) => each.id === id));
+  if (unknown.length === 0) return [];
+  const ids = unknown.join(', ');
+  return [{ kind: 'citation', text: ids, reason: `cites ${ids}, which is not the id of an observation` }];
+}
+
+function failedClaims(fields: Utterance['fields'], { observations }: Evidence): readonly Finding[] {
+  const claims = fields['claims'];
+  const tools = (Array.isArray(claims) ? claims : []).map((each) => String((each as { tool?: Json } | null)?.tool));
+  const failed = tools.filter((tool) => !observations.some((each) => each.ok && each.tool === tool));
+  if (failed.length === 0) return [];
+  const names = failed.join(', ');
+  return [{ kind: 'claim', text: names, reason: `claims ${names}, but no observation shows that it succeeded` }];
+}
+
+/** Values that occur in an observation, but in none of the cited ones. */
+function uncitedValues(
+  cited: readonly string[],
+  text: string,
+  { observations, tools, given, told }: Evidence,
+): readonly Finding[] {
+  const observed = knownFrom([], observations, tools);
+  const allowed = knownFrom(
+    [...given, ...told],
+    observations.filter(({ id }) => cited.includes(id)),
+    tools,
+  );
+  const stated = valuesIn(text.replace(INLINE, ' ')).filter(({ kind }) => kind !== 'number');
+  const value = stated.find((each) => observed.has(each) && !allowed.has(each));
+  if (value === undefined) return [];
+  return [
+    {
+      kind: 'citation',
+      text: value.text,
+      reason: `states ${value.text}, which occurs in none of the observations that it cites`,
+    },
+  ];
 }

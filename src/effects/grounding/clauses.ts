@@ -1,20 +1,20 @@
 /**
- * What a text says was done: clauses in the perfect or the passive (`has been cancelled`, `I sent`, `is now booked`, `your
- * booking is confirmed`), with or without somebody who did it, and none that only ask, offer, deny or suppose it.
+ * Clauses of a text that claim an action: perfect or passive (`has been cancelled`, `I sent`, `is now booked`, `your booking
+ * is confirmed`), with or without an actor. Questions, offers, denials and conditions are left out.
  */
 import { agentlessIn, subjectIn, thingIn } from './agentless.ts';
 import type { Agentless } from './agentless.ts';
 import { ADVERBS, JOINED } from './words.ts';
-import { isParticiple, stem } from './word-stem.ts';
+import { isParticiple, stem } from './words.ts';
 
 export interface Clause {
   readonly text: string;
-  /** What was done: its stem, and as written. */
+  /** The verb: its stem, and the word as written. */
   readonly verb: string;
   readonly word: string;
-  /** `noun`: it is called by a noun. `state`: how things stand now. `self`: the speaker did it. Others: nobody is named. */
+  /** `noun`: a noun names the action. `state`: the present state. `self`: the speaker acted. Others: no actor is named. */
   readonly form: 'perfect' | 'self' | 'state' | 'noun' | Agentless['form'];
-  /** The thing that it was done to, as far as the clause says. */
+  /** The thing that was acted upon, if the clause names it. */
   readonly what: string;
   /** The clause and the lines that explain it. */
   readonly scope: string;
@@ -30,7 +30,7 @@ export function clausesOf(text: string): readonly Clause[] {
 
 export interface Part {
   readonly text: string;
-  /** Whether it stands in a list. */
+  /** An item of a list. */
   readonly item: boolean;
 }
 
@@ -44,7 +44,7 @@ export function sentencesOf(text: string): readonly Part[] {
   });
 }
 
-/** Questions, offers, conditions, wishes and what is still to come: of a sentence, or of what is said in it up to a place. */
+/** A question, offer, condition, wish or plan: in the whole sentence, or in its part up to a position. */
 export function isSupposed(part: string, until = part.length): boolean {
   const before = part.slice(0, until);
   return (
@@ -58,7 +58,7 @@ const SUPPOSED =
   /\b(?:if|unless|once|until|would|could|should|might|will|can be|must|to be|need|want|wish|whether|like to|going to|before I)\b|['’]ll\b/i;
 const NEGATED = /\b(?:not|no(?! (?:problem|worries))|never|cannot|unable|none|without|neither|nor|nothing)\b|n['’]t\b/i;
 
-/** What comes after a claim explains it, until something else is claimed, denied or offered. A list belongs to what announces it. */
+/** The claim and the sentences after it, up to the next claim, denial or offer. A list belongs to the line before it. */
 function scopeOf(parts: readonly Part[], heads: readonly (readonly Head[])[], at: number): string {
   const announced = parts[at]?.text.endsWith(':') === true;
   const ends = (part: Part, index: number): boolean =>
@@ -104,12 +104,12 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   return [...found.values()];
 }
 
-/** A line that only announces what follows it. */
+/** A line that introduces the next lines. */
 function isHeading(parts: readonly Part[], at: number): boolean {
   return parts[at]?.item === false && at < parts.length - 1 && !/[.!;,]$/.test(parts[at].text);
 }
 
-/** A line of a list that is only offered, asked for or denied: what announces the list says so, or the question after it. */
+/** An item of a list that is offered, asked for or denied, by the line before the list or the question after it. */
 function isProposal(parts: readonly Part[], at: number): boolean {
   if (parts[at]?.item !== true) return false;
   const announced = parts.slice(0, at).findLast(({ item }) => !item)?.text ?? '';

@@ -1,79 +1,78 @@
 /**
- * Claims to have looked something up, or to know how things stand with what only a tool can see. Each holds where a tool whose
- * name speaks of that thing has answered; without any source at all, none holds.
+ * Claims to have looked something up, or to know the state of a thing that only a tool can read. Each needs an answer of a
+ * tool whose name names that thing. Without any observation, no such claim is supported.
  */
 import { isSupposed, sentencesOf } from './clauses.ts';
-import { quoted } from './material.ts';
-import type { Finding, Material } from './material.ts';
-import { fitting, isNamed, speaksOf } from './tools.ts';
-import type { ToolWords } from './tools.ts';
-import { valuesIn } from './values.ts';
-import { LOOKED, SOURCED } from './words.ts';
-import { stemsIn } from './word-stem.ts';
+import type { Detector, Evidence, Finding } from './detector.ts';
+import { quoted } from './detector.ts';
+import { valuesIn } from './read-values.ts';
+import { fitting, isNamed, speaksOf } from './tool-words.ts';
+import type { ToolWords } from './tool-words.ts';
+import { LOOKED, SOURCED, stemsIn } from './words.ts';
 
-export function judgeLookups(text: string, m: Material): readonly Finding[] {
-  const seeing = m.tools.filter(({ neutral }) => !neutral);
-  if (seeing.length === 0) return [];
-  const seen = new Set(m.observations.filter(({ ok }) => ok).map(({ tool }) => tool));
-  const blind = !seeing.some(({ name }) => seen.has(name));
-  return sentencesOf(text).flatMap(({ text: sentence }) => {
-    const unseen = blind && isSaid(sentence, SOURCED.exec(sentence)) ? [] : lackingFor(sentence, m, seeing, seen);
-    return unseen === null ? [] : [findingOf(sentence, unseen)];
-  });
-}
+export const lookups: Detector = {
+  detect: ({ text, claims }, evidence) => {
+    const reading = evidence.tools.filter(({ neutral }) => !neutral);
+    if (!claims || reading.length === 0) return { findings: [] };
+    const answered = new Set(evidence.observations.filter(({ ok }) => ok).map(({ tool }) => tool));
+    const blind = !reading.some(({ name }) => answered.has(name));
+    const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
+      const unsourced = blind && isAsserted(sentence, SOURCED.exec(sentence));
+      const missing = unsourced ? [] : missingAnswers(sentence, evidence, reading, answered);
+      return missing === null ? [] : [findingOf(sentence, missing)];
+    });
+    return { findings };
+  },
+};
 
-/** It is there, and what comes before does not make it a question, a condition or an intention. */
-function isSaid(sentence: string, match: RegExpExecArray | null): match is RegExpExecArray {
+/** Matched, and not part of a question, a condition or an intention. */
+function isAsserted(sentence: string, match: RegExpExecArray | null): match is RegExpExecArray {
   return match !== null && !isSupposed(sentence, match.index);
 }
 
 function findingOf(sentence: string, tools: readonly string[]): Finding {
-  const who = tools.length === 0 ? 'nothing was observed' : `none of ${tools.join(', ')} has answered`;
+  const missing = tools.length === 0 ? 'there is no observation' : `none of ${tools.join(', ')} has answered`;
   return {
     kind: 'lookup',
-    reason: `says that something was looked up, and no observation shows it: ${quoted(sentence)} (${who})`,
+    text: sentence,
+    reason: `says that something was looked up, but no observation shows it: ${quoted(sentence)} (${missing})`,
   };
 }
 
-/** The tools of which one should have answered; null where one has, or none is meant. */
-function lackingFor(
+/** The tools of which one should have answered; null where one has, or where the sentence names no tool's thing. */
+function missingAnswers(
   sentence: string,
-  m: Material,
-  seeing: readonly ToolWords[],
-  seen: ReadonlySet<string>,
+  evidence: Evidence,
+  reading: readonly ToolWords[],
+  answered: ReadonlySet<string>,
 ): readonly string[] | null {
   for (const { pattern, found } of KNOWING) {
     const match = pattern.exec(sentence);
-    if (!isSaid(sentence, match)) continue;
+    if (!isAsserted(sentence, match)) continue;
     const words = stemsIn(match.groups?.['what'] ?? '');
-    const reading = fitting(
-      null,
-      words,
-      seeing.filter(({ changes }) => !changes),
-    ).tools.filter((tool) => isNamed(tool, words));
-    if (reading.length === 0) continue;
-    const meant = words.filter((word) => reading.some((tool) => isNamed(tool, [word])));
-    const telling = seeing
-      .filter((tool) => (found ? speaksOf(tool, meant) : isNamed(tool, meant)))
+    const unchanging = reading.filter(({ changes }) => !changes);
+    const named = fitting(null, words, unchanging).tools.filter((tool) => isNamed(tool, words));
+    if (named.length === 0) continue;
+    const shared = words.filter((word) => named.some((tool) => isNamed(tool, [word])));
+    const sources = reading
+      .filter((tool) => (found ? speaksOf(tool, shared) : isNamed(tool, shared)))
       .map(({ name }) => name);
-    if (telling.some((name) => seen.has(name)) || isGiven(sentence, m)) continue;
-    return telling;
+    if (sources.some((name) => answered.has(name)) || isGiven(sentence, evidence)) continue;
+    return sources;
   }
   return null;
 }
 
-/** Everything in the sentence that can be looked up again is known already, so somebody has told it. */
-function isGiven(sentence: string, { known }: Material): boolean {
-  const values = valuesIn(sentence).filter(({ kind }) => kind !== 'number');
-  return values.length > 0 && values.every((each) => known.has(each));
+/** All values of the sentence are known, so a person or the author gave them. */
+function isGiven(sentence: string, { known }: Evidence): boolean {
+  const stated = valuesIn(sentence).filter(({ kind }) => kind !== 'number');
+  return stated.length > 0 && stated.every((each) => known.has(each));
 }
 
 const BEFORE = `(?:\\b(?:I|we)(?:\\s+have|['’]ve)?(?:\\s+\\w+ly|\\s+now|\\s+also|\\s+just)*\\s+|^\\W*(?!see\\b|read\\b))`;
+/** `found`: the speaker claims to have looked; otherwise the sentence states how things are. */
 const KNOWING: readonly { readonly pattern: RegExp; readonly found: boolean }[] = [
-  {
-    found: true,
-    pattern: new RegExp(`${BEFORE}(?:${LOOKED})\\b(?<what>.*)`, 'i'),
-  },
+  { found: true, pattern: new RegExp(`${BEFORE}(?:${LOOKED})\\b(?<what>.*)`, 'i') },
   { found: false, pattern: /\b(?:according to|based on|as per)\b(?<what>[^,.;]*)/i },
   {
     found: false,

@@ -1,122 +1,152 @@
 /**
- * What a text states that can be looked up again: identifiers, dates, times, amounts of money and other numbers, each in one
- * form however it is written.
+ * Values without a source: identifiers, dates, times and amounts that occur in no observation and in nothing that a person or
+ * the author wrote. A neutral tool (a calculator) shows its result only if its arguments are known themselves.
  */
+import type { Json } from '../../expr/json.ts';
+import { even, flat } from '../policy/sources.ts';
+import type { Detector, Evidence, Finding, Known, Observation } from './detector.ts';
+import { numberKey, valuesIn } from './read-values.ts';
+import type { Stated } from './read-values.ts';
+import type { ToolWords } from './tool-words.ts';
+import { isCommon } from './words.ts';
 
-export interface Stated {
-  readonly kind: 'id' | 'date' | 'time' | 'amount' | 'number';
-  /** As it is compared. */
-  readonly key: string;
-  /** As it was written. */
-  readonly text: string;
-}
+const SHOWN_MAX = 5;
 
-export function valuesIn(text: string): readonly Stated[] {
-  const found: Stated[] = [];
-  let rest = text.normalize('NFKC').replace(/[*`]/g, ' ');
-  // What one form has taken is not there for the next: the year of a date is no number.
-  for (const { kind, pattern, read } of READERS)
-    rest = rest.replace(pattern, (...args: unknown[]) => {
-      const written = String(args[0]);
-      const key = read(written, (args.at(-1) ?? {}) as Groups);
-      if (key === null) return written;
-      found.push({ kind, key, text: written.trim() });
-      return ' ; ';
-    });
-  return found;
-}
-
-/** `10,000.50` and `10000.5` are the same number. */
-export function numberKey(text: string): string {
-  return String(Number(text.replaceAll(',', '')));
-}
-
-interface Groups {
-  readonly [name: string]: string | undefined;
-}
-interface Reader {
-  readonly kind: Stated['kind'];
-  readonly pattern: RegExp;
-  /** Null where it only looks like one. */
-  readonly read: (text: string, groups: Groups) => string | null;
-}
-
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const MONTH = `(?<m>(?:${MONTHS.join('|')})[a-z]*)`;
-const YEAR = '(?:,?\\s+\\d{4}\\b)?';
-const DAY = '(?<d>\\d{1,2})(?:st|nd|rd|th)?';
-const AMOUNT = '(?<n>(?:\\d{1,3}(?:,\\d{3})+|\\d+)(?:\\.\\d+)?)';
-
-const READERS: readonly Reader[] = [
-  {
-    kind: 'date',
-    pattern: /\b\d{4}-(?<m>\d{2})-(?<d>\d{2})(?=T|\b)(?<z>)/g,
-    read: (_, g) => dateKey(Number(g['m']), g['d']),
+export const values: Detector = {
+  detect: ({ text, answer, claims, values: strictness }, evidence) => {
+    if (!claims || strictness === 'off' || evidence.tools.length === 0) return { findings: [] };
+    const stated = valuesIn(text).filter((each) =>
+      each.kind === 'number' ? strictness === 'all' && !isSmall(each) : true,
+    );
+    const unknown = [...new Set(stated.filter((each) => !evidence.known.has(each)).map((each) => each.text))];
+    return {
+      findings: [...unsupported('states', unknown, ', '), ...(strictness === 'all' ? words(answer, evidence) : [])],
+    };
   },
-  {
-    kind: 'date',
-    pattern: new RegExp(`\\b${MONTH}\\.?\\s+${DAY}\\b${YEAR}`, 'gi'),
-    read: (_, g) => dateKey(monthOf(g['m']), g['d']),
-  },
-  {
-    kind: 'date',
-    pattern: new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${MONTH}\\b${YEAR}`, 'gi'),
-    read: (_, g) => dateKey(monthOf(g['m']), g['d']),
-  },
-  {
-    kind: 'time',
-    pattern: /\b(?<h>\d{1,2}):(?<n>\d{2})(?::\d{2})?(?:\.\d+)?(?:\s*(?<p>[ap])\.?m\b\.?)?/gi,
-    read: (_, g) => timeKey(g),
-  },
-  { kind: 'time', pattern: /\b(?<h>\d{1,2})\s*(?<p>[ap])\.?m\b\.?/gi, read: (_, g) => timeKey(g) },
-  { kind: 'amount', pattern: new RegExp(`[$€£]\\s*${AMOUNT}`, 'g'), read: (_, g) => numberKey(g['n'] ?? '') },
-  {
-    kind: 'amount',
-    pattern: new RegExp(`\\b${AMOUNT}\\s*(?:dollars|usd|eur|euros)\\b`, 'gi'),
-    read: (_, g) => numberKey(g['n'] ?? ''),
-  },
-  {
-    kind: 'id',
-    pattern: /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}][\p{L}\p{N}._%+-]*@[\p{L}\p{N}.-]+\.\p{L}{2,}/gu,
-    read: (text) => text.toLowerCase(),
-  },
-  {
-    kind: 'id',
-    pattern: /[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+)*/gu,
-    read: (text) => (isId(text) ? text.toLowerCase() : null),
-  },
-  {
-    kind: 'number',
-    pattern: new RegExp(`(?<![\\p{L}\\d.])${AMOUNT}(?![\\p{L}\\d])`, 'gu'),
-    read: (_, g) => numberKey(g['n'] ?? ''),
-  },
-];
+};
 
-function monthOf(name: string | undefined): number {
-  return MONTHS.indexOf((name ?? '').slice(0, 3).toLowerCase()) + 1;
+/** An answer of which half the words are unknown. */
+function words(answer: string, { known }: Evidence): readonly Finding[] {
+  const all = [...new Set(wordsIn(answer))].filter((word) => !isCommon(word) && !/^\d$/.test(word));
+  const unknown = all.filter((word) => !known.hasWord(word) && !known.has({ kind: 'number', key: word, text: word }));
+  return unknown.length * 2 >= all.length ? unsupported('says', unknown, ' ') : [];
 }
 
-function dateKey(month: number, day: string | undefined): string | null {
-  const of = Number(day);
-  return month < 1 || month > 12 || of < 1 || of > 31 ? null : `${month}/${of}`;
+function unsupported(verb: string, unknown: readonly string[], separator: string): readonly Finding[] {
+  if (unknown.length === 0) return [];
+  const text = unknown.slice(0, SHOWN_MAX).join(separator);
+  const reason = `${verb} ${text}, which occurs in no observation and was not given`;
+  return [{ kind: 'value', text, reason }];
 }
 
-function timeKey({ h, n = '00', p }: Groups): string | null {
-  const said = Number(h);
-  const hour = p === undefined ? said : (said % 12) + (p.toLowerCase() === 'p' ? 12 : 0);
-  return hour > 24 || Number(n) > 59 ? null : `${hour % 24}:${n}`;
+/** Characters of one text that are read. */
+const READ_MAX = 500_000;
+
+export function knownFrom(
+  given: readonly string[],
+  observations: readonly Observation[],
+  tools: readonly ToolWords[],
+): Known {
+  const keys = new Set<string>();
+  const seen = new Set<string>();
+  let complete = true;
+  const learn = (text: string): void => {
+    complete &&= text.length <= READ_MAX;
+    for (const each of valuesIn(text.slice(0, READ_MAX))) for (const key of keysTaughtBy(each)) keys.add(key);
+  };
+  const read = (text: string): void => {
+    learn(text);
+    for (const word of wordsIn(text.slice(0, READ_MAX))) seen.add(word);
+  };
+  const sums = sumsOver(keys);
+  // A text that was cut may contain any value.
+  const knows = (stated: Stated): boolean =>
+    !complete || keysOf(stated).some((key) => keys.has(key)) || isNextDay(stated, keys) || sums.make(stated);
+  given.forEach(read);
+  for (const { name } of tools) learn(name);
+  for (const { tool, args, ok, result = null, error = null } of observations) {
+    const neutral = tools.some((each) => each.name === tool && each.neutral);
+    if (neutral && valuesIn(flat(args)).every((each) => knows(each) || isSmall(each))) learn(flat(result));
+    if (neutral) continue;
+    for (const text of [flat(result), flat(error)]) read(text);
+    // A successful answer confirms that the things named in the arguments exist.
+    if (ok && !isEmpty(result)) read(flat(args));
+  }
+  return { has: knows, hasWord: (word) => !complete || seen.has(word) };
 }
 
-/**
- * Letters and digits in one word, or a long row of digits; but not `2-bedroom`, `24h`, `3rd`, `5-7`, nor what only numbers a
- * word or names a kind: `step1`, `result_1`, `COVID-19`, `UTF-8`, `v2`, `A4`, `H2O`.
- */
-function isId(word: string): boolean {
-  if (/^\d+$/.test(word)) return word.length >= LONG;
-  if (!/\d/.test(word) || ORDINARY.test(word)) return false;
-  return !UNITS.test(word) && !/^\d+-\p{L}+$/u.test(word) && !/^\d{1,4}(?:-\d{1,4})+$/.test(word);
+/** The words of a text in the form in which they are compared. */
+function wordsIn(text: string): readonly string[] {
+  return (
+    even(text)
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      .replace(/(\d),(?=\d{3})/g, '$1')
+      .match(/[\p{L}\d]+(?:\.\d+)?/gu) ?? []
+  );
 }
 
-const LONG = 5;
-const ORDINARY = /^(?:\p{L}{3,}(?:[_-]\p{L}{3,})*[_-]?\d|\p{Lu}{3,}-\d{1,2}|[vV]\d+|[\p{L}\d]{2,3})$/u;
-const UNITS = /^\d+(?:st|nd|rd|th|h|hrs?|m|min|s|k|kg|g|mb|gb|lbs?|x|d|am|pm)$/i;
+const SMALL_MAX = 12;
+
+/** A number that comes from counting. */
+function isSmall({ kind, key }: Stated): boolean {
+  return kind === 'number' && Number(key) <= SMALL_MAX;
+}
+
+/** The keys under which a value may be known. An amount is also a number. */
+function keysOf({ kind, key }: Stated): readonly string[] {
+  if (kind === 'amount' || kind === 'number') return [`number ${key}`, `id ${key}`];
+  return kind === 'id' && /^\d+$/.test(key) ? [`id ${key}`, `number ${numberKey(key)}`] : [`${kind} ${key}`];
+}
+
+/** The keys that a value makes known: an identifier also its numbered parts, an e-mail address also its name. */
+function keysTaughtBy(stated: Stated): readonly string[] {
+  if (stated.kind !== 'id') return keysOf(stated);
+  const parts = stated.key.split(/[_@-]/).filter((part) => /\d/.test(part));
+  const name = stated.key.split('@')[0] ?? '';
+  return [stated.key, name, ...parts].flatMap((key) => keysOf({ ...stated, key }));
+}
+
+/** The day after a known day: a night flight arrives on it. */
+function isNextDay({ kind, key }: Stated, keys: ReadonlySet<string>): boolean {
+  if (kind !== 'date') return false;
+  const [month = 0, day = 0] = key.split('/').map(Number);
+  return keys.has(`date ${month}/${day - 1}`);
+}
+
+const SUMMAND_MAX = 1e7;
+const NUMBERS_MAX = 300;
+const CENT = 0.01;
+const COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+/** Amounts that are sums or differences of up to four known numbers, or a small multiple of one. */
+function sumsOver(keys: ReadonlySet<string>): { make(stated: Stated): boolean } {
+  const cents = (value: number): number => Math.round(value / CENT);
+  let [size, usable, pairs]: [number, readonly number[], ReadonlySet<number>] = [-1, [], new Set()];
+  const refresh = (): void => {
+    size = keys.size;
+    const numbers = [...keys].filter((each) => each.startsWith('number ')).map((each) => Number(each.slice(7)));
+    usable = numbers.filter((each) => each >= 1 && each < SUMMAND_MAX);
+    const few = usable.length > NUMBERS_MAX ? [] : usable;
+    pairs = new Set(few.flatMap((a) => few.flatMap((b) => [cents(a + b), cents(a - b), cents(a)])));
+  };
+  return {
+    make: ({ kind, key }) => {
+      if (kind !== 'amount') return false;
+      if (size !== keys.size) refresh();
+      const wanted = cents(Number(key));
+      if (usable.length > NUMBERS_MAX || usable.some((each) => COUNTS.some((count) => cents(each * count) === wanted)))
+        return true;
+      for (const pair of pairs) if (pairs.has(wanted - pair)) return true;
+      return false;
+    },
+  };
+}
+
+function isEmpty(result: Json): boolean {
+  return (
+    flat(result).trim() === '' ||
+    result === null ||
+    (typeof result === 'string' && /^\s*(?:\[\s*\]|\{\s*\})\s*$/.test(result))
+  );
+}

@@ -1,6 +1,6 @@
 /**
- * `policy:authorize`: may this user of this tenant have this agent, under this boundary, make this call? The policies of the
- * flow decide; what cannot be put to them is denied.
+ * `policy:authorize`: asks the Cedar policies of the flow whether this user, tenant and agent may make this call. Arguments
+ * that cannot be expressed in Cedar are denied.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import type { Json } from '../../expr/json.ts';
@@ -12,10 +12,10 @@ import { decide } from './cedar.ts';
 export function authorize({ command, flow }: Call): Json {
   const { tool: name, args, agent } = command.input;
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
-  if (tool === undefined) return { ok: false, reason: 'there is no such tool', by: [] };
+  if (tool === undefined) return { ok: false, reason: 'the tool does not exist', by: [] };
   const boundary = flow.boundaries?.[String(agent)];
   const value = valueOf(args ?? {}, argumentsType(tool));
-  if (value === undefined) return { ok: false, reason: 'the arguments cannot be put to the policies', by: [] };
+  if (value === undefined) return { ok: false, reason: 'the arguments do not fit the policy schema', by: [] };
   const { ok, by, reason } = decide(flow, {
     user: command.origin?.user ?? 'anonymous',
     tenant: command.origin?.tenant ?? null,
@@ -32,7 +32,7 @@ export function authorize({ command, flow }: Call): Json {
   return { ok, reason, by: [...by] };
 }
 
-/** The value in the policy language; undefined where it is not of that type. Fields that have no type there are left out. */
+/** The value as Cedar JSON; undefined if it does not have the type. Fields without a Cedar type are left out. */
 function valueOf(value: Json, type: PolicyType): Cedar.CedarValueJson | undefined {
   switch (type.type) {
     case 'String':
@@ -72,7 +72,7 @@ function record(
   return fields;
 }
 
-/** Four digits after the point, rounded to the nearest: as exact as the policy language is. */
+/** Cedar decimals have four digits after the point; the value is rounded to the nearest. */
 function decimal(value: Json): Cedar.CedarValueJson | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value) || Math.abs(value) > 900_000_000_000_000) return undefined;
   return { __extn: { fn: 'decimal', arg: value.toFixed(4) } };

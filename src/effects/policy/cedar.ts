@@ -1,12 +1,13 @@
 /**
- * The policy engine, loaded when it is first needed. Policies are parsed once per set of policies and tools; any error on
- * the way to an answer is an answer, and that answer is no: a `forbid` that cannot be evaluated would otherwise be skipped.
+ * The Cedar policy engine, loaded on first use. Policies are parsed once per flow. Any error denies the call: a `forbid` that
+ * cannot be evaluated would otherwise be skipped. Also validates policies for the compiler.
  */
+import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { createRequire } from 'node:module';
 import { hash } from 'node:crypto';
-import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { policySchema } from '../../catalog/policy-schema.ts';
+import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
 
 export interface PolicyRequest {
   readonly user: string;
@@ -18,7 +19,7 @@ export interface PolicyRequest {
 }
 export interface PolicyVerdict {
   readonly ok: boolean;
-  /** The policies that decided; none where nothing permits the call. */
+  /** The policies that decided; empty if no policy permits the call. */
   readonly by: readonly string[];
   readonly reason: string;
 }
@@ -26,7 +27,7 @@ export interface PolicyVerdict {
 let loaded: typeof Cedar | null = null;
 
 export function cedar(): typeof Cedar {
-  // The package's own module form asks for a loader that Node does not have without a flag.
+  // The package's ES module needs a WebAssembly loader that Node enables only by a flag.
   loaded ??= createRequire(import.meta.url)('@cedar-policy/cedar-wasm/nodejs') as typeof Cedar;
   return loaded;
 }
@@ -89,4 +90,53 @@ function prepare({ policies = {}, tools }: CompiledFlow): Prepared {
   for (const answer of [cedar().preparseSchema(id, schema), cedar().preparsePolicySet(id, { staticPolicies: parsed })])
     if (answer.type === 'failure') return { problem: answer.errors.map(({ message }) => message).join('; ') };
   return { id };
+}
+
+export const checkPolicy: PolicyChecker = (text, schema) => {
+  const answer = cedar().validate({
+    schema: schema as unknown as Cedar.SchemaJson<string>,
+    policies: { staticPolicies: text },
+    validationSettings: { mode: 'strict' },
+  });
+  if (answer.type === 'failure')
+    return { problems: answer.errors.map((error) => problem(error, text, 'error')), permits: true };
+  const errors = answer.validationErrors.map(({ error }) => problem(error, text, 'error'));
+  // Warnings that follow from an error are noise.
+  const warnings =
+    errors.length > 0 ? [] : answer.validationWarnings.map(({ error }) => problem(error, text, 'warning'));
+  return { problems: [...errors, ...warnings], permits: effectsIn(text).includes('permit') };
+};
+
+function problem(
+  { message, help, sourceLocations: [where] = [] }: Cedar.DetailedError,
+  text: string,
+  severity: PolicyProblem['severity'],
+): PolicyProblem {
+  return {
+    severity,
+    message: message
+      .replace(/^for policy `[^`]*`, /, '')
+      .replace(/^failed to parse (policies from string|policy with id `[^`]*` from string): /, ''),
+    ...(help === null ? {} : { help: sentence(help) }),
+    ...(where === undefined ? {} : { start: unitOf(text, where.start), end: unitOf(text, where.end) }),
+  };
+}
+
+/** Cedar counts bytes; diagnostics count UTF-16 units. */
+function unitOf(text: string, byte: number): number {
+  return Buffer.from(text, 'utf8').subarray(0, byte).toString('utf8').length;
+}
+
+function effectsIn(text: string): readonly string[] {
+  const parts = cedar().policySetTextToParts(text);
+  if (parts.type === 'failure') return [];
+  return parts.policies.flatMap((each) => {
+    const json = cedar().policyToJson(each);
+    return json.type === 'success' ? [json.json.effect] : [];
+  });
+}
+
+function sentence(help: string): string {
+  const text = help.charAt(0).toUpperCase() + help.slice(1);
+  return /[.?!]$/.test(text) ? text : `${text}.`;
 }

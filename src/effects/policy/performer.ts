@@ -1,14 +1,14 @@
 /**
- * Performs the checks that stand between what a model proposes and what is done: `policy:arguments`, `policy:authorize`,
- * `policy:rate`, `policy:provenance`, `policy:output`, `policy:grounding`. Each gives a verdict with its reason; what follows from it is the flow's affair.
+ * Performs the `policy:` checks. Each returns a verdict with a reason; the flow decides what follows. To add a check, write one
+ * function and list it here.
  */
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
-import { checkArguments } from './arguments.ts';
+import { checkArguments } from './schema-checks.ts';
 import { authorize } from './authorize.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
-import { checkOutput } from './output.ts';
+import { checkOutput } from './schema-checks.ts';
 import { checkProvenance } from './provenance.ts';
 import { rateLimiter } from './rate.ts';
 
@@ -30,14 +30,14 @@ export function policyPerformer(): Performer {
         throw new PerformError({
           class: 'fatal',
           type: 'NotConfiguredError',
-          message: `nobody performs the ${kind} \`${name}\``,
+          message: `There is no ${kind} \`${name}\`.`,
         });
       return { ok: true, value: check(call) };
     },
   };
 }
 
-/** Whether a command is one of these checks. */
+/** The command is one of these checks. */
 export function isPolicyCheck({ kind, name }: Call['command']): boolean {
   return kind === 'check' && name.startsWith('policy:');
 }

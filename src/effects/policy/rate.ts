@@ -1,6 +1,6 @@
 /**
- * `policy:rate`: how often a tool is called within a stretch of time, per tenant and over all runs of this process. A call
- * that is too early fails as such and says how long to wait, so that it is put off rather than refused.
+ * `policy:rate`: limits the calls of a tool per tenant and time window, over all runs of this process. A call above the limit
+ * fails with `rate_limit` and the time to wait, so the flow retries it later.
  */
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
@@ -21,11 +21,11 @@ export function rateLimiter(): RateLimiter {
       const who = JSON.stringify([command.origin?.tenant ?? '', tool]);
       const key = `${command.run} ${command.key}`;
       const recent = (taken.get(who) ?? []).filter(({ at }) => at > now - rate.perMs);
-      // Asked again after a crash, a call keeps the place that it has.
+      // A call that is checked again after a crash keeps its place.
       if (!recent.some((each) => each.key === key)) {
         const [oldest] = recent.slice(-rate.calls);
         if (recent.length >= rate.calls && oldest !== undefined)
-          throw tooEarly(tool, rate, oldest.at + rate.perMs - now + 1);
+          throw rateLimited(tool, rate, oldest.at + rate.perMs - now + 1);
         recent.push({ at: now, key });
       }
       taken.set(who, recent);
@@ -34,7 +34,7 @@ export function rateLimiter(): RateLimiter {
   };
 }
 
-function tooEarly(
+function rateLimited(
   tool: string,
   { calls, perMs }: { readonly calls: number; readonly perMs: number },
   retryAfterMs: number,

@@ -1,13 +1,13 @@
 /**
- * Where text can come from, made searchable: what was said, with blanks and case evened out, and the numbers in it. A value
- * occurs in a source where it stands as a whole, not as a part of a longer word.
+ * Searchable texts. White space and case are normalized. A value occurs in a source only as a whole, not as part of a longer
+ * word.
  */
 import type { Json } from '../../expr/json.ts';
 import { unfenced } from '../../core/slots.ts';
 
 export interface TextSource {
   readonly name: string;
-  /** Whether the value, or the number that it is, stands in it. */
+  /** The value occurs in the source, as text or as a number. */
   has(value: string | number): boolean;
 }
 
@@ -23,14 +23,14 @@ export function sourceOf(name: string, values: readonly Json[]): TextSource {
   };
 }
 
-/** The texts of a value, one to a line: keys are not something that anybody said. */
+/** The texts of a value, one per line, without the names of fields. */
 export function flat(value: Json): string {
   if (typeof value === 'string') return value;
   if (value === null || typeof value !== 'object') return String(value);
   return (Array.isArray(value) ? value : Object.values(value)).map(flat).join('\n');
 }
 
-/** An object that was written as text is that object. */
+/** Parses JSON text, with or without a fence; other values are returned unchanged. */
 export function structured(said: Json): Json {
   const text = typeof said === 'string' ? unfenced(said) : '';
   if (!/^\s*[{[]/.test(text)) return said;
@@ -52,7 +52,7 @@ function contains(text: string, part: string): boolean {
   return false;
 }
 
-/** Two characters that would make one word. */
+/** Two adjacent characters are part of one word. */
 function joins(a: string | undefined, b: string | undefined): boolean {
   return a !== undefined && b !== undefined && WORD.test(a) && WORD.test(b);
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { priceOf } from '../../effects/models/prices.ts';
-import { checkPolicy } from '../../effects/policy/checker.ts';
+import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../../runtime/errors.ts';

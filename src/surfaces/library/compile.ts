@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { priceOf } from '../../effects/models/prices.ts';
-import { checkPolicy } from '../../effects/policy/checker.ts';
+import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile as compileDocument } from '../../compile/compile.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 

@@ -1,20 +1,26 @@
 /**
- * `policy:arguments`: arguments as a model drafted them, put into the form that the tool's schema asks for where nothing is
- * lost by it, and judged by that schema. What is wrong is said so that it can be mended.
+ * Checks against a JSON Schema. `policy:arguments` converts the drafted arguments of a call to the types of the tool's schema
+ * where that loses nothing, then validates them. `policy:output` validates an answer against the agent's output schema.
  */
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
+import { parsedJson, unfenced } from '../../core/slots.ts';
 
 export function checkArguments({ command, flow }: Call): Json {
   const { tool: name, args, raw } = command.input;
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   const schema = (tool?.input ?? true) as Json;
-  // Text that came without an object is what the model wrote, and never a call without arguments.
+  // Text that could not be parsed is invalid; it is not a call without arguments.
   const wrote = (args ?? null) === null && typeof raw === 'string' ? raw : undefined;
   const given = wrote ?? parsed(args ?? null);
   if (given === null || typeof given !== 'object' || Array.isArray(given))
-    return { ok: false, args: wrote ?? args ?? null, missing: [], reason: `they are no JSON object: ${shown(given)}` };
+    return {
+      ok: false,
+      args: wrote ?? args ?? null,
+      missing: [],
+      reason: `they are not a JSON object: ${shown(given)}`,
+    };
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
   const problem = verdict(schema, normal);
@@ -27,21 +33,21 @@ function verdict(schema: Json, value: Json): string | null {
   try {
     return pure.validate(schema, value);
   } catch (error) {
-    // A schema that cannot be used lets nothing through.
-    return `the schema of the tool cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+    // An invalid schema accepts nothing.
+    return `the schema of the tool is invalid: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
 const SHOWN_MAX = 200;
 
-/** As much of it as it takes to see what went wrong. */
+/** Enough of the value to see the mistake. */
 function shown(given: Json): string {
   const text = typeof given === 'string' ? given : JSON.stringify(given);
   if (text.length <= SHOWN_MAX) return text;
   return `${text.slice(0, SHOWN_MAX).toWellFormed()}… (${text.length} characters)`;
 }
 
-/** Some models send the object as its text. */
+/** Some models send the object as JSON text. */
 function parsed(args: Json): Json {
   if (args === null) return {};
   if (typeof args !== 'string') return args;
@@ -68,7 +74,7 @@ function normalised(value: Json, schema: Json): Json {
   const fields: { [name: string]: Json } = {};
   for (const [name, each] of Object.entries(value)) {
     const of = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    // Null stands for `not given` where the schema has no null.
+    // An optional field that is null counts as absent, unless the schema allows null.
     if (each === null && of !== undefined && !required.includes(name) && verdict(of, null) !== null) continue;
     fields[name] = of === undefined ? each : normalised(each, of);
   }
@@ -79,7 +85,7 @@ function normalised(value: Json, schema: Json): Json {
   return fields;
 }
 
-/** Numbers and truth values that came as text. */
+/** Converts numbers and booleans that arrived as text. */
 function scalar(value: string, type: string | undefined): Json {
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   if ((type === 'number' || type === 'integer') && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
@@ -92,4 +98,18 @@ function requiredIn(schema: Json): readonly string[] {
 
 function shapeOf(schema: Json | undefined): Shape {
   return schema !== null && typeof schema === 'object' && !Array.isArray(schema) ? schema : {};
+}
+
+/** The answer may be data, or JSON text with or without a fence; `value` is the data that fits the schema. */
+export function checkOutput({ command }: Call): Json {
+  const { schema = true, answer = null, said = null } = command.input;
+  const data = parsedJson(typeof answer === 'string' ? unfenced(answer) : answer);
+  const candidates = [answer, ...(data === null ? [] : [data]), ...(isObject(said) ? [said] : [])];
+  for (const value of candidates) if (pure.validate(schema, value) === null) return { ok: true, value };
+  // The error in the parsed data is more useful than "expected object, got text".
+  return { ok: false, reason: pure.validate(schema, data ?? answer) ?? 'does not satisfy its schema' };
+}
+
+function isObject(value: Json): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,21 +1,21 @@
 /**
- * Which tools a sentence is about. A tool is known by its own words: the verb of its name and of its description, and the
- * things that its name, its description and its arguments speak of. A word that many tools share says little about any of them.
+ * Matches a sentence with tools by their words: the verb of the name and of the description, and the nouns of the name, the
+ * description and the arguments. A word counts less the more tools share it.
  */
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { akin, stem, stemsIn } from './word-stem.ts';
+import { akin, stem, stemsIn } from './words.ts';
 
 export interface ToolWords {
   readonly name: string;
   readonly changes: boolean;
-  /** Its result follows from its arguments alone, so that it shows nothing of the world. */
+  /** The result follows from the arguments alone, as with a calculator. */
   readonly neutral: boolean;
   readonly verbs: readonly string[];
-  /** What its name speaks of, and what the rest of its definition speaks of besides. */
+  /** Nouns of the name, and nouns of the whole definition. */
   readonly named: readonly string[];
   readonly nouns: readonly string[];
-  /** What its arguments are called, and what can be chosen for them. */
+  /** Names of the arguments, and the values that their schemas allow. */
   readonly params: ReadonlySet<string>;
   readonly choices: readonly string[];
 }
@@ -45,12 +45,12 @@ export function wordsOf(name: string, tool: ToolDef): ToolWords {
 
 export interface Fit {
   readonly tools: readonly ToolWords[];
-  /** Whether the verb is one of the tools' own. */
+  /** The verb is a verb of these tools. */
   readonly verb: boolean;
   readonly score: number;
 }
 
-/** The tools that fit best; several where the words do not tell them apart. */
+/** The tools that fit best; several where the words fit them equally. */
 export function fitting(verb: string | null, words: readonly string[], tools: readonly ToolWords[]): Fit {
   const same = verb === null ? [] : tools.filter(({ verbs }) => verbs.some((each) => akin(each, verb)));
   const rarity = new Map(words.map((word) => [word, 1 / tools.filter((tool) => speaksOf(tool, [word])).length]));
@@ -66,19 +66,19 @@ export function fitting(verb: string | null, words: readonly string[], tools: re
 
 const NEAR = 1e-9;
 
-/** Whether one of the words is among what the tool's definition speaks of. */
+/** One of the words occurs in the tool's definition. */
 export function speaksOf({ nouns }: ToolWords, words: readonly string[]): boolean {
   return nouns.some((noun) => words.some((word) => akin(noun, word)));
 }
 
-/** Whether one of the words is in the tool's name. */
+/** One of the words occurs in the tool's name. */
 export function isNamed({ named }: ToolWords, words: readonly string[]): boolean {
   return named.some((noun) => words.some((word) => akin(noun, word)));
 }
 
 type Schema = { readonly [field: string]: Json };
 
-/** The texts that every part of a schema gives, however deep. */
+/** The texts that `read` finds in any part of a schema. */
 function within(schema: Json, read: (schema: Schema) => readonly Json[]): readonly string[] {
   if (schema === null || typeof schema !== 'object') return [];
   if (Array.isArray(schema)) return schema.flatMap((each) => within(each, read));

@@ -1,0 +1,227 @@
+/**
+ * Claims that something was done. Each claim is matched with the tools whose words fit it best. It is supported if one of
+ * them succeeded: for the things that the sentence names, with the options it names, and since a person last spoke.
+ */
+import type { Json } from '../../expr/json.ts';
+import { flat, structured } from '../policy/sources.ts';
+import { clausesOf } from './clauses.ts';
+import type { Clause } from './clauses.ts';
+import { isFresh, quoted } from './detector.ts';
+import type { Detector, Evidence, Finding, Observation } from './detector.ts';
+import { valuesIn } from './read-values.ts';
+import { fitting, speaksOf } from './tool-words.ts';
+import type { Fit, ToolWords } from './tool-words.ts';
+import { LIGHT, LOOKING, MAKING, PAYING, akin, pastOf, stemsIn } from './words.ts';
+
+export const actions: Detector = {
+  detect: ({ text, claims }, evidence) => {
+    const findings: Finding[] = [];
+    const confirmed = new Set<string>();
+    for (const clause of claims ? clausesOf(text) : []) {
+      const problem = problemOf(clause, evidence);
+      if (problem === null) continue;
+      if (problem === '') confirmed.add(clause.text);
+      else
+        findings.push({
+          kind: 'action',
+          text: clause.text,
+          reason: `says that something was done, but no observation shows it: ${quoted(clause.text)} (${problem})`,
+        });
+    }
+    return { findings, confirmed: [...confirmed] };
+  },
+};
+
+/** The missing support; empty where the claim is supported, null where the clause claims nothing. */
+function problemOf(clause: Clause, evidence: Evidence): string | null {
+  const changing = evidence.tools.filter(({ changes }) => changes);
+  const words = stemsIn(clause.text);
+  const fit = fitByNoun(clause, words, changing) ?? fitting(clause.verb, words, changing);
+  if (changing.length === 0 || !isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
+  const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
+  const names = tools.map(({ name }) => name);
+  const succeeded = evidence.observations.filter(({ ok, tool }) => ok && names.includes(tool));
+  if (succeeded.length === 0) {
+    const close = changing.filter((tool) => isState(clause) || (!fit.verb && speaksOf(tool, words)));
+    const consequence = evidence.observations.some(
+      (o) => o.ok && isFresh(o, evidence) && close.some(({ name }) => name === o.tool),
+    );
+    // A consequence of a recent action: `the difference has been refunded`.
+    return consequence ? null : `${names.join(' or ')} has not succeeded`;
+  }
+  return detailProblem(clause, tools, succeeded, evidence);
+}
+
+/** The tools succeeded, but perhaps for another thing, with another option, or before the request. */
+function detailProblem(
+  clause: Clause,
+  tools: readonly ToolWords[],
+  succeeded: readonly Observation[],
+  evidence: Evidence,
+): string {
+  const names = tools.map(({ name }) => name).join(' or ');
+  const targets = targetsIn(clause.scope, evidence.observations, tools);
+  const missing = targets.find((each) => !succeeded.some((o) => mentions(o, each)));
+  if (missing !== undefined) return `${names} has not succeeded for ${missing}`;
+  const options = tools
+    .flatMap(({ choices }) => choices)
+    .filter((choice) => normalWords(clause.text).includes(normalWords(choice)));
+  const matching = options.length === 0 ? succeeded : succeeded.filter(({ args }) => hasOption(args, options));
+  if (matching.length === 0) return `${names} has not succeeded with ${options.join(' or ')}`;
+  const fresh =
+    matching.some((o) => isFresh(o, evidence)) || evidence.confirmed.some((each) => isRepeated(clause.text, each));
+  return fresh ? '' : `${names} has not succeeded since it was requested`;
+}
+
+function hasOption(args: Json, options: readonly string[]): boolean {
+  return flat(args)
+    .split('\n')
+    .some((value) => options.includes(value));
+}
+
+/** A statement about the present state of a person or thing; any change can have caused it. */
+function isState({ form, what }: Clause): boolean {
+  return form === 'state' || (form === 'present' && /^you$/i.test(what));
+}
+
+/** `The refund was issued`: where no tool has the verb, the noun names the action. */
+function fitByNoun({ verb, what, form }: Clause, words: readonly string[], tools: readonly ToolWords[]): Fit | null {
+  const isOwn = (each: string): boolean => tools.some(({ verbs }) => verbs.some((own) => akin(own, each)));
+  if (form === 'noun' || !LIGHT.has(verb) || isOwn(verb)) return null;
+  const nouns = stemsIn(what.replace(PARTICIPLES, ' '));
+  const named = tools.filter(({ verbs }) => verbs.some((own) => nouns.some((noun) => akin(own, noun))));
+  return named.length === 0 ? null : { ...fitting(null, words, named), verb: true };
+}
+
+const PARTICIPLES = /\p{L}+ed\b/giu;
+const FIT_MIN = 0.3;
+
+/** The clause claims an action: its verb is a tool's, or a common verb of change about a thing that the tools work on. */
+function isAction(clause: Clause, fit: Fit, evidence: Evidence): boolean {
+  const { verb, form } = clause;
+  if (isAgentless(clause)) return isAgentlessAction(clause, fit, evidence);
+  if (fit.verb) return true;
+  if (form === 'state' || form === 'noun' || LOOKING.has(verb)) return false;
+  if (evidence.tools.some(({ changes, verbs }) => !changes && verbs.some((each) => akin(each, verb)))) return false;
+  return MAKING.has(verb) || (form === 'perfect' && fit.score >= FIT_MIN);
+}
+
+function isAgentlessAction(clause: Clause, { tools, verb: own }: Fit, evidence: Evidence): boolean {
+  const { verb, form, text } = clause;
+  // `The order was paid` names an act of the customer, unless a tool has that verb.
+  const paid = PAYING.has(verb) && !/\bpaid (?:back|out)\b/i.test(text);
+  if (paid && !tools.some(({ verbs: [name = ''] }) => akin(name, verb))) return false;
+  if (own && (form === 'terse' || tools.some(({ nouns }) => nouns.length === 0))) return true;
+  return (own || (MAKING.has(verb) && form !== 'present')) && isToolsThing(clause, evidence);
+}
+
+/** The thing is one that the tools work on, or that the request names. */
+function isToolsThing({ what }: Clause, { told, observations, tools }: Evidence): boolean {
+  if (/\d/.test(what) || /^(?:it|they|this|that|these|those|both|you|all|everything)$/i.test(what)) return true;
+  const words = stemsIn(what);
+  const known = [...told, ...observations.map(({ args }) => flat(args)), ...tools.map(({ name }) => name)];
+  return (
+    tools.some((tool) => speaksOf(tool, words)) ||
+    stemsIn(known.join('\n')).some((each) => words.some((word) => akin(each, word)))
+  );
+}
+
+/** Values in the text that were an argument of a call, where the tools have an argument of that name. */
+function targetsIn(
+  scope: string,
+  observations: readonly Observation[],
+  tools: readonly ToolWords[],
+): readonly string[] {
+  const words = new Set(
+    scope
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}_@.-]+/u)
+      .map((word) => word.replace(/[.-]+$/, '')),
+  );
+  const named = observations
+    .flatMap(({ args }) => entriesOf(args))
+    .filter(([key]) => tools.some(({ params }) => params.has(key)));
+  const targets = named.flatMap(([, value]) =>
+    typeof value === 'string' && words.has(value.toLowerCase()) ? [value] : [],
+  );
+  return [...new Set(targets)];
+}
+
+function entriesOf(args: Json): readonly (readonly [string, Json])[] {
+  return args !== null && typeof args === 'object' && !Array.isArray(args) ? Object.entries(args) : [];
+}
+
+function mentions({ args, result = null }: Observation, name: string): boolean {
+  return `${flat(args)}\n${flat(result)}`.includes(name);
+}
+
+function normalWords(text: string): string {
+  return ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()} `;
+}
+
+const REPEATED_SHARE = 0.6;
+
+/** Most of its words occur in a claim that was supported before. */
+function isRepeated(text: string, before: string): boolean {
+  const known = stemsIn(before);
+  const words = stemsIn(text);
+  return words.filter((word) => known.some((each) => akin(each, word))).length >= words.length * REPEATED_SHARE;
+}
+
+/** The clause repeats what a person said, or what a record says about the thing. */
+function isReported(clause: Clause, fit: Fit, evidence: Evidence): boolean {
+  const { word, form } = clause;
+  if (form === 'noun' || form === 'self') return false;
+  const { observations, tools, told } = evidence;
+  const reading = observations.filter((o) => !tools.some(({ name, changes }) => changes && name === o.tool));
+  const state = new RegExp(`\\b(?:was|were|been|got)\\s+${word}\\b`, 'i');
+  if (told.some((each) => state.test(each))) return true;
+  if (isAgentless(clause)) return isOnRecord(clause, fit, reading, evidence);
+  const alone = new RegExp(`\\b${word}\\b`, 'i');
+  return reading.some((o) => alone.test(flat(o.result ?? null)));
+}
+
+/** The clause does not say who acted. */
+function isAgentless({ form }: Clause): boolean {
+  return form === 'past' || form === 'present' || form === 'terse';
+}
+
+/** A person claimed it before, or a record of the named thing says it. */
+function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observation[], evidence: Evidence): boolean {
+  const verbs = [clause.verb, ...tools.flatMap(({ verbs: own }) => own)];
+  const past = new RegExp(`(?<!\\p{L}|\\b(?:not|never|be)\\s)(?:${verbs.map(pastOf).join('|')})(?!\\p{L})`, 'iu');
+  const ids = valuesIn(clause.text).flatMap(({ kind, text }) => (kind === 'id' ? [text] : []));
+  const isAbout = ({ args, result = null }: Observation): boolean => {
+    const all = `${flat(args)}\n${flat(result)}`.toLowerCase();
+    return ids.length === 0 || ids.some((id) => all.includes(id.toLowerCase()));
+  };
+  return verbsTold(evidence).has(clause.verb) || reading.some((o) => isAbout(o) && says(o.result ?? null, past));
+}
+
+/** The verbs of the claims that people made; cached, because every claim asks for them. */
+function verbsTold(evidence: Evidence): ReadonlySet<string> {
+  const known =
+    VERBS_TOLD.get(evidence) ?? new Set(evidence.told.flatMap((each) => clausesOf(each)).map(({ verb }) => verb));
+  VERBS_TOLD.set(evidence, known);
+  return known;
+}
+
+const VERBS_TOLD = new WeakMap<Evidence, ReadonlySet<string>>();
+
+/** A text says it, or the name of a field whose value is not a "no". */
+function says(value: Json, past: RegExp): boolean {
+  if (typeof value === 'string') {
+    const data = structured(value);
+    return typeof data === 'string' ? past.test(data) : says(data, past);
+  }
+  if (value === null || typeof value !== 'object') return false;
+  if (Array.isArray(value)) return value.some((each) => says(each, past));
+  return Object.entries(value).some(([key, each]) => (isYes(each) && past.test(key)) || says(each, past));
+}
+
+function isYes(value: Json): boolean {
+  return value !== null && value !== false && value !== 0 && value !== '';
+}

@@ -1,0 +1,84 @@
+/** A detector finds one kind of unsupported statement in a text. `grounding.ts` lists the detectors that run. */
+import type { Json } from '../../expr/json.ts';
+import type { Stated } from './read-values.ts';
+import type { ToolWords } from './tool-words.ts';
+
+export interface Detector {
+  detect(utterance: Utterance, evidence: Evidence): Detected;
+}
+
+export interface Detected {
+  readonly findings: readonly Finding[];
+  /** Sentences whose claims the evidence supports. */
+  readonly confirmed?: readonly string[];
+}
+
+export interface Finding {
+  readonly kind: 'action' | 'lookup' | 'value' | 'citation' | 'claim';
+  /** The sentence or value that has no support. */
+  readonly text: string;
+  /** A clause that follows "the answer …". */
+  readonly reason: string;
+}
+
+/**
+ * `names`: identifiers, dates, times and amounts of money need support. `all`: other numbers too, and at least half of the
+ * words of the answer; for short answers that only a source can give.
+ */
+export type Strictness = 'off' | 'names' | 'all';
+
+/** A text by an agent, and the rules that apply to it. */
+export interface Utterance {
+  /** The reply as an object; empty where the reply is plain text. */
+  readonly fields: { readonly [field: string]: Json };
+  /** The text of every field that a person reads. */
+  readonly text: string;
+  /** The text of the answer alone. */
+  readonly answer: string;
+  readonly cite: boolean;
+  readonly claims: boolean;
+  readonly values: Strictness;
+}
+
+export interface Observation {
+  readonly id: string;
+  readonly turn: number;
+  readonly tool: string;
+  readonly args: Json;
+  readonly ok: boolean;
+  readonly result?: Json;
+  readonly error?: Json;
+}
+
+/** The values and words that occur in the observations, the input, the instructions and the answers of people. */
+export interface Known {
+  has(stated: Stated): boolean;
+  hasWord(word: string): boolean;
+}
+
+export interface Evidence {
+  readonly observations: readonly Observation[];
+  /** Texts by people in this run, and the input. */
+  readonly told: readonly string[];
+  /** Texts by the author: instructions. */
+  readonly given: readonly string[];
+  /** The turn in which a person last said something; null where no person did. */
+  readonly since: number | null;
+  /** Earlier sentences whose claims were supported. */
+  readonly confirmed: readonly string[];
+  readonly tools: readonly ToolWords[];
+  readonly known: Known;
+}
+
+/** Observed after a person last said something. */
+export function isFresh({ turn }: Observation, { since }: Evidence): boolean {
+  return since === null || turn > since;
+}
+
+const QUOTE_MAX = 100;
+
+/** The start of a sentence, in quotation marks. */
+export function quoted(text: string): string {
+  const line = text.replace(/\s+/g, ' ');
+  return `"${line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line}"`;
+}
