@@ -39,6 +39,8 @@ export interface Report {
   warning(code: DiagnosticCode, at: Place, message: string, detail?: Detail): void;
   /** True once any error was reported. */
   failed(): boolean;
+  /** True once an error of this code was reported. */
+  has(code: DiagnosticCode): boolean;
   list(): readonly Diagnostic[];
 }
 
@@ -60,6 +62,7 @@ export function createReport(source: Source): Report {
     error: (code, at, message, detail) => add('error', code, at, message, detail),
     warning: (code, at, message, detail) => add('warning', code, at, message, detail),
     failed: () => errors > 0,
+    has: (code) => found.some((each) => each.code === code && each.severity === 'error'),
     list: () => inOrder(found),
   };
 }

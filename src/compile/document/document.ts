@@ -8,7 +8,7 @@ import { RESERVED_KEY, type Located, type LocatedMap, withEntries } from '../sou
 import { nearest } from '../diagnose/nearest.ts';
 import { NOTATION_KEYS, detectNotation, type Detected } from './notation.ts';
 import { SECTION_NAMES, isSectionName, sectionsSchema, type Sections } from './schema/schema.ts';
-import { type SectionName, unreadSections } from './unread.ts';
+import { sectionNames, type SectionNames } from './names.ts';
 import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
 import { checkSections } from './names-check.ts';
 import { readShape, type Shaped } from './shape/shape.ts';
@@ -16,8 +16,7 @@ import { readShape, type Shaped } from './shape/shape.ts';
 export interface ReadDocument extends Detected {
   readonly doc: LocatedMap;
   readonly sections: Shaped<Sections>;
-  /** Sections whose names cannot be told. */
-  readonly unread: ReadonlySet<SectionName>;
+  readonly names: SectionNames;
 }
 
 /** Null where the notation is unclear; whatever can be said about the sections is in the report even then. */
@@ -26,7 +25,7 @@ export function readDocument(doc: Located, report: Report, options: SectionOptio
   const sections = readSections(doc, report, options);
   if (doc.kind !== 'map' || detected === null || sections === null) return null;
   if (!detected.bare) reportStrayKeys(doc, report);
-  return { ...detected, doc, sections, unread: unreadSections(doc) };
+  return { ...detected, doc, sections, names: sectionNames(doc) };
 }
 
 /** In a bare document the other keys are the notation's, which reads them as strictly. */

@@ -1,32 +1,25 @@
-/** Names within the shared sections: each is declared once, and each reference leads somewhere. */
+/** Names within the shared sections: each is declared once, and each reference leads to a declaration. */
 import { PROVIDER_NAMES, readModelRef } from '../../catalog/providers.ts';
-import { declareIds } from './declare.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
 import { misspelt, nearest } from '../diagnose/nearest.ts';
+import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
+import { declareIds, sectionNames, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
-import { type SectionName, unreadSections } from './unread.ts';
 
 interface CheckOptions {
   readonly builtinTools: ReadonlySet<string>;
   readonly unenforced: readonly (keyof Sections)[];
 }
-type Unread = ReadonlySet<SectionName>;
-
-export interface Names {
-  has(name: string): boolean;
-  /** The name that was probably meant. */
-  near(name: string): string | undefined;
-}
 
 export function checkSections(sections: Shaped<Sections>, doc: Located, report: Report, options: CheckOptions): void {
-  const unread = unreadSections(doc);
+  const names = sectionNames(doc);
   declareIds(childOf(doc, 'agents'), report, { what: 'agent' });
-  if (!unread.has('models')) checkModels(sections, doc, report);
+  if (childOf(doc, 'models') !== undefined) checkModels(sections, names.models, report);
   checkProviders(sections, report);
   checkSchemas(sections, report);
-  checkTools(sections, doc, report, options.builtinTools, unread);
+  checkTools(sections, toolNames(sections.value, doc, options.builtinTools), report);
+  checkServers(sections, names.servers, report);
   for (const key of options.unenforced) {
     const entry = entryOf(doc, key);
     if (entry === undefined) continue;
@@ -36,17 +29,18 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
   }
 }
 
-/**
- * Every tool that may be named: declared, built in, or of an MCP server, whose list is known only when it runs. Where the
- * declarations cannot be read, that may be any.
- */
-export function toolNames(sections: Sections, doc: Located, builtin: ReadonlySet<string> = new Set()): Names {
-  const unread = unreadSections(doc);
-  const any = unread.has('tools') || unread.has('mcp');
-  const declared = new Set([...keysOf(childOf(doc, 'tools')), ...builtin]);
-  const servers = new Set(keysOf(childOf(doc, 'mcp')));
+/** Every tool that a document may name: declared, built in, or offered by an MCP server. */
+export function toolNames(
+  sections: Sections,
+  doc: Located,
+  builtin: ReadonlySet<string> = new Set(),
+): Pick<Names, 'has' | 'near'> {
+  const { tools, servers }: SectionNames = sectionNames(doc);
+  const declared = new Set([...tools.all, ...builtin]);
   return {
-    has: (name) => any || declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
+    // The tools of a server are known only when it runs, so every name with its prefix counts.
+    has: (name) =>
+      tools.has(name) || declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
     near: (name) => nearest(name, declared),
   };
 }
@@ -55,14 +49,11 @@ function serverAllows(sections: Sections, name: string): boolean {
   return Object.values(sections.mcp).some((server) => server.tools?.includes(name) ?? false);
 }
 
-function checkModels(sections: Shaped<Sections>, doc: Located, report: Report): void {
-  const declared = childOf(doc, 'models');
-  if (declared === undefined) return;
-  const aliases = keysOf(declared);
+function checkModels(sections: Shaped<Sections>, models: Names, report: Report): void {
   const check = (alias: string | undefined, user: string, path: Path) => {
     // `provider/model` names a model directly.
-    if (alias === undefined || alias.includes('/') || aliases.includes(alias)) return;
-    const near = nearest(alias, aliases);
+    if (alias === undefined || alias.includes('/') || models.has(alias)) return;
+    const near = models.near(alias);
     report.error('unknown-model', sections.at(...path), `unknown model \`${alias}\` on ${user}`, {
       help: near === undefined ? 'Declare it under `models`, or write `provider/model`.' : `Did you mean \`${near}\`?`,
     });
@@ -77,7 +68,7 @@ function checkModels(sections: Shaped<Sections>, doc: Located, report: Report): 
   }
 }
 
-/** A name that resembles none may be a provider of somebody's own. */
+/** Warns only about a name that resembles a known provider. Any other may be a provider that the user adds. */
 function checkProviders(sections: Shaped<Sections>, report: Report): void {
   const check = (provider: string | undefined, user: string, path: Path): void => {
     if (provider === undefined || PROVIDER_NAMES.includes(provider)) return;
@@ -103,21 +94,14 @@ function checkSchemas(sections: Shaped<Sections>, report: Report): void {
     for (const field of ['input', 'output']) checkRequired(sections.located('tools', name, field), report);
 }
 
-function checkTools(
-  sections: Shaped<Sections>,
-  doc: Located,
-  report: Report,
-  builtin: ReadonlySet<string>,
-  unread: Unread,
-): void {
-  const known = toolNames(sections.value, doc, builtin);
+function checkTools(sections: Shaped<Sections>, known: Pick<Names, 'has' | 'near'>, report: Report): void {
   const check = (tool: string | undefined, user: string, path: Path) => {
     if (tool === undefined || tool.includes('*') || known.has(tool)) return;
     const near = known.near(tool);
     report.error('unknown-tool', sections.at(...path), `unknown tool \`${tool}\` on ${user}`, {
       help:
         near === undefined
-          ? 'Declare it under `tools`, or the server that has it under `mcp`.'
+          ? 'Declare it under `tools`, or declare its server under `mcp`.'
           : `Did you mean \`${near}\`?`,
     });
   };
@@ -125,36 +109,20 @@ function checkTools(
     for (const [at, tool] of agent.tools.entries())
       check(tool, `agent \`${agent.id ?? agent.name ?? ''}\``, ['agents', index, 'tools', at]);
   }
-  for (const [name, tool] of Object.entries(sections.value.tools)) {
+  for (const [name, tool] of Object.entries(sections.value.tools))
     check(tool.compensate, `tool \`${name}\``, ['tools', name, 'compensate']);
-    if (!unread.has('mcp')) checkServer(sections, name, tool.mcp, doc, report);
-  }
 }
 
-function checkServer(
-  sections: Shaped<Sections>,
-  tool: string,
-  target: string | undefined,
-  doc: Located,
-  report: Report,
-): void {
-  const server = target?.split('/')[0];
-  const servers = keysOf(childOf(doc, 'mcp'));
-  if (server === undefined || servers.includes(server)) return;
-  const near = nearest(server, servers);
-  report.error(
-    'unknown-server',
-    sections.at('tools', tool, 'mcp'),
-    `unknown MCP server \`${server}\` on tool \`${tool}\``,
-    {
+function checkServers(sections: Shaped<Sections>, servers: Names, report: Report): void {
+  for (const [tool, { mcp }] of Object.entries(sections.value.tools)) {
+    const server = mcp?.split('/')[0];
+    if (server === undefined || servers.has(server)) continue;
+    const near = servers.near(server);
+    const message = `unknown MCP server \`${server}\` on tool \`${tool}\``;
+    report.error('unknown-server', sections.at('tools', tool, 'mcp'), message, {
       help: near === undefined ? 'Declare it under `mcp`.' : `Did you mean \`${near}\`?`,
-    },
-  );
-}
-
-/** Names count as declared even where their definition is faulty, so that one mistake does not make a second. */
-function keysOf(located: Located | undefined): readonly string[] {
-  return located?.kind === 'map' ? [...located.entries.keys()] : [];
+    });
+  }
 }
 
 function checkRequired(schema: Located | undefined, report: Report): void {
@@ -175,7 +143,7 @@ function checkRequired(schema: Located | undefined, report: Report): void {
   for (const inner of innerOf(schema)) checkRequired(inner, report);
 }
 
-/** Keywords by which a value may have properties that are described elsewhere, or nowhere. */
+/** With one of these keywords a value may have properties that `properties` does not list. */
 const ELSEWHERE = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'dependentSchemas'];
 
 function isOpen(schema: LocatedMap): boolean {
@@ -184,7 +152,7 @@ function isOpen(schema: LocatedMap): boolean {
   return !closed || ELSEWHERE.some((key) => schema.entries.has(key));
 }
 
-/** Only what describes a value of its own: the branches of `anyOf` and the like speak of the same value. */
+/** Schemas of values inside this one. The branches of `anyOf` and the like describe the same value, so they are left out. */
 function innerOf(schema: LocatedMap): readonly Located[] {
   const maps = ['properties', '$defs', 'patternProperties'].flatMap((key) => {
     const map = childOf(schema, key);

@@ -3,7 +3,7 @@
  * Properties that are undefined count as absent; what JSON cannot hold is reported; getters that throw are too.
  */
 import type { Report } from '../diagnose/diagnostics.ts';
-import { DEPTH_MAX, RESERVED_KEY, isHole, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
 interface State {
@@ -16,7 +16,7 @@ export function locateObject(value: unknown, report: Report): Located | null {
   const state: State = { report, open: new Set(), stopped: false };
   try {
     const located = convert(value, '', state, 1);
-    return state.stopped || isHole(located) ? null : located;
+    return state.stopped || isPoisonValue(located) ? null : located;
   } catch (error) {
     report.error(
       'not-json',
@@ -93,7 +93,7 @@ function nameOf(value: unknown): string {
 }
 
 function nothing(range: Range): Located {
-  return { kind: 'scalar', value: null, range, hole: true };
+  return { kind: 'scalar', value: null, range, poison: true };
 }
 
 function at(path: string): Range {

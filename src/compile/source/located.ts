@@ -8,15 +8,15 @@ import type { Range } from './range.ts';
 
 export const DEPTH_MAX = 100;
 
-/** The key that no object can have as its own. It is kept, with a hole, only so that what refers to it is not called unknown. */
+/** No object can have this key. It is kept with a poison value, so that references to it are not reported as unknown. */
 export const RESERVED_KEY = '__proto__';
 
 export interface LocatedScalar {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
   readonly range: Range;
-  /** A stand-in for something that was reported as unreadable; what follows from it is no further mistake. */
-  readonly hole?: true;
+  /** Set where the source could not be read here. That has been reported, so later checks pass over the value. */
+  readonly poison?: true;
 }
 export interface LocatedList {
   readonly kind: 'list';
@@ -39,8 +39,8 @@ export interface Entry {
 export type Segment = string | number;
 export type Path = readonly Segment[];
 
-export function isHole(located: Located): boolean {
-  return located.kind === 'scalar' && located.hole === true;
+export function isPoisonValue(located: Located): boolean {
+  return located.kind === 'scalar' && located.poison === true;
 }
 
 /** The value without its places. */

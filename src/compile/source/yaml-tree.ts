@@ -4,7 +4,7 @@
  */
 import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { DEPTH_MAX, RESERVED_KEY, isHole, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
 export const ALIASED_MAX = 20_000;
@@ -22,7 +22,7 @@ interface State {
 export function locateYaml(document: Document.Parsed, report: Report): Located | null {
   const state: State = { report, anchors: new Map(), open: new Set(), aliased: 0, insideAlias: 0, stopped: false };
   const located = convert(document.contents, state, 1, { start: 0, end: 0 });
-  return state.stopped || isHole(located) ? null : located;
+  return state.stopped || isPoisonValue(located) ? null : located;
 }
 
 function convert(node: unknown, state: State, depth: number, near: Range): Located {
@@ -64,7 +64,7 @@ function convertPlain(node: Node, state: State, depth: number, near: Range): Loc
   if (isSeq(node))
     return { kind: 'list', items: node.items.map((item) => convert(item, state, depth + 1, range)), range };
   const value = isScalar(node) ? scalarValue(node, state, range) : undefined;
-  return value === undefined ? { kind: 'scalar', value: null, range, hole: true } : { kind: 'scalar', value, range };
+  return value === undefined ? { kind: 'scalar', value: null, range, poison: true } : { kind: 'scalar', value, range };
 }
 
 function convertAlias(node: Node & { source: string }, state: State, depth: number, near: Range): Located {
@@ -81,7 +81,7 @@ function convertAlias(node: Node & { source: string }, state: State, depth: numb
           ? `Mark the value to repeat with \`&${node.source}\`, above its first use.`
           : 'An anchor cannot be used inside its own value.',
     });
-    return { kind: 'scalar', value: null, range, hole: true };
+    return { kind: 'scalar', value: null, range, poison: true };
   }
   state.insideAlias += 1;
   const located = convert(target, state, depth, range);
@@ -102,7 +102,7 @@ function convertEntries(map: YAMLMap, state: State, depth: number, near: Range):
     const value = convert(pair.value, state, depth + 1, { start: keyRange.end, end: keyRange.end });
     if (key === null) continue;
     if (key === RESERVED_KEY) {
-      entries.set(key, { key, keyRange, value: { kind: 'scalar', value: null, range: keyRange, hole: true } });
+      entries.set(key, { key, keyRange, value: { kind: 'scalar', value: null, range: keyRange, poison: true } });
       continue;
     }
     const first = entries.get(key);
@@ -122,7 +122,7 @@ function mergedEntries(value: Located, at: Range, state: State): readonly Entry[
   const maps = value.kind === 'list' ? value.items : [value];
   return maps.flatMap((map) => {
     if (map.kind === 'map') return [...map.entries.values()];
-    if (!state.stopped && !isHole(map))
+    if (!state.stopped && !isPoisonValue(map))
       state.report.error('wrong-type', at, '`<<` merges maps, but its value is not one', {
         help: 'Use `<<: *anchor`, or put the key in quotes.',
       });

@@ -43,10 +43,6 @@ export function listed(names: readonly string[]): string {
   return shown.join(', ') + (names.length > shown.length ? ` and ${names.length - shown.length} more` : '');
 }
 
-export function told(values: readonly unknown[]): string {
-  return listed(values.map(String));
-}
-
 export function describe(node: Located): string {
   if (node.kind === 'list') return node.items.length === 0 ? 'an empty list' : `a list of ${node.items.length}`;
   if (node.kind === 'map') return node.entries.size === 0 ? 'an empty map' : 'a map';

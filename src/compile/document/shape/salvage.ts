@@ -1,11 +1,11 @@
 /**
- * A located tree from which faulty parts can be taken out, so that one mistake does not hide the next. The tree itself is
- * never changed: parts are marked dead, and every view (the plain value, navigation by path) leaves the dead out.
+ * A view of a located tree without its faulty parts, so that one mistake does not hide the next. The tree itself never
+ * changes: the view records which values were taken out, which misspelt keys count as the right ones, and what was put in.
  */
 import type { Json } from '../../../expr/json.ts';
 import {
   headRange,
-  isHole,
+  isPoisonValue,
   type Entry,
   type Located,
   type LocatedMap,
@@ -14,120 +14,161 @@ import {
 } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 
-export interface Salvage {
-  plain(): Json;
-  /** True while nothing was taken out. */
-  whole(): boolean;
-  /** The living value at a path, as far as it leads; `missing` counts the segments that led nowhere. */
-  find(path: Path): { readonly node: Located; readonly missing: number; readonly parents: readonly Located[] };
-  /** Takes out what is at each path, or what should have held it. False where nothing would be left. */
-  kill(paths: readonly Path[]): boolean;
-  /** Reads the misspelt key at the path as the one that was meant. */
-  rename(path: Path, meant: string): void;
-  /** Puts a value where one is missing or was taken out. False where nothing could hold it. */
-  give(path: Path, value: Json): boolean;
-  /** True where what is wrong at the path follows from an earlier kill. */
-  follows(path: Path): boolean;
-  at(path: Path): Range;
-  keyAt(path: Path): Range;
+interface Found {
+  readonly node: Located;
+  /** The number of segments that lead nowhere. */
+  readonly missing: number;
+  readonly parents: readonly Located[];
 }
 
-export function createSalvage(root: Located): Salvage {
-  const dead = new Set<Located>();
-  const hurt = new Set<Located>();
+export class Salvage {
+  readonly #root: Located;
+  readonly #removed = new Set<Located>();
+  /** Values in which something was removed. */
+  readonly #damaged = new Set<Located>();
   /** For each map with misspelt keys: the entry by the key that was meant. */
-  const renamed = new Map<Located, Map<string, Entry>>();
-  const given = new Map<Located, Map<string, Json>>();
+  readonly #renamed = new Map<Located, Map<string, Entry>>();
+  /** For each map: the known keys that its unknown keys resemble. */
+  readonly #meant = new Map<Located, Set<string>>();
+  readonly #given = new Map<Located, Map<string, Json>>();
 
-  const entryAt = (node: LocatedMap, key: string): Entry | undefined =>
-    renamed.get(node)?.get(key) ?? node.entries.get(key);
+  constructor(root: Located) {
+    this.#root = root;
+    this.#removePoison(root);
+  }
 
-  const alive = (node: Located, segment: Segment): Located | undefined => {
-    if (node.kind === 'map') {
-      const value = entryAt(node, String(segment))?.value;
-      return value === undefined || dead.has(value) ? undefined : value;
-    }
-    if (node.kind !== 'list' || typeof segment !== 'number') return undefined;
-    return hurt.has(node) ? node.items.filter((item) => !dead.has(item))[segment] : node.items[segment];
-  };
+  plain(): Json {
+    return this.#plainOf(this.#root);
+  }
 
-  const find: Salvage['find'] = (path) => {
+  /** True while nothing was removed, renamed or given. */
+  whole(): boolean {
+    return this.#removed.size === 0 && this.#renamed.size === 0 && this.#given.size === 0;
+  }
+
+  /** The value at a path, as far as the path leads. */
+  find(path: Path): Found {
     const parents: Located[] = [];
-    let node = root;
+    let node = this.#root;
     for (const [depth, segment] of path.entries()) {
-      const next = alive(node, segment);
+      const next = this.#childAt(node, segment);
       if (next === undefined) return { node, missing: path.length - depth, parents };
       parents.push(node);
       node = next;
     }
     return { node, missing: 0, parents };
-  };
+  }
 
-  const plain = (node: Located): Json => {
+  /** Removes the value at each path, or the value that should have held it. False where nothing would be left. */
+  remove(paths: readonly Path[]): boolean {
+    // All are found before any is removed, because a removal moves the indexes of later items.
+    for (const { node, parents } of paths.map((path) => this.find(path))) {
+      if (node === this.#root) return false;
+      this.#removed.add(node);
+      for (const parent of parents) this.#damaged.add(parent);
+    }
+    return true;
+  }
+
+  /** Reads the misspelt key at the path as `meant`. */
+  rename(path: Path, meant: string): void {
+    const { node, parents } = this.find(path);
+    const parent = parents.at(-1);
+    const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
+    if (parent === undefined || entry === undefined) return;
+    this.#renamed.set(parent, new Map([...(this.#renamed.get(parent) ?? []), [meant, entry]]));
+    // The guess may be wrong, so faults of the value are not reported.
+    this.#damaged.add(node);
+  }
+
+  /** Records that an unknown key at the path was probably meant to be `known`. */
+  resembles(path: Path, known: string): void {
+    const { node } = this.find(path.slice(0, -1));
+    this.#meant.set(node, new Set([...(this.#meant.get(node) ?? []), known]));
+  }
+
+  /** Puts a value where one is missing or was removed. False where no map holds that path. */
+  give(path: Path, value: Json): boolean {
+    const { node, missing } = this.find(path);
+    if (missing !== 1 || node.kind !== 'map') return false;
+    this.#given.set(node, new Map([...(this.#given.get(node) ?? []), [String(path.at(-1)), value]]));
+    return true;
+  }
+
+  /** True where a fault at the path is a consequence of an earlier removal. */
+  follows(path: Path): boolean {
+    const { node, missing } = this.find(path);
+    if (missing === 0) return this.#damaged.has(node);
+    const segment = path[path.length - missing];
+    return node.kind === 'map' && segment !== undefined && this.#entryAt(node, String(segment)) !== undefined;
+  }
+
+  /** True where a value was written at the path, perhaps under a misspelt key, and was removed. */
+  poisoned(path: Path): boolean {
+    const { node, missing } = this.find(path);
+    if (missing !== 1) return false;
+    const key = String(path.at(-1));
+    if (node.kind !== 'map') return node.kind === 'list' && this.#damaged.has(node);
+    return this.#entryAt(node, key) !== undefined || this.#meant.get(node)?.has(key) === true;
+  }
+
+  /** True where an entry or item of the value at the path was removed. */
+  damaged(path: Path): boolean {
+    const { node, missing } = this.find(path);
+    return missing === 0 && childrenOf(node).some((child) => this.#removed.has(child));
+  }
+
+  at(path: Path): Range {
+    return headRange(this.find(path).node);
+  }
+
+  keyAt(path: Path): Range {
+    const { node, missing, parents } = this.find(path);
+    const parent = missing === 0 ? parents.at(-1) : undefined;
+    const entry = parent?.kind === 'map' ? this.#entryAt(parent, String(path.at(-1))) : undefined;
+    return entry?.keyRange ?? headRange(node);
+  }
+
+  #entryAt(node: LocatedMap, key: string): Entry | undefined {
+    return this.#renamed.get(node)?.get(key) ?? node.entries.get(key);
+  }
+
+  #childAt(node: Located, segment: Segment): Located | undefined {
+    if (node.kind === 'map') {
+      const value = this.#entryAt(node, String(segment))?.value;
+      return value === undefined || this.#removed.has(value) ? undefined : value;
+    }
+    if (node.kind !== 'list' || typeof segment !== 'number') return undefined;
+    return this.#damaged.has(node)
+      ? node.items.filter((item) => !this.#removed.has(item))[segment]
+      : node.items[segment];
+  }
+
+  #plainOf(node: Located): Json {
     if (node.kind === 'scalar') return node.value;
-    if (node.kind === 'list') return node.items.filter((item) => !dead.has(item)).map(plain);
+    if (node.kind === 'list')
+      return node.items.filter((item) => !this.#removed.has(item)).map((item) => this.#plainOf(item));
     const object: { [key: string]: Json } = {};
-    const names = new Map([...(renamed.get(node) ?? [])].map(([meant, entry]) => [entry, meant]));
+    const names = new Map([...(this.#renamed.get(node) ?? [])].map(([meant, entry]) => [entry, meant]));
     for (const [key, entry] of node.entries)
-      if (!dead.has(entry.value)) object[names.get(entry) ?? key] = plain(entry.value);
-    for (const [key, value] of given.get(node) ?? []) object[key] = value;
+      if (!this.#removed.has(entry.value)) object[names.get(entry) ?? key] = this.#plainOf(entry.value);
+    for (const [key, value] of this.#given.get(node) ?? []) object[key] = value;
     return object;
-  };
+  }
 
-  const bury = (node: Located): boolean => {
-    if (isHole(node)) return dead.add(node).has(node);
-    const inner =
-      node.kind === 'map'
-        ? [...node.entries.values()].map((entry) => entry.value)
-        : node.kind === 'list'
-          ? node.items
-          : [];
-    const holed = inner.filter(bury).length > 0;
-    if (holed) hurt.add(node);
-    return holed;
-  };
-  bury(root);
+  /** Removes every value that the source could not read. True where there was one. */
+  #removePoison(node: Located): boolean {
+    if (isPoisonValue(node)) {
+      this.#removed.add(node);
+      return true;
+    }
+    const found = childrenOf(node).filter((child) => this.#removePoison(child)).length > 0;
+    if (found) this.#damaged.add(node);
+    return found;
+  }
+}
 
-  return {
-    plain: () => plain(root),
-    whole: () => dead.size === 0 && renamed.size === 0 && given.size === 0,
-    find,
-    kill(paths) {
-      // All are found before any dies: a death moves the indexes of what comes after it.
-      for (const { node, parents } of paths.map(find)) {
-        if (node === root) return false;
-        dead.add(node);
-        for (const parent of parents) hurt.add(parent);
-      }
-      return true;
-    },
-    rename(path, meant) {
-      const { node, parents } = find(path);
-      const parent = parents.at(-1);
-      const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
-      if (parent === undefined || entry === undefined) return;
-      renamed.set(parent, new Map([...(renamed.get(parent) ?? []), [meant, entry]]));
-      // The guess may be wrong, so that nothing is held against the value.
-      hurt.add(node);
-    },
-    give(path, value) {
-      const { node, missing } = find(path);
-      if (missing !== 1 || node.kind !== 'map') return false;
-      given.set(node, new Map([...(given.get(node) ?? []), [String(path.at(-1)), value]]));
-      return true;
-    },
-    follows(path) {
-      const { node, missing } = find(path);
-      if (missing === 0) return hurt.has(node);
-      const segment = path[path.length - missing];
-      return node.kind === 'map' && segment !== undefined && entryAt(node, String(segment)) !== undefined;
-    },
-    at: (path) => headRange(find(path).node),
-    keyAt(path) {
-      const { node, missing, parents } = find(path);
-      const parent = missing === 0 ? parents.at(-1) : undefined;
-      const entry = parent?.kind === 'map' ? entryAt(parent, String(path.at(-1))) : undefined;
-      return entry?.keyRange ?? headRange(node);
-    },
-  };
+function childrenOf(node: Located): readonly Located[] {
+  if (node.kind === 'list') return node.items;
+  return node.kind === 'map' ? [...node.entries.values()].map(({ value }) => value) : [];
 }

@@ -1,70 +1,78 @@
 /**
- * Reads located data by a schema, strictly and all at once: every mistake becomes one diagnostic at its own place, and the
- * faulty parts are taken out so that the rest can still be read and checked further.
+ * Reads located data by a schema. Every mistake becomes one diagnostic at its own place. Faulty parts are then taken out, so
+ * that the rest can still be read and checked.
  */
 import type * as z from 'zod';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { faultsOf, noteKnownKeys, type Fault } from './faults.ts';
 import type { Located, Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
-import { createSalvage, type Salvage } from './salvage.ts';
+import { faultsOf, noteKnownKeys, type Fault } from './faults.ts';
+import { Salvage } from './salvage.ts';
 
 export interface Shaped<Value> {
   readonly value: Value;
-  /** False where something was wrong, so that `value` lacks parts. Checks that need the whole should then be left out. */
+  /** False where `value` lacks parts that were faulty. */
   readonly sound: boolean;
-  /** Where the value at a path stands; the nearest thing around it where the path was left to its default. */
+  /** The place of the value at a path. For a value that was not written: the place of what would hold it. */
   at(...path: Path): Range;
-  /** Where the key of the value at a path stands. */
+  /** The place of the key of the value at a path. */
   key(...path: Path): Range;
-  /** The located value itself, as for a range within an expression. */
+  /** The located value itself, for example to find a range within an expression. */
   located(...path: Path): Located | undefined;
+  /** True where a value was written at the path, perhaps under a misspelt key, and could not be read. */
+  poisoned(...path: Path): boolean;
+  /** True where something directly inside the map or list at the path could not be read. */
+  damaged(...path: Path): boolean;
 }
 
 export interface ShapeOptions {
-  /** What the whole is called in a message; `this document` unless told. */
+  /** The name of the whole in messages. Default: `this document`. */
   readonly what?: string;
   /** Further names to suggest for an unknown key of the whole. */
   readonly alsoKnown?: Iterable<string>;
-  /** What takes the place of a required value that is missing or faulty, so that what holds it can be checked further. */
-  readonly standIn?: (path: Path) => Json | undefined;
+  /** Poison for a required value that is missing or faulty, so that the map around it can still be checked. */
+  readonly poison?: (path: Path) => Json | undefined;
 }
 
 const ROUNDS_MAX = 16;
 
-/** Null where so much is wrong that nothing can be made of it. The diagnostics are in the report either way. */
+/** Null where so much is wrong that nothing is left. The diagnostics are in the report either way. */
 export function readShape<Schema extends z.ZodType>(
   schema: Schema,
   located: Located,
   report: Report,
   options: ShapeOptions = {},
 ): Shaped<z.output<Schema>> | null {
-  const salvage = createSalvage(located);
+  const salvage = new Salvage(located);
   const context = { what: options.what ?? 'this document', alsoKnown: [...(options.alsoKnown ?? [])] };
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const result = schema.safeParse(salvage.plain(), { error: noteKnownKeys });
     if (result.success) return shapedOf(result.data, salvage, salvage.whole());
     const faults = faultsOf(result.error.issues, salvage, context);
-    for (const fault of faults) {
-      if (fault.follows) continue;
-      const at = fault.on === 'key' ? salvage.keyAt(fault.path) : salvage.at(fault.path);
-      report.error(fault.code, at, fault.message, { help: fault.help });
+    reportFaults(faults, salvage, report);
+    for (const { path, meant, near } of faults) {
+      if (near !== undefined) salvage.resembles(path, near);
+      if (meant !== undefined) salvage.rename(path, meant);
     }
-    for (const fault of faults) if (fault.meant !== undefined) salvage.rename(fault.path, fault.meant);
-    const deadly = faults.filter((fault) => !fault.mended && !replaced(fault, salvage, options));
-    if (!salvage.kill(deadly.map((fault) => fault.path))) return null;
-    for (const fault of deadly) if (fault.code === 'bad-schema') loosen(fault.path, salvage);
+    const fatal = faults.filter((fault) => !fault.mended && !isReplaced(fault, salvage, options));
+    if (!salvage.remove(fatal.map((fault) => fault.path))) return null;
+    for (const fault of fatal) if (fault.code === 'bad-schema') loosen(fault.path, salvage);
   }
   return null;
 }
 
-function replaced({ code, path }: Fault, salvage: Salvage, { standIn }: ShapeOptions): boolean {
-  const value = code === 'missing-field' ? standIn?.(path) : undefined;
+function reportFaults(faults: readonly Fault[], salvage: Salvage, report: Report): void {
+  for (const { code, message, help, path, on, follows } of faults)
+    if (!follows) report.error(code, on === 'key' ? salvage.keyAt(path) : salvage.at(path), message, { help });
+}
+
+function isReplaced({ code, path }: Fault, salvage: Salvage, { poison }: ShapeOptions): boolean {
+  const value = code === 'missing-field' ? poison?.(path) : undefined;
   return value !== undefined && salvage.give(path, value);
 }
 
-/** A JSON Schema without its faulty part takes whatever that part might have allowed. */
+/** A JSON Schema without its faulty part must accept everything that the part might have allowed. */
 function loosen(path: Path, salvage: Salvage): void {
   const isProperty = path.at(-2) === 'properties';
   salvage.give(isProperty ? path : [...path.slice(0, -1), 'additionalProperties'], true);
@@ -80,5 +88,7 @@ function shapedOf<Value>(value: Value, salvage: Salvage, sound: boolean): Shaped
       const { node, missing } = salvage.find(path);
       return missing === 0 ? node : undefined;
     },
+    poisoned: (...path) => salvage.poisoned(path),
+    damaged: (...path) => salvage.damaged(path),
   };
 }

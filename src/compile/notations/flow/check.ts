@@ -3,35 +3,30 @@ import { BUILTIN_TOOL_NAMES } from '../../../catalog/builtin-tools.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { listed } from '../../document/shape/fault-words.ts';
-import { childOf, itemsOf, textOf } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { patternProblem } from '../../../expr/regex.ts';
 import { toolNames } from '../../document/names-check.ts';
-import { END, RESERVED, STAND_IN } from './read.ts';
+import { END, RESERVED } from './read.ts';
 import type { Flow, FlowNode } from './read.ts';
 import type { Ways } from './ways.ts';
 
 const ITERATIONS_HUGE = 100_000;
 
 export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report: Report): void {
-  const { doc, sections, unread } = document;
-  const agents = new Set(
-    itemsOf(childOf(doc, 'agents')).flatMap(
-      (item) => textOf(childOf(item, 'id')) ?? textOf(childOf(item, 'name')) ?? [],
-    ),
-  );
+  const { doc, sections, names } = document;
+  const { agents } = names;
   const tools = toolNames(sections.value, doc, BUILTIN_TOOL_NAMES);
   for (const node of flow.nodes.values()) {
     const { id, value } = node;
-    if (value.type === 'agent' && value.agent !== STAND_IN && !unread.has('agents') && !agents.has(value.agent)) {
+    if (value.type === 'agent' && !agents.has(value.agent)) {
       const help = suggestion(
         value.agent,
-        agents,
-        agents.size === 0 ? 'Declare it under `agents`.' : `Declared agents: ${listed([...agents])}.`,
+        agents.all,
+        agents.all.size === 0 ? 'Declare it under `agents`.' : `Declared agents: ${listed([...agents.all])}.`,
       );
       report.error('unknown-agent', node.at('agent'), `unknown agent '${value.agent}' on flow node '${id}'`, { help });
     }
-    if (value.type === 'tool' && value.tool !== STAND_IN && !tools.has(value.tool)) {
+    if (value.type === 'tool' && !tools.has(value.tool)) {
       const near = tools.near(value.tool);
       const help =
         near === undefined
@@ -39,7 +34,7 @@ export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report
           : `Did you mean \`${near}\`?`;
       report.error('unknown-tool', node.at('tool'), `unknown tool '${value.tool}' on flow node '${id}'`, { help });
     }
-    if (value.type === 'decision' && value.routes.length === 0 && !node.spoilt('routes')) {
+    if (value.type === 'decision' && value.routes.length === 0 && !node.poisoned('routes')) {
       report.warning(
         'no-way-out',
         node.at('id'),
@@ -63,9 +58,9 @@ export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report
 function checkTargets(flow: Flow, { nodes }: Ways, report: Report): void {
   for (const { id, ways } of nodes.values()) {
     for (const { to, at } of ways) {
-      if (to === END || flow.mayHave(to)) continue;
+      if (to === END || flow.declared.has(to)) continue;
       report.error('unknown-target', at, `unknown target '${to}' on flow node '${id}'`, {
-        help: suggestion(to, [...flow.declared, END], 'Declare that node, or write `end` to end the path.'),
+        help: suggestion(to, [...flow.declared.all, END], 'Declare that node, or write `end` to end the path.'),
       });
     }
   }
@@ -109,7 +104,7 @@ function checkParallel(node: FlowNode, report: Report): void {
   }
   if (join === undefined) return;
   const { type, count } = join;
-  if (type === 'count' && count < 1 && !node.spoilt('join', 'count')) {
+  if (type === 'count' && count < 1 && !node.poisoned('join', 'count')) {
     report.error(
       'count-without-number',
       node.at('join', node.located('join', 'count') === undefined ? 'type' : 'count'),
@@ -119,14 +114,14 @@ function checkParallel(node: FlowNode, report: Report): void {
       },
     );
   }
-  if (type === 'count' && count > branches.length && !node.spoilt('branches')) {
+  if (type === 'count' && count > branches.length && !node.poisoned('branches')) {
     report.error(
       'count-above-branches',
       node.at('join', 'count'),
       `flow node '${node.id}' waits for ${count} branches, but has only ${branches.length}`,
     );
   }
-  if (type !== 'count' && count > 0 && !node.spoilt('join', 'type')) {
+  if (type !== 'count' && count > 0 && !node.poisoned('join', 'type')) {
     report.warning('bad-value', node.at('join', 'count'), `\`count\` has no effect where \`type\` is \`${type}\``, {
       help: 'Write `type: count`, or remove it.',
     });
@@ -144,7 +139,7 @@ function checkApproval(node: FlowNode, report: Report): void {
         `the choice \`${choice}\` is listed twice on flow node '${node.id}'`,
       );
   }
-  if (expiry === undefined || node.spoilt('choices')) return;
+  if (expiry === undefined || node.poisoned('choices')) return;
   if (!choices.includes(expiry)) {
     report.error(
       'unknown-choice',
@@ -152,7 +147,7 @@ function checkApproval(node: FlowNode, report: Report): void {
       `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`,
       { help: suggestion(expiry, choices, `Choices: ${listed(choices)}.`) },
     );
-  } else if (timeout === undefined && !node.spoilt('timeout')) {
+  } else if (timeout === undefined && !node.poisoned('timeout')) {
     report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', {
       help: 'Add `timeout`, in seconds.',
     });
@@ -161,9 +156,9 @@ function checkApproval(node: FlowNode, report: Report): void {
 
 function checkEntry(flow: Flow, report: Report): void {
   const { entry } = flow.value;
-  if (entry === STAND_IN || flow.mayHave(entry)) return;
+  if (flow.declared.has(entry)) return;
   report.error('unknown-entry', flow.at('entry'), `the entry '${entry}' is not a declared flow node`, {
-    help: suggestion(entry, flow.declared, `Declared nodes: ${listed([...flow.declared])}.`),
+    help: suggestion(entry, flow.declared.all, `Declared nodes: ${listed([...flow.declared.all])}.`),
   });
 }
 
@@ -188,7 +183,7 @@ function checkCap(flow: Flow, ways: Ways, reached: ReadonlySet<string> | null, r
     );
   }
   const [cycle] = ways.cycles.filter((members) => members.some((id) => reached?.has(id) ?? true));
-  if (cap > 0 || cycle === undefined || flow.spoilt('max_iterations')) return;
+  if (cap > 0 || cycle === undefined || flow.poisoned('max_iterations')) return;
   const inside = new Set(cycle);
   const order = new Map([...ways.nodes.keys()].map((id, index) => [id, index]));
   const back = cycle

@@ -34,8 +34,8 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     (followed.get(id) ?? []).flatMap(({ kind, to }) => (kind === 'branch' ? [] : to)),
   );
   const later = laterOf(followed, inBranches);
-  // A way that leads to no node was meant to lead to one: what comes before what is then anybody's guess.
-  const astray = [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
+  // An edge to an unknown node may have been meant for any node, so the order of nodes is then unknown.
+  const poisoned = [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
   return {
     edges,
     targets,
@@ -44,8 +44,8 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     cycles: componentsOf(flow.nodes.keys(), targets)
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),
-    precedes: (first, second, leaving) => astray || later.precedes(first, second, leaving),
-    afterError: (id, leaving) => astray || later.afterError(id, leaving),
+    precedes: (first, second, leaving) => poisoned || later.precedes(first, second, leaving),
+    afterError: (id, leaving) => poisoned || later.afterError(id, leaving),
   };
 }
 

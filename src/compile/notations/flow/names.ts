@@ -4,7 +4,7 @@ import type { Path } from '../../expressions/reads.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { serverTool } from '../../document/definitions.ts';
-import { isUnread } from '../../document/unread.ts';
+import { isPoisonedList } from '../../document/names.ts';
 import { branchNames } from './edge.ts';
 import type { Flow, FlowNode } from './read.ts';
 import type { Recent } from './recent.ts';
@@ -29,7 +29,7 @@ export interface Names {
 
 export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Names {
   const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.of(id), id]));
-  const ids = [...flow.declared];
+  const ids = [...flow.declared.all];
   const approvals = [...flow.nodes.values()].flatMap(({ id, value }) => (value.type === 'approval' ? [id] : []));
   const isApproval = (id: string): boolean => flow.nodes.get(id)?.value.type === 'approval';
   const outputSchema = (agent: string): Json => definitions.agents[agent]?.output ?? null;
@@ -64,7 +64,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       const [root = '', field] = read.path;
       if (root === 'event' || root === 'error') return { is: 'context' };
       if (root === 'approvals') {
-        if (field === undefined || isApproval(field) || (flow.mayHave(field) && !flow.nodes.has(field)))
+        if (field === undefined || isApproval(field) || (flow.declared.has(field) && !flow.nodes.has(field)))
           return { is: 'context' };
         const help =
           near(field, approvals) ??
@@ -83,7 +83,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
       }
       if (id !== undefined) return { is: 'node', id };
-      return flow.mayHave(root) ? { is: 'context' } : bare(read, recent);
+      return flow.declared.has(root) ? { is: 'context' } : bare(read, recent);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') return schemaOfNode(flow.nodes.get(meaning.id), flow, definitions);
@@ -95,7 +95,7 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       }
       if (root === 'error') return ERROR_SCHEMA;
       const node = root === 'approvals' && field !== undefined ? flow.nodes.get(field) : undefined;
-      const asked = node?.spoilt('choices') === false ? node.value : undefined;
+      const asked = node?.poisoned('choices') === false ? node.value : undefined;
       return asked?.type === 'approval'
         ? { type: 'object', properties: { [asked.id]: { enum: [...asked.choices] } } }
         : undefined;
@@ -144,7 +144,8 @@ function schemaOfNode(node: FlowNode | undefined, flow: Flow, definitions: Defin
 
 /** From the head of each branch to what the branch gave; anything where it is not clear which branches there are. */
 function branchesSchema(node: FlowNode | undefined, { branches }: NodeOf<'parallel'>, flow: Flow): Json {
-  if (isUnread(node?.located('branches'), ['to']) || branches.some(({ to }) => !flow.declared.has(to))) return true;
+  if (isPoisonedList(node?.located('branches'), ['to']) || branches.some(({ to }) => !flow.declared.all.has(to)))
+    return true;
   return { type: 'object', properties: Object.fromEntries(branchNames(branches).map((name) => [name, true])) };
 }
 

@@ -54,7 +54,7 @@ function checkKeys(node: FlowNode, value: NodeOf<'tool'>, schema: { [key: string
       help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
     });
   }
-  if (node.spoilt('params')) return;
+  if (node.poisoned('params')) return;
   for (const key of required) {
     // What is written but could not be read has been reported.
     const written = given.includes(key) || childOf(node.located('params'), key) !== undefined;

@@ -2,7 +2,8 @@
 import type { Picture, PictureEdge, PictureNode } from '../../picture/picture.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
-import { END, STAND_IN } from './read.ts';
+import { isPoison } from '../../document/shape/poison.ts';
+import { END } from './read.ts';
 import type { Flow, FlowNode } from './read.ts';
 import { isCatchAll } from './routes.ts';
 
@@ -23,7 +24,7 @@ export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
   if (edges.some(({ to }) => to === END_ID)) nodes.push(plain(END_ID, 'end'));
   const bound = flow.value.max_iterations > 0 ? `max_iterations: ${flow.value.max_iterations}` : null;
   return {
-    title: flow.value.id === STAND_IN ? 'flow' : flow.value.id,
+    title: isPoison(flow.value.id) ? 'flow' : flow.value.id,
     notation: 'flow',
     description: flow.value.description ?? null,
     nodes,
@@ -112,7 +113,7 @@ function marked(edges: readonly Omit<PictureEdge, 'back'>[]): readonly PictureEd
 
 function drawn({ id, value }: FlowNode): PictureNode {
   const detail = detailOf(value);
-  const shown = detail === STAND_IN ? null : detail;
+  const shown = isPoison(detail) ? null : detail;
   return { id, kind: value.type, label: id, detail: shown, description: value.description ?? null };
 }
 

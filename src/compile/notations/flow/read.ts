@@ -1,5 +1,7 @@
 /** Reads the body of a graph document: strictly, with every mistake of shape reported, and what is sound kept for the checks. */
-import { declareIds } from '../../document/declare.ts';
+import { declareIds, namesOf } from '../../document/names.ts';
+import type { Names } from '../../document/names.ts';
+import { POISON } from '../../document/shape/poison.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { childOf, entryMeant, itemsOf, textOf } from '../../source/located.ts';
@@ -7,7 +9,6 @@ import type { Located, Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readShape } from '../../document/shape/shape.ts';
-import type { Shaped } from '../../document/shape/shape.ts';
 import { FIELDS, flowSchema } from './schema.ts';
 import type { FlowValue, NodeValue } from './schema.ts';
 
@@ -19,8 +20,8 @@ export interface FlowNode {
   /** Where a field of the node stands. */
   at(...path: Path): Range;
   located(...path: Path): Located | undefined;
-  /** Whether something was written there that could not be used: what follows from its absence is no further mistake. */
-  spoilt(...path: Path): boolean;
+  /** True where something was written that could not be read. */
+  poisoned(...path: Path): boolean;
 }
 
 export interface Flow {
@@ -28,16 +29,11 @@ export interface Flow {
   /** By id, in the order of the document; a second node of the same id is left out. */
   readonly nodes: ReadonlyMap<string, FlowNode>;
   /** Every declared id, also of nodes that are faulty otherwise. */
-  readonly declared: ReadonlySet<string>;
-  /** Whether a node has that id, or may have it: the id of one of them cannot be read. */
-  mayHave(id: string): boolean;
+  readonly declared: Names;
   at(...path: Path): Range;
   located(...path: Path): Located | undefined;
-  spoilt(...path: Path): boolean;
+  poisoned(...path: Path): boolean;
 }
-
-/** What a required field holds that is missing or faulty. That has been reported; nothing else is said of it. */
-export const STAND_IN = '\u0000';
 
 export const RESERVED: { readonly [id: string]: string } = {
   [END]: 'a route to `end` ends the path',
@@ -48,7 +44,7 @@ export const RESERVED: { readonly [id: string]: string } = {
 
 export function readFlow(document: ReadDocument, report: Report): Flow | null {
   reportLegacyKeys(document, report);
-  const shaped = readShape(flowSchema, document.body, report, { what: 'the flow', standIn });
+  const shaped = readShape(flowSchema, document.body, report, { what: 'the flow', poison });
   const declared = declareIds(childOf(document.body, 'nodes'), report, { what: 'flow node', reserved: RESERVED });
   if (shaped === null) return null;
   const nodes = new Map<string, FlowNode>();
@@ -59,37 +55,29 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
       value,
       at: (...path) => shaped.at('nodes', index, ...path),
       located: (...path) => shaped.located('nodes', index, ...path),
-      spoilt: (...path) => isSpoilt(shaped, ['nodes', index, ...path]),
+      poisoned: (...path) => shaped.poisoned('nodes', index, ...path),
     });
   }
-  const ids = new Set([...declared.keys(), ...nodes.keys()]);
+  const ids = new Set([...declared.all, ...nodes.keys()]);
   const nameless = itemsOf(childOf(document.body, 'nodes')).some(
     (item) => !ids.has(textOf(entryMeant(item, 'id', FIELDS.node)?.value) ?? ''),
   );
   return {
     value: shaped.value,
     nodes,
-    declared: ids,
-    mayHave: (id) => nameless || ids.has(id),
+    declared: namesOf(ids, nameless),
     at: shaped.at,
     located: shaped.located,
-    spoilt: (...path) => isSpoilt(shaped, path),
+    poisoned: shaped.poisoned,
   };
 }
 
-function standIn(path: Path): Json | undefined {
+function poison(path: Path): Json | undefined {
   const [first, , field] = path;
-  if (path.length === 1) return first === 'id' || first === 'entry' ? STAND_IN : undefined;
+  if (path.length === 1) return first === 'id' || first === 'entry' ? POISON : undefined;
   if (path.length !== 3 || first !== 'nodes') return undefined;
-  if (field === 'branches') return [{ to: STAND_IN }, { to: STAND_IN }];
-  return field === 'agent' || field === 'tool' || field === 'message' || field === 'expr' ? STAND_IN : undefined;
-}
-
-function isSpoilt(shaped: Shaped<FlowValue>, path: Path): boolean {
-  const part = path[2];
-  const known = path.length === 1 ? FIELDS.flow : path.length === 3 ? FIELDS.node : FIELDS[part as 'routes'];
-  const written = entryMeant(shaped.located(...path.slice(0, -1)), String(path.at(-1)), known);
-  return written !== undefined && shaped.located(...path) === undefined;
+  if (field === 'branches') return [{ to: POISON }, { to: POISON }];
+  return field === 'agent' || field === 'tool' || field === 'message' || field === 'expr' ? POISON : undefined;
 }
 
 /** The older spelling puts the flow under `runtime`, where nothing else of ours lives. */

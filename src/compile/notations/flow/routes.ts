@@ -100,7 +100,7 @@ function reportImpossible(
 }
 
 function reportAfterCatchAll(node: FlowNode, routes: readonly RouteValue[], report: Report): void {
-  const first = routes.findIndex((route, index) => isCatchAll(route) && !node.spoilt('routes', index, 'when'));
+  const first = routes.findIndex((route, index) => isCatchAll(route) && !node.poisoned('routes', index, 'when'));
   if (first >= 0) reportAfter(node, first, routes.length, report);
 }
 

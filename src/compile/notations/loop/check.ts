@@ -1,5 +1,5 @@
 /** What a loop says that no run could act on: a breaker that cannot trip, a plan that nobody approves, readings that are the same. */
-import { declareIds } from '../../document/declare.ts';
+import { declareIds } from '../../document/names.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { breakerOf } from './presets.ts';

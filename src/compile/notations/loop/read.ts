@@ -7,7 +7,6 @@ import type { ReadDocument } from '../../document/document.ts';
 import { reportProblems } from '../../expressions/problem.ts';
 import { checkExpression } from '../../expressions/expression.ts';
 import { withInputFields } from '../../expressions/reads.ts';
-import { entryMeant } from '../../source/located.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
@@ -19,7 +18,7 @@ import type { Loop } from './model.ts';
 import { PROFILES } from '../../../catalog/profiles.ts';
 import { GRAVE, ON_VIOLATION, RETRIES_DEFAULT, STEPS_DEFAULT, breakerOf, presetOf } from './presets.ts';
 import type { LoopProfile } from './presets.ts';
-import { LOOP_KEYS, loopSchema } from './schema.ts';
+import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
 
 export interface ReadLoop {
@@ -55,9 +54,7 @@ interface Roles {
 /** One agent, or a planner and an executor. */
 function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report, isAgent: IsAgent): Roles | null {
   const { agent, planner, executor } = body.value;
-  // What was written but could not be read has been reported; nobody is missing then.
-  const tried = (...roles: readonly (keyof RawLoop)[]): boolean =>
-    roles.some((role) => body.value[role] === undefined && entryMeant(body.located(), role, LOOP_KEYS) !== undefined);
+  const tried = (...roles: readonly (keyof RawLoop)[]): boolean => roles.some((role) => body.poisoned(role));
   if (agent !== undefined && executor !== undefined) {
     report.error(
       'bad-value',
@@ -100,13 +97,13 @@ function rolesOf(body: Shaped<RawLoop>, definitions: Definitions, report: Report
 function agentAt(
   body: Shaped<RawLoop>,
   definitions: Definitions,
-  { unread }: ReadDocument,
+  { names }: ReadDocument,
   report: Report,
   id: string | undefined,
   path: Path,
 ): boolean {
   if (id === undefined || Object.hasOwn(definitions.agents, id)) return true;
-  if (unread.has('agents')) return false;
+  if (names.agents.poisoned) return false;
   const near = nearest(id, Object.keys(definitions.agents));
   report.error('unknown-agent', body.at(...path), `unknown agent \`${id}\` on \`${path.join('.')}\``, {
     help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,

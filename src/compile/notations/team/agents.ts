@@ -120,7 +120,7 @@ function viewOf({ ContextWindow: window, Context: sources }: RawAgent): Json {
 function toolsOf(
   agent: RawAgent,
   index: number,
-  { body, report, unread }: Reading,
+  { body, report, sections }: Reading,
   definitions: Definitions,
 ): ReadonlyMap<string, ToolDef> {
   const tools = new Map<string, ToolDef>();
@@ -132,7 +132,7 @@ function toolsOf(
     // What a tool of the engine's own gives is its own affair; a script may give anything in its place.
     else if (builtin !== undefined)
       for (const name of builtin) tools.set(name, { ...(builtinTool(name) as ToolDef), output: true });
-    else if (!unread.has('tools')) {
+    else if (!sections.tools.poisoned) {
       const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools)];
       const near = nearest(plugin, known);
       report.error(

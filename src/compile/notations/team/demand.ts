@@ -5,7 +5,7 @@ import { rulesFor } from './termination.ts';
 
 export function demandTermination(reading: Reading, team: Team, speakers: Iterable<string>): void {
   const { report, body } = reading;
-  if (reading.astray() || canEnd(team, speakers)) return;
+  if (reading.report.has('unknown-agent') || canEnd(team, speakers)) return;
   report.error(
     'no-termination',
     body.at('Selection'),
@@ -19,7 +19,7 @@ export function demandTermination(reading: Reading, team: Team, speakers: Iterab
 /** As above, for one place that is only left by the end of the session. */
 export function demandEnding(reading: Reading, team: Team, agent: string, path: Path, what: string): void {
   const { report, at } = reading;
-  if (reading.astray() || canEnd(team, [agent])) return;
+  if (reading.report.has('unknown-agent') || canEnd(team, [agent])) return;
   report.error(
     'no-termination',
     at(...path),

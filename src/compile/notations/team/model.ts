@@ -6,7 +6,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
-import type { SectionName } from '../../document/unread.ts';
+import type { Names, SectionNames } from '../../document/names.ts';
 import type { RawTeam } from './schema/schema.ts';
 
 export interface Member {
@@ -63,16 +63,11 @@ export interface Check {
 export interface Reading {
   readonly body: Shaped<RawTeam>;
   readonly report: Report;
-  readonly names: ReadonlySet<string>;
-  /** Shared sections whose names cannot be told. */
-  readonly unread: ReadonlySet<SectionName>;
+  readonly names: Names;
+  readonly sections: SectionNames;
   at(...path: Path): Range;
   /** The keys of a map as they are written: one counts as declared even where the rest of it is faulty. */
   keys(...path: Path): ReadonlySet<string>;
-  /** Whether something in the map or list was written and could not be read: what seems to be missing there may be that. */
-  spoilt(...path: Path): boolean;
   /** Reports a name that no agent has. */
   agent(name: string, path: Path): boolean;
-  /** Whether there was one: what seems to follow from it is no further mistake. */
-  astray(): boolean;
 }

@@ -4,7 +4,7 @@ import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../pict
 import { TURNS_DEFAULT } from './lowering.ts';
 import type { Team } from './model.ts';
 import type { Plan } from './plan/plan.ts';
-import { STAND_IN } from './stand-in.ts';
+import { isPoison } from '../../document/shape/poison.ts';
 
 export function drawTeam(team: Team, plan: Plan): Picture {
   const { edges } = plan;
@@ -18,7 +18,7 @@ export function drawTeam(team: Team, plan: Plan): Picture {
 }
 
 function shown(name: string): string {
-  return name === STAND_IN ? '?' : name;
+  return isPoison(name) ? '?' : name;
 }
 
 function cyclesIn(

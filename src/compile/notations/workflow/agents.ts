@@ -10,7 +10,7 @@ import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Sections } from '../../document/schema/schema.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
-import { isUnreadName } from '../../document/unread.ts';
+import { isPoisonedName } from '../../document/names.ts';
 import type { RawStep, RawWorkflow } from './schema.ts';
 
 export interface AgentRef {
@@ -41,14 +41,14 @@ export interface Registry {
 }
 
 export function createRegistry(
-  { sections: { value: sections, located }, unread }: Pick<ReadDocument, 'sections' | 'unread'>,
+  { sections: { value: sections, located }, names }: Pick<ReadDocument, 'sections' | 'names'>,
   body: Shaped<RawWorkflow>,
   report: Report,
 ): Registry {
   const declared = sections.agents?.map(({ id, name }, index) => ({
     id: id ?? name ?? '',
     name: name ?? id ?? '',
-    unread: isUnreadName(located('agents', index), 'name'),
+    poisoned: isPoisonedName(located('agents', index), 'name'),
   }));
   const undeclared = new Map<string, AgentDef>();
   return {
@@ -58,12 +58,12 @@ export function createRegistry(
         if (!undeclared.has(ref.value)) undeclared.set(ref.value, bounded(ref.value, sections));
         return ref.value;
       }
-      const byName = ref.by === 'id' ? undefined : declared.find((agent) => agent.unread || agent.name === ref.value);
-      // The first agent of a name may be one whose name cannot be told.
-      if (byName?.unread === true) return null;
+      const byName = ref.by === 'id' ? undefined : declared.find((agent) => agent.poisoned || agent.name === ref.value);
+      // The agent whose name cannot be read may be the first one of that name.
+      if (byName?.poisoned === true) return null;
       const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
       if (found !== undefined) return found.id;
-      if (unread.has('agents')) return null;
+      if (names.agents.poisoned) return null;
       report.error(
         'unknown-agent',
         body.at('steps', step.index, ...ref.path),

@@ -48,13 +48,13 @@ export function firstOf({ body, agent }: Reading, team: Team): string | null {
 }
 
 export function warnOfSilent(
-  { body, report, astray }: Reading,
+  { body, report }: Reading,
   team: Team,
   speaking: ReadonlySet<string>,
   others: readonly string[],
 ): void {
   // A route that could not be read may be the one that leads to it.
-  if (!body.sound || astray()) return;
+  if (!body.sound || report.has('unknown-agent')) return;
   for (const [index, name] of team.names.entries()) {
     if (speaking.has(name) || others.includes(name) || team.raw.Verifier?.AgentName === name) continue;
     report.warning(

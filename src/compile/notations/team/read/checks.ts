@@ -1,10 +1,9 @@
 /** Validators and contracts by name: an unknown one is told here, since a gate that nobody checks is no gate. */
 import { VALIDATORS, VALIDATOR_ALIASES } from '../../../../catalog/validators.ts';
 import type { Json } from '../../../../expr/json.ts';
-import { childOf, itemsOf, textOf } from '../../../source/located.ts';
 import type { Path } from '../../../source/located.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
-import { isUnreadAt } from '../../../document/unread.ts';
+import { namesAt } from '../../../document/names.ts';
 import type { Check, Reading } from '../model.ts';
 import { TEAM_KEYS, VALIDATION_KEYS } from '../schema/schema.ts';
 import type { RawGate } from '../schema/routes.ts';
@@ -53,9 +52,9 @@ export function readContracts(
     const contract = declared.find(({ Name }) => Name === label);
     if (contract !== undefined)
       return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
-    const names = itemsOf(reading.body.located('Contracts')).map((item) => textOf(childOf(item, 'Name')) ?? '');
-    if (names.includes(label) || isUnreadAt(reading.body.located(), 'Contracts', TEAM_KEYS, ['Name'])) return [];
-    const near = nearest(label, names);
+    const names = namesAt(reading.body.located(), 'Contracts', TEAM_KEYS, ['Name']);
+    if (names.has(label)) return [];
+    const near = names.near(label);
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
       help: near === undefined ? 'Declare it under `Contracts`.' : `Did you mean \`${near}\`?`,
     });
@@ -73,8 +72,8 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
   if (name !== undefined) return { name: `validator:${name}`, label, config };
   const { body } = reading;
   if (
-    isUnreadAt(body.located(), 'Validation', TEAM_KEYS) ||
-    isUnreadAt(body.located('Validation'), 'Validators', VALIDATION_KEYS)
+    namesAt(body.located(), 'Validation', TEAM_KEYS).poisoned ||
+    namesAt(body.located('Validation'), 'Validators', VALIDATION_KEYS).poisoned
   )
     return null;
   const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);

@@ -2,12 +2,12 @@
 import type { Graph, GraphNode, Way } from '../strategies/graph-model.ts';
 import { same } from '../strategies/keyword.ts';
 import type { Reading } from '../model.ts';
-import { STAND_IN } from '../stand-in.ts';
+import { isPoison } from '../../../document/shape/poison.ts';
 
 export function checkWays(node: GraphNode, graph: Graph, reading: Reading): void {
   const { report, at, body } = reading;
   const { id, raw, path } = node;
-  const ways = node.ways.filter((way) => way.raw.To !== STAND_IN);
+  const ways = node.ways.filter((way) => !isPoison(way.raw.To));
   if (raw.Terminal) {
     for (const way of ways)
       report.warning(
@@ -57,8 +57,12 @@ export function checkWays(node: GraphNode, graph: Graph, reading: Reading): void
 }
 
 /** Whether an edge that could not be read, or that starts nowhere, may be the one that leaves the node. */
-function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { spoilt }: Reading): boolean {
-  return spoilt(...path) || spoilt(...path.slice(0, -2), 'Edges') || raw.Edges.some(({ From }) => !nodes.has(From));
+function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { body }: Reading): boolean {
+  return (
+    body.damaged(...path) ||
+    body.damaged(...path.slice(0, -2), 'Edges') ||
+    raw.Edges.some(({ From }) => !nodes.has(From))
+  );
 }
 
 /** Whether anybody who speaks in the node may take the edge. */
@@ -76,7 +80,7 @@ export function sameTrigger(a: string | undefined, b: string | undefined): boole
 }
 
 /** A group is entered by one keyword and comes together at the first node that one of its members leads on to. */
-export function checkParallel(graph: Graph, { report, at, spoilt }: Reading): void {
+export function checkParallel(graph: Graph, { report, at, body }: Reading): void {
   for (const node of graph.nodes.values()) {
     const { id, raw, path, ways } = node;
     if (!raw.Parallel) continue;
@@ -85,7 +89,7 @@ export function checkParallel(graph: Graph, { report, at, spoilt }: Reading): vo
         help: 'Let the parallel nodes lead on to a terminal one.',
       });
     // The first node is the entry unless told, and it may be one that could not be read.
-    if (graph.entry === id && (graph.raw.EntryNode !== undefined || !spoilt(...path.slice(0, -1))))
+    if (graph.entry === id && (graph.raw.EntryNode !== undefined || !body.damaged(...path.slice(0, -1))))
       report.error(
         'bad-parallel',
         at(...path, 'Id'),

@@ -1,8 +1,6 @@
 /** Reads a graph and the graphs inside it: every end of every edge exists, every node leads somewhere. */
-import { declareIds } from '../../../document/declare.ts';
+import { declareIds, namesAt } from '../../../document/names.ts';
 import type { Path } from '../../../source/located.ts';
-import { nearest } from '../../../diagnose/nearest.ts';
-import { isUnread, isUnreadAt } from '../../../document/unread.ts';
 import type { Graph, GraphNode, Inner, Way } from '../strategies/graph-model.ts';
 import { layersOf } from '../strategies/graph-layers.ts';
 import type { Layers } from '../strategies/graph-layers.ts';
@@ -12,17 +10,17 @@ import { checkParallel, checkWays, leadsOn } from './graph-ways.ts';
 import { readMapReduce, readScatterGather } from './phases.ts';
 import { GRAPH_KEYS } from '../schema/graph.ts';
 import type { RawGraph, RawNode } from '../schema/graph.ts';
-import { STAND_IN } from '../stand-in.ts';
+import { isPoison } from '../../../document/shape/poison.ts';
 
 const NESTING_MAX = 8;
 
 export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0): Graph {
   const { report, at, body } = reading;
   const located = body.located(...path, 'Nodes');
-  const declared = new Set(declareIds(located, report, { what: 'node', key: 'Id' }).keys());
+  const declared = declareIds(located, report, { what: 'node', key: 'Id' });
   const known = (name: string, place: Path, code: 'unknown-target' | 'unknown-entry', what: string): boolean => {
-    if (declared.has(name) || name === STAND_IN || isUnread(located, ['Id'])) return true;
-    const near = nearest(name, declared);
+    if (declared.has(name)) return true;
+    const near = declared.near(name);
     report.error(code, at(...place), what, {
       help: near === undefined ? 'Declare it under `Nodes`.' : `Did you mean \`${near}\`?`,
     });
@@ -74,7 +72,7 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
   const whole =
     begins &&
     nodes.size === raw.Nodes.length &&
-    raw.Edges.every(({ From, To }) => declared.has(From) && declared.has(To)) &&
+    raw.Edges.every(({ From, To }) => declared.all.has(From) && declared.all.has(To)) &&
     [...nodes.values()].every(leadsOn);
   const graph: Graph = { raw, entry, nodes, whole };
   for (const node of nodes.values()) checkWays(node, graph, reading);
@@ -94,7 +92,7 @@ function innerOf(
   const { report, at } = reading;
   if (node.Agent !== undefined) reading.agent(node.Agent, [...place, 'Agent']);
   if (node.SubGraphId === undefined) {
-    if (node.Agent === undefined && !reading.spoilt(...place))
+    if (node.Agent === undefined && !reading.body.damaged(...place))
       report.error('missing-agent', at(...place), `node \`${node.Id}\` names neither an agent nor a sub-graph`, {
         help: 'Add `Agent` or `SubGraphId`.',
       });
@@ -107,12 +105,11 @@ function innerOf(
       `node \`${node.Id}\` names both an agent and a sub-graph`,
       { help: 'Keep one of them.' },
     );
-  const declared = reading.keys(...path, 'SubGraphs');
   const spec = Object.hasOwn(graph.SubGraphs, node.SubGraphId) ? graph.SubGraphs[node.SubGraphId] : undefined;
   if (spec === undefined) {
-    const holder = reading.body.located(...path);
-    if (declared.has(node.SubGraphId) || isUnreadAt(holder, 'SubGraphs', GRAPH_KEYS)) return null;
-    const near = nearest(node.SubGraphId, declared);
+    const declared = namesAt(reading.body.located(...path), 'SubGraphs', GRAPH_KEYS);
+    if (declared.has(node.SubGraphId)) return null;
+    const near = declared.near(node.SubGraphId);
     report.error('unknown-sub-graph', at(...place, 'SubGraphId'), `unknown sub-graph \`${node.SubGraphId}\``, {
       help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?`,
     });
@@ -147,7 +144,7 @@ function speakersOf(inner: Inner): readonly string[] {
 }
 
 function warnOfCross(edge: RawGraph['Edges'][number], path: Path, layers: Layers, { report, at }: Reading): void {
-  if (!layers.isCross(edge) || edge.To === STAND_IN) return;
+  if (!layers.isCross(edge) || isPoison(edge.To)) return;
   report.warning(
     'unequal-arms',
     at(...path, 'To'),

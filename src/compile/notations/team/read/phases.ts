@@ -1,7 +1,7 @@
 /** Reads the strategies of fixed course: that everybody they name is in the team, and nobody is in two roles at once. */
 import type { Path } from '../../../source/located.ts';
 import type { Reading } from '../model.ts';
-import { STAND_IN } from '../stand-in.ts';
+import { isPoison } from '../../../document/shape/poison.ts';
 import type { RawAdversarial, RawMapReduce, RawScatterGather } from '../schema/phases.ts';
 
 export function readScatterGather(raw: RawScatterGather, path: Path, reading: Reading): RawScatterGather {
@@ -20,7 +20,7 @@ export function readAdversarial(raw: RawAdversarial, path: Path, reading: Readin
     const place: Path = [...path, 'Stages', index];
     reading.agent(stage.Generator, [...place, 'Generator']);
     reading.agent(stage.Critic, [...place, 'Critic']);
-    if (stage.Generator === stage.Critic && stage.Critic !== STAND_IN)
+    if (stage.Generator === stage.Critic && !isPoison(stage.Critic))
       reading.report.error(
         'same-role',
         reading.at(...place, 'Critic'),

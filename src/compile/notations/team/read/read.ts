@@ -1,14 +1,12 @@
 /** Reads a team: strictly, all mistakes at once, names resolved. What a strategy adds to that is read by its own plan. */
 import type { Definitions } from '../../../document/definitions.ts';
-import { declareIds } from '../../../document/declare.ts';
+import { declareIds, namesAt } from '../../../document/names.ts';
 import type { Report } from '../../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../../document/document.ts';
-import { childOf, itemsOf, textOf } from '../../../source/located.ts';
-import type { Segment } from '../../../source/located.ts';
+import { childOf, textOf } from '../../../source/located.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
 import { SECTION_NAMES } from '../../../document/schema/schema.ts';
 import { readShape } from '../../../document/shape/shape.ts';
-import { isUnreadAt } from '../../../document/unread.ts';
 import { readMembers } from '../agents.ts';
 import { isCarriedOut } from '../compaction.ts';
 import type { Reading, Team } from '../model.ts';
@@ -16,7 +14,7 @@ import { checkSources } from './context.ts';
 import { readTermination } from './termination.ts';
 import { STRATEGIES, TEAM_KEYS, UNENFORCED, teamSchema } from '../schema/schema.ts';
 import type { RawTeam, Strategy } from '../schema/schema.ts';
-import { STAND_IN, standIn } from '../stand-in.ts';
+import { poison } from '../poison.ts';
 
 export interface ReadTeam {
   readonly team: Team;
@@ -28,43 +26,33 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
   const body = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
     alsoKnown: document.bare ? SECTION_NAMES : [],
-    standIn,
+    poison,
   });
   if (body === null) return null;
-  const declared = declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
-  const names = new Set(declared.keys());
-  const unread = isUnreadAt(document.body, 'Agents', TEAM_KEYS, ['Name']);
-  let astray = false;
+  declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
+  const names = namesAt(document.body, 'Agents', TEAM_KEYS, ['Name']);
   const reading: Reading = {
     body,
     report,
     names,
-    unread: document.unread,
+    sections: document.names,
     at: (...path) => body.at(...path),
     keys: (...path) => {
       const map = body.located(...path);
       return new Set(map?.kind === 'map' ? map.entries.keys() : []);
     },
-    spoilt: (...path) => {
-      const whole = body.located(...path);
-      const inner: readonly Segment[] =
-        whole?.kind === 'map' ? [...whole.entries.keys()] : [...itemsOf(whole).keys()].slice(-1);
-      return inner.some((segment) => body.located(...path, segment) === undefined);
-    },
-    astray: () => astray,
     agent: (name, path) => {
-      if (names.has(name)) return true;
-      astray = true;
-      // That there is nobody is told of the whole team.
-      if (unread || name === STAND_IN || (names.size === 0 && body.sound)) return false;
-      const near = nearest(name, names);
+      if (names.all.has(name)) return true;
+      // A team without agents is reported as a whole.
+      if (names.has(name) || (names.all.size === 0 && body.sound)) return false;
+      const near = names.near(name);
       report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, {
         help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?`,
       });
       return false;
     },
   };
-  if (names.size === 0 && body.sound)
+  if (names.all.size === 0 && body.sound)
     report.error('missing-field', document.at, 'a team needs at least one agent', {
       help: 'List them under `Agents`.',
     });

@@ -32,7 +32,7 @@ function warnOfCovered(routes: readonly Route[], { report, at, names }: Reading)
     const earlier = routes.slice(0, index).filter((each) => same(each.raw.Keyword, raw.Keyword));
     if (
       earlier.length === 0 ||
-      [...names].some((agent) => mayTake(raw, agent) && !earlier.some((each) => mayTake(each.raw, agent)))
+      [...names.all].some((agent) => mayTake(raw, agent) && !earlier.some((each) => mayTake(each.raw, agent)))
     )
       continue;
     report.warning(
@@ -78,7 +78,7 @@ export function readStructuredRoutes(reading: Reading): readonly RawStructuredRo
     reading.agent(Agent, [...path, 'Agent']);
     for (const [at, name] of (SourceAgents ?? []).entries()) reading.agent(name, [...path, 'SourceAgents', at]);
     const set = OPERATORS.filter((operator) => Condition[operator] !== undefined);
-    if (set.length === 0 && !reading.spoilt(...path, 'Condition'))
+    if (set.length === 0 && !reading.body.damaged(...path, 'Condition'))
       report.error(
         'missing-field',
         body.at(...path, 'Condition'),

@@ -91,7 +91,7 @@ function readTransition(from: string, raw: RawTransition, path: Path, known: Kno
 
 function checkParallel(from: string, raw: RawTransition, path: Path, reading: Reading): void {
   const { report, at } = reading;
-  if ((raw.Targets ?? []).length === 0 && !reading.spoilt(...path) && !reading.spoilt(...path, 'Targets'))
+  if ((raw.Targets ?? []).length === 0 && !reading.body.damaged(...path) && !reading.body.damaged(...path, 'Targets'))
     report.error('bad-parallel', at(...path), `the parallel transition of \`${from}\` has no \`Targets\``, {
       help: 'List the states whose agents run at the same time.',
     });
@@ -108,7 +108,7 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
   const judged = [merge?.Strategy, ...(merge?.ConflictResolution ?? [])].find(
     (each) => each === 'ranked' || each === 'semantic_diff',
   );
-  if (judged !== undefined && merge?.Agent === undefined && !reading.spoilt(...path, 'Merge'))
+  if (judged !== undefined && merge?.Agent === undefined && !reading.body.damaged(...path, 'Merge'))
     report.error('missing-field', at(...path, 'Merge'), `\`${judged}\` needs an \`Agent\` that merges`, {
       help: 'Add `Agent` to `Merge`.',
     });

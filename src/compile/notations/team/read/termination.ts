@@ -1,10 +1,8 @@
 /** Reads when a session ends. Patterns are for the linear-time engine: one that it cannot express is refused here. */
 import { regexProblem } from '../../../expressions/problem.ts';
-import { entryMeant, itemsOf } from '../../../source/located.ts';
 import type { Path } from '../../../source/located.ts';
 import type { Check, Reading, Rule, Termination } from '../model.ts';
 import { readChecks } from './checks.ts';
-import { TERMINATION_KEYS } from '../schema/termination.ts';
 import type { RawTermination } from '../schema/termination.ts';
 
 export function readTermination(reading: Reading): Termination {
@@ -19,18 +17,13 @@ export function readTermination(reading: Reading): Termination {
 /** False where something is missing. */
 function walk(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): boolean {
   const { report, body } = reading;
-  const spoilt = (key: string): boolean => {
-    const written = entryMeant(body.located(...path), key, TERMINATION_KEYS)?.value;
-    const read = body.located(...path, key);
-    return written !== undefined && (read === undefined || itemsOf(read).length > 0);
-  };
+  const poisoned = (key: string): boolean => body.poisoned(...path, key) || body.damaged(...path, key);
   const type =
     raw.Type ?? (raw.Strategies !== undefined ? 'composite' : raw.Pattern !== undefined ? 'regex' : 'maxiterations');
   let whole = true;
   const lacks = (key: string, help: string): void => {
     whole = false;
-    // What is there and could not be read has been told.
-    if (spoilt(key) || (raw.Type === undefined && spoilt('Type'))) return;
+    if (poisoned(key) || (raw.Type === undefined && poisoned('Type'))) return;
     report.error('missing-field', reading.at(...path), `a termination of type \`${type}\` needs \`${key}\``, { help });
   };
   if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
