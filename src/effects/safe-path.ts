@@ -1,7 +1,7 @@
 /**
- * Files under a root, and nowhere else. A path is walked folder by folder, each opened without following links and named
- * by its descriptor from then on, so that a link that is slipped in while we look leads nowhere either. Links are never
- * followed, not even those that stay inside: what a link means can change between a check and a use.
+ * File access below a root folder. A path is walked folder by folder. Each folder is opened without following symbolic links
+ * and is addressed by its descriptor from then on, so a link that appears during the walk has no effect. Links are never
+ * followed, not even inside the root: a link can change between the check and the use.
  */
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { PerformError } from '../runtime/failures.ts';
 
 export interface FileRead {
   readonly data: Buffer;
-  /** The size of the file, which may be more than was read. */
+  /** The size of the whole file, which can be larger than `data`. */
   readonly size: number;
   readonly mode: number;
 }
@@ -21,16 +21,16 @@ export interface Entry {
   readonly type: 'file' | 'directory' | 'link' | 'other';
 }
 
-/** Where a shell in the sandbox sees the root; an absolute path below it means the same file. */
+/** The path of the root inside the shell sandbox. An absolute path below it means the same file. */
 export const MOUNT = '/workspace';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const BY_DESCRIPTOR = existsSync('/proc/self/fd');
 
-/** The names a path consists of; refuses whatever could lead out of the root. */
+/** The segments of a path. Throws if the path could lead out of the root. */
 export function segmentsOf(path: string): string[] {
   const inside = path === MOUNT || path.startsWith(`${MOUNT}/`) ? path.slice(MOUNT.length + 1) : path;
-  if (inside.includes('\0')) throw refused(path, 'has a NUL character');
+  if (inside.includes('\0')) throw refused(path, 'contains a NUL character');
   if (/^([/\\]|[A-Za-z]:[/\\])/.test(inside))
     throw refused(path, 'is absolute; paths are relative to the work directory');
   const segments = inside.split('/').filter((name) => name !== '' && name !== '.');
@@ -38,7 +38,7 @@ export function segmentsOf(path: string): string[] {
   return segments;
 }
 
-/** Null when there is no such file. At most `max` bytes are read. */
+/** Reads at most `max` bytes. Null if the file does not exist. */
 export async function readBeneath(root: string, path: string, max: number): Promise<FileRead | null> {
   return inFolder(root, path, { make: false }, async (folder, name) => {
     const handle = await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) =>
@@ -61,7 +61,7 @@ export async function readBeneath(root: string, path: string, max: number): Prom
   });
 }
 
-/** Writes the whole file at once: whoever looks sees the old content or the new. */
+/** Replaces the file atomically: a reader sees the old content or the new one. */
 export async function writeBeneath(root: string, path: string, data: Buffer): Promise<void> {
   await inFolder(root, path, { make: true }, async (folder, name) => {
     const before = await lstat(folder.at(name)).catch((error: unknown) => unlessMissing(error, path));
@@ -83,7 +83,7 @@ export async function writeBeneath(root: string, path: string, data: Buffer): Pr
   });
 }
 
-/** False when there was nothing to remove. A link is removed, not what it points at. */
+/** False if the file does not exist. Of a symbolic link, the link itself is removed. */
 export async function removeBeneath(root: string, path: string): Promise<boolean> {
   const removed = await inFolder(root, path, { make: false }, async (folder, name) => {
     const before = await lstat(folder.at(name)).catch((error: unknown) => unlessMissing(error, path));
@@ -95,7 +95,7 @@ export async function removeBeneath(root: string, path: string): Promise<boolean
   return removed === true;
 }
 
-/** Null when there is no such folder. */
+/** Null if the folder does not exist. */
 export async function listBeneath(root: string, path: string): Promise<Entry[] | null> {
   const folder = await enter(root, segmentsOf(path), path, false);
   if (folder === null) return null;
@@ -125,7 +125,7 @@ async function inFolder<T>(
 ): Promise<T | null> {
   const segments = segmentsOf(path);
   const name = segments.pop();
-  if (name === undefined) throw refused(path, 'names no file');
+  if (name === undefined) throw refused(path, 'does not name a file');
   const folder = await enter(root, segments, path, make);
   if (folder === null) return null;
   try {

@@ -59,7 +59,7 @@ describe('code', () => {
     expect(await ask('code_run', { code: 'new Promise(() => {})' })).toMatchObject({
       ok: false,
       type: 'CodeError',
-      message: expect.stringContaining('never comes'),
+      message: expect.stringContaining('never settles'),
     });
   });
 

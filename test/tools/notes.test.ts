@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { toolCatalogue } from '../../src/effects/tools/performer.ts';
-import { shellRunner } from '../../src/effects/tools/sandbox.ts';
+import { builtinTools, toolKinds } from '../../src/effects/tools/performer.ts';
 import { BUILTIN_TOOL_NAMES, PLUGINS, builtinTool } from '../../src/catalog/builtin-tools.ts';
 import { BUILTIN_TOOLS, TOOL_CATEGORIES } from '../../src/catalog/builtin-tools.ts';
 import type { Json } from '../../src/expr/json.ts';
@@ -91,15 +90,18 @@ describe('notes', () => {
 });
 
 describe('the table', () => {
-  const catalogue = toolCatalogue({ workDir: '.' }, shellRunner());
+  const works = builtinTools(toolKinds({ workDir: '.' }));
 
-  test.each(Object.keys(BUILTIN_TOOLS))('%s has schemas that can be used, a category and an implementation', (name) => {
-    const entry = catalogue.get(name);
-    expect(entry?.work).toBeTypeOf('function');
-    expect(TOOL_CATEGORIES).toContain(entry?.category);
-    expect(pure.validate(entry?.input ?? false, { surely: 'not this' })).not.toBeNull();
-    expect(() => pure.validate(entry?.output ?? false, {})).not.toThrow();
-    expect(builtinTool(name)).toMatchObject({ implementation: { builtin: name }, effect: entry?.effect });
+  test.each(Object.entries(BUILTIN_TOOLS))('%s has valid schemas, a category and an implementation', (name, tool) => {
+    expect(works.get(name)).toBeTypeOf('function');
+    expect(TOOL_CATEGORIES).toContain(tool.category);
+    expect(pure.validate(tool.input, { surely: 'not this' })).not.toBeNull();
+    expect(() => pure.validate(tool.output, {})).not.toThrow();
+    expect(builtinTool(name)).toMatchObject({ implementation: { builtin: name }, effect: tool.effect });
+  });
+
+  test('a tool of the catalog without an implementation is an error', () => {
+    expect(() => builtinTools({})).toThrow(/only half defined: read_file/);
   });
 
   test('plugins grant tools that exist', () => {

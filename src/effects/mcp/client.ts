@@ -1,106 +1,116 @@
 /**
- * Tools of MCP servers, over standard input and output or over HTTP. A server is started when it is first needed and
- * shared by all calls; one that dies is started again by the next call, and one that hangs is given up. What a server says
- * of itself is a hint: what a call may do is decided by the document.
+ * Tools of MCP servers, over standard input and output or over HTTP. A server starts with the first call and serves all
+ * calls. A server that dies is started again by the next call; one that no longer answers is ended. The document decides
+ * the effect of a tool, not the hints of the server.
  */
 import { resolve } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport, getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { Json } from '../../expr/json.ts';
-import type { McpServer, ToolCall, ToolOptions } from '../tools/tool.ts';
-import { fail } from '../tools/tool.ts';
-import { failureOfServer, isGone, isTimeout } from './result.ts';
-import { valueOf } from './result.ts';
 import { Output } from '../tools/output.ts';
 import { expandText } from '../tools/template.ts';
+import { fail } from '../tools/tool.ts';
+import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
+import { failureOfServer, isClosed, isTimeout, valueOf } from './result.ts';
 
-export interface McpServers {
-  call(server: string, config: McpServer, tool: string, call: ToolCall): Promise<Json>;
-  close(): Promise<void>;
-}
 interface Connection {
   readonly client: Client;
   readonly tools: ReadonlySet<string>;
   readonly stderr: Output;
-  /** What was wrong with the transport last. */
+  /** The last error that the transport reported. */
   fault: Error | null;
 }
+type Environment = NonNullable<ToolOptions['env']>;
 
-/** A message is put together from chunks by copying, so a large one would hold up the engine. */
+/** Bytes. The SDK copies a message chunk by chunk, so a larger one would block the engine. */
 const MESSAGE_MAX = 8 * 1024 * 1024;
+const STDERR_MAX = 4 * 1024;
 const CONNECT_MAX_MS = 15_000;
 const PROBE_MS = 2_000;
 const PING_MS = 1_000;
 
-export function mcpServers({
-  documentDir = '.',
-  mcp = {},
-  env = process.env,
-}: Omit<ToolOptions, 'workDir'>): McpServers {
-  const connections = new Map<string, Promise<Connection>>();
-  const drop = async (key: string): Promise<void> => {
-    const connection = connections.get(key);
-    connections.delete(key);
-    await connection?.then(({ client }) => client.close()).catch(() => undefined);
-  };
-
-  const connected = (key: string, config: McpServer, timeoutMs: number): Promise<Connection> => {
-    let connection = connections.get(key);
-    if (connection === undefined) {
-      connection = connect(config, documentDir, env, Math.min(timeoutMs, CONNECT_MAX_MS), () =>
-        connections.delete(key),
-      );
-      connections.set(key, connection);
-      connection.catch(() => connections.delete(key));
-    }
-    return connection;
-  };
-
+export function mcpTools(options: ToolOptions): ToolKind {
+  const servers = new McpServers(options);
   return {
-    call: async (server, declared, tool, { args, timeoutMs: callMs, signal }) => {
-      const config = { ...declared, ...mcp[server] };
-      if (config.tools !== undefined && !config.tools.includes(tool))
-        throw fail(
-          'policy',
-          'McpToolError',
-          `the tool \`${tool}\` of the MCP server \`${server}\` is not among those that may be used`,
-        );
-      const timeoutMs = Math.min(callMs, (config.timeout ?? Infinity) * 1000);
-      const key = JSON.stringify([server, config]);
-      let connection: Connection | undefined;
-      try {
-        connection = await connected(key, config, timeoutMs);
-        if (!connection.tools.has(tool))
-          throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
-        const result = await connection.client.callTool(
-          { name: tool, arguments: { ...args } },
-          { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal },
-        );
-        return valueOf(server, tool, result);
-      } catch (error) {
-        const hangs = isTimeout(error) && !(await answers(connection));
-        if (hangs || isGone(error)) await drop(key);
-        throw failureOfServer(server, tool, error, {
-          timeoutMs,
-          stderr: connection?.stderr.text() ?? '',
-          fault: connection?.fault ?? null,
-        });
-      }
+    /** A server and a tool, such as `files/read`. */
+    declared: (reference, { server = {} }) => {
+      const [, name = '', tool = ''] = /^([^/]*)\/(.*)$/s.exec(String(reference)) ?? [];
+      return (call) => servers.call(name, server as McpServer, tool, call);
     },
-    close: async () => {
-      await Promise.all([...connections.keys()].map(drop));
-    },
+    close: () => servers.close(),
   };
 }
 
+class McpServers {
+  readonly #documentDir: string;
+  readonly #mcp: { readonly [server: string]: McpServer };
+  readonly #env: Environment;
+  readonly #connections = new Map<string, Promise<Connection>>();
+
+  constructor({ documentDir = '.', mcp = {}, env = process.env }: ToolOptions) {
+    this.#documentDir = documentDir;
+    this.#mcp = mcp;
+    this.#env = env;
+  }
+
+  async call(server: string, declared: McpServer, tool: string, call: ToolCall): Promise<Json> {
+    const config = { ...declared, ...this.#mcp[server] };
+    if (config.tools !== undefined && !config.tools.includes(tool))
+      throw fail('policy', 'McpToolError', `\`tools\` of the MCP server \`${server}\` does not list \`${tool}\``);
+    const timeoutMs = Math.min(call.timeoutMs, (config.timeout ?? Infinity) * 1000);
+    const key = JSON.stringify([server, config]);
+    let connection: Connection | undefined;
+    try {
+      connection = await this.#connected(key, config, timeoutMs);
+      if (!connection.tools.has(tool))
+        throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
+      const result = await connection.client.callTool(
+        { name: tool, arguments: { ...call.args } },
+        { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal: call.signal },
+      );
+      return valueOf(server, tool, result);
+    } catch (error) {
+      const hangs = isTimeout(error) && !(await answersPing(connection));
+      if (hangs || isClosed(error)) await this.#drop(key);
+      throw failureOfServer(server, tool, error, {
+        timeoutMs,
+        stderr: connection?.stderr.text() ?? '',
+        fault: connection?.fault ?? null,
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections.keys()].map((key) => this.#drop(key)));
+  }
+
+  #connected(key: string, config: McpServer, timeoutMs: number): Promise<Connection> {
+    const known = this.#connections.get(key);
+    if (known !== undefined) return known;
+    const forget = (): void => void this.#connections.delete(key);
+    const stderr = new Output(STDERR_MAX);
+    const transport = (): Transport => transportOf(config, this.#documentDir, this.#env, stderr);
+    const connection = connect(transport, Math.min(timeoutMs, CONNECT_MAX_MS), stderr, forget);
+    this.#connections.set(key, connection);
+    connection.catch(forget);
+    return connection;
+  }
+
+  async #drop(key: string): Promise<void> {
+    const connection = this.#connections.get(key);
+    this.#connections.delete(key);
+    await connection?.then(({ client }) => client.close()).catch(() => undefined);
+  }
+}
+
+type Transport = StdioClientTransport | StreamableHTTPClientTransport;
+
 async function connect(
-  config: McpServer,
-  documentDir: string,
-  env: NonNullable<ToolOptions['env']>,
+  transport: () => Transport,
   timeoutMs: number,
+  stderr: Output,
   onClose: () => void,
 ): Promise<Connection> {
-  const stderr = new Output(4 * 1024);
   const client = new Client(
     { name: 'sluice', version: '1' },
     {
@@ -109,30 +119,23 @@ async function connect(
     },
   );
   Object.assign(client, { onclose: onClose });
+  const limits = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
   try {
-    await client.connect(transportOf(config, documentDir, env, stderr), {
-      timeout: timeoutMs,
-      maxTotalTimeout: timeoutMs,
-    });
-    const { tools } = await client.listTools(undefined, { timeout: timeoutMs, maxTotalTimeout: timeoutMs });
+    await client.connect(transport(), limits);
+    const { tools } = await client.listTools(undefined, limits);
     const connection: Connection = { client, tools: new Set(tools.map(({ name }) => name)), stderr, fault: null };
     Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
     return connection;
   } catch (error) {
     await client.close().catch(() => undefined);
-    throw new Error(
-      `it could not be started or reached${stderr.text() === '' ? '' : ` (it said: ${stderr.text().trim().slice(-300)})`}`,
-      { cause: error },
-    );
+    const output = stderr.text().trim().slice(-300);
+    throw new Error(`it could not be started or reached${output === '' ? '' : ` (its output: ${output})`}`, {
+      cause: error,
+    });
   }
 }
 
-function transportOf(
-  config: McpServer,
-  documentDir: string,
-  env: NonNullable<ToolOptions['env']>,
-  stderr: Output,
-): StdioClientTransport | StreamableHTTPClientTransport {
+function transportOf(config: McpServer, documentDir: string, env: Environment, stderr: Output): Transport {
   const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
     Object.fromEntries(
       Object.entries(values).map(([name, value]) => [name, expandText(value, { args: {}, result: null, env })]),
@@ -154,7 +157,7 @@ function transportOf(
   return transport;
 }
 
-/** An answer that grows beyond what a message may have breaks off. */
+/** Breaks off a response that is larger than a message may be. */
 const cappedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   if (init?.method !== 'POST' || response.body === null) return response;
@@ -162,7 +165,7 @@ const cappedFetch: typeof fetch = async (input, init) => {
   const counted = new TransformStream<Uint8Array, Uint8Array>({
     transform: (chunk, controller) => {
       size += chunk.length;
-      if (size > MESSAGE_MAX) controller.error(new Error(`the answer exceeds ${MESSAGE_MAX} bytes`));
+      if (size > MESSAGE_MAX) controller.error(new Error(`the response exceeds ${MESSAGE_MAX} bytes`));
       else controller.enqueue(chunk);
     },
   });
@@ -170,8 +173,8 @@ const cappedFetch: typeof fetch = async (input, init) => {
   return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
 };
 
-/** Whether a server that kept one call waiting is still there for others. */
-async function answers(connection: Connection | undefined): Promise<boolean> {
+/** False if the server hangs as a whole, and not just in one call. */
+async function answersPing(connection: Connection | undefined): Promise<boolean> {
   if (connection === undefined) return false;
   return connection.client.ping({ timeout: PING_MS }).then(
     () => true,

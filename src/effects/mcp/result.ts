@@ -1,10 +1,18 @@
-/** The result of an MCP tool as a value: its structured content, else its text; anything else in outline. */
+/** Results and failures of MCP tools as values and typed failures. */
+import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
-import { fail, reasonOf } from '../tools/tool.ts';
-import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { PerformError } from '../../runtime/failures.ts';
+import { fail, reasonOf } from '../tools/tool.ts';
 
+interface Circumstances {
+  readonly timeoutMs: number;
+  readonly stderr: string;
+  /** The last error that the transport reported. */
+  readonly fault: Error | null;
+}
+
+/** The structured content if there is any, otherwise the text. Other content is summarised. */
 export function valueOf(server: string, tool: string, { content, structuredContent, isError }: CallToolResult): Json {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (isError === true)
@@ -15,21 +23,7 @@ export function valueOf(server: string, tool: string, { content, structuredConte
     );
   if (structuredContent !== undefined) return structuredContent as Json;
   if (texts.length === content.length) return texts.join('\n');
-  return { content: content.map(outline) };
-}
-
-/** Pictures and sound are not kept: an agent that works on text has no use for them. */
-function outline(part: CallToolResult['content'][number]): Json {
-  if (part.type === 'text') return { type: 'text', text: part.text };
-  if (part.type === 'image' || part.type === 'audio')
-    return { type: part.type, mimeType: part.mimeType, base64Length: part.data.length };
-  return { type: part.type, uri: 'uri' in part ? part.uri : part.resource.uri };
-}
-
-interface Circumstances {
-  readonly timeoutMs: number;
-  readonly stderr: string;
-  readonly fault: Error | null;
+  return { content: content.map(summary) };
 }
 
 export function failureOfServer(
@@ -40,37 +34,24 @@ export function failureOfServer(
 ): Error {
   const cause = rootOf(error);
   if (cause instanceof PerformError) return cause;
-  const who = `the MCP server \`${server}\``;
+  const name = `the MCP server \`${server}\``;
   if (cause instanceof Error && (cause.name === 'AbortError' || cause.name === 'DOMException'))
     return fail('timeout', 'AbortError', `the call of \`${tool}\` was stopped`);
-  if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${who} did not answer within ${timeoutMs} ms`);
-  const tooLarge = [isGone(error) ? fault : error, cause].find(
+  if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${name} did not answer within ${timeoutMs} ms`);
+  const tooLarge = [isClosed(error) ? fault : error, cause].find(
     (each) => each instanceof Error && /exceed/i.test(each.message),
   );
   if (tooLarge !== undefined)
-    return fail('semantic', 'TooLargeError', `${who} sent a message that is too large: ${reasonOf(tooLarge)}`);
-  if (isGone(error))
+    return fail('semantic', 'TooLargeError', `${name} sent a message that is too large: ${reasonOf(tooLarge)}`);
+  if (isClosed(error))
     return fail(
       'transient',
       'McpClosedError',
-      `${who} went away during the call${stderr.trim() === '' ? '' : `; it had said: ${stderr.trim().slice(-300)}`}`,
+      `${name} ended during the call${stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`}`,
     );
-  if (
-    error instanceof SdkError &&
-    (error.code === SdkErrorCode.InvalidResult || error.code === SdkErrorCode.UnsupportedResultType)
-  )
-    return fail('semantic', 'McpResultError', `${who} gave a result that is none: ${error.message}`);
-  if (error instanceof ProtocolError)
-    return fail(
-      'semantic',
-      /output schema|structured content/i.test(error.message) ? 'McpResultError' : 'McpError',
-      `${who} refused the call of \`${tool}\`: ${error.message}`,
-    );
-  const why =
-    error instanceof Error && error.cause !== undefined
-      ? `${error.message}: ${reasonOf(error.cause)}`
-      : reasonOf(error);
-  return fail('transient', 'McpStartError', `${who} failed: ${why}`);
+  return (
+    protocolFailure(name, tool, error) ?? fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`)
+  );
 }
 
 export function isTimeout(error: unknown): boolean {
@@ -78,11 +59,32 @@ export function isTimeout(error: unknown): boolean {
   return cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout;
 }
 
-export function isGone(error: unknown): boolean {
+export function isClosed(error: unknown): boolean {
   return (
     error instanceof SdkError &&
     [SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected, SdkErrorCode.SendFailed].includes(error.code)
   );
+}
+
+function protocolFailure(name: string, tool: string, error: unknown): Error | null {
+  const invalid = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType];
+  if (error instanceof SdkError && invalid.includes(error.code))
+    return fail('semantic', 'McpResultError', `${name} returned an invalid result: ${error.message}`);
+  if (!(error instanceof ProtocolError)) return null;
+  const type = /output schema|structured content/i.test(error.message) ? 'McpResultError' : 'McpError';
+  return fail('semantic', type, `${name} refused the call of \`${tool}\`: ${error.message}`);
+}
+
+function summary(part: CallToolResult['content'][number]): Json {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  if (part.type === 'image' || part.type === 'audio')
+    return { type: part.type, mimeType: part.mimeType, base64Length: part.data.length };
+  return { type: part.type, uri: 'uri' in part ? part.uri : part.resource.uri };
+}
+
+function fullReason(error: unknown): string {
+  if (!(error instanceof Error) || error.cause === undefined) return reasonOf(error);
+  return `${error.message}: ${reasonOf(error.cause)}`;
 }
 
 function rootOf(error: unknown): unknown {

@@ -1,8 +1,8 @@
-/** Arithmetic, exactly as written: a small grammar, no variables, no assignment, nothing that could run for long. */
-import type { ToolWork } from './tool.ts';
+/** Evaluates arithmetic with a small grammar: no variables, no assignment, bounded nesting. */
 import { fail } from './tool.ts';
 
 const DEPTH_MAX = 100;
+const TOKEN = /\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[A-Za-z]\w*|\*\*|\S/g;
 const CONSTANTS: { readonly [name: string]: number } = { pi: Math.PI, e: Math.E };
 const FUNCTIONS: { readonly [name: string]: (...values: number[]) => number } = {
   abs: Math.abs,
@@ -22,77 +22,109 @@ const FUNCTIONS: { readonly [name: string]: (...values: number[]) => number } = 
   round: (value, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits,
 };
 
-export const calculator: ToolWork = ({ args }) => Promise.resolve({ value: calculate(args['expression'] as string) });
-
 export function calculate(source: string): number {
-  const tokens = source.match(/\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[A-Za-z]\w*|\*\*|\S/g) ?? [];
-  let at = 0;
-  let depth = 0;
-  const take = (token: string): boolean => tokens[at] === token && (at += 1) > 0;
-  const expect = (token: string): void => {
-    if (!take(token)) throw wrong(`expected \`${token}\`${here()}`);
-  };
-  const here = (): string => (tokens[at] === undefined ? ' at the end' : ` before \`${tokens[at]}\``);
+  return new Calculation(source).result();
+}
 
-  const sum = (): number => {
-    if ((depth += 1) > DEPTH_MAX) throw wrong('it is nested too deeply');
-    let value = product();
-    for (;;) {
-      if (take('+')) value += product();
-      else if (take('-')) value -= product();
-      else break;
-    }
-    depth -= 1;
+/** A recursive-descent parser that computes while it reads. */
+class Calculation {
+  readonly #tokens: readonly string[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(source: string) {
+    this.#tokens = source.match(TOKEN) ?? [];
+  }
+
+  result(): number {
+    const value = this.#sum();
+    if (this.#next !== undefined) throw invalid(`unexpected \`${this.#next}\``);
+    if (!Number.isFinite(value)) throw invalid('the result is not a finite number');
     return value;
-  };
-  const product = (): number => {
-    let value = signed();
+  }
+
+  #sum(): number {
+    return this.#nested(() => {
+      let value = this.#product();
+      for (;;) {
+        if (this.#take('+')) value += this.#product();
+        else if (this.#take('-')) value -= this.#product();
+        else return value;
+      }
+    });
+  }
+
+  #product(): number {
+    let value = this.#signed();
     for (;;) {
-      if (take('*')) value *= signed();
-      else if (take('/')) value /= signed();
-      else if (take('%')) value %= signed();
+      if (this.#take('*')) value *= this.#signed();
+      else if (this.#take('/')) value /= this.#signed();
+      else if (this.#take('%')) value %= this.#signed();
       else return value;
     }
-  };
-  const signed = (): number => {
+  }
+
+  #signed(): number {
     let sign = 1;
-    while (tokens[at] === '-' || tokens[at] === '+') if (tokens[at++] === '-') sign = -sign;
-    return sign * power();
-  };
-  const power = (): number => {
-    const base = atom();
-    if (!take('^') && !take('**')) return base;
-    if ((depth += 1) > DEPTH_MAX) throw wrong('it is nested too deeply');
-    const value = base ** signed();
-    depth -= 1;
-    return value;
-  };
-  const atom = (): number => {
-    const token = tokens[at];
-    if (token === undefined) throw wrong('it ends too early');
-    at += 1;
+    for (;;) {
+      if (this.#take('-')) sign = -sign;
+      else if (!this.#take('+')) return sign * this.#power();
+    }
+  }
+
+  #power(): number {
+    const base = this.#atom();
+    if (!this.#take('^') && !this.#take('**')) return base;
+    return this.#nested(() => base ** this.#signed());
+  }
+
+  #atom(): number {
+    const token = this.#next;
+    if (token === undefined) throw invalid('it ends too early');
+    this.#at += 1;
     if (token === '(') {
-      const value = sum();
-      expect(')');
+      const value = this.#sum();
+      this.#expect(')');
       return value;
     }
     if (/^[\d.]/.test(token)) return Number(token);
     const name = token.toLowerCase();
-    if (Object.hasOwn(CONSTANTS, name) && tokens[at] !== '(') return CONSTANTS[name] as number;
-    if (!Object.hasOwn(FUNCTIONS, name)) throw wrong(`\`${token}\` is not known`);
-    expect('(');
-    const values = [sum()];
-    while (take(',')) values.push(sum());
-    expect(')');
-    return (FUNCTIONS[name] as (...values: number[]) => number)(...values);
-  };
+    if (Object.hasOwn(CONSTANTS, name) && this.#next !== '(') return CONSTANTS[name] as number;
+    if (!Object.hasOwn(FUNCTIONS, name)) throw invalid(`\`${token}\` is not known`);
+    return (FUNCTIONS[name] as (...values: number[]) => number)(...this.#arguments());
+  }
 
-  const value = sum();
-  if (at < tokens.length) throw wrong(`\`${tokens[at]}\` is not expected`);
-  if (!Number.isFinite(value)) throw wrong('the result is not a finite number');
-  return value;
+  #arguments(): number[] {
+    this.#expect('(');
+    const values = [this.#sum()];
+    while (this.#take(',')) values.push(this.#sum());
+    this.#expect(')');
+    return values;
+  }
+
+  #nested(work: () => number): number {
+    if ((this.#depth += 1) > DEPTH_MAX) throw invalid(`it is nested more than ${DEPTH_MAX} levels deep`);
+    const value = work();
+    this.#depth -= 1;
+    return value;
+  }
+
+  get #next(): string | undefined {
+    return this.#tokens[this.#at];
+  }
+
+  #take(token: string): boolean {
+    if (this.#next !== token) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #expect(token: string): void {
+    if (this.#take(token)) return;
+    throw invalid(`expected \`${token}\`${this.#next === undefined ? ' at the end' : ` before \`${this.#next}\``}`);
+  }
 }
 
-function wrong(why: string): Error {
+function invalid(why: string): Error {
   return fail('semantic', 'ExpressionError', `the expression cannot be evaluated: ${why}`);
 }

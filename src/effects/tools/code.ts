@@ -1,6 +1,7 @@
 /**
- * Runs JavaScript in an interpreter of its own, in a thread of its own: the code sees nothing but its input, is stopped
- * when its time or memory is up, and never holds up the engine. The thread is this same file, started a second time.
+ * Tools that run JavaScript: code that an agent writes, and code that a document declares. The code runs in a QuickJS
+ * interpreter in a thread of its own. It sees only its input, and its time and memory are limited. The thread loads this
+ * same file.
  */
 import { fileURLToPath } from 'node:url';
 import { Worker, isMainThread, parentPort as engine, workerData } from 'node:worker_threads';
@@ -8,15 +9,16 @@ import { getQuickJS } from 'quickjs-emscripten';
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten';
 import type { Json } from '../../expr/json.ts';
 import { fail, reasonOf } from './tool.ts';
-import type { CodeOptions, ToolCall, ToolWork } from './tool.ts';
+import { calculate } from './calculator.ts';
+import type { CodeOptions, ToolCall, ToolKind, ToolOptions } from './tool.ts';
 
-export interface CodeRequest {
+interface CodeRequest {
   readonly source: string;
   readonly args: Json;
   readonly timeoutMs: number;
   readonly memoryMax: number;
 }
-export interface CodeResult {
+interface CodeResult {
   readonly value: Json;
   readonly logs: string[];
 }
@@ -24,14 +26,39 @@ type Answer =
   | { readonly ok: true; readonly result: CodeResult }
   | { readonly ok: false; readonly type: string; readonly message: string };
 
+const TIMEOUT_MS = 5_000;
+const MEMORY_MAX = 64 * 1024 * 1024;
 const MARK = 'sluice-quickjs';
-/** Loading the interpreter, and a stretch that it cannot interrupt by itself. */
+/** Extra time for loading the interpreter, and for work that it cannot interrupt. */
 const GRACE_MS = 5_000;
 const STACK_MAX = 512 * 1024;
 const LOGS_MAX = 100;
 const LOG_LENGTH_MAX = 2_000;
 
-export async function runCode(request: CodeRequest, signal?: AbortSignal): Promise<CodeResult> {
+export function codeTools({ code = {} }: ToolOptions): ToolKind {
+  return {
+    builtins: {
+      code_run: async (call) => ({
+        ...(await run(call, call.args['code'] as string, call.args['input'] ?? null, code)),
+      }),
+      calculator: ({ args }) => Promise.resolve({ value: calculate(args['expression'] as string) }),
+    },
+    declared: (definition) => async (call) =>
+      (await run(call, (definition as { source: string }).source, call.args, code)).value,
+  };
+}
+
+function run({ timeoutMs, signal }: ToolCall, source: string, args: Json, options: CodeOptions): Promise<CodeResult> {
+  const request = {
+    source,
+    args,
+    timeoutMs: Math.min(timeoutMs, options.timeoutMs ?? TIMEOUT_MS),
+    memoryMax: options.memoryMax ?? MEMORY_MAX,
+  };
+  return runCode(request, signal);
+}
+
+async function runCode(request: CodeRequest, signal?: AbortSignal): Promise<CodeResult> {
   const thread = new Worker(fileURLToPath(import.meta.url), {
     workerData: { mark: MARK, request },
     env: {},
@@ -51,12 +78,12 @@ export async function runCode(request: CodeRequest, signal?: AbortSignal): Promi
     answer.resolve({ ok: false, type: 'CodeError', message: 'the interpreter ended without a result' }),
   );
   try {
-    const said = await answer.promise;
-    if (said.ok) return said.result;
+    const reply = await answer.promise;
+    if (reply.ok) return reply.result;
     throw fail(
-      said.type === 'TimeoutError' || said.type === 'AbortError' ? 'timeout' : 'semantic',
-      said.type,
-      said.message,
+      reply.type === 'TimeoutError' || reply.type === 'AbortError' ? 'timeout' : 'semantic',
+      reply.type,
+      reply.message,
     );
   } finally {
     clearTimeout(timer);
@@ -76,7 +103,7 @@ async function evaluate({ source, args, timeoutMs, memoryMax }: CodeRequest): Pr
   let isLate = false;
   runtime.setInterruptHandler(() => (isLate = performance.now() > until));
   const failed = (error: QuickJSHandle): Answer =>
-    isLate ? late(timeoutMs) : { ok: false, type: 'CodeError', message: said(context, error) };
+    isLate ? late(timeoutMs) : { ok: false, type: 'CodeError', message: errorText(context, error) };
 
   const run = context.evalCode(wrapped(source), 'code.js');
   if (run.error !== undefined) return failed(run.error);
@@ -85,13 +112,13 @@ async function evaluate({ source, args, timeoutMs, memoryMax }: CodeRequest): Pr
   const state = context.getPromiseState(run.value);
   if (isLate) return late(timeoutMs);
   if (state.type === 'pending')
-    return { ok: false, type: 'CodeError', message: 'the code waits for something that never comes' };
+    return { ok: false, type: 'CodeError', message: 'the promise of the code never settles' };
   if (state.type === 'rejected') return failed(state.error);
   const value = context.dump(state.value) as string;
   return { ok: true, result: { value: JSON.parse(value) as Json, logs } };
 }
 
-/** A value, a function of the input, or the body of one; or a promise of it. In the end its JSON. */
+/** The source is an expression, a function of the input, or the body of a function. The result is JSON text. */
 function wrapped(source: string): string {
   return `(async () => {
     const source = ${JSON.stringify(source)};
@@ -126,7 +153,7 @@ function provide(context: QuickJSContext, args: Json, logs: string[]): void {
   context.setProp(context.global, 'console', console);
 }
 
-function said(context: QuickJSContext, error: QuickJSHandle): string {
+function errorText(context: QuickJSContext, error: QuickJSHandle): string {
   const dumped = context.dump(error) as unknown;
   if (typeof dumped !== 'object' || dumped === null) return `the code threw ${String(dumped)}`;
   const { name = 'Error', message = '' } = dumped as { name?: string; message?: string };
@@ -150,28 +177,4 @@ if (!isMainThread && (workerData as { mark?: string } | null)?.mark === MARK) {
   }));
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   engine?.postMessage(answer);
-}
-
-const TIMEOUT_MS = 5_000;
-const MEMORY_MAX = 64 * 1024 * 1024;
-
-export function codeRun(options: CodeOptions = {}): ToolWork {
-  return async (call) => ({ ...(await run(call, call.args['code'] as string, call.args['input'] ?? null, options)) });
-}
-
-/** The arguments are `args`; the value of the last expression, or of the function that it is, is the result. */
-export function declaredCode({ source }: { readonly source: string }, options: CodeOptions = {}): ToolWork {
-  return async (call) => (await run(call, source, call.args, options)).value;
-}
-
-function run({ timeoutMs, signal }: ToolCall, source: string, args: Json, options: CodeOptions): Promise<CodeResult> {
-  return runCode(
-    {
-      source,
-      args,
-      timeoutMs: Math.min(timeoutMs, options.timeoutMs ?? TIMEOUT_MS),
-      memoryMax: options.memoryMax ?? MEMORY_MAX,
-    },
-    signal,
-  );
 }

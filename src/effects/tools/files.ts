@@ -1,24 +1,35 @@
-/** The file tools. Paths stay under the work directory, sizes are capped, and every change says what it changed. */
+/** The file tools. Paths stay under the work directory, sizes are limited, and every change reports its diff. */
 import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from '../safe-path.ts';
-import type { ToolCall, ToolOptions, ToolWork } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
-import { fail } from './tool.ts';
 import { changeOnce, sha256 } from './state.ts';
+import { fail } from './tool.ts';
+import type { ToolCall, ToolKind, ToolOptions } from './tool.ts';
+
+interface Diff {
+  readonly added: number;
+  readonly removed: number;
+  /** The lines that differ, with line numbers. Long diffs are cut. */
+  readonly diff: string;
+}
 
 const READ_MAX = 256 * 1024;
 const WRITE_MAX = 4 * 1024 * 1024;
 const LISTED_MAX = 1_000;
+const DIFF_LINES_MAX = 40;
+const DIFF_LINE_LENGTH_MAX = 200;
 
-export function fileTools({ files = {} }: Pick<ToolOptions, 'files'>): { readonly [name: string]: ToolWork } {
+export function fileTools({ files = {} }: Pick<ToolOptions, 'files'>): ToolKind {
   const { readMax = READ_MAX, writeMax = WRITE_MAX } = files;
   return {
-    read_file: (call) => readFile(call, readMax),
-    write_file: (call) => writeFile(call, writeMax),
-    patch_file: (call) => patchFile(call, writeMax),
-    delete_file: deleteFile,
-    list_directory: listDirectory,
+    builtins: {
+      read_file: (call) => readFile(call, readMax),
+      write_file: (call) => writeFile(call, writeMax),
+      patch_file: (call) => patchFile(call, writeMax),
+      delete_file: deleteFile,
+      list_directory: listDirectory,
+    },
   };
 }
 
@@ -32,9 +43,9 @@ async function readFile(call: ToolCall, max: number): Promise<Json> {
 }
 
 function writeFile(call: ToolCall, max: number): Promise<Json> {
-  const path = ownPath(call);
+  const path = writablePath(call);
   const data = Buffer.from(call.args['content'] as string);
-  capped(path, data, max);
+  checkSize(path, data, max);
   return changeOnce(call, path, async () => {
     const before = await readBeneath(call.workDir, path, max);
     return {
@@ -46,7 +57,7 @@ function writeFile(call: ToolCall, max: number): Promise<Json> {
 }
 
 function patchFile(call: ToolCall, max: number): Promise<Json> {
-  const path = ownPath(call);
+  const path = writablePath(call);
   const { find, replace } = call.args as { find: string; replace: string };
   return changeOnce(call, path, async () => {
     const before = await readBeneath(call.workDir, path, max + 1);
@@ -59,7 +70,7 @@ function patchFile(call: ToolCall, max: number): Promise<Json> {
     if (text.includes(find, at + 1))
       throw fail('semantic', 'PatchError', `\`find\` occurs more than once in \`${path}\`; make it longer`);
     const data = Buffer.from(text.slice(0, at) + replace + text.slice(at + find.length));
-    capped(path, data, max);
+    checkSize(path, data, max);
     return {
       after: sha256(data),
       result: changed(path, before.data, data),
@@ -69,9 +80,9 @@ function patchFile(call: ToolCall, max: number): Promise<Json> {
 }
 
 function deleteFile(call: ToolCall): Promise<Json> {
-  const path = ownPath(call);
+  const path = writablePath(call);
   return changeOnce(call, path, async () => {
-    if (!(await isThere(call.workDir, path))) throw missing(path);
+    if (!(await exists(call.workDir, path))) throw missing(path);
     return { after: null, result: { path, deleted: true }, apply: () => removeBeneath(call.workDir, path) };
   });
 }
@@ -104,7 +115,7 @@ function changed(path: string, before: Buffer | null, after: Buffer): Json {
   };
 }
 
-async function isThere(workDir: string, path: string): Promise<boolean> {
+async function exists(workDir: string, path: string): Promise<boolean> {
   const segments = segmentsOf(path);
   const name = segments.pop();
   const entries = await listBeneath(workDir, segments.join('/'));
@@ -115,36 +126,26 @@ function pathOf({ args }: ToolCall): string {
   return segmentsOf((args['path'] as string | undefined) ?? '.').join('/');
 }
 
-/** A path that an agent may change: what the tools keep for themselves is not its to edit. */
-function ownPath(call: ToolCall): string {
+/** Refuses the folder in which the tools keep their own files. */
+function writablePath(call: ToolCall): string {
   const path = pathOf(call);
   if (path === ARTIFACTS.state || path.toLowerCase().startsWith(`${ARTIFACTS.state}/`)) {
-    throw fail('policy', 'PathError', `\`${path}\` is kept by the tools themselves`);
+    throw fail('policy', 'PathError', `\`${path}\` belongs to the tools and cannot be changed`);
   }
   return path;
 }
 
-function capped(path: string, data: Buffer, max: number): void {
+function checkSize(path: string, data: Buffer, max: number): void {
   if (data.length > max) throw tooLarge(path, max);
 }
 
 function tooLarge(path: string, max: number): Error {
-  return fail('semantic', 'TooLargeError', `\`${path}\` would have more than ${max} bytes`);
+  return fail('semantic', 'TooLargeError', `\`${path}\` would be larger than ${max} bytes`);
 }
 
 function missing(path: string): Error {
   return fail('semantic', 'NotFoundError', `\`${path}\` does not exist`);
 }
-
-interface Diff {
-  readonly added: number;
-  readonly removed: number;
-  /** The differing stretch with its line numbers, cut where it gets long. */
-  readonly diff: string;
-}
-
-const SHOWN_MAX = 40;
-const LINE_MAX = 200;
 
 function diffOf(before: string, after: string): Diff {
   if (before === after) return { added: 0, removed: 0, diff: '' };
@@ -178,7 +179,7 @@ function linesOf(text: string): string[] {
 
 function shown(lines: readonly string[], sign: string): string[] {
   const kept = lines
-    .slice(0, SHOWN_MAX)
-    .map((line) => `${sign}${line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line}`);
-  return lines.length > SHOWN_MAX ? [...kept, `${sign}… ${lines.length - SHOWN_MAX} more lines`] : kept;
+    .slice(0, DIFF_LINES_MAX)
+    .map((line) => `${sign}${line.length > DIFF_LINE_LENGTH_MAX ? `${line.slice(0, DIFF_LINE_LENGTH_MAX)}…` : line}`);
+  return lines.length > DIFF_LINES_MAX ? [...kept, `${sign}… ${lines.length - DIFF_LINES_MAX} more lines`] : kept;
 }

@@ -1,6 +1,6 @@
 /**
- * One request over HTTP, within limits of time, size and redirects. Each hop is checked like the first; a hop to another
- * origin loses what was only meant for the first one. An answer that is no success is a failure with a class.
+ * Sends one HTTP request within limits of time, size and redirects. Every redirect is checked like the first request; one to
+ * another origin loses the headers meant for the first. A status other than 2xx is a failed call.
  */
 import { request as plainRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
@@ -33,9 +33,9 @@ export interface HttpResponse {
 const RESPONSE_MAX = 1024 * 1024;
 const REDIRECTS_MAX = 5;
 const TIMEOUT_MS = 30_000;
-/** What may go along to another origin. */
-const HARMLESS = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent', 'content-type']);
-const CLASSES: { readonly [status: number]: FailureClass } = {
+/** Headers that a redirect to another origin keeps. */
+const KEPT_HEADERS = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent', 'content-type']);
+const STATUS_CLASSES: { readonly [status: number]: FailureClass } = {
   401: 'policy',
   403: 'policy',
   407: 'policy',
@@ -58,13 +58,13 @@ export async function send(
     for (let hops = 0; ; hops += 1) {
       const url = parse(request.url);
       const addresses = await addressesOf(url, allowed, options.resolve);
-      const answer = await exchange(url, request, addresses, signal);
-      const to = location(answer);
-      if (to === null) return checked(url, answer, await bodyOf(answer, options.responseMax ?? RESPONSE_MAX));
-      answer.destroy();
+      const response = await exchange(url, request, addresses, signal);
+      const to = location(response);
+      if (to === null) return checked(url, response, await bodyOf(response, options.responseMax ?? RESPONSE_MAX));
+      response.destroy();
       if (hops >= (options.redirectsMax ?? REDIRECTS_MAX))
         throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
-      request = redirected(request, url, new URL(to, url), answer.statusCode ?? 0);
+      request = redirected(request, url, new URL(to, url), response.statusCode ?? 0);
     }
   } catch (error) {
     if (late.aborted) throw fail('timeout', 'TimeoutError', `\`${first.url}\` did not answer within ${timeoutMs} ms`);
@@ -108,11 +108,11 @@ function exchange(
   });
 }
 
-async function bodyOf(answer: IncomingMessage, max: number): Promise<{ body: string; truncated: boolean }> {
+async function bodyOf(response: IncomingMessage, max: number): Promise<{ body: string; truncated: boolean }> {
   const kept: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of unpacked(answer) as AsyncIterable<Buffer>) {
+    for await (const chunk of unpacked(response) as AsyncIterable<Buffer>) {
       const part = chunk.subarray(0, max - size);
       kept.push(part);
       size += part.length;
@@ -120,42 +120,42 @@ async function bodyOf(answer: IncomingMessage, max: number): Promise<{ body: str
         return { body: decode(wholeCharacters(Buffer.concat(kept))).text, truncated: true };
     }
   } catch (error) {
-    throw fail('transient', 'ConnectionError', `the answer broke off: ${codeOf(error as Error)}`);
+    throw fail('transient', 'ConnectionError', `the response broke off: ${codeOf(error as Error)}`);
   } finally {
-    answer.destroy();
+    response.destroy();
   }
   return { body: decode(Buffer.concat(kept)).text, truncated: false };
 }
 
-function unpacked(answer: IncomingMessage): Readable {
+function unpacked(response: IncomingMessage): Readable {
   const unpack = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }[
-    answer.headers['content-encoding'] ?? ''
+    response.headers['content-encoding'] ?? ''
   ];
-  if (unpack === undefined) return answer;
+  if (unpack === undefined) return response;
   const stream = unpack();
-  answer.on('error', (error) => stream.destroy(error));
-  answer.on('aborted', () => stream.destroy(new Error('the connection was closed')));
-  return answer.pipe(stream);
+  response.on('error', (error) => stream.destroy(error));
+  response.on('aborted', () => stream.destroy(new Error('the connection was closed')));
+  return response.pipe(stream);
 }
 
 function checked(
   url: URL,
-  answer: IncomingMessage,
+  response: IncomingMessage,
   { body, truncated }: { body: string; truncated: boolean },
 ): HttpResponse {
-  const status = answer.statusCode ?? 0;
+  const status = response.statusCode ?? 0;
   const headers = Object.fromEntries(
-    Object.entries(answer.headers).flatMap(([name, value]) =>
+    Object.entries(response.headers).flatMap(([name, value]) =>
       value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]],
     ),
   );
   if (status >= 200 && status < 300) return { status, url: url.href, headers, body, truncated };
   const wait = headers['retry-after'] === undefined ? '' : ` (retry after ${headers['retry-after']})`;
-  const said = body.trim().slice(0, 300);
+  const excerpt = body.trim().slice(0, 300);
   throw fail(
-    CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
+    STATUS_CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
     status === 429 ? 'RateLimitError' : 'HttpError',
-    `${url.origin}${url.pathname} answered ${status}${wait}${said === '' ? '' : `: ${said}`}`,
+    `${url.origin}${url.pathname} answered ${status}${wait}${excerpt === '' ? '' : `: ${excerpt}`}`,
   );
 }
 
@@ -165,12 +165,12 @@ function location({ statusCode, headers }: IncomingMessage): string | null {
 
 function redirected(request: HttpRequest, from: URL, to: URL, status: number): HttpRequest {
   if (from.protocol === 'https:' && to.protocol === 'http:')
-    throw fail('policy', 'RedirectError', `\`${from.origin}\` redirects to an address without encryption`);
+    throw fail('policy', 'RedirectError', `\`${from.origin}\` redirects from https to http`);
   const bare = status === 303 || (status < 303 && request.method === 'POST');
   const headers =
     from.origin === to.origin
       ? request.headers
-      : Object.fromEntries(Object.entries(request.headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
+      : Object.fromEntries(Object.entries(request.headers).filter(([name]) => KEPT_HEADERS.has(name.toLowerCase())));
   if (!bare) return { ...request, url: to.href, headers };
   return {
     method: request.method === 'HEAD' ? 'HEAD' : 'GET',
@@ -184,7 +184,7 @@ function parse(url: string): URL {
   try {
     return new URL(url);
   } catch {
-    throw fail('semantic', 'ArgumentError', `\`${url}\` is not an address`);
+    throw fail('semantic', 'ArgumentError', `\`${url}\` is not a URL`);
   }
 }
 

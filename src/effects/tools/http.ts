@@ -1,15 +1,14 @@
-/** HTTP as tools: addresses that an agent writes, on hosts that were allowed; and requests that a document declares. */
+/** HTTP tools: requests that an agent writes, to allowed hosts, and requests that a document declares. */
 import type { Json } from '../../expr/json.ts';
-import type { ToolCall, ToolOptions, ToolWork } from './tool.ts';
-import { addressIn } from './hosts.ts';
-import { fail } from './tool.ts';
-import { hostOf } from './hosts.ts';
+import { addressIn, hostOf } from './hosts.ts';
 import { send } from './http-client.ts';
 import type { HttpResponse } from './http-client.ts';
-import { expandText, expandValue, mentioned, textOf } from './template.ts';
+import { argumentsIn, expandText, expandValue, textOf } from './template.ts';
 import type { Scope } from './template.ts';
+import { fail } from './tool.ts';
+import type { HttpOptions, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
-export interface DeclaredHttp {
+interface DeclaredHttp {
   readonly method?: string;
   readonly url: string;
   readonly headers?: { readonly [name: string]: string };
@@ -20,90 +19,64 @@ type Headers = { readonly [name: string]: string };
 
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 
-/** A built-in request goes to allowed hosts only. */
-export function httpTool({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
+export function httpTools(options: ToolOptions): ToolKind {
+  return {
+    builtins: { 'http.get': builtinHttp(options, 'GET'), 'http.request': builtinHttp(options) },
+    declared: (definition) => declaredHttp(definition as unknown as DeclaredHttp, options),
+  };
+}
+
+function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
   const allowed = { hosts: http.hosts ?? [], privateHosts: http.privateHosts ?? [] };
   return async (call) => {
-    const {
-      url,
-      method = 'GET',
-      headers = {},
-      body,
-    } = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
-    const request = {
-      method: fixed ?? method,
-      url,
-      ...withBody(keyed(fixed ?? method, headers, call), fixed === undefined ? body : undefined),
-    };
-    const {
-      status,
-      url: end,
-      headers: answered,
-      truncated,
-      ...response
-    } = await send(request, allowed, limits(call, http));
-    return {
-      status,
-      url: end,
-      headers: { ...answered },
-      body: bodyOf({ status, url: end, headers: answered, truncated, ...response }),
-      truncated,
-    };
+    const args = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
+    const method = fixed ?? args.method ?? 'GET';
+    const body = fixed === undefined ? args.body : undefined;
+    const request = { method, url: args.url, ...withBody(withKey(method, args.headers ?? {}, call), body) };
+    const response = await send(request, allowed, limits(call, http));
+    const { status, url, headers, truncated } = response;
+    return { status, url, headers: { ...headers }, body: bodyOf(response), truncated };
   };
 }
 
 /**
- * The author chose the host of a declared request, so it is allowed, even on this machine or in this network where it is
- * written as such. A host that comes out of an argument is nobody's choice: it must be on the list.
+ * The author chose the host of a declared request, so it is allowed, also if it is `localhost` or a private address that is
+ * written out. A host that comes from an argument must be on the list.
  */
-export function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: ToolOptions): ToolWork {
+function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: ToolOptions): ToolWork {
   const method = declared.method ?? 'GET';
-  const chosen = fixedHost(declared.url);
-  const isLocal =
-    chosen !== null && (addressIn(chosen) !== null || chosen === 'localhost' || chosen.endsWith('.localhost'));
+  const host = fixedHost(declared.url);
+  const isLocal = host !== null && (addressIn(host) !== null || host === 'localhost' || host.endsWith('.localhost'));
   const allowed = {
-    hosts: [...(http.hosts ?? []), ...(chosen === null ? [] : [chosen])],
-    privateHosts: [...(http.privateHosts ?? []), ...(isLocal ? [chosen] : [])],
+    hosts: [...(http.hosts ?? []), ...(host === null ? [] : [host])],
+    privateHosts: [...(http.privateHosts ?? []), ...(isLocal ? [host] : [])],
   };
   return async (call) => {
     const scope: Scope = { args: call.args, result: call.result, env };
-    const url = withQuery(addressOf(declared.url, scope), queryOf(declared, method, scope));
+    const url = withQuery(urlOf(declared.url, scope), queryOf(declared, method, scope));
     const headers = Object.fromEntries(
       Object.entries(declared.headers ?? {}).map(([name, value]) => [name, expandText(value, scope)]),
     );
-    const body =
-      declared.body === undefined
-        ? WITHOUT_BODY.has(method)
-          ? undefined
-          : (call.args as Json)
-        : expandValue(declared.body, scope);
-    const response = await send(
-      { method, url, ...withBody(keyed(method, headers, call), body) },
-      allowed,
-      limits(call, http),
-    );
+    const request = { method, url, ...withBody(withKey(method, headers, call), declaredBody(declared, method, scope)) };
+    const response = await send(request, allowed, limits(call, http));
     if (response.truncated)
-      throw fail('semantic', 'TooLargeError', `the answer of \`${call.name}\` is larger than what is read of it`);
+      throw fail('semantic', 'TooLargeError', `the response to \`${call.name}\` is larger than the limit`);
     return bodyOf(response);
   };
 }
 
-/** A value stays inside the segment of the path that it is written in: none may climb out of it as `.` or `..`. */
-function addressOf(template: string, scope: Scope): string {
+/** An argument fills one segment of the path. It cannot make the segment `.` or `..`, which would lead elsewhere. */
+function urlOf(template: string, scope: Scope): string {
   const [path = ''] = template.split(/[?#]/, 1);
   for (const segment of path.split(/[/\\]/)) {
     const expanded = expandText(segment, scope, encodeURIComponent);
     if (expanded !== segment && /^(?:\.|%2e){1,2}$/i.test(expanded))
-      throw fail(
-        'semantic',
-        'ArgumentError',
-        `\`${segment}\` in the address would be \`${expanded}\`, which leads elsewhere`,
-      );
+      throw fail('semantic', 'ArgumentError', `\`${segment}\` in the URL would become \`${expanded}\``);
   }
   return expandText(template, scope, encodeURIComponent);
 }
 
-/** The host as it is written, or null where a template has a say in it. */
+/** The host in a template; null if the host itself contains a placeholder. */
 function fixedHost(template: string): string | null {
   const authority = /^https?:\/\/([^/?#]*)/.exec(template)?.[1];
   if (authority === undefined || authority.includes('{{')) return null;
@@ -114,11 +87,11 @@ function fixedHost(template: string): string | null {
   }
 }
 
-/** Without a query or a body to put them into, arguments that the address does not mention become the query. */
+/** Without `query` and `body`, arguments that the URL does not use become the query. */
 function queryOf({ url, query, body }: DeclaredHttp, method: string, scope: Scope): { [name: string]: Json } {
   if (query !== undefined) return expandValue(query, scope) as { [name: string]: Json };
   if (body !== undefined || !WITHOUT_BODY.has(method)) return {};
-  const used = mentioned(url);
+  const used = argumentsIn(url);
   return Object.fromEntries(Object.entries(scope.args).filter(([name]) => !used.has(name)));
 }
 
@@ -129,25 +102,31 @@ function withQuery(url: string, query: { readonly [name: string]: Json }): strin
   return full.href;
 }
 
-function withBody(headers: Headers, body: Json | undefined): { headers: Headers; body: string | null } {
-  if (body === undefined) return { headers, body: null };
-  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
-  const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json';
-  return { headers: hasType ? headers : { ...headers, 'content-type': type }, body: textOf(body) };
+function declaredBody({ body }: DeclaredHttp, method: string, scope: Scope): Json | undefined {
+  if (body !== undefined) return expandValue(body, scope);
+  return WITHOUT_BODY.has(method) ? undefined : scope.args;
 }
 
-/** A request that may change something carries the call's key, so that a server can tell a repetition from a second wish. */
-function keyed(method: string, headers: Headers, { call }: ToolCall): Headers {
-  if (
-    method === 'GET' ||
-    method === 'HEAD' ||
-    Object.keys(headers).some((name) => name.toLowerCase() === 'idempotency-key')
-  )
-    return headers;
+function withBody(headers: Headers, body: Json | undefined): { headers: Headers; body: string | null } {
+  if (body === undefined) return { headers, body: null };
+  const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json';
+  return {
+    headers: hasHeader(headers, 'content-type') ? headers : { ...headers, 'content-type': type },
+    body: textOf(body),
+  };
+}
+
+/** A request that may change something carries the idempotency key, so that the server can recognise a repetition. */
+function withKey(method: string, headers: Headers, { call }: ToolCall): Headers {
+  if (method === 'GET' || method === 'HEAD' || hasHeader(headers, 'idempotency-key')) return headers;
   return { ...headers, 'Idempotency-Key': call.idempotencyKey };
 }
 
-function limits({ signal, timeoutMs }: ToolCall, http: NonNullable<ToolOptions['http']>): Parameters<typeof send>[2] {
+function hasHeader(headers: Headers, name: string): boolean {
+  return Object.keys(headers).some((each) => each.toLowerCase() === name);
+}
+
+function limits({ signal, timeoutMs }: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
   return { ...http, timeoutMs: Math.min(timeoutMs, http.timeoutMs ?? Infinity), signal };
 }
 

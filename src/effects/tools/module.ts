@@ -1,38 +1,43 @@
-/** A function of the user's own, in a module beside the document. */
+/** Tools that are functions in a module beside the document. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Json } from '../../expr/json.ts';
-import type { Args, ToolWork } from './tool.ts';
 import { fail, reasonOf } from './tool.ts';
+import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
-/** What such a function gets besides its arguments. */
+/** The second parameter of such a function. */
 export interface ModuleContext {
+  /** Aborted when the call times out or the run no longer needs it. */
   readonly signal: AbortSignal;
-  /** The same for every attempt of this call, and for no other call. */
+  /** The same for every attempt of this call. No other call has it. */
   readonly idempotencyKey: string;
   readonly run: string;
   readonly node: string;
   readonly attempt: number;
   readonly workDir: string;
-  /** What the call that is being undone had given; null for an ordinary call. */
+  /** In a compensation: the result of the call that it undoes. Otherwise null. */
   readonly result: Json;
 }
 export type ModuleTool = (args: Args, context: ModuleContext) => unknown;
 
-/** `reference` is a path and an export, such as `./tools.ts#send`. */
-export function moduleTool(reference: string, documentDir: string): ToolWork {
-  const [path = '', name = ''] = reference.split('#');
-  return ({ args, result, workDir, timeoutMs, signal: wanted, call }) =>
-    inTime(timeoutMs, wanted, async (signal) => {
-      const work = await load(resolve(documentDir, path), name);
-      const { idempotencyKey } = call;
-      const { run, node, attempt } = call.command;
-      return ((await work(args, { signal, idempotencyKey, run, node, attempt, workDir, result })) ?? null) as Json;
-    });
+export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
+  return {
+    /** A path and an export, such as `./tools.ts#send`. */
+    declared: (reference) => {
+      const [path = '', name = ''] = String(reference).split('#');
+      return ({ args, result, workDir, timeoutMs, signal: wanted, call }) =>
+        withTimeout(timeoutMs, wanted, async (signal) => {
+          const work = await load(resolve(documentDir, path), name);
+          const { idempotencyKey } = call;
+          const { run, node, attempt } = call.command;
+          return ((await work(args, { signal, idempotencyKey, run, node, attempt, workDir, result })) ?? null) as Json;
+        });
+    },
+  };
 }
 
-/** Real time, whatever clock the run goes by: what hangs is told to stop and no longer waited for. */
-async function inTime(
+/** Counts real time, also in a run with a virtual clock. A function that hangs is aborted and no longer awaited. */
+async function withTimeout(
   timeoutMs: number,
   wanted: AbortSignal,
   work: (signal: AbortSignal) => Promise<Json>,

@@ -1,49 +1,14 @@
-/** What agents leave for one another and for people: the session's summary, and requests for review. */
+/**
+ * Tools that keep records in the work directory: the session summary, review requests, and the log of changes. They are
+ * there for agents to read. Gates use the observations in the journal, which no agent can write.
+ */
 import type { Json } from '../../expr/json.ts';
-import type { ToolCall, ToolWork } from './tool.ts';
-import { fail } from './tool.ts';
 import { changeState, readState } from './state.ts';
+import { fail } from './tool.ts';
+import type { ToolCall, ToolKind, ToolWork } from './tool.ts';
 
-const CONTENT_MAX = 64 * 1024;
-const CONTEXT = 'session-context.json';
-const REVIEWS = 'reviews.json';
-
-export const sessionContextWrite: ToolWork = async ({ args, workDir }) => {
-  const content = args['content'] as string;
-  const bytes = Buffer.byteLength(content);
-  if (bytes > CONTENT_MAX)
-    throw fail('semantic', 'TooLargeError', `a session's summary has at most ${CONTENT_MAX} bytes, not ${bytes}`);
-  await changeState(workDir, CONTEXT, { content: '' }, () => ({ content }));
-  return { bytes };
-};
-
-export const sessionContextRead: ToolWork = async ({ workDir }) => ({
-  content: (await readState(workDir, CONTEXT, { content: '' })).content,
-});
-
-/** Says the keyword back as it came: whoever runs the turn decides what it means. */
-export const handoff: ToolWork = ({ args }) => Promise.resolve(args['route_keyword'] ?? null);
-
-export const reviewRequest: ToolWork = async ({ args, workDir, call }) => {
-  const { queue = 'review', reason, severity = 'medium', evidence = [] } = args;
-  const id = `q_${call.idempotencyKey.slice(0, 16)}`;
-  const entry: Json = {
-    id,
-    queue,
-    reason: reason ?? '',
-    severity,
-    evidence,
-    run: call.command.run,
-    at: new Date(call.clock.now()).toISOString(),
-    state: 'queued',
-  };
-  await changeState<{ entries: { [field: string]: Json }[] }>(workDir, REVIEWS, { entries: [] }, ({ entries }) => ({
-    entries: entries.some((each) => each['id'] === id) ? entries : [...entries, entry],
-  }));
-  return { id, queue, state: 'queued' };
-};
-
-type Entry = {
+type Review = { [field: string]: Json };
+type Change = {
   Key: string;
   Agent: Json;
   TurnIndex: Json;
@@ -54,19 +19,35 @@ type Entry = {
   CommandsRun: { Command: string; Succeeded: boolean }[];
   GitCommits: string[];
 };
-type Changes = { ActiveSessionId: string; Entries: Entry[] };
+type ChangeLog = { ActiveSessionId: string; Entries: Change[] };
 
-const FILE = 'changes.json';
-const KEPT_MAX = 500;
-const RECENT = 10;
+const SUMMARY_FILE = 'session-context.json';
+const SUMMARY_MAX = 64 * 1024;
+const REVIEWS_FILE = 'reviews.json';
+const CHANGES_FILE = 'changes.json';
+const CHANGES_KEPT_MAX = 500;
+const CHANGES_SHOWN = 10;
 
-/** Remembers a call that has come back, once. Calls that change nothing leave no trace. */
+export function noteTools(): ToolKind {
+  return {
+    builtins: {
+      session_context_write: writeSummary,
+      session_context_read: readSummary,
+      review_request: requestReview,
+      changes: readChanges,
+      // The turn reads the keyword from the result and decides where the work goes.
+      handoff: ({ args }) => Promise.resolve(args['route_keyword'] ?? null),
+    },
+  };
+}
+
+/** Adds a completed call to the log of changes, once per call. Calls that change nothing are not logged. */
 export async function logChange({ name, args, workDir, call }: ToolCall, result: Json): Promise<void> {
   const change = changeOf(name, args, result);
   if (change === null) return;
   const { run, input } = call.command;
   const key = call.idempotencyKey;
-  const entry: Entry = {
+  const entry: Change = {
     Key: key,
     Agent: input['agent'] ?? null,
     TurnIndex: input['turn'] ?? null,
@@ -78,19 +59,47 @@ export async function logChange({ name, args, workDir, call }: ToolCall, result:
     GitCommits: [],
     ...change,
   };
-  await changeState<Changes>(workDir, FILE, { ActiveSessionId: run, Entries: [] }, (state) => ({
+  await changeState<ChangeLog>(workDir, CHANGES_FILE, { ActiveSessionId: run, Entries: [] }, (log) => ({
     ActiveSessionId: run,
-    Entries: [...state.Entries.filter(({ Key }) => Key !== key), entry].slice(-KEPT_MAX),
+    Entries: [...log.Entries.filter(({ Key }) => Key !== key), entry].slice(-CHANGES_KEPT_MAX),
   }));
 }
 
-/** The tool that reads it. */
-export const changes: ToolWork = async ({ args, workDir, call }) => {
-  const { Entries } = await readState<Changes>(workDir, FILE, { ActiveSessionId: call.command.run, Entries: [] });
-  return { entries: Entries.slice(-((args['limit'] as number | undefined) ?? RECENT)) };
+const writeSummary: ToolWork = async ({ args, workDir }) => {
+  const content = args['content'] as string;
+  const bytes = Buffer.byteLength(content);
+  if (bytes > SUMMARY_MAX)
+    throw fail(
+      'semantic',
+      'TooLargeError',
+      `a session summary has at most ${SUMMARY_MAX} bytes; this one has ${bytes}`,
+    );
+  await changeState(workDir, SUMMARY_FILE, { content: '' }, () => ({ content }));
+  return { bytes };
 };
 
-function changeOf(name: string, args: ToolCall['args'], result: Json): Partial<Entry> | null {
+const readSummary: ToolWork = async ({ workDir }) => ({
+  content: (await readState(workDir, SUMMARY_FILE, { content: '' })).content,
+});
+
+const requestReview: ToolWork = async ({ args, workDir, call }) => {
+  const { queue = 'review', reason = '', severity = 'medium', evidence = [] } = args;
+  const id = `q_${call.idempotencyKey.slice(0, 16)}`;
+  const at = new Date(call.clock.now()).toISOString();
+  const entry: Review = { id, queue, reason, severity, evidence, run: call.command.run, at, state: 'queued' };
+  await changeState<{ entries: Review[] }>(workDir, REVIEWS_FILE, { entries: [] }, ({ entries }) => ({
+    entries: entries.some((each) => each['id'] === id) ? entries : [...entries, entry],
+  }));
+  return { id, queue, state: 'queued' };
+};
+
+const readChanges: ToolWork = async ({ args, workDir, call }) => {
+  const empty: ChangeLog = { ActiveSessionId: call.command.run, Entries: [] };
+  const { Entries } = await readState<ChangeLog>(workDir, CHANGES_FILE, empty);
+  return { entries: Entries.slice(-((args['limit'] as number | undefined) ?? CHANGES_SHOWN)) };
+};
+
+function changeOf(name: string, args: ToolCall['args'], result: Json): Partial<Change> | null {
   switch (name) {
     case 'write_file':
     case 'patch_file':

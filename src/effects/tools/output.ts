@@ -1,5 +1,11 @@
-/** Keeps the beginning and the end of a stream, whatever its length: errors stand at the end, causes at the beginning. */
+/** Output of programs and servers as text: bounded in size, and always valid UTF-8. */
+export interface Decoded {
+  readonly text: string;
+  /** True if some bytes were not UTF-8 and were replaced. */
+  readonly lossy: boolean;
+}
 
+/** Keeps the first and the last half of `max` bytes of a stream: causes stand at the start, errors at the end. */
 export class Output {
   readonly #half: number;
   #head: Buffer[] = [];
@@ -23,7 +29,7 @@ export class Output {
     const rest = room > 0 ? chunk.subarray(room) : chunk;
     this.#tail.push(rest);
     this.#tailSize += rest.length;
-    // Chunks that have become superfluous as a whole go at once, so that memory stays bounded.
+    // Dropping whole chunks keeps memory bounded.
     while (this.#tailSize - (this.#tail[0] as Buffer).length >= this.#half) {
       const gone = this.#tail.shift() as Buffer;
       this.#tailSize -= gone.length;
@@ -45,19 +51,6 @@ export class Output {
   }
 }
 
-/** Without the rest of a character that was cut in two at the beginning. */
-function fromCharacter(data: Buffer): Buffer {
-  let start = 0;
-  while (start < Math.min(3, data.length) && ((data[start] as number) & 0b1100_0000) === 0b1000_0000) start += 1;
-  return data.subarray(start);
-}
-
-interface Decoded {
-  readonly text: string;
-  /** Whether something was replaced, so that the text does not give the bytes back. */
-  readonly lossy: boolean;
-}
-
 export function decode(data: Buffer): Decoded {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data), lossy: false };
@@ -66,7 +59,7 @@ export function decode(data: Buffer): Decoded {
   }
 }
 
-/** Without the bytes of a character that was cut in two at the end. */
+/** Drops an incomplete character at the end. */
 export function wholeCharacters(data: Buffer): Buffer {
   for (let back = 1; back <= Math.min(4, data.length); back += 1) {
     const byte = data[data.length - back] as number;
@@ -75,4 +68,11 @@ export function wholeCharacters(data: Buffer): Buffer {
     return needs > back ? data.subarray(0, data.length - back) : data;
   }
   return data;
+}
+
+/** Drops an incomplete character at the start. */
+function fromCharacter(data: Buffer): Buffer {
+  let start = 0;
+  while (start < Math.min(3, data.length) && ((data[start] as number) & 0b1100_0000) === 0b1000_0000) start += 1;
+  return data.subarray(start);
 }

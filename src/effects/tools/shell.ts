@@ -1,20 +1,29 @@
-/** Commands as tools: one that an agent writes, and ones that a document declares. */
+/** Shell tools: commands that an agent writes, and commands that a document declares. */
 import type { Json } from '../../expr/json.ts';
-import type { Args, ToolWork } from './tool.ts';
-import { fail } from './tool.ts';
+import { shellRunner } from './sandbox.ts';
 import type { ShellRunner } from './sandbox.ts';
+import { fail } from './tool.ts';
+import type { Args, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
-export interface DeclaredShell {
+interface DeclaredShell {
   readonly command: string;
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string };
 }
 
-/** Bytes. Systems start no command with a variable that is much longer. */
-const STRUCTURE_MAX = 64 * 1024;
+/** Bytes. Linux refuses to start a program with a much longer variable. */
+const VARIABLE_MAX = 64 * 1024;
 
-/** A failing command is a result like any other: its exit code is what gates look at. */
-export function shellRun(run: ShellRunner): ToolWork {
+export function shellTools(options: ToolOptions): ToolKind {
+  const run = shellRunner(options.shell);
+  return {
+    builtins: { shell_run: shellRun(run) },
+    declared: (definition) => declaredShell(definition as unknown as DeclaredShell, run),
+  };
+}
+
+/** A command that fails is a result, not a failed call: gates look at its exit code. */
+function shellRun(run: ShellRunner): ToolWork {
   return async ({ args, workDir, timeoutMs, signal, call }) => {
     const env = { SLUICE_RUN: call.command.run, SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey };
     const done = await run(args['command'] as string, { workDir, timeoutMs, signal, env });
@@ -24,10 +33,10 @@ export function shellRun(run: ShellRunner): ToolWork {
 }
 
 /**
- * Arguments reach a declared command as variables and as JSON on its input, never as part of its text: whatever a model puts
- * into them, it is not run. Its output is the result, as JSON where it is JSON; a failing command is a failed call.
+ * Arguments reach a declared command as variables and as JSON on its standard input. They are never part of the command
+ * text, so a model cannot inject commands. The output is the result. A command that fails is a failed call.
  */
-export function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRunner): ToolWork {
+function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRunner): ToolWork {
   return async ({ name, args, result, workDir, timeoutMs, signal, call }) => {
     const variables = {
       ...env,
@@ -36,33 +45,28 @@ export function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRu
       SLUICE_RUN: call.command.run,
       SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey,
     };
-    const done = await run(command, {
-      workDir,
-      cwd,
-      env: variables,
-      stdin: `${JSON.stringify(args)}\n`,
-      timeoutMs,
-      signal,
-    });
-    if (done.exitCode !== 0)
-      throw fail(
-        'fatal',
-        'ExitError',
-        `exit code ${done.exitCode}: ${(done.stderr || done.stdout).trim().slice(-500)}`,
-      );
+    const stdin = `${JSON.stringify(args)}\n`;
+    const done = await run(command, { workDir, cwd, env: variables, stdin, timeoutMs, signal });
+    if (done.exitCode !== 0) {
+      const output = (done.stderr || done.stdout).trim().slice(-500);
+      throw fail('fatal', 'ExitError', `exit code ${done.exitCode}: ${output}`);
+    }
     if (done.stdoutTruncated)
-      throw fail('semantic', 'TooLargeError', `the output of \`${name}\` is larger than what is read of it`);
+      throw fail('semantic', 'TooLargeError', `the output of \`${name}\` is larger than the limit`);
     return parsed(done.stdout);
   };
 }
 
-/** `to` becomes ARG_to, lists and objects as JSON; what no variable can be or hold is only on the input. */
+/**
+ * `to` becomes ARG_to; lists and objects become JSON. An argument that cannot be a variable (its name, a NUL character, its
+ * size) is on standard input only.
+ */
 function argumentVariables(args: Args): { [name: string]: string } {
   const variables = Object.entries(args).flatMap(([name, value]): [string, string][] => {
     if (!/^\w+$/.test(name) || value === null) return [];
     const isStructure = typeof value === 'object';
     const text = isStructure ? JSON.stringify(value) : String(value);
-    if (text.includes('\0') || (isStructure && Buffer.byteLength(text) > STRUCTURE_MAX)) return [];
+    if (text.includes('\0') || (isStructure && Buffer.byteLength(text) > VARIABLE_MAX)) return [];
     return [[`ARG_${name}`, text]];
   });
   return Object.fromEntries(variables);

@@ -1,12 +1,13 @@
 /**
- * `{{name}}` in what a document says of a request: arguments by path, `result` of the call that is undone, `env` of the
- * process. Expanded once, so that a value is never read as a template; a value that is one template keeps its type.
+ * `{{name}}` in the definition of a tool: arguments by path, `result` of the call that a compensation undoes, `env` of the
+ * process. Templates are expanded once, so the text of an argument is never read as a template. A value that consists of
+ * one template keeps its type.
  */
 import type { Json } from '../../expr/json.ts';
-import type { Args, ToolOptions, ToolWork } from './tool.ts';
-import { fail } from './tool.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { redactValue } from '../redact.ts';
+import { fail } from './tool.ts';
+import type { Args, ToolOptions, ToolWork } from './tool.ts';
 
 export interface Scope {
   readonly args: Args;
@@ -30,20 +31,37 @@ export function expandValue(template: Json, scope: Scope): Json {
   return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, expandValue(item, scope)]));
 }
 
-/** The first names of all arguments that a template mentions. */
-export function mentioned(template: string): Set<string> {
+/** The names of all arguments that a template uses. */
+export function argumentsIn(template: string): Set<string> {
   return new Set(
     [...template.matchAll(PLACE)].map(([, path = '']) => path.replace(/^args\./, '').split('.')[0] as string),
   );
 }
 
-/** The names of the values of the environment that a template mentions. */
-export function environmentIn(template: string): readonly string[] {
-  return [...template.matchAll(PLACE)].flatMap(([, path = '']) => (path.startsWith('env.') ? [path.slice(4)] : []));
-}
-
 export function textOf(value: Json): string {
   return value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/**
+ * Removes the values of `{{env.NAME}}` from results and failures (L10): the other side may repeat a secret that it was
+ * sent. Values of fewer than eight characters are too common in ordinary text and stay.
+ */
+export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNullable<ToolOptions['env']>): ToolWork {
+  const values = environmentIn(JSON.stringify(definition) ?? '').map((name) => env[name] ?? '');
+  const secrets = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value)]))];
+  if (secrets.every((secret) => secret === '')) return work;
+  const clean = <Value>(value: Value): Value => secrets.reduce<Value>(redactValue, value);
+  return async (call): Promise<Json> => {
+    try {
+      return clean(await work(call));
+    } catch (error) {
+      throw new PerformError(clean(failureOf(error)));
+    }
+  };
+}
+
+function environmentIn(template: string): readonly string[] {
+  return [...template.matchAll(PLACE)].flatMap(([, path = '']) => (path.startsWith('env.') ? [path.slice(4)] : []));
 }
 
 function valueAt(path: string, { args, result, env }: Scope): Json {
@@ -55,7 +73,7 @@ function valueAt(path: string, { args, result, env }: Scope): Json {
   return null;
 }
 
-/** Nothing is sent without what it needs: an empty credential is refused far away, in words that do not say why. */
+/** A missing variable fails the call before anything is sent: a server's answer to an empty credential explains nothing. */
 function variable(name: string, env: Scope['env']): string {
   const value = env[name];
   if (value === undefined) throw fail('fatal', 'NotConfiguredError', `the environment variable \`${name}\` is not set`);
@@ -70,18 +88,4 @@ function walk(value: Json, path: readonly string[]): Json {
     if (at === undefined) return null;
   }
   return at ?? null;
-}
-
-export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNullable<ToolOptions['env']>): ToolWork {
-  const values = environmentIn(JSON.stringify(definition) ?? '').map((name) => env[name] ?? '');
-  const secrets = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value)]))];
-  if (secrets.every((secret) => secret === '')) return work;
-  const clean = <Value>(value: Value): Value => secrets.reduce<Value>(redactValue, value);
-  return async (call): Promise<Json> => {
-    try {
-      return clean(await work(call));
-    } catch (error) {
-      throw new PerformError(clean(failureOf(error)));
-    }
-  };
 }

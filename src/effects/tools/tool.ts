@@ -1,47 +1,47 @@
-/** What a tool is given besides its arguments, and what a set of tools is set up with. */
-import type { Json } from '../../expr/json.ts';
-import type { RunId } from '../../ir/events.ts';
-import type { Call } from '../../runtime/ports.ts';
+/** Types that all kinds of tools share: the options of a set of tools, one call, and one kind of implementation. */
 import type { FailureClass } from '../../ir/codes.ts';
+import type { RunId } from '../../ir/events.ts';
+import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
+import type { Call } from '../../runtime/ports.ts';
 
 export type Args = { readonly [field: string]: Json };
 
 export interface ToolOptions {
-  /** Where a run's files are; made when it is first needed. */
+  /** The folder that a run works in. It is created on first use. */
   readonly workDir: string | ((run: RunId) => string);
-  /** Where relative paths of the document lead: modules, MCP servers. Default: where the process runs. */
+  /** The folder that relative paths in the document start from: modules and MCP servers. Default: the current folder. */
   readonly documentDir?: string;
   readonly http?: HttpOptions;
   readonly shell?: ShellOptions;
   readonly code?: CodeOptions;
   readonly files?: { readonly readMax?: number; readonly writeMax?: number };
-  /** Added to, and stronger than, the servers that a document declares. */
+  /** MCP servers in addition to those of the document. Fields given here win over the document's. */
   readonly mcp?: { readonly [server: string]: McpServer };
-  /** Bytes of JSON that a result may have. Default 4 MiB. */
+  /** The largest result in bytes of JSON. Default 4 MiB. */
   readonly resultMax?: number;
-  /** Values for `{{env.NAME}}` in documents. Default: the process's environment. */
+  /** Values for `{{env.NAME}}` in documents. Default: the environment of the process. */
   readonly env?: { readonly [name: string]: string | undefined };
 }
 export interface HttpOptions {
-  /** Hosts that the built-in tools may call: a name, `*.` and a domain, or `*` for every public one. Default: none. */
+  /** Hosts that the built-in tools may call: a name, `*.` and a domain, or `*` for every public host. Default: none. */
   readonly hosts?: readonly string[];
-  /** Hosts whose address may be private. Default: none. */
+  /** Hosts that may have a private address. Default: none. */
   readonly privateHosts?: readonly string[];
   readonly responseMax?: number;
   readonly timeoutMs?: number;
   readonly redirectsMax?: number;
-  /** Every address of a host. Default: the system's resolver. */
+  /** Returns every address of a host. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 export interface ShellOptions {
   readonly timeoutMs?: number;
-  /** Bytes of each stream that are kept. */
+  /** Bytes kept of each output stream. */
   readonly outputMax?: number;
-  /** Folders of this machine that commands may read besides the system's. */
+  /** Folders that commands may read in addition to the system folders. */
   readonly readable?: readonly string[];
   readonly env?: { readonly [name: string]: string };
-  /** The program that makes the sandbox. Default `bwrap`. */
+  /** The bubblewrap program. Default `bwrap`. */
   readonly bwrap?: string;
 }
 export interface CodeOptions {
@@ -64,7 +64,7 @@ export interface McpServer {
 export interface ToolCall {
   readonly name: string;
   readonly args: Args;
-  /** What the call that is being undone had given; null for an ordinary call. */
+  /** In a compensation: the result of the call that it undoes. Otherwise null. */
   readonly result: Json;
   readonly workDir: string;
   readonly timeoutMs: number;
@@ -73,6 +73,16 @@ export interface ToolCall {
 }
 export type ToolWork = (call: ToolCall) => Promise<Json>;
 
+/** One kind of implementation: the built-in tools that it provides, and the tools that a document declares with it. */
+export interface ToolKind {
+  readonly builtins?: { readonly [name: string]: ToolWork };
+  /** `definition` is the value under the key of this kind; `implementation` is the whole object. */
+  readonly declared?: (definition: Json, implementation: { readonly [key: string]: Json }) => ToolWork;
+  /** Ends every process and thread that this kind has started. */
+  readonly close?: () => Promise<void>;
+}
+
+/** A failed call. Retries depend on the class; error routes can match the type. */
 export function fail(failure: FailureClass, type: string, message: string): PerformError {
   return new PerformError({ class: failure, type, message });
 }
