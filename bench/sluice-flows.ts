@@ -58,8 +58,7 @@ export function conversation(turns: number): CompiledFlow {
       nodes: {
         turn: {
           op: 'do',
-          origin: 'turn',
-          enters: 'turn',
+          label: { name: 'turn', enters: 'turn' },
           charges: ['steps', 'turns'],
           effect: { kind: 'model', agent: 'worker', input: { messages: 'history' }, reserve: { modelCalls: 1 } },
           writes: [{ slot: 'history', mode: 'append', value: { role: "'assistant'", content: 'it.text' } }],
@@ -69,8 +68,8 @@ export function conversation(turns: number): CompiledFlow {
           failed: [],
           fail: 'failed',
         },
-        done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: 'null' },
-        failed: { op: 'end', origin: 'failed', state: 'failed', code: 'error', output: 'null' },
+        done: { op: 'end', label: { name: 'done' }, state: 'completed', code: 'SUCCESS', output: 'null' },
+        failed: { op: 'end', label: { name: 'failed' }, state: 'failed', code: 'error', output: 'null' },
       },
       meters: {
         steps: { unit: 'steps', max: null, over: 'failed', label: 'steps' },

@@ -77,7 +77,13 @@ export function semantic(type: string, cause: unknown = ''): Failure {
 
 /** A failure as flows see it in the slot `error`. */
 export function problem(node: Node, { class: kind, type, message }: Failure, attempts = 1): ErrorRecord {
-  return { class: kind, type, message, node: node.blame ?? node.origin, code: codeOfFailure(kind, attempts) };
+  return {
+    class: kind,
+    type,
+    message,
+    node: node.label.authored ?? node.label.name,
+    code: codeOfFailure(kind, attempts),
+  };
 }
 
 function orElse<T>(attempt: () => T, otherwise: T): T {

@@ -243,7 +243,7 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
     return expressionError(node, cause);
   }
   // Within a turn the origin is whose turn it is, and not what was called.
-  const what = node.blame === undefined ? node.origin : nameOf(node);
+  const what = node.label.authored === undefined ? node.label.name : nameOf(node);
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${what}\` was not accepted` };
 }
 

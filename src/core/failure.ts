@@ -11,8 +11,8 @@ export function expressionError(node: Node, cause: unknown): ErrorRecord {
 }
 
 /** The authored name that people know a node by. */
-export function authorOf({ blame, origin }: Node): string {
-  return blame ?? origin;
+export function authorOf({ label }: Node): string {
+  return label.authored ?? label.name;
 }
 
 export function messageOf(error: unknown): string {

@@ -83,7 +83,7 @@ function branchesOf(program: Program, thread: Thread, node: ForkNode): Branches 
   const each = program.record(node.over.each, thread.slots);
   const items = resolve(each, thread.slots, null);
   if (!Array.isArray(items))
-    throw new Error(`\`${node.origin}\` needs a list to run over, but \`${node.over.each}\` is not one`);
+    throw new Error(`\`${node.label.name}\` needs a list to run over, but \`${node.over.each}\` is not one`);
   return { each, count: items.length, as: node.over.as, to: node.over.head };
 }
 
@@ -97,11 +97,11 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
       `${name}: ${outcome.error?.type ?? outcome.code}: ${outcome.error?.message ?? 'ended without success'}`,
   );
   if (late) {
-    const message = [`the join of \`${node.origin}\` was late`, ...said].join('; ');
+    const message = [`the join of \`${node.label.name}\` was late`, ...said].join('; ');
     const code = codeOfFailure('timeout', 1);
     return { class: 'timeout', type: 'TimeoutError', message, node: authorOf(node), code };
   }
-  const message = said.length > 0 ? said.join('; ') : `\`${node.origin}\` needed more branches than it started`;
+  const message = said.length > 0 ? said.join('; ') : `\`${node.label.name}\` needed more branches than it started`;
   return {
     class: first?.error?.class ?? 'semantic',
     type: 'JoinError',

@@ -94,13 +94,18 @@ export interface Retry {
   readonly on: readonly FailureClass[];
 }
 
-interface NodeBase {
-  /** What this node belongs to, for people and for errors: the authored name, where there is no `blame`. */
-  readonly origin: string;
-  /** The authored name where the origin is only a part of it: whom an error here, or a question, comes from. */
-  readonly blame?: string;
-  /** Present where arriving here counts as entering the authored node, which is what `path` lists. */
+/** The names of a node, for people. */
+export interface Label {
+  /** Name in traces and pictures. */
+  readonly name: string;
+  /** The authored node that errors and questions refer to, if `name` names only a part of it. */
+  readonly authored?: string;
+  /** Present if arriving at this node enters an authored node; `path` of a report lists it. */
   readonly enters?: string;
+}
+
+interface NodeBase {
+  readonly label: Label;
   /** Slot paths that what the author wrote here reads: one that leads nowhere reads as null, and that is an event. */
   readonly expects?: readonly (readonly string[])[];
   /** Visit and repeat meters that this node charges, and the budget meters its effect draws on. */

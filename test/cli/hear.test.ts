@@ -15,7 +15,11 @@ import { folder } from './cli.ts';
 const flow = {
   entry: 'ask',
   nodes: {
-    ask: { op: 'do', origin: 'ask', enters: 'ask', effect: { kind: 'model', agent: 'writer', input: {}, reserve: {} } },
+    ask: {
+      op: 'do',
+      label: { name: 'ask', enters: 'ask' },
+      effect: { kind: 'model', agent: 'writer', input: {}, reserve: {} },
+    },
   },
   agents: {},
 } as unknown as CompiledFlow;

@@ -11,8 +11,7 @@ import { createSpending } from '../../src/surfaces/cli/view/spending.ts';
 const retry = { max: 1, baseMs: 0, capMs: 0, on: ['transient'] } as const;
 const model = (name: string, next: string): Node => ({
   op: 'do',
-  origin: name,
-  enters: name,
+  label: { name, enters: name },
   charges: ['steps'],
   effect: { kind: 'model', agent: `${name}_bot`, input: {}, reserve: {} },
   writes: [],
@@ -31,7 +30,7 @@ const FLOW: CompiledFlow = {
   nodes: {
     a: model('a', 'b'),
     b: model('b', 'over'),
-    over: { op: 'end', origin: 'over', state: 'completed', code: 'SUCCESS', output: 'null' },
+    over: { op: 'end', label: { name: 'over' }, state: 'completed', code: 'SUCCESS', output: 'null' },
   },
   meters: {
     steps: { unit: 'visits', max: 9, over: 'over', label: 'max_iterations' },

@@ -30,9 +30,9 @@ function bodyOf(plans: readonly Plan[], cap: number | null): FlowBody {
   const size = plans.length;
   const name = (index: number): NodeId => (index < size ? `n${index}` : (ENDS[(index - size) % 2] as NodeId));
   const nodes: { [id: NodeId]: Node } = {
-    good: { op: 'end', origin: 'good', state: 'completed', code: 'SUCCESS', output: 'null' },
-    bad: { op: 'end', origin: 'bad', state: 'failed', code: 'error', output: 'null' },
-    capped: { op: 'end', origin: 'capped', state: 'completed', code: 'BUDGET_EXHAUSTED', output: 'null' },
+    good: { op: 'end', label: { name: 'good' }, state: 'completed', code: 'SUCCESS', output: 'null' },
+    bad: { op: 'end', label: { name: 'bad' }, state: 'failed', code: 'error', output: 'null' },
+    capped: { op: 'end', label: { name: 'capped' }, state: 'completed', code: 'BUDGET_EXHAUSTED', output: 'null' },
   };
   const agents: { [id: string]: FlowBody['agents'][string] } = {};
   for (const [index, plan] of plans.entries()) {
@@ -78,7 +78,7 @@ function nodeOf(
   [a, b, c]: [NodeId, NodeId, NodeId],
   charges: readonly string[],
 ): Node {
-  const base = { origin: id, enters: id, charges };
+  const base = { label: { name: id, enters: id }, charges };
   if (op === 'pick') return { op, ...base, cases: [{ when: 'x', to: a }], otherwise: b };
   if (op === 'do') {
     const effect = { kind: 'model', agent: id, input: {}, reserve: { modelCalls: 1, outputTokens: tokens } } as const;

@@ -82,7 +82,7 @@ export function drive(
   const path = events.flatMap((event) => {
     const node = 'node' in event && event.node !== undefined ? flow.nodes[event.node] : undefined;
     const entered = event.type === 'effect.requested' || (event.type === 'slots.written' && node?.op === 'let');
-    return entered && node?.enters !== undefined ? [node.enters] : [];
+    return entered && node?.label.enters !== undefined ? [node.label.enters] : [];
   });
   return { outcome, path, events, commands, flow };
 }

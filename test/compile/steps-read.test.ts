@@ -52,7 +52,7 @@ steps:
     );
     const calls = Object.values(flow?.nodes ?? {}).filter((node): node is DoNode => node.op === 'do');
     expect(
-      calls.map(({ origin, timeoutMs, retry, effect }) => [origin, timeoutMs, retry.max, effect.input['prompt']]),
+      calls.map(({ label, timeoutMs, retry, effect }) => [label.name, timeoutMs, retry.max, effect.input['prompt']]),
     ).toEqual([
       ['step-1', 120_000, 0, 'text(input)'],
       ['step-2', 120_000, 3, '_in'],

@@ -5,10 +5,10 @@ import { createSource } from '../../src/compile/source/range.ts';
 import { verify } from '../../src/compile/verify/verify.ts';
 import type { DoNode, FlowBody, Meter, Node } from '../../src/ir/nodes.ts';
 
-const END: Node = { op: 'end', origin: 'end', state: 'completed', code: 'SUCCESS', output: 'null' };
-const FAILED: Node = { op: 'end', origin: 'failed', state: 'failed', code: 'error', output: 'null' };
+const END: Node = { op: 'end', label: { name: 'end' }, state: 'completed', code: 'SUCCESS', output: 'null' };
+const FAILED: Node = { op: 'end', label: { name: 'failed' }, state: 'failed', code: 'error', output: 'null' };
 const go = (origin: string, next: string, more: Partial<Node> = {}): Node =>
-  ({ op: 'let', origin, enters: origin, writes: [], next, ...more }) as Node;
+  ({ op: 'let', label: { name: origin, enters: origin }, writes: [], next, ...more }) as Node;
 const visits = (max: number | null, over = 'end'): Meter => ({ unit: 'visits', max, over, label: 'cap' });
 
 function found(nodes: FlowBody['nodes'], more: Partial<FlowBody> = {}): readonly string[] {
@@ -52,7 +52,10 @@ describe('verify', () => {
   test('L5: a cycle needs a finite meter that is charged on it §terms/workflow-graph §ladder/open-ended-loop', () => {
     const loop = (charges: readonly string[], meters: FlowBody['meters']) =>
       found(
-        { a: go('a', 'b'), b: { op: 'pick', origin: 'b', charges, cases: [{ when: 'x', to: 'a' }], otherwise: 'end' } },
+        {
+          a: go('a', 'b'),
+          b: { op: 'pick', label: { name: 'b' }, charges, cases: [{ when: 'x', to: 'a' }], otherwise: 'end' },
+        },
         { meters },
       );
     expect(loop([], {})[0]).toContain('uncapped-cycle 3:3 nothing bounds how often a run goes round: a → b');
@@ -79,7 +82,7 @@ describe('verify', () => {
     expect(through({ ...call, failed: [{ when: 'x', to: 'a' }] })).toHaveLength(1);
     const fork: Node = {
       op: 'fork',
-      origin: 'a',
+      label: { name: 'a' },
       over: { heads: [{ name: 'h', to: 'a' }] },
       widthMax: 0,
       need: 'all',
@@ -149,8 +152,7 @@ describe('verify', () => {
 
 const call: DoNode = {
   op: 'do',
-  origin: 'a',
-  enters: 'a',
+  label: { name: 'a', enters: 'a' },
   effect: { kind: 'model', agent: 'x', input: {}, reserve: { modelCalls: 1 } },
   writes: [],
   timeoutMs: null,

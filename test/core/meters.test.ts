@@ -94,7 +94,7 @@ describe('repeats', () => {
     const same = { ...meter('repeats', max, 'over'), ...(window === undefined ? {} : { window }) };
     const nodes = {
       a: tool('a', 'more', { charges: ['same'], effect: { input: { x: 'input[n]' } } }),
-      more: { ...set('n', 'n + 1', 'left'), origin: 'more' },
+      more: { ...set('n', 'n + 1', 'left'), label: { name: 'more' } },
       left: pick(`n < ${inputs.length}`, 'a', 'end'),
     };
     const core = new Core(flowOf({ begin: set('n', '0', 'a'), ...nodes, ...ways }, { meters: { same } }), [...inputs]);

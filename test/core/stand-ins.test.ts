@@ -20,7 +20,7 @@ function flowWith(
 ): CompiledFlow {
   const ask = {
     op: 'do',
-    origin: 'ask',
+    label: { name: 'ask' },
     effect: { kind: 'model', agent: 'a', input: { prompt: '"hi"' }, reserve: { modelCalls: 1, outputTokens: 10 } },
     charges: Object.keys(meters),
     writes: [{ slot: 'said', mode: 'set', value: 'it.text' }],
@@ -31,8 +31,8 @@ function flowWith(
     fail: 'failed',
     ...node,
   };
-  const end = { op: 'end', origin: 'end', state: 'completed', code: 'SUCCESS', output: 'said' };
-  const failed = { op: 'end', origin: 'end', state: 'failed', code: 'error', output: 'null' };
+  const end = { op: 'end', label: { name: 'end' }, state: 'completed', code: 'SUCCESS', output: 'said' };
+  const failed = { op: 'end', label: { name: 'end' }, state: 'failed', code: 'error', output: 'null' };
   const agent = {
     id: 'a',
     name: 'a',

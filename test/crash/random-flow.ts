@@ -43,23 +43,21 @@ class Draft {
   flow(id: string): CompiledFlow {
     this.#nodes['done'] = {
       op: 'end',
-      origin: 'done',
-      enters: 'done',
+      label: { name: 'done', enters: 'done' },
       state: 'completed',
       code: 'SUCCESS',
       output: '{"acc": acc}',
     };
     this.#nodes['fail'] = {
       op: 'end',
-      origin: 'fail',
-      enters: 'fail',
+      label: { name: 'fail', enters: 'fail' },
       state: 'failed',
       code: 'error',
       output: '{"acc": acc}',
     };
     this.#nodes['entry'] = {
       op: 'let',
-      origin: 'entry',
+      label: { name: 'entry' },
       writes: [{ slot: 'acc', mode: 'set', value: 'input.acc' }],
       next: this.#chain(3 + this.#chance.below(5), { depth: 0, fail: 'fail', alone: true }, 'done'),
     };
@@ -160,8 +158,7 @@ class Draft {
     const ways = [this.#chain(1, place, next), this.#chain(this.#chance.below(2), place, next)] as const;
     this.#nodes[id] = {
       op: 'pick',
-      origin: id,
-      enters: id,
+      label: { name: id, enters: id },
       cases: [{ when: "acc < '8'", to: ways[0] }],
       otherwise: ways[1],
     };
@@ -174,8 +171,7 @@ class Draft {
     this.#meters[id] = { unit: 'visits', max: 1 + this.#chance.below(4), over: next, label: id };
     this.#nodes[id] = {
       op: 'let',
-      origin: id,
-      enters: id,
+      label: { name: id, enters: id },
       charges: [id],
       writes: [{ slot: 'turns', mode: 'append', value: 'acc' }],
       next: body,
@@ -209,8 +205,7 @@ class Draft {
     const widthMax = this.#chance.oneOf([0, 1, 2, count]);
     this.#nodes[id] = {
       op: 'fork',
-      origin: id,
-      enters: id,
+      label: { name: id, enters: id },
       over,
       widthMax,
       need: 'all',
@@ -228,8 +223,7 @@ class Draft {
     const id = this.#id(state);
     this.#nodes[id] = {
       op: 'end',
-      origin: id,
-      enters: id,
+      label: { name: id, enters: id },
       state,
       code: state === 'completed' ? 'SUCCESS' : 'error',
       output: 'acc',
@@ -243,7 +237,7 @@ class Draft {
   }
 
   #do(id: NodeId, node: Pick<DoNode, 'effect' | 'writes' | 'next' | 'failed' | 'fail'> & Partial<DoNode>): NodeId {
-    this.#nodes[id] = { op: 'do', origin: id, enters: id, timeoutMs: LONG_MS, retry: RETRY, ...node };
+    this.#nodes[id] = { op: 'do', label: { name: id, enters: id }, timeoutMs: LONG_MS, retry: RETRY, ...node };
     return id;
   }
 

@@ -5,15 +5,19 @@ import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
 
 export function steadyFlow(steps: number): CompiledFlow {
   const nodes: { [id: string]: Node } = {
-    entry: { op: 'let', origin: 'entry', writes: [{ slot: 'acc', mode: 'set', value: 'input.acc' }], next: 's0' },
-    done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: 'acc' },
-    fail: { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' },
+    entry: {
+      op: 'let',
+      label: { name: 'entry' },
+      writes: [{ slot: 'acc', mode: 'set', value: 'input.acc' }],
+      next: 's0',
+    },
+    done: { op: 'end', label: { name: 'done' }, state: 'completed', code: 'SUCCESS', output: 'acc' },
+    fail: { op: 'end', label: { name: 'fail' }, state: 'failed', code: 'error', output: 'null' },
   };
   for (let index = 0; index < steps; index++)
     nodes[`s${index}`] = {
       op: 'do',
-      origin: `s${index}`,
-      enters: `s${index}`,
+      label: { name: `s${index}`, enters: `s${index}` },
       effect: {
         kind: 'tool',
         tool: 'apply',

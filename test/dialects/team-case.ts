@@ -113,7 +113,7 @@ function expectTold(agent: string, prompts: readonly string[], calls: NonNullabl
 function originsOf(flow: CompiledFlow, events: readonly ChainedEvent[]): string[] {
   return events.flatMap((event) =>
     event.type === 'slots.written' && flow.nodes[event.node]?.op === 'let'
-      ? [flow.nodes[event.node]?.origin ?? '']
+      ? [flow.nodes[event.node]?.label.name ?? '']
       : [],
   );
 }

@@ -120,7 +120,7 @@ describe('compaction, verifier, classification', () => {
       const doubted = events.filter(
         (event) =>
           event.type === 'slots.written' &&
-          /correction:(conflicting_evidence|no_progress)/.test(flow.nodes[event.node]?.origin ?? ''),
+          /correction:(conflicting_evidence|no_progress)/.test(flow.nodes[event.node]?.label.name ?? ''),
       ).length;
       const audits = calls.filter(({ agent }) => agent === 'V').length;
       // The last one may be denied its turn by the cap.
@@ -131,7 +131,7 @@ describe('compaction, verifier, classification', () => {
     ['state machine', MACHINE],
     ['graph', GRAPH],
   ])('%s: a refusal is classified', (_, flow) => {
-    const kinds = new Set(Object.values(flow.nodes).map(({ origin }) => origin));
+    const kinds = new Set(Object.values(flow.nodes).map(({ label }) => label.name));
     for (const kind of ['no_progress', 'conflicting_evidence', 'missing_evidence', 'invalid_transition'])
       expect(kinds).toContain(`correction:${kind}`);
   });

@@ -41,8 +41,14 @@ class Lowering {
 
   flow(): CompiledFlow {
     const { ends, body } = this.#plan;
-    this.#nodes['fail'] = { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' };
-    this.#nodes['over'] = { op: 'end', origin: 'over', state: 'completed', code: 'BUDGET_EXHAUSTED', output: 'a' };
+    this.#nodes['fail'] = { op: 'end', label: { name: 'fail' }, state: 'failed', code: 'error', output: 'null' };
+    this.#nodes['over'] = {
+      op: 'end',
+      label: { name: 'over' },
+      state: 'completed',
+      code: 'BUDGET_EXHAUSTED',
+      output: 'a',
+    };
     for (const unit of METERS) {
       const shape = {
         unit,
@@ -55,7 +61,7 @@ class Lowering {
     }
     const last = this.#add('end', {
       op: 'end',
-      origin: 'end',
+      label: { name: 'end' },
       state: ends,
       code: ends === 'completed' ? 'SUCCESS' : 'error',
       output: '{"a": a, "b": b, "c": c, "error": error}',
@@ -85,7 +91,10 @@ class Lowering {
 
   #add(name: string, node: Node): NodeId {
     const id = `${name}_${this.#count++}`;
-    this.#nodes[id] = { ...node, origin: id, ...(this.#count % 3 === 0 ? { blame: `whoever wrote ${id}` } : {}) };
+    this.#nodes[id] = {
+      ...node,
+      label: { name: id, ...(this.#count % 3 === 0 ? { authored: `author of ${id}` } : {}) },
+    };
     return id;
   }
 
@@ -96,18 +105,18 @@ class Lowering {
   #statement(stmt: Stmt, next: NodeId, together: boolean): NodeId {
     switch (stmt.is) {
       case 'let':
-        return this.#add('let', { op: 'let', origin: '', writes: stmt.writes, next });
+        return this.#add('let', { op: 'let', label: { name: '' }, writes: stmt.writes, next });
       case 'if':
         return this.#add('if', {
           op: 'pick',
-          origin: '',
+          label: { name: '' },
           cases: [{ when: stmt.when, to: this.#block(stmt.yes, next, together) }],
           otherwise: this.#block(stmt.no, next, together),
         });
       case 'stop':
         return this.#add('stop', {
           op: 'end',
-          origin: '',
+          label: { name: '' },
           state: stmt.state,
           code: stmt.state === 'completed' ? 'PARTIAL_SUCCESS' : 'VALIDATION_FAIL',
           output: stmt.output,
@@ -124,20 +133,20 @@ class Lowering {
         const head = `head_${n}`;
         const count = this.#add('count', {
           op: 'let',
-          origin: '',
+          label: { name: '' },
           writes: [{ slot: counter, mode: 'set', value: `${counter} + 1` }],
           next: head,
         });
         this.#nodes[head] = {
           op: 'pick',
-          origin: head,
+          label: { name: head },
           charges: [`visits${n}`],
           cases: [{ when: `${counter} < ${stmt.times}`, to: this.#block(stmt.body, count, together) }],
           otherwise: next,
         };
         return this.#add('init', {
           op: 'let',
-          origin: '',
+          label: { name: '' },
           writes: [{ slot: counter, mode: 'set', value: '0' }],
           next: head,
         });
@@ -182,7 +191,7 @@ class Lowering {
     const charges = plan.meters.map((meter) => (together ? `loose_${meter}` : meter));
     const id = this.#add(kind, {
       op: 'do',
-      origin: '',
+      label: { name: '' },
       effect,
       charges,
       writes: [{ slot: plan.into, mode: plan.mode, value: plan.value }],
@@ -214,7 +223,7 @@ class Lowering {
     const ending = (state: 'completed' | 'failed'): NodeId =>
       this.#add('done', {
         op: 'end',
-        origin: '',
+        label: { name: '' },
         state,
         code: state === 'completed' ? 'SUCCESS' : 'error',
         output: plan.output,
@@ -232,7 +241,7 @@ class Lowering {
     const early = forks === 'early';
     return this.#add('fork', {
       op: 'fork',
-      origin: '',
+      label: { name: '' },
       over,
       into: 'c',
       gather: plan.gather,

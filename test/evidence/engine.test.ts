@@ -15,7 +15,7 @@ import { workDirWith } from './ask.ts';
 
 const act = (effect: DoNode['effect'], writes: DoNode['writes'], next: string, timeoutMs = 5_000): DoNode => ({
   op: 'do',
-  origin: next,
+  label: { name: next },
   effect,
   writes,
   timeoutMs,
@@ -45,7 +45,12 @@ const gate = (slot: string, next: string): DoNode =>
   );
 
 const nodes: { [id: string]: Node } = {
-  start: { op: 'let', origin: 'start', writes: [{ slot: 'observations', mode: 'set', value: '[]' }], next: 'before' },
+  start: {
+    op: 'let',
+    label: { name: 'start' },
+    writes: [{ slot: 'observations', mode: 'set', value: '[]' }],
+    next: 'before',
+  },
   before: gate('first', 'failing'),
   failing: act(
     { kind: 'tool', tool: 'shell_run', input: { args: command('sleep 0.3; touch made; exit 3') }, reserve: {} },
@@ -59,8 +64,8 @@ const nodes: { [id: string]: Node } = {
     'after',
   ),
   after: gate('third', 'done'),
-  done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: '[first, second, third]' },
-  failed: { op: 'end', origin: 'failed', state: 'failed', code: 'error', output: 'null' },
+  done: { op: 'end', label: { name: 'done' }, state: 'completed', code: 'SUCCESS', output: '[first, second, third]' },
+  failed: { op: 'end', label: { name: 'failed' }, state: 'failed', code: 'error', output: 'null' },
 };
 const flow: CompiledFlow = {
   ir: 1,

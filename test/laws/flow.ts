@@ -34,7 +34,7 @@ export function flowOf(nodes: { readonly [id: string]: Node }, more: Partial<Flo
     notation: 'flow',
     entry: Object.keys(nodes)[0] as string,
     fail: 'fail',
-    nodes: { ...nodes, fail: { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' } },
+    nodes: { ...nodes, fail: { op: 'end', label: { name: 'fail' }, state: 'failed', code: 'error', output: 'null' } },
     meters: {},
     agents: {},
     tools: {},
@@ -54,7 +54,7 @@ export function tool(
   const { effect, ...rest } = more;
   return {
     op: 'do',
-    origin: name,
+    label: { name },
     effect: {
       kind: 'tool',
       tool: name,
@@ -79,7 +79,7 @@ export function undoable(name: string, next: string, more: Omit<Partial<DoNode>,
 export function ask(about: string, next: string, more: Partial<DoNode> = {}): DoNode {
   return {
     op: 'do',
-    origin: about,
+    label: { name: about },
     effect: {
       kind: 'ask',
       about,
@@ -105,21 +105,21 @@ export function end(
   state: EndNode['state'] = 'completed',
   code: EndNode['code'] = 'SUCCESS',
 ): EndNode {
-  return { op: 'end', origin: 'end', state, code, output };
+  return { op: 'end', label: { name: 'end' }, state, code, output };
 }
 
 export function set(slot: string, value: string, next: string): LetNode {
-  return { op: 'let', origin: slot, writes: [{ slot, mode: 'set', value }], next };
+  return { op: 'let', label: { name: slot }, writes: [{ slot, mode: 'set', value }], next };
 }
 
 export function pick(when: string, to: string, otherwise: string, charges: readonly string[] = []): PickNode {
-  return { op: 'pick', origin: 'pick', cases: [{ when, to }], otherwise, charges };
+  return { op: 'pick', label: { name: 'pick' }, cases: [{ when, to }], otherwise, charges };
 }
 
 export function forkOver(over: ForkNode['over'], next: string, more: Partial<ForkNode> = {}): ForkNode {
   return {
     op: 'fork',
-    origin: 'fork',
+    label: { name: 'fork' },
     over,
     widthMax: 0,
     need: 'all',

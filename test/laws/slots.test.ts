@@ -56,7 +56,7 @@ test('L3: a retried effect writes the accepted attempt only', () => {
 test('L3: writes of a step see the slots as they were before it', () => {
   const swap = {
     op: 'let',
-    origin: 'swap',
+    label: { name: 'swap' },
     writes: [
       { slot: 'a', mode: 'set', value: 'b' },
       { slot: 'b', mode: 'set', value: 'a' },

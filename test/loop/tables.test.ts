@@ -46,7 +46,7 @@ describe('phases', () => {
   test('there are eighteen, and each is a node of its name', () => {
     const { nodes } = compileLoop(DOCUMENT);
     expect(PHASES).toHaveLength(18);
-    expect(PHASES.filter((phase) => nodes[phase]?.origin !== phase)).toEqual([]);
+    expect(PHASES.filter((phase) => nodes[phase]?.label.name !== phase)).toEqual([]);
   });
 
   test('a run goes through them in their order, once round for each action', async () => {
@@ -110,7 +110,7 @@ test('what a model says lands in the scratchpad only, and observations are only 
     ...nodes,
     forge: {
       op: 'let',
-      origin: 'x',
+      label: { name: 'x' },
       writes: [{ slot: 'observations', mode: 'set', value: '[1]' }],
       next: 'y',
     } as const,

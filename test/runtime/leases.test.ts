@@ -150,8 +150,8 @@ async function ended(engine: Engine, run: string): ReturnType<Engine['get']> {
 
 function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
   const nodes: { [id: string]: Node } = {
-    done: { op: 'end', origin: 'done', state: 'completed', code: 'SUCCESS', output: 'null' },
-    fail: { op: 'end', origin: 'fail', state: 'failed', code: 'error', output: 'null' },
+    done: { op: 'end', label: { name: 'done' }, state: 'completed', code: 'SUCCESS', output: 'null' },
+    fail: { op: 'end', label: { name: 'fail' }, state: 'failed', code: 'error', output: 'null' },
   };
   const ask = {
     kind: 'ask',
@@ -167,8 +167,7 @@ function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
   for (const [index, kind] of kinds.entries())
     nodes[`n${index}`] = {
       op: 'do',
-      origin: `n${index}`,
-      enters: `n${index}`,
+      label: { name: `n${index}`, enters: `n${index}` },
       effect: kind === 'ask' ? ask : call,
       writes: [],
       timeoutMs: 600_000,

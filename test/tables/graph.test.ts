@@ -55,7 +55,7 @@ function targetsOf(value: unknown, key = ''): string[] {
 
 const partOf = (id: string): string => {
   const node = FLOW.nodes[id] as Node;
-  return node.op === 'end' ? 'END' : 'origin' in node ? String(node.origin) : id;
+  return node.op === 'end' ? 'END' : node.label.name;
 };
 const waysFrom = (belongs: (part: string) => boolean): Set<string> =>
   new Set(

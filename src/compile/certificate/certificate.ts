@@ -65,7 +65,7 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
   const least: [NodeId, Amounts][] = [];
   for (const id of graph.ids) {
     const node = graph.node(id);
-    if (node.enters !== undefined) nodes.push([node.enters, measuresAt(id)]);
+    if (node.label.enters !== undefined) nodes.push([node.label.enters, measuresAt(id)]);
     if (node.charges === undefined) continue;
     const amounts = limited.flatMap((each) =>
       (each.least.get(id) ?? 0) > 0 ? [[each.dimension, each.least.get(id)]] : [],

@@ -39,8 +39,8 @@ function limitAt(graph: Graph, id: NodeId, dimension: Dimension): readonly [Mete
 
 /** The node as one that asks for nothing. Its ways are the graph's. */
 function freed(graph: Graph, id: NodeId): ReturnType<Graph['node']> {
-  const { origin, charges } = graph.node(id);
-  return { op: 'let', origin, ...(charges === undefined ? {} : { charges }), writes: [], next: id };
+  const { label, charges } = graph.node(id);
+  return { op: 'let', label, ...(charges === undefined ? {} : { charges }), writes: [], next: id };
 }
 
 export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {

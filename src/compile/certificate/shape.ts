@@ -26,7 +26,7 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
       for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
     const names = authored(graph, new Set(members));
     // A way round that enters nothing is told by what people call its nodes.
-    const nodes = names.length > 0 ? names : [...new Set(members.map((id) => graph.node(id).origin))].reverse();
+    const nodes = names.length > 0 ? names : [...new Set(members.map((id) => graph.node(id).label.name))].reverse();
     cycles.push({ nodes, caps: [...caps].map(([label, max]) => ({ label, max })) });
   }
   return cycles.reverse();
@@ -37,15 +37,17 @@ export function concurrencyOf(graph: Graph): readonly Concurrency[] {
     const node = graph.node(id);
     if (node.op !== 'fork' || node.widthMax === 1) return [];
     const heads = 'heads' in node.over ? node.over.heads.map(({ to }) => to) : [node.over.head];
-    return [{ at: node.origin, branches: heads.map((head) => authored(graph, reachableFrom([head], graph.targets))) }];
+    return [
+      { at: node.label.name, branches: heads.map((head) => authored(graph, reachableFrom([head], graph.targets))) },
+    ];
   });
 }
 
 function authored(graph: Graph, ids: ReadonlySet<NodeId>): readonly string[] {
   const found = [...ids]
-    .filter((id) => graph.node(id).enters !== undefined)
+    .filter((id) => graph.node(id).label.enters !== undefined)
     .sort((a, b) => graph.position(a) - graph.position(b));
-  return found.map((id) => graph.node(id).enters ?? id);
+  return found.map((id) => graph.node(id).label.enters ?? id);
 }
 
 /** What any outside call can fail with. */

@@ -7,7 +7,7 @@ export function addBlame(builder: Builder, hint: string, origin: string, into: s
   const value = `cel.bind(lost, ${into}.filter(b, b.state != "completed" && b.error != null), size(lost) == 0 ? error : lost[0].error)`;
   return builder.add(builder.fresh(`${hint}.blame`), {
     op: 'let',
-    origin,
+    label: { name: origin },
     writes: [{ slot: 'error', mode: 'set', value }],
     next,
   });

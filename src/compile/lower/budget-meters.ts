@@ -49,7 +49,7 @@ export function commonMeters(options: MeterOptions): CommonMeters {
     charged(node, tool) {
       const charges = [...(node.charges ?? [])];
       if (node.op === 'do') charges.push(...callMeters(node, agentBudgets, tool));
-      if (node.enters !== undefined) charges.push(STEPS);
+      if (node.label.enters !== undefined) charges.push(STEPS);
       // A question that may raise a budget is asked when that budget is used up, so it does not charge it.
       const looks = node.op === 'do' ? node.grant === undefined : node.needs !== undefined;
       if (looks) charges.push(...counted);
@@ -64,13 +64,13 @@ export function commonMeters(options: MeterOptions): CommonMeters {
 
 /** A model call charges the budget of its agent, a tool call the rate limit of its tool. */
 function callMeters(
-  { effect, enters }: DoNode,
+  { effect, label }: DoNode,
   agentBudgets: MeterOptions['agentBudgets'],
   tool: ToolDef | undefined,
 ): readonly MeterId[] {
   if (effect.kind === 'tool') return tool?.rate === undefined ? [] : [rateMeter(effect.tool)];
   if (effect.kind !== 'model') return [];
-  const steps = enters === undefined ? [] : agentSteps(agentBudgets, effect.agent);
+  const steps = label.enters === undefined ? [] : agentSteps(agentBudgets, effect.agent);
   return [...steps, ...agentMeterIds(agentBudgets, effect.agent)];
 }
 

@@ -86,7 +86,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
     const known = ends.get(key);
     if (known !== undefined) return known;
     const id = fresh(`${state}:${code}`);
-    nodes.set(id, { op: 'end', origin, state, code, output });
+    nodes.set(id, { op: 'end', label: { name: origin }, state, code, output });
     ends.set(key, id);
     return id;
   };

@@ -34,7 +34,7 @@ export interface Step {
   readonly id?: NodeId | undefined;
   readonly hint?: string | undefined;
   readonly origin: string;
-  readonly blame?: string | undefined;
+  readonly authored?: string | undefined;
   readonly enters?: string | undefined;
   readonly expects?: Node['expects'] | undefined;
   readonly charges?: readonly MeterId[] | undefined;
@@ -155,7 +155,7 @@ export function createKit(builder: Builder, at?: Range): Kit {
     ask: (step, question) => kit.call(step, { effect: askEffect(question), ...answered(question) }),
     fork: (step, fork) => add(step, (base) => forkNode(base, fork, fork.fail ?? builder.failedEnd())),
     fail: (step, failure, next = builder.failedEnd()) =>
-      kit.set(step, [set('error', errorOf(failure, failure.node ?? step.blame ?? step.origin))], next),
+      kit.set(step, [set('error', errorOf(failure, failure.node ?? step.authored ?? step.origin))], next),
     branchError: (step, into, next) => kit.set(step, [set('error', firstLost(into))], next),
     visits: (id, max, over, label) => builder.meter(id, { unit: 'visits', max, over, label }),
     end: builder.end,
@@ -192,13 +192,15 @@ export function errorOf({ class: kind, type, message, code }: Failure, node: str
   ]);
 }
 
-type Base = Pick<Node, 'origin' | 'blame' | 'enters' | 'expects' | 'charges' | 'denied' | 'needs'>;
+type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'denied' | 'needs'>;
 
-function baseOf({ origin, blame, enters, expects = [], charges = [], denied, needs }: Step): Base {
+function baseOf({ origin, authored, enters, expects = [], charges = [], denied, needs }: Step): Base {
   return {
-    origin,
-    ...(blame === undefined ? {} : { blame }),
-    ...(enters === undefined ? {} : { enters }),
+    label: {
+      name: origin,
+      ...(authored === undefined ? {} : { authored }),
+      ...(enters === undefined ? {} : { enters }),
+    },
     ...(expects.length === 0 ? {} : { expects }),
     ...(charges.length === 0 ? {} : { charges }),
     ...(denied === undefined ? {} : { denied }),

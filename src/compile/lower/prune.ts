@@ -18,7 +18,7 @@ export function prune({ nodes, meters, entry, fail }: Draft): Kept {
   const limits = Object.fromEntries(meters);
   const reached = new Set<NodeId>();
   const waiting = [entry, fail];
-  for (const [id, node] of nodes) if (node.enters !== undefined) waiting.push(id);
+  for (const [id, node] of nodes) if (node.label.enters !== undefined) waiting.push(id);
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     const node = nodes.get(id);
     if (node === undefined || reached.has(id)) continue;

@@ -15,7 +15,7 @@ import { START } from '../source/range.ts';
 export function verify({ body, places }: Lowered, report: Report): void {
   const graph = graphOf(body);
   const say = (code: DiagnosticCode, id: NodeId, message: string): void => {
-    const origin = body.nodes[id]?.origin ?? id;
+    const origin = body.nodes[id]?.label.name ?? id;
     report.error(code, places.get(id) ?? places.get(origin) ?? START, message);
   };
   if (!checkTargets(graph, say)) return;
@@ -44,10 +44,10 @@ function checkTargets({ body, ids }: Graph, say: Say): boolean {
       need(
         Object.hasOwn(body.meters, meter),
         id,
-        `\`${node.origin}\` charges the meter \`${meter}\`, which does not exist`,
+        `\`${node.label.name}\` charges the meter \`${meter}\`, which does not exist`,
       );
     for (const { to, kind } of edgesOf(node, body.meters, body.fail))
-      need(has(to), id, `\`${node.origin}\` leads to \`${to}\` (${kind}), which does not exist`);
+      need(has(to), id, `\`${node.label.name}\` leads to \`${to}\` (${kind}), which does not exist`);
   }
   return whole;
 }
@@ -55,8 +55,8 @@ function checkTargets({ body, ids }: Graph, say: Say): boolean {
 function checkReached({ body, ids, targets, node }: Graph, say: Say): void {
   const reached = reachableFrom([body.entry], targets);
   for (const id of ids)
-    if (node(id).enters !== undefined && !reached.has(id))
-      say('unreachable-node', id, `\`${node(id).origin}\` is never reached`);
+    if (node(id).label.enters !== undefined && !reached.has(id))
+      say('unreachable-node', id, `\`${node(id).label.name}\` is never reached`);
 }
 
 /** A visit that a meter lets pass uses it up; one that it turns away does not, and goes `over`. What is left must not go round. */
@@ -70,7 +70,7 @@ function checkCycles(graph: Graph, say: Say): void {
   };
   for (const { members, cyclic } of componentsOf(graph.ids, free)) {
     if (!cyclic) continue;
-    const names = [...new Set(members.map((id) => graph.node(id).origin))].reverse();
+    const names = [...new Set(members.map((id) => graph.node(id).label.name))].reverse();
     say('uncapped-cycle', members.at(-1) ?? '', `nothing bounds how often a run goes round: ${names.join(' → ')}`);
   }
 }
@@ -98,7 +98,7 @@ function checkEnds(graph: Graph, say: Say): void {
     const inside = new Set(members);
     if (ending.has(id) || members.some((member) => legal.get(member)?.some((to) => !inside.has(to)))) continue;
     const last = members.some((member) => emergency.has(member));
-    const name = graph.node(id).origin;
+    const name = graph.node(id).label.name;
     say(
       last ? 'no-terminal' : 'no-way-out',
       id,
@@ -115,10 +115,10 @@ function checkTool({ body, node }: Graph, id: NodeId, say: Say): void {
     return say(
       'unknown-tool',
       id,
-      `\`${each.origin}\` calls the tool \`${each.effect.tool}\`, which the flow does not define`,
+      `\`${each.label.name}\` calls the tool \`${each.effect.tool}\`, which the flow does not define`,
     );
   for (const lack of lacking(each, tool))
-    say('incomplete-tool', id, `the tool \`${each.effect.tool}\` on \`${each.origin}\` has no ${lack}`);
+    say('incomplete-tool', id, `the tool \`${each.effect.tool}\` on \`${each.label.name}\` has no ${lack}`);
 }
 
 function lacking(

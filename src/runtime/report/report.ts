@@ -43,7 +43,7 @@ export function enteredBy(flow: CompiledFlow, event: Event): string | undefined 
   const id = actedBy(event);
   const node = id === undefined ? undefined : flow.nodes[id];
   // Committing what a call brought is not a second entry.
-  return event.type === 'slots.written' && node?.op !== 'let' ? undefined : node?.enters;
+  return event.type === 'slots.written' && node?.op !== 'let' ? undefined : node?.label.enters;
 }
 
 /** The graph node whose first act this event is. */
@@ -94,7 +94,7 @@ function approvalsOf(program: Program, events: readonly Event[]): { [name: strin
   const approvals = new Map<string, string>();
   for (const event of events) {
     if (event.type === 'effect.requested' && event.question !== undefined) {
-      const inTurn = program.flow.nodes[event.node]?.blame !== undefined;
+      const inTurn = program.flow.nodes[event.node]?.label.authored !== undefined;
       asked.set(event.key, { name: inTurn ? event.question.about : nameAt(program, event.node), inTurn });
     }
     if (event.type !== 'effect.settled' || !event.result.ok) continue;

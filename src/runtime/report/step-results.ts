@@ -30,15 +30,15 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
   for (const event of events) {
     if (event.type === 'slots.written') {
       const node = flow.nodes[event.node];
-      if (node?.op === 'let' && node.enters !== undefined)
-        turns.set(event.thread, enter(event.node, node.enters, event.at));
+      if (node?.op === 'let' && node.label.enters !== undefined)
+        turns.set(event.thread, enter(event.node, node.label.enters, event.at));
     } else if (event.type === 'effect.requested' && event.kind === 'model') {
       const node = flow.nodes[event.node];
       const turn = turns.get(event.thread);
       const entry =
-        node?.enters !== undefined
-          ? enter(event.node, node.enters, event.at)
-          : turn?.step === node?.origin
+        node?.label.enters !== undefined
+          ? enter(event.node, node.label.enters, event.at)
+          : turn?.step === node?.label.name
             ? turn
             : undefined;
       if (entry === undefined) continue;

@@ -101,7 +101,7 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
 function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   for (const [about, given] of Object.entries(value.approvals ?? {})) {
     const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
-      node.op === 'do' && node.effect.kind === 'ask' && (node.origin === about || node.effect.about === about)
+      node.op === 'do' && node.effect.kind === 'ask' && (node.label.name === about || node.effect.about === about)
         ? [node.effect]
         : [],
     );

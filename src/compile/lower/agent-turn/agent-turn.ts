@@ -33,8 +33,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     turn.begin ?? builder.fresh(hint),
     {
       op: 'let',
-      origin,
-      ...(enters === undefined ? {} : { enters }),
+      label: { name: origin, ...(enters === undefined ? {} : { enters }) },
       ...(turn.expects === undefined ? {} : { expects: turn.expects }),
       ...(charges.length === 0 ? {} : { charges }),
       writes: [{ slot: TALK, mode: 'set', value: '[]' }, ...opening],
@@ -46,7 +45,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     ask,
     {
       op: 'do',
-      origin,
+      label: { name: origin },
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
       ...(turn.schema === undefined ? {} : { schema: turn.schema, unfenced: true }),
       writes: [
@@ -71,7 +70,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     look,
     {
       op: 'pick',
-      origin,
+      label: { name: origin },
       cases: [
         ...endings(turn).map((when) => ({ when, to: over })),
         { when: `${said('assistant')} > ${turn.roundsMax ?? ROUNDS_MAX}`, to: endless },

@@ -39,7 +39,7 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
     builder.fresh(name(gate, 'approval.edited')),
     {
       op: 'let',
-      origin: turn.origin,
+      label: { name: turn.origin },
       charges: [edits],
       // Whoever changed it has approved what they wrote; it must still be valid, permitted and affordable.
       writes: [
@@ -62,8 +62,7 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
   );
   const node: DoNode = {
     op: 'do',
-    origin: turn.origin,
-    blame: callerOf(turn),
+    label: { name: turn.origin, authored: callerOf(turn) },
     effect: {
       kind: 'ask',
       about: tool,

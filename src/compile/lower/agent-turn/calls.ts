@@ -36,14 +36,14 @@ export function addCalls(builder: Builder, turn: AgentTurn, ask: NodeId, endless
       ? ask
       : builder.add(
           builder.fresh(`${hint}.after`),
-          { op: 'pick', origin, cases: [{ when: closed, to: next }], otherwise: ask },
+          { op: 'pick', label: { name: origin }, cases: [{ when: closed, to: next }], otherwise: ask },
           at,
         );
   return builder.add(
     builder.fresh(`${hint}.calls`),
     {
       op: 'fork',
-      origin,
+      label: { name: origin },
       charges: [rounds],
       over: { each: `${REPLY}.toolCalls`, as: CALL, head: addDispatch(builder, turn) },
       // In order: what is run may need what was written just before.
@@ -80,7 +80,7 @@ function addDispatch(builder: Builder, turn: AgentTurn): NodeId {
     builder.fresh(`${hint}.failed`),
     {
       op: 'let',
-      origin,
+      label: { name: origin },
       writes: [
         ...told(agent, 'text("[ERROR] ", error.message)', { ok: 'false', error: 'error.message' }),
         { slot: 'error', mode: 'set', value: 'null' },
@@ -97,7 +97,7 @@ function addDispatch(builder: Builder, turn: AgentTurn): NodeId {
   if (closing !== undefined)
     cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
   const otherwise = addUnknown(builder, turn, boundary, done);
-  return builder.add(builder.fresh(`${hint}.registry`), { op: 'pick', origin, cases, otherwise }, at);
+  return builder.add(builder.fresh(`${hint}.registry`), { op: 'pick', label: { name: origin }, cases, otherwise }, at);
 }
 
 /** A call that only repeats others of its turn is not made, and the agent is told to try something else. */
@@ -127,7 +127,7 @@ function addUnknown(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, do
   const content = `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`;
   return builder.add(
     builder.fresh(`${hint}.unknown`),
-    { op: 'let', origin, writes: told(agent, content, { ok: 'false', error: message }), next: done },
+    { op: 'let', label: { name: origin }, writes: told(agent, content, { ok: 'false', error: message }), next: done },
     at,
   );
 }
@@ -142,8 +142,7 @@ function addTool(builder: Builder, turn: AgentTurn, boundary: BoundaryDef, name:
   const charges = [...agentMeterIds(builder.definitions.agentBudgets, agent), ...ways.watched];
   const node: DoNode = {
     op: 'do',
-    origin,
-    blame: callerOf(turn),
+    label: { name: origin, authored: callerOf(turn) },
     ...(charges.length === 0 ? {} : { charges }),
     effect: { ...builder.tool(name, {}), input: { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' } },
     ...(undo === null

@@ -33,8 +33,8 @@ export function name({ turn, tool }: Gate, what: string): string {
 }
 
 /** What a trace shows: whose call, and which step it is at. What goes wrong there is told of whoever made the call. */
-export function step({ turn }: Gate, what: string): Pick<Node, 'origin' | 'blame'> {
-  return { origin: `${turn.origin}: ${what}`, blame: callerOf(turn) };
+export function step({ turn }: Gate, what: string): Pick<Node, 'label'> {
+  return { label: { name: `${turn.origin}: ${what}`, authored: callerOf(turn) } };
 }
 
 export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
@@ -89,8 +89,7 @@ export function addQuestion(
     builder.fresh(name(gate, `${about}.ask`)),
     {
       op: 'do',
-      origin: turn.origin,
-      blame: callerOf(turn),
+      label: { name: turn.origin, authored: callerOf(turn) },
       effect: {
         kind: 'ask',
         about: about === 'missing' ? 'missing_info' : about,

@@ -30,14 +30,14 @@ export function addGroundedEnd(builder: Builder, turn: AgentTurn, ask: NodeId): 
   }[consequence]();
   const judged = builder.add(
     builder.fresh(`${hint}.grounded`),
-    { op: 'pick', origin, cases: [{ when: `${GROUNDED}.ok == true`, to: next }], otherwise: violated },
+    { op: 'pick', label: { name: origin }, cases: [{ when: `${GROUNDED}.ok == true`, to: next }], otherwise: violated },
     at,
   );
   const broken = builder.add(
     builder.fresh(`${hint}.grounding.broken`),
     {
       op: 'let',
-      origin,
+      label: { name: origin },
       writes: [{ slot: GROUNDED, mode: 'set', value: { ok: 'false', reason: 'error.message' } }],
       next: violated,
     },
@@ -55,8 +55,7 @@ export function addGroundedEnd(builder: Builder, turn: AgentTurn, ask: NodeId): 
     builder.fresh(`${hint}.grounding`),
     {
       op: 'do',
-      origin: `${origin}: grounding`,
-      blame: origin,
+      label: { name: `${origin}: grounding`, authored: origin },
       effect: groundingEffect(uttered, { cite: false, claims: true, values: 'names' }),
       writes: [{ slot: GROUNDED, mode: 'set', value: 'it' }],
       timeoutMs: null,
@@ -81,7 +80,7 @@ function addRepair(builder: Builder, turn: AgentTurn, ask: NodeId, words: string
     builder.fresh(`${hint}.grounding.mend`),
     {
       op: 'let',
-      origin,
+      label: { name: origin },
       charges: [meter],
       writes: [{ slot: TALK, mode: 'append', value: { role: quote('user'), content: words } }],
       next: ask,
@@ -98,7 +97,7 @@ function addQuestion(builder: Builder, turn: AgentTurn, ask: NodeId, timeoutMs: 
     builder.fresh(`${hint}.ungrounded.decided`),
     {
       op: 'pick',
-      origin,
+      label: { name: origin },
       cases: [
         { when: `${GROUNDED}.choice == "approve"`, to: next },
         { when: `${GROUNDED}.choice == "respond"`, to: told },
@@ -111,7 +110,7 @@ function addQuestion(builder: Builder, turn: AgentTurn, ask: NodeId, timeoutMs: 
     builder.fresh(`${hint}.ungrounded.ask`),
     {
       op: 'do',
-      origin,
+      label: { name: origin },
       effect: {
         kind: 'ask',
         about: 'ungrounded',
@@ -157,7 +156,7 @@ function addFailure(builder: Builder, { hint, origin, at, fail, refused }: Agent
     builder.fresh(`${hint}.ungrounded`),
     {
       op: 'let',
-      origin,
+      label: { name: origin },
       writes: [{ slot: 'error', mode: 'set', value: error }],
       next: refused ?? fail ?? builder.failedEnd(),
     },

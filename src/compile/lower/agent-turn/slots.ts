@@ -25,17 +25,17 @@ export function breakerOf({ breaker = BREAKER }: AgentTurn): Breaker | null {
 }
 
 /** The authored name of whoever calls tools in this turn. */
-export function callerOf({ blame, origin }: AgentTurn): string {
-  return blame ?? origin;
+export function callerOf({ authored, origin }: AgentTurn): string {
+  return authored ?? origin;
 }
 
 export interface AgentTurn {
   readonly agent: string;
   /** What nodes of this turn are called after; unique among the turns of a flow. */
   readonly hint: string;
-  /** The authored name, for errors; or what only a trace calls it, and then `blame` is whose turn it is. */
+  /** The authored name, for errors; or what only a trace calls it, and then `authored` is whose turn it is. */
   readonly origin: string;
-  readonly blame?: string;
+  readonly authored?: string;
   /** Set where the turn counts as entering something that was authored. */
   readonly enters?: string;
   readonly at?: Range;

@@ -48,7 +48,7 @@ export function addRefusal(
     ...told(agent, `text(${quote(`[${tag}] `)}, ${reason})`, outcome),
     { slot: 'error', mode: 'set', value: 'null' } as const,
   ];
-  return builder.add(builder.fresh(hint), { op: 'let', origin, writes, next }, at);
+  return builder.add(builder.fresh(hint), { op: 'let', label: { name: origin }, writes, next }, at);
 }
 
 export interface Stop {
@@ -71,7 +71,7 @@ export function addStop(builder: Builder, turn: AgentTurn, stop: Stop, next: Nod
   ]);
   return builder.add(
     builder.fresh(stop.hint),
-    { op: 'let', origin, writes: [{ slot: 'error', mode: 'set', value: error }], next },
+    { op: 'let', label: { name: origin }, writes: [{ slot: 'error', mode: 'set', value: error }], next },
     at,
   );
 }

@@ -76,7 +76,7 @@ export function addInvocation(l: Lowering): NodeId {
       agent: loop.executor,
       hint: 'act',
       origin: 'tool_invocation',
-      blame: loop.executor,
+      authored: loop.executor,
       people: loop.escalation.people,
       at,
       input: {},

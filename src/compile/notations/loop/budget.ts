@@ -55,7 +55,7 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
     if (node.denied !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
     // The question about more budget.
     if (node.op === 'do' && node.grant !== undefined) return node;
-    const inBranch = node.origin.startsWith('tool_invocation');
+    const inBranch = node.label.name.startsWith('tool_invocation');
     const over = inBranch ? branch : main;
     if (meter === null) return { ...node, denied: over };
     return { ...node, denied: addExpansion(l, id, over, meter(over, inBranch ? 'calls' : 'turns')) };

@@ -218,7 +218,7 @@ function addSaferAnswer(l: Lowering, person: NodeId): NodeId {
   const writes = [set(SAID, 'safer'), set(STATUS, SAFER_STATUS), set(ANSWER, 'safer.answer'), ...CLEARED];
   return builder.add(
     builder.fresh('safer.answers'),
-    { op: 'let', origin: 'escalation_check', charges: [meter], writes, next: idOf(l, 'validation_check') },
+    { op: 'let', label: { name: 'escalation_check' }, charges: [meter], writes, next: idOf(l, 'validation_check') },
     l.at,
   );
 }

@@ -46,7 +46,7 @@ export function addFinish(l: Lowering): void {
       memory,
       {
         op: 'do',
-        origin: 'memory_write',
+        label: { name: 'memory_write' },
         denied: trace,
         effect: {
           kind: 'check',

@@ -129,7 +129,7 @@ export function addGroundingCheck(l: Lowering, { hint, origin, what, said, given
     builder.fresh(hint),
     {
       op: 'do',
-      origin,
+      label: { name: origin },
       effect: groundingEffect(uttered, loop.grounding),
       writes: [set(into, 'it.ok == true ? null : it.reason'), set(CLAIMED, `${CLAIMED} + it.claimed`)],
       timeoutMs: null,

@@ -74,7 +74,7 @@ function addRecall(l: Lowering): NodeId {
     l.builder.fresh('recall'),
     {
       op: 'do',
-      origin: 'state_init',
+      label: { name: 'state_init' },
       effect: { kind: 'check', check: 'memory.read', input: { owner: quote(l.loop.executor) }, reserve: {} },
       writes: [set(RECALLED, 'it')],
       timeoutMs: null,

@@ -127,7 +127,7 @@ function addSecondLook(l: Lowering, verifier: NodeId, heard: NodeId): NodeId {
   });
   const again = builder.add(
     builder.fresh('verifier.again'),
-    { op: 'let', origin: 'validation_check', charges: [meter], writes: [], next: verifier },
+    { op: 'let', label: { name: 'validation_check' }, charges: [meter], writes: [], next: verifier },
     l.at,
   );
   return addPick(
@@ -208,7 +208,7 @@ function addUncrossed(l: Lowering, triggered: NodeId): NodeId {
   const writes = [set(CROSSED, String(loop.reflection.conflict))];
   return builder.add(
     builder.fresh('conflict.uncrossed'),
-    { op: 'let', origin: 'reflection_trigger', charges: [meter], writes, next: idOf(l, 'validation_check') },
+    { op: 'let', label: { name: 'reflection_trigger' }, charges: [meter], writes, next: idOf(l, 'validation_check') },
     l.at,
   );
 }

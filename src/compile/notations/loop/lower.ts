@@ -38,11 +38,14 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   return lowered;
 }
 
-/** Whose error it is: that of the agent whose turn it is, or of the loop. Questions are known by what they are about. */
+/** Names the agent whose turn it is, or the loop, as the authored node of errors. Questions are known by what they are about. */
 function blamed({ id, executor }: Loop, node: Node): Node {
-  if (node.blame !== undefined || node.op === 'end' || (node.op === 'do' && node.effect.kind === 'ask')) return node;
-  if (node.op === 'do' && node.effect.kind === 'model') return { ...node, blame: node.effect.agent };
-  return { ...node, blame: node.origin === 'tool_invocation' || node.origin === 'breaker' ? executor : id };
+  if (node.label.authored !== undefined || node.op === 'end' || (node.op === 'do' && node.effect.kind === 'ask'))
+    return node;
+  const { name } = node.label;
+  const called = name === 'tool_invocation' || name === 'breaker' ? executor : id;
+  const authored = node.op === 'do' && node.effect.kind === 'model' ? node.effect.agent : called;
+  return { ...node, label: { ...node.label, authored } };
 }
 
 /**

@@ -30,7 +30,7 @@ export function addLet(
   writes: readonly Write[],
   next: NodeId,
 ): NodeId {
-  return builder.add(id, { op: 'let', origin, writes, next }, at);
+  return builder.add(id, { op: 'let', label: { name: origin }, writes, next }, at);
 }
 
 export function addPick(
@@ -40,7 +40,7 @@ export function addPick(
   cases: readonly Case[],
   otherwise: NodeId,
 ): NodeId {
-  return builder.add(id, { op: 'pick', origin, cases, otherwise }, at);
+  return builder.add(id, { op: 'pick', label: { name: origin }, cases, otherwise }, at);
 }
 
 export interface ModelCall {
@@ -64,8 +64,7 @@ export function addModel({ builder, loop, at }: Lowering, call: ModelCall): Node
     call.id,
     {
       op: 'do',
-      origin: call.origin,
-      ...(call.enters === true ? { enters: call.agent } : {}),
+      label: { name: call.origin, ...(call.enters === true ? { enters: call.agent } : {}) },
       ...(call.charges === undefined ? {} : { charges: call.charges }),
       ...(call.denied === undefined ? {} : { denied: call.denied }),
       effect: { ...effect, input: call.input, reserve: { ...effect.reserve, ...call.reserve } },
@@ -116,7 +115,7 @@ export function addQuestion(l: Lowering, question: Question): NodeId {
     id,
     {
       op: 'do',
-      origin: about,
+      label: { name: about },
       ...(question.charges === undefined ? {} : { charges: question.charges }),
       effect: {
         kind: 'ask',

@@ -29,7 +29,7 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
     builder.fresh('output'),
     {
       op: 'do',
-      origin: 'validation_check',
+      label: { name: 'validation_check' },
       effect: {
         kind: 'check',
         check: 'policy:output',

@@ -123,7 +123,7 @@ export function addRepair(l: Lowering): NodeId {
   });
   return builder.add(
     id,
-    { op: 'let', origin: 'repair', charges: [meter], writes: [], next: idOf(l, 'plan_selection') },
+    { op: 'let', label: { name: 'repair' }, charges: [meter], writes: [], next: idOf(l, 'plan_selection') },
     l.at,
   );
 }

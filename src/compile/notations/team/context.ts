@@ -54,7 +54,7 @@ export function injectContext(
   );
   const some = l.builder.add(l.builder.fresh(`${hint}.some`), {
     op: 'pick',
-    origin,
+    label: { name: origin },
     cases: [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }],
     otherwise: next,
   });

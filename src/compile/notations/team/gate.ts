@@ -72,7 +72,7 @@ function noteContract(l: Lowering, site: Site, label: string): ((next: NodeId) =
   return (next) =>
     l.builder.add(l.builder.fresh(`${site.hint}.note`), {
       op: 'let',
-      origin: site.origin,
+      label: { name: site.origin },
       writes: [{ slot: CONTRACTS, path: [label], mode: 'set', value: VERDICT }],
       next,
     });

@@ -42,7 +42,7 @@ export function addLet(
 ): NodeId {
   return builder.add(builder.fresh(hint), {
     op: 'let',
-    origin,
+    label: { name: origin },
     ...(charges === undefined ? {} : { charges }),
     writes,
     next,
@@ -57,7 +57,9 @@ export function addPick(
   cases: readonly Case[],
   otherwise: NodeId,
 ): NodeId {
-  return cases.length === 0 ? otherwise : builder.add(builder.fresh(hint), { op: 'pick', origin, cases, otherwise });
+  return cases.length === 0
+    ? otherwise
+    : builder.add(builder.fresh(hint), { op: 'pick', label: { name: origin }, cases, otherwise });
 }
 
 /** Looks at the world outside; what comes back is in the slot `into`. */
@@ -73,7 +75,7 @@ export function addCheck(
 ): NodeId {
   return builder.add(builder.fresh(hint), {
     op: 'do',
-    origin,
+    label: { name: origin },
     effect: { kind: 'check', check, input, reserve: {} },
     writes: [{ slot: into, mode: 'set', value: 'it' }],
     timeoutMs: null,
@@ -105,7 +107,7 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
   const { hint, origin, about, askedBy, choices, message, payload, code, into, next } = question;
   return builder.add(builder.fresh(hint), {
     op: 'do',
-    origin,
+    label: { name: origin },
     effect: {
       kind: 'ask',
       about,

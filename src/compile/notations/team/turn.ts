@@ -113,7 +113,7 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
       set(SAID, content),
       set(SIGNAL, withSteps ? handed : 'null'),
     ];
-    return l.builder.add(l.builder.fresh(`${hint}.${kind}`), { op: 'let', origin, writes, next });
+    return l.builder.add(l.builder.fresh(`${hint}.${kind}`), { op: 'let', label: { name: origin }, writes, next });
   };
   const spoken = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;
   return addPick(

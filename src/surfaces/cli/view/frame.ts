@@ -89,6 +89,6 @@ function signOf(
 
 function eventLine(event: Event, flow: CompiledFlow, width: number, colors: Colors): string {
   const id = ('node' in event ? event.node : undefined) ?? '';
-  const about = flow.nodes[id]?.origin ?? ('key' in event ? event.key : id);
+  const about = flow.nodes[id]?.label.name ?? ('key' in event ? event.key : id);
   return colors.dim(cut(`  ${String(event.seq).padStart(5)} ${event.type} ${oneLine(about)}`, width));
 }

@@ -69,7 +69,7 @@ export function noticesOf(event: Event, node: string, kind: string | null, flow:
         : [
             {
               kind: 'trouble',
-              node: flow.nodes[event.to]?.origin ?? node,
+              node: flow.nodes[event.to]?.label.name ?? node,
               text: `the join failed${event.why === 'late' ? ': timeout' : ''}`,
             },
           ];

@@ -124,7 +124,7 @@ const DOING = {
 } as const;
 
 function originOf(flow: CompiledFlow, id: string | null): string {
-  return id === null ? '' : (flow.nodes[id]?.origin ?? id);
+  return id === null ? '' : (flow.nodes[id]?.label.name ?? id);
 }
 
 export interface View {

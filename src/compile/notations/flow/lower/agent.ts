@@ -40,7 +40,7 @@ function lowerTurn(lowering: Lowering, prepared: Prepared, value: NodeOf<'agent'
   const at = prepared.node.at('id');
   const said = builder.add(builder.fresh(`${value.id} said`), {
     op: 'let',
-    origin: value.id,
+    label: { name: value.id },
     writes: outputs(lowering, value.id, path(REPLY, 'text')),
     next: lowering.routes(prepared),
   });
@@ -71,7 +71,12 @@ function failing(lowering: Lowering, prepared: Prepared): NodeId {
   const { id } = prepared.node;
   const { failed, fail } = lowering.errors(prepared);
   if (failed.length === 0) return fail;
-  return builder.add(builder.fresh(`${id} failed`), { op: 'pick', origin: id, cases: failed, otherwise: fail });
+  return builder.add(builder.fresh(`${id} failed`), {
+    op: 'pick',
+    label: { name: id },
+    cases: failed,
+    otherwise: fail,
+  });
 }
 
 function outputs({ slots, expressions, out }: Lowering, id: string, value: Expr): readonly Write[] {

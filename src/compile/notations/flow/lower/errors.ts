@@ -47,10 +47,10 @@ export function raise(
   const next =
     failed.length === 0
       ? fail
-      : builder.add(builder.fresh(`${id} errors`), { op: 'pick', origin: id, cases: failed, otherwise: fail });
+      : builder.add(builder.fresh(`${id} errors`), { op: 'pick', label: { name: id }, cases: failed, otherwise: fail });
   return builder.add(builder.fresh(`${id} error`), {
     op: 'let',
-    origin: id,
+    label: { name: id },
     writes: [{ slot: 'error', mode: 'set', value: literal({ ...error, node: id }) }],
     next,
   });
@@ -59,8 +59,7 @@ export function raise(
 /** What makes a node the one that counts as entered. */
 export function entered({ charges }: Lowering, { node, expects }: Prepared) {
   return {
-    origin: node.id,
-    enters: node.id,
+    label: { name: node.id, enters: node.id },
     ...(expects.length > 0 ? { expects } : {}),
     ...(charges.length > 0 ? { charges } : {}),
   };

@@ -27,7 +27,7 @@ export function addGates(lowering: Lowering, prepared: Prepared, tool: string, a
   const check = (at: NodeId, which: string, more: Partial<DoNode>): void => {
     const node: DoNode = {
       op: 'do',
-      ...(at === first ? entered(lowering, prepared) : { origin: id }),
+      ...(at === first ? entered(lowering, prepared) : { label: { name: id } }),
       effect: { kind: 'check', check: which, input: { tool: quote(tool), args }, reserve: {} },
       writes: [],
       timeoutMs: null,
@@ -49,7 +49,7 @@ export function addGates(lowering: Lowering, prepared: Prepared, tool: string, a
   });
   const judged = builder.add(builder.fresh(`${id} permitted`), {
     op: 'pick',
-    origin: id,
+    label: { name: id },
     cases: [{ when: `${VERDICT}.ok == true`, to: limited ? rate : next }],
     otherwise: denied,
   });

@@ -50,7 +50,7 @@ export function lowerGraph(
       const capped = builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output });
       cases.unshift({ when: `${SLOT.capped} == true`, to: capped });
     }
-    return builder.add(id, { op: 'pick', origin: END, cases, otherwise: done });
+    return builder.add(id, { op: 'pick', label: { name: END }, cases, otherwise: done });
   };
   const marked = (slot: string, code: 'PARTIAL_SUCCESS' | 'BUDGET_EXHAUSTED'): NodeId => {
     const end = builder.end({ state: 'completed', code, output: SLOT.out });
@@ -58,7 +58,12 @@ export function lowerGraph(
     // Only a branch has to tell its parent.
     if (!forks || builder.has(id)) return forks ? id : end;
     const gate = code === 'PARTIAL_SUCCESS' ? weighed(SLOT.out) : end;
-    return builder.add(id, { op: 'let', origin: END, writes: [{ slot, mode: 'set', value: 'true' }], next: gate });
+    return builder.add(id, {
+      op: 'let',
+      label: { name: END },
+      writes: [{ slot, mode: 'set', value: 'true' }],
+      next: gate,
+    });
   };
   const target = (to: string, from: Prepared): NodeId =>
     to === END
@@ -100,7 +105,7 @@ export function lowerGraph(
       if (cases.length === 0) return otherwise;
       return builder.add(builder.fresh(`${from.node.id} routes`), {
         op: 'pick',
-        origin: from.node.id,
+        label: { name: from.node.id },
         cases,
         otherwise,
       });
@@ -130,10 +135,15 @@ function start(builder: Builder, entry: NodeId, reads: boolean): NodeId {
   const write = (path: readonly string[]): NodeId =>
     builder.add(builder.fresh('event'), {
       op: 'let',
-      origin: 'event',
+      label: { name: 'event' },
       writes: [{ slot: 'event', path, mode: 'set', value: 'input' }],
       next: entry,
     });
   const cases = [{ when: 'type(input) == string', to: write(['payload', 'message']) }];
-  return builder.add(builder.fresh('start'), { op: 'pick', origin: 'event', cases, otherwise: write(['payload']) });
+  return builder.add(builder.fresh('start'), {
+    op: 'pick',
+    label: { name: 'event' },
+    cases,
+    otherwise: write(['payload']),
+  });
 }

@@ -44,7 +44,7 @@ function lowerTool(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>
   const undo = tool?.compensate ?? null;
   const call: DoNode = {
     op: 'do',
-    ...(asks || gated ? { origin: value.id } : entered(lowering, prepared)),
+    ...(asks || gated ? { label: { name: value.id } } : entered(lowering, prepared)),
     effect: builder.tool(value.tool, prepared.args),
     ...takes(tool),
     ...(undo === null
@@ -99,7 +99,7 @@ function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>,
     first ? builder.idOf(value.id) : builder.fresh(`${value.id} approval`),
     {
       op: 'do',
-      ...(first ? entered(lowering, prepared) : { origin: value.id }),
+      ...(first ? entered(lowering, prepared) : { label: { name: value.id } }),
       effect: {
         kind: 'ask',
         about: value.tool,
@@ -117,7 +117,7 @@ function askFirst(lowering: Lowering, prepared: Prepared, value: NodeOf<'tool'>,
       retry: NO_RETRY,
       next: builder.add(builder.fresh(`${value.id} allowed`), {
         op: 'pick',
-        origin: value.id,
+        label: { name: value.id },
         cases,
         otherwise: refused,
       }),
@@ -175,7 +175,7 @@ function lowerDecision(lowering: Lowering, prepared: Prepared): void {
       at,
       {
         op: 'let',
-        ...(enters ? entered(lowering, prepared) : { origin: id }),
+        ...(enters ? entered(lowering, prepared) : { label: { name: id } }),
         writes: [
           { slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr },
           ...lowering.out(prepared.expr, 'set'),
@@ -195,7 +195,7 @@ function lowerTerminal(lowering: Lowering, prepared: Prepared): void {
       at,
       {
         op: 'let',
-        ...(enters ? entered(lowering, prepared) : { origin: id }),
+        ...(enters ? entered(lowering, prepared) : { label: { name: id } }),
         writes: [{ slot: slots.of(id), path: ['output'], mode: 'set', value: prepared.expr }],
         next: lowering.ending(outputOf(slots, id, 'terminal'), id),
       },

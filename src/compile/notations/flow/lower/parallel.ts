@@ -22,7 +22,7 @@ export function lowerParallel(lowering: Lowering, prepared: Prepared, value: Nod
       at,
       {
         op: 'fork',
-        ...(enters ? entered(lowering, prepared) : { origin: id }),
+        ...(enters ? entered(lowering, prepared) : { label: { name: id } }),
         over: {
           heads: prepared.branches.map(({ to, when }, index) => ({
             name: names[index] ?? to,
@@ -83,7 +83,7 @@ function afterJoin(lowering: Lowering, prepared: Prepared, names: readonly strin
       ? lowering.routes(prepared)
       : builder.add(builder.fresh(`${id} joined`), {
           op: 'let',
-          origin: id,
+          label: { name: id },
           writes: finish,
           next: lowering.routes(prepared),
         });
@@ -94,20 +94,20 @@ function afterJoin(lowering: Lowering, prepared: Prepared, names: readonly strin
       mode: 'set',
       value: `${SLOT.join}["${index}"].output`,
     }));
-    return builder.add(builder.fresh(`${id} outputs`), { op: 'let', origin: id, writes, next: done });
+    return builder.add(builder.fresh(`${id} outputs`), { op: 'let', label: { name: id }, writes, next: done });
   }
   let next = done;
   for (const name of names.toReversed()) {
     const branch = `${SLOT.join}.filter(b, b.name == ${quote(name)})[0]`;
     const take = builder.add(builder.fresh(`${id} output`), {
       op: 'let',
-      origin: id,
+      label: { name: id },
       writes: [{ slot, path: ['output', name], mode: 'set', value: `${branch}.output` }],
       next,
     });
     next = builder.add(builder.fresh(`${id} branch`), {
       op: 'pick',
-      origin: id,
+      label: { name: id },
       cases: [{ when: `${branch}.state == "completed"`, to: take }],
       otherwise: next,
     });
@@ -120,5 +120,5 @@ function afterJoin(lowering: Lowering, prepared: Prepared, names: readonly strin
       value: `${SLOT.partial} == true || ${SLOT.join}.exists(b, b.state == "failed")`,
     },
   ];
-  return builder.add(builder.fresh(`${id} lost`), { op: 'let', origin: id, writes, next });
+  return builder.add(builder.fresh(`${id} lost`), { op: 'let', label: { name: id }, writes, next });
 }

@@ -79,7 +79,7 @@ export function addAsk(
 ): NodeId {
   return builder.add(id ?? builder.fresh(hint), {
     op: 'do',
-    origin: agent,
+    label: { name: agent },
     ...(charges === undefined ? {} : { charges }),
     effect: { ...builder.model(agent, '""'), input },
     writes: [{ slot: REPLY, mode: 'set', value: 'it' }],

@@ -59,7 +59,7 @@ export function addFork(
 ): NodeId {
   return l.builder.add(l.builder.fresh(`${hint}.fork`), {
     op: 'fork',
-    origin,
+    label: { name: origin },
     over,
     widthMax,
     need: 'all',

@@ -147,7 +147,7 @@ function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
   const begin = addLet(l, 'manager.begin', MANAGER, [set(ROUNDS, `${ROUNDS} + 1`)], ask, [meter]);
   builder.add(round, {
     op: 'pick',
-    origin: MANAGER,
+    label: { name: MANAGER },
     cases: [{ when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) }],
     otherwise: begin,
   });

@@ -55,7 +55,7 @@ export function addInner(
   );
   const fork = builder.add(builder.fresh(`${origin}.run`), {
     op: 'fork',
-    origin,
+    label: { name: origin },
     over: { heads: [{ name: node.id, to: addLet(below, `${origin}/start`, origin, clean(), entry) }] },
     widthMax: 0,
     need: 'all',
@@ -81,7 +81,7 @@ export function addInner(
   });
   return builder.add(
     begin,
-    { op: 'let', origin, charges: [runs], writes: [set(SIGNAL, 'null'), set(TALK, '[]')], next: fork },
+    { op: 'let', label: { name: origin }, charges: [runs], writes: [set(SIGNAL, 'null'), set(TALK, '[]')], next: fork },
     l.at(...node.path, 'Id'),
   );
 }
