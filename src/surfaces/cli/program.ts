@@ -3,6 +3,7 @@
  */
 import { Command, Option } from 'commander';
 import { RUN_STATES } from '../../ir/codes.ts';
+import { withCommandName } from './command-name.ts';
 import type { Shell } from './commands/completion.ts';
 import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
@@ -30,7 +31,7 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
     })
     .exitOverride()
     .helpCommand(true)
-    .addHelpText('after', EXAMPLES);
+    .addHelpText('after', withCommandName(EXAMPLES));
   const call = callerFor(program, screen);
   addAuthoring(program, call);
   addRunning(program, call);
@@ -192,8 +193,6 @@ Examples:
   $ sluice run support.flow.yaml --script support.script.yaml --input @input.json
   $ sluice approvals
   $ sluice answer APPROVAL approve --as anna --script support.script.yaml
-
-In a checkout, or where it is not installed globally, write \`npx sluice\` for \`sluice\`.
 
 Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 the run waits for a person.`;
 

@@ -1,6 +1,7 @@
 /** Reports every error in the same form: code, sentence, help, page. Stack traces need `--debug`. */
 import { isErrorCode } from '../../runtime/errors.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import { withCommandName } from './command-name.ts';
 import { DiagnosticsError } from './diagnostics.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
@@ -101,7 +102,12 @@ function reportOf(error: unknown): ErrorReport {
 
 function errorReport(code: string, message: string, help?: string): ErrorReport {
   if (!isErrorCode(code)) throw new Error(`invariant: no error has the code ${code}`);
-  return { code, message, ...(help === undefined ? {} : { help }), docs: `docs/errors/${code}.md` };
+  return {
+    code,
+    message,
+    ...(help === undefined ? {} : { help: withCommandName(help) }),
+    docs: `docs/errors/${code}.md`,
+  };
 }
 
 function messageOf(error: unknown): string {

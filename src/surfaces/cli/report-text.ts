@@ -1,5 +1,6 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
+import { withCommandName } from './command-name.ts';
 import type { Screen } from './screen.ts';
 import { dollars, framed, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
@@ -96,7 +97,7 @@ function rowIn(payload: unknown): Escalation | null {
 export function answerLines({ id, choices, code, payload }: Waiting, flags: string): readonly string[] {
   return choices.map((choice) => {
     const content = choice === 'edit' ? editFlag(payload) : choice === 'respond' ? textFlag(code, payload) : '';
-    return harmless(`sluice answer ${id} ${shellWord(choice)}${content}${flags}`);
+    return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${flags}`));
   });
 }
 

@@ -1,6 +1,7 @@
 /** `sluice init`: a new project that runs offline. Overwrites files only with `--force`. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { PROJECT_FILES } from '../init-files.ts';
@@ -34,7 +35,7 @@ function nextSteps(dir: string, files: readonly string[]): string {
     '',
     'Next:',
     ...enter,
-    '  npx sluice check support.flow.yaml',
-    '  npx sluice run support.flow.yaml --script support.script.yaml --input @input.json',
+    withCommandName('  sluice check support.flow.yaml'),
+    withCommandName('  sluice run support.flow.yaml --script support.script.yaml --input @input.json'),
   ].join('\n');
 }

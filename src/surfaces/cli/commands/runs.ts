@@ -1,6 +1,7 @@
 /** `sluice runs`: lists runs, newest first. */
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry } from '../../../runtime/ports.ts';
+import { withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
@@ -24,7 +25,7 @@ export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitS
   else if (entries.length === 0)
     cli.hint(
       found === null || status === undefined
-        ? 'no runs yet; start one with `sluice run FILE`'
+        ? withCommandName('no runs yet; start one with `sluice run FILE`')
         : `no run is ${status.join(' or ')}`,
     );
   else cli.screen.print(table([['RUN', 'FLOW', 'STATE', 'CODE', 'STARTED'], ...entries.map(rowOf)]));
