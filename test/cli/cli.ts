@@ -23,7 +23,7 @@ export interface SpawnOptions {
 export function start(args: readonly string[], { cwd, env = {}, uid }: SpawnOptions): ChildProcess {
   // The variables that npm sets would change the printed commands to `npx sluice`.
   const left = (name: string): boolean =>
-    !/^npm_/.test(name) && !['NO_COLOR', 'FORCE_COLOR', 'SLUICE_LAUNCHER'].includes(name);
+    !name.startsWith('npm_') && !['NO_COLOR', 'FORCE_COLOR', 'SLUICE_LAUNCHER'].includes(name);
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => left(name)));
   const who = uid === undefined ? {} : { uid, gid: uid };
   return spawn(process.execPath, [bin, ...args], {
