@@ -1,4 +1,4 @@
-/** Who is in the team: every agent with its model, its tools, and what it is shown of what the others say. */
+/** Reads the agents of a team: model, tools, and their view of the shared history. */
 import type { ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readModelRef } from '../../../catalog/providers.ts';
@@ -8,13 +8,13 @@ import { OUTPUT_TOKENS_DEFAULT } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
+import { sourceOf } from './context.ts';
 import type { Member, Reading } from './model.ts';
-import type { RawAgent, RawModel, RawSource } from './schema/agents.ts';
+import type { RawAgent, RawModel } from './schema/agents.ts';
 
 export const HANDOFF = 'handoff';
-/** An agent that is trusted less gets no tool that writes or calls out. */
+/** An agent with a lower `TrustScore` gets no tool that writes or uses the network. */
 const TRUST_MIN = 0.6;
-const SOURCE_CHARS = 4000;
 const OWN_TURNS = 6;
 const OWN_CHARS = 8000;
 
@@ -36,7 +36,7 @@ export function readMembers(reading: Reading, definitions: Definitions): Members
   return { members, tools };
 }
 
-/** The name that an agent calls its model by. */
+/** The alias of the model; declares a model that is written in place. */
 export function modelName(model: RawModel | undefined, definitions: Definitions): string | null {
   if (model === undefined) return null;
   if (typeof model === 'string') return model;
@@ -73,7 +73,7 @@ function memberOf(
     name: agent.Name,
     description: agent.Description ?? '',
     tools,
-    hands: tools.includes(HANDOFF) && mayDecide(definitions, agent.Name, 'escalate'),
+    mayHandOff: tools.includes(HANDOFF) && mayDecide(definitions, agent.Name, 'escalate'),
     writes: [...granted.values()].some(({ effect }) => effect !== 'read'),
     callsMax: agent.MaxToolCallsPerTurn,
     view: viewOf(agent),
@@ -94,10 +94,6 @@ function memberOf(
   };
 }
 
-export function sourceOf({ Source, MaxChars, Label }: RawSource): Json {
-  return { source: Source, label: Label ?? Source, maxChars: MaxChars ?? SOURCE_CHARS };
-}
-
 function viewOf({ ContextWindow: window, Context: sources }: RawAgent): Json {
   if (sources !== undefined) {
     const own = sources.find(({ Source }) => Source.startsWith('own_history'));
@@ -116,7 +112,7 @@ function viewOf({ ContextWindow: window, Context: sources }: RawAgent): Json {
   return Object.keys(view).length === 0 ? null : view;
 }
 
-/** A plugin grants its tools; a tool or a server of the document may stand in its place. */
+/** A plugin grants its tools. `Plugins` may also name a tool of the document. */
 function toolsOf(
   agent: RawAgent,
   index: number,
@@ -129,7 +125,7 @@ function toolsOf(
     const builtin = Object.hasOwn(PLUGINS, plugin) ? PLUGINS[plugin] : undefined;
     const declared = Object.hasOwn(definitions.tools, plugin) ? definitions.tools[plugin] : undefined;
     if (declared !== undefined) tools.set(plugin, declared);
-    // What a tool of the engine's own gives is its own affair; a script may give anything in its place.
+    // Results of built-in tools are not checked: a script may replace them.
     else if (builtin !== undefined)
       for (const name of builtin) tools.set(name, { ...(builtinTool(name) as ToolDef), output: true });
     else if (!sections.tools.poisoned) {

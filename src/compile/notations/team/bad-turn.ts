@@ -1,6 +1,6 @@
 /**
- * A turn that leads nowhere: it counts, and the agent is told what was wrong with it. Too many in a row, of whatever kind,
- * and the session is stuck. Each kind of correction is a node of its own, so that the journal says which was given.
+ * A bad turn: one that took no route, or whose route was refused. The agent gets a correction. Too many in a row, of any
+ * kind, and the session is stuck. Each kind of correction is a node of its own, so that the journal names it.
  */
 import type { Expr, NodeId, Write } from '../../../ir/nodes.ts';
 import { object, quote } from '../../expressions/cel-text.ts';
@@ -8,22 +8,30 @@ import { addLet, addPick } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { BAD, NOTE, SAID, set, tell } from './slots.ts';
 
-/** A place where an agent has its turn, and can have it again. */
+/** The bad turn in a row that stops a session. */
+export const BAD_TURNS = 3;
+
+/** A place where an agent has turns. */
 export interface Site {
   readonly agent: string;
   readonly hint: string;
   readonly origin: string;
-  /** Where its turn begins. */
+  /** The node at which its turn begins. */
   readonly again: NodeId;
   /** The bad turn in a row that stops the session. */
   readonly limit: number;
-  /** Whose calls count as evidence, where it is not the agent: the empty text for everybody's. */
+  /** The agent whose calls count as evidence; the empty text for all agents. `agent` when absent. */
   readonly witness?: string;
-  /** Who may have said what it comes to, where it is not the agent. */
+  /** The agents who may have written the message of this place. `agent` when absent. */
   readonly speakers?: readonly string[];
 }
 
-/** One kind of correction. The first whose condition holds is given; the last has none. */
+/** The site of an agent whose place has its own name. */
+export function siteOf({ builder }: Lowering, agent: string): Site {
+  return { agent, hint: agent, origin: agent, again: builder.idOf(agent), limit: BAD_TURNS };
+}
+
+/** One kind of correction. The first whose condition holds is given; the last has no condition. */
 export interface Correction {
   readonly type: string;
   readonly when?: Expr;
@@ -31,18 +39,18 @@ export interface Correction {
 }
 
 export interface BadTurn {
-  /** What happened, for the error of a session that is stuck. */
+  /** Used in the error of a stuck session. */
   readonly what: string;
   readonly corrections: readonly Correction[];
-  /** Measured before the correction is chosen. */
+  /** Written before the correction is chosen. */
   readonly measures?: readonly Write[];
-  /** Whether the correction goes into the shared history. Yes, unless told. */
+  /** True, the default, if the correction goes into the shared history. */
   readonly shared?: boolean;
   /** Written with every correction. */
   readonly writes?: readonly Write[];
-  /** Who goes on, where it is not the agent itself. */
+  /** The next turn; the same agent's when absent. */
   readonly next?: NodeId;
-  /** Another way on for some types. */
+  /** Overrides `next` for some types. */
   readonly nextOf?: (type: string) => NodeId | undefined;
   readonly reason?: Expr;
 }
@@ -84,7 +92,7 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
   );
 }
 
-/** The session cannot go on: it fails, and says who was stuck at what. */
+/** Fails the session and names the stuck agent and the last problem. */
 export function addStuck(l: Lowering, { hint, origin, agent }: Site, what: string, reason: Expr = '""'): NodeId {
   const error = object([
     ['class', quote('semantic')],

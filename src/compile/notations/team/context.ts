@@ -1,21 +1,71 @@
 /**
- * Text for an agent out of artifacts: what the last one left, what was changed, a field of the brief, a file. Whoever can
- * read them returns sections; a source that gives nothing is left out, and the journal says which.
+ * Context of an agent from artifacts: the session summary, recent changes, a field of the brief, a file. The effects layer
+ * reads them and returns sections. A source without text is left out, and the journal names it.
  */
+import { CONTEXT_SOURCES } from '../../../catalog/validators.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
+import { nearest } from '../../diagnose/nearest.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
+import type { Path } from '../../source/located.ts';
 import { addCheck, addLet } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
+import type { Reading } from './model.ts';
+import type { RawSource } from './schema/agents.ts';
 import { CONTEXT, TURN, set, tell } from './slots.ts';
 
 const CHECK = 'context:assemble';
-/** A task is repeated at the end of a long prompt, where it is long enough to be forgotten. */
+/** The task is repeated after a long context, if the task is longer than this. */
 const TASK_MIN = 50;
 const CONTEXT_MIN = 2000;
+const SOURCE_CHARS = 4000;
+const OWN = 'own_history';
+/** Sources that need an argument after the colon. */
+const NEEDS: ReadonlySet<string> = new Set(['brief_field', 'file']);
+/** Sources whose argument is a number. */
+const NUMBERED: ReadonlySet<string> = new Set(['changes_recent', OWN]);
 
-/** Assembles what the sources give into `context.text`, then goes on. A failure leaves the context empty. */
+/** Reports unknown sources and wrong arguments. */
+export function checkSources(
+  sources: readonly RawSource[],
+  path: Path,
+  forAgent: boolean,
+  { report, at }: Reading,
+): void {
+  for (const [index, { Source }] of sources.entries()) {
+    const [kind = '', ...rest] = Source.split(':');
+    const argument = rest.join(':');
+    const place = at(...path, index, 'Source');
+    const known: readonly string[] = forAgent ? [...CONTEXT_SOURCES, OWN] : CONTEXT_SOURCES;
+    if (kind === OWN && !forAgent)
+      report.warning(
+        'unused-field',
+        place,
+        '`own_history` is left out here: it exists only in the `Context` of an agent',
+        { help: 'Leave it out.' },
+      );
+    else if (!known.includes(kind)) {
+      const near = nearest(kind, known);
+      report.error('bad-value', place, `unknown source \`${Source}\``, {
+        help:
+          near === undefined
+            ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.`
+            : `Did you mean \`${near}\`?`,
+      });
+    } else if (NEEDS.has(kind) && argument === '')
+      report.error('bad-value', place, `\`${kind}\` needs an argument, as in \`${kind}:…\``);
+    else if (NUMBERED.has(kind) && argument !== '' && !/^[1-9]\d*$/.test(argument))
+      report.error('bad-value', place, `\`${kind}\` takes a number, as in \`${kind}:5\`, but has \`${argument}\``);
+  }
+}
+
+/** A source as the effects layer reads it. */
+export function sourceOf({ Source, MaxChars, Label }: RawSource): Json {
+  return { source: Source, label: Label ?? Source, maxChars: MaxChars ?? SOURCE_CHARS };
+}
+
+/** Assembles the sources into `context.text`. A failure leaves it empty. */
 export function assemble(
   l: Lowering,
   sources: Json,
@@ -36,7 +86,7 @@ export function assemble(
   return addCheck(l, hint, origin, CHECK, inputOf(sources, agent), CONTEXT, done, none);
 }
 
-/** Puts what the sources give into the shared history, as a block of its own. */
+/** Adds the sources to the shared history as one block. */
 export function injectContext(
   l: Lowering,
   sources: Json,
@@ -62,7 +112,7 @@ export function injectContext(
   return addCheck(l, hint, origin, CHECK, inputOf(sources, receiver), CONTEXT, some, none);
 }
 
-/** Reads sources for a message of the engine's own; they are then in `context.sections`. */
+/** Reads sources into `context.sections`, for a message of the engine. */
 export function readSources(
   l: Lowering,
   sources: Json,
@@ -79,7 +129,7 @@ export function reminder(): Expr {
   return `size(text(input)) > ${TASK_MIN} && size(${CONTEXT}.text) > ${CONTEXT_MIN} ? text("[Task Reminder]\\n", input) : null`;
 }
 
-export function sections(heading: string): Expr {
+function sections(heading: string): Expr {
   return `size(${CONTEXT}.sections) == 0 ? "" : text(${quote(heading)}, "\\n\\n", join(${CONTEXT}.sections.map(s, text("## ", s.label, "\\n", s.text)), "\\n\\n"))`;
 }
 

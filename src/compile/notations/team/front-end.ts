@@ -1,22 +1,20 @@
-/** The team notation: reads who is in a team and how turns pass, checks it, and lowers it to the one graph that everything runs on. */
+/** The team notation: reads the agents and the strategy of a document, and lowers them to the graph. */
 import { createBuilder } from '../../lower/builder.ts';
 import type { Dialect } from '../front-end.ts';
+import { drawTeam } from './drawing.ts';
 import { addLet, exhausted, TURNS_DEFAULT } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
-import { drawTeam } from './picture.ts';
-import type { Plan } from './plan/plan.ts';
-import { planOf } from './plan/plans.ts';
-import { readTeam } from './read/read.ts';
+import { readTeam } from './read.ts';
 import { SAID, begin } from './slots.ts';
+import type { Plan } from './strategies/strategy.ts';
 
 export const lowerTeam: Dialect = (document, definitions, report) => {
   const read = readTeam(document, definitions, report);
   if (read === null) return { lowered: null, picture: null };
-  const { team, reading, strategy } = read;
-  const plan = strategy === null ? null : planOf(reading, team);
+  const { team, reading, plan } = read;
   if (plan === null) return { lowered: null, picture: null };
-  const picture = drawTeam(team, plan);
+  const picture = drawTeam(team, plan.drawing);
   const sound = reading.body.sound && document.sections.sound && !report.failed();
   return { lowered: sound ? lower(team, reading, plan) : null, picture };
 };
@@ -24,15 +22,11 @@ export const lowerTeam: Dialect = (document, definitions, report) => {
 function lower(team: Team, reading: Reading, plan: Plan) {
   const { definitions, tools, members } = team;
   const agents = Object.fromEntries(
-    [...[...members.values()].map(({ def }) => def), ...(plan.agents ?? [])].map((def) => [def.id, def]),
+    [...[...members.values()].map(({ def }) => def), ...plan.asked.agents].map((def) => [def.id, def]),
   );
   const builder = createBuilder(
     'orchestration',
-    {
-      ...definitions,
-      tools: { ...definitions.tools, ...tools, ...plan.tools },
-      agents,
-    },
+    { ...definitions, tools: { ...definitions.tools, ...tools, ...plan.asked.tools }, agents },
     { returns: SAID },
   );
   const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;

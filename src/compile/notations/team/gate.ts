@@ -8,12 +8,26 @@ import { literal, quote } from '../../expressions/cel-text.ts';
 import { HANDOFF } from './agents.ts';
 import { addBadTurn, addStuck } from './bad-turn.ts';
 import type { Correction, Site } from './bad-turn.ts';
-import { CONTRACTS } from './compaction.ts';
+
 import { addCheck, addLet, addPick, addQuestion } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
-import type { FailureType } from './schema/schema.ts';
-import { ANSWER, BAD, FAILS, FAULT, RECOVERED, SAID, TURN, VERDICT, count, remark, set, tell } from './slots.ts';
+import type { FailureType } from './schema/sections.ts';
+import {
+  ANSWER,
+  BAD,
+  CONTRACTS,
+  FAILS,
+  FAULT,
+  RECOVERED,
+  SAID,
+  TURN,
+  VERDICT,
+  count,
+  remark,
+  set,
+  tell,
+} from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Gate {

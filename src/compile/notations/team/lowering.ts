@@ -1,4 +1,4 @@
-/** What the lowering of every strategy shares: the builder, the team, and the bound on turns. */
+/** Shared state of lowering a team, and its ends. */
 import type { AskEffect, Case, Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import type { Builder } from '../../lower/builder.ts';
 import { escalationField } from '../../lower/escalation-packet.ts';
@@ -7,21 +7,21 @@ import type { Range } from '../../source/range.ts';
 import type { Member, Team } from './model.ts';
 import { PARTIAL, SAID } from './slots.ts';
 
-/** Agent turns in a session that sets no number of its own, although its agents may go round. */
+/** Agent turns of a session that sets no `MaxIterations`. */
 export const TURNS_DEFAULT = 100;
 
 export interface Lowering {
   readonly builder: Builder;
   readonly team: Team;
-  /** The meter that every turn charges; null where the course of the session bounds it. */
+  /** The meter that every turn charges; null if the strategy itself bounds the turns. */
   readonly meter: MeterId | null;
-  /** How many turns there can be. */
+  /** The most turns of the session. */
   readonly turnsMax: number;
-  /** Goes in front of the names that are entered: where a graph runs inside a node of another. */
+  /** Prefix of the names in `path`, for a graph that runs inside a node. */
   readonly prefix: string;
-  /** Where a termination that matched leads: the end of the session, unless a branch has to end first. */
+  /** The target of a termination that matched; the end of the session unless a branch must end first. */
   readonly ended?: NodeId;
-  /** Whether a cap can be hit that leaves the session a partial success at best. */
+  /** True if a cap can be hit that makes the session a partial success at best. */
   readonly capped?: boolean;
   at(...path: Path): Range;
 }
@@ -49,7 +49,7 @@ export function addLet(
   });
 }
 
-/** The only way on, where there is but one. */
+/** Without cases, this is `otherwise` itself. */
 export function addPick(
   { builder }: Lowering,
   hint: string,
@@ -62,7 +62,7 @@ export function addPick(
     : builder.add(builder.fresh(hint), { op: 'pick', label: { name: origin }, cases, otherwise });
 }
 
-/** Looks at the world outside; what comes back is in the slot `into`. */
+/** Performs a check and stores its result in the slot `into`. */
 export function addCheck(
   { builder }: Lowering,
   hint: string,
@@ -88,7 +88,7 @@ export function addCheck(
 
 export interface Question {
   readonly hint: string;
-  /** What the question is kept under, together with `about`. */
+  /** The key of the question, together with `about`. */
   readonly origin: string;
   readonly about: string;
   readonly askedBy: string;
@@ -102,7 +102,7 @@ export interface Question {
   readonly next: NodeId;
 }
 
-/** Asks a person. A question whose time is up counts as rejected. */
+/** Asks a person. An expired question counts as rejected. */
 export function addQuestion({ builder }: Lowering, question: Question): NodeId {
   const { hint, origin, about, askedBy, choices, message, payload, code, into, next } = question;
   return builder.add(builder.fresh(hint), {
@@ -133,7 +133,7 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
   });
 }
 
-/** The session is over and went well, or as well as it could. */
+/** The end of a session that succeeded, or succeeded in part. */
 export function success(l: Lowering): NodeId {
   const whole = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   if (l.capped !== true) return whole;
@@ -141,7 +141,7 @@ export function success(l: Lowering): NodeId {
   return addPick(l, 'session.end', l.team.id, [{ when: `${PARTIAL} == true`, to: partial }], whole);
 }
 
-/** The session has had all its turns. */
+/** The end of a session that used all its turns. */
 export function exhausted({ builder }: Lowering): NodeId {
   return builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output: SAID });
 }

@@ -1,4 +1,4 @@
-/** A team as it is after reading: names resolved, defaults settled, every agent with its tools and its view. */
+/** A team after reading: names resolved, defaults applied, every agent with its tools and its view of the history. */
 import type { AgentDef, ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
@@ -7,27 +7,29 @@ import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import type { Names, SectionNames } from '../../document/names.ts';
-import type { RawTeam } from './schema/schema.ts';
+import type { RawTeam } from './schema/sections.ts';
 
 export interface Member {
   readonly name: string;
   readonly description: string;
   readonly def: AgentDef;
   readonly tools: readonly string[];
-  /** Whether it can say by a tool call which way the work goes. */
-  readonly hands: boolean;
-  /** Whether it can change anything by its tools. */
+  /** True if the agent may choose its route with a `handoff` call. */
+  readonly mayHandOff: boolean;
+  /** True if one of its tools changes anything. */
   readonly writes: boolean;
   readonly callsMax: number;
-  /** How the shared history is shown to it; null for all of it. */
+  /** How the shared history is filtered for this agent; null for all of it. */
   readonly view: Json;
-  /** What it is given instead of the shared history; null where it sees that. */
+  /** Sources that replace the shared history; null if the agent sees the history. */
   readonly sources: Json;
 }
 
 export interface Team {
   readonly id: string;
   readonly raw: RawTeam;
+  /** The type of the selection strategy. */
+  readonly strategy: string;
   readonly members: ReadonlyMap<string, Member>;
   /** In the order of the document. */
   readonly names: readonly string[];
@@ -37,37 +39,36 @@ export interface Team {
   readonly definitions: Definitions;
 }
 
-/** When the session ends because of what was said, and after how many turns it ends in any case. */
 export interface Termination {
   readonly rules: readonly Rule[];
-  /** Agent turns; null where the document sets no cap. */
+  /** The most agent turns; null if the document sets no cap. */
   readonly cap: number | null;
-  /** Whether it could be read whole; what follows from a faulty one is no further mistake. */
+  /** False if part of it could not be read; then a missing end is not reported as well. */
   readonly sound: boolean;
 }
+/** A pattern whose match ends the session. */
 export interface Rule {
   readonly pattern: string;
-  /** Null for everybody. */
+  /** Null for all agents. */
   readonly agents: readonly string[] | null;
   readonly checks: readonly Check[];
 }
-/** Evidence that must be there: the name of a check, and what it is told beside the observations. */
+/** A validator or contract that must pass, with its configuration. */
 export interface Check {
   readonly name: string;
-  /** As the author calls it. */
+  /** The author's name for it. */
   readonly label: string;
   readonly config: Json;
 }
 
-/** What reading needs at every step. */
 export interface Reading {
   readonly body: Shaped<RawTeam>;
   readonly report: Report;
   readonly names: Names;
   readonly sections: SectionNames;
   at(...path: Path): Range;
-  /** The keys of a map as they are written: one counts as declared even where the rest of it is faulty. */
+  /** The keys of a map as written. A key counts as declared even if its value is faulty. */
   keys(...path: Path): ReadonlySet<string>;
-  /** Reports a name that no agent has. */
+  /** Reports a name that is not an agent's. */
   agent(name: string, path: Path): boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Where a session keeps what it knows. `history` is what all agents share, appended to and never changed; `turns` names who
- * had each turn; `said` is the last message and `signal` the keyword of a handoff call in it; `bad` counts the turns in a
- * row that led nowhere; `fails` counts the refusals of one route in a row.
+ * The slots of a session. `history` holds the messages that all agents share and is only appended to; `turns` lists the
+ * agent of each turn; `said` is the last message and `signal` the keyword of its handoff call; `bad` counts bad turns in a
+ * row; `fails` counts refusals in a row for each route.
  */
 import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
 import type { Expr, Write } from '../../../ir/nodes.ts';
@@ -21,24 +21,26 @@ export const FAULT = 'fault';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';
-/** What branches came to, in their order. */
+/** The last verdict of each contract, by name. */
+export const CONTRACTS = 'contracts';
+/** The outcomes of branches, in their order. */
 export const BRANCHES = 'branches';
-/** Whether a branch has said what ends the session. */
+/** True if a message of a branch matched a termination. */
 export const ENDED = 'ended';
-/** Set where something was let go on that is not as good as it should be: the session is a partial success at best. */
+/** True if unapproved work was let through: the session is a partial success at best. */
 export const PARTIAL = 'partial';
 export const CONTEXT = 'context';
 export const ANSWER = 'answer';
-/** A correction for somebody who does not see the shared history. */
+/** A correction for a model that does not see the shared history. */
 export const NOTE = 'note';
-/** Who writes what no agent and no user wrote. */
+/** The author of messages that neither an agent nor the user wrote. */
 export const ENGINE = 'sluice';
 
 export function set(slot: string, value: Expr): Write {
   return { slot, mode: 'set', value };
 }
 
-/** The slots of a session that begins. */
+/** The writes that begin a session. */
 export function begin(): readonly Write[] {
   return [
     { slot: HISTORY, mode: 'append', value: { author: quote('user'), role: quote('user'), content: 'input' } },
@@ -48,12 +50,12 @@ export function begin(): readonly Write[] {
   ];
 }
 
-/** After a turn that led somewhere, nothing counts against anybody. */
+/** The writes after a turn that took a route: all counters start again. */
 export function clean(): readonly Write[] {
   return [set(BAD, '0'), set(FAILS, '{}'), set(IDLE, '0'), set(BROKEN, '0')];
 }
 
-/** A message of the engine's own in the shared history. */
+/** A message of the engine in the shared history. */
 export function tell(content: Expr, to: string | null, more: { readonly [field: string]: Expr } = {}): Write {
   const addressee: { readonly [field: string]: Expr } = to === null ? {} : { to: quote(to) };
   return {
@@ -63,18 +65,18 @@ export function tell(content: Expr, to: string | null, more: { readonly [field: 
   };
 }
 
-/** A count of one kind among several, such as the refusals of one edge; zero while there was none. */
+/** One counter of several, such as the refusals of one edge. */
 export function count(slot: string, key: string): Expr {
   const read = isIdentifier(key) ? `${slot}.${key}` : `${slot}[${quote(key)}]`;
   return `(${read} == null ? 0 : ${read})`;
 }
 
-/** What a person said beside the choice, as a further sentence; nothing where nothing was said. */
+/** The text of a person's answer as a further sentence, or nothing. */
 export function remark(): Expr {
   return `(trim(text(${ANSWER}.text)) == "" ? "" : text(" ", ${ANSWER}.text))`;
 }
 
-/** A text, or the items of a list line by line. */
+/** A text as it is, a list as one line for each item. */
 export function lined(value: Expr): Expr {
   return `(type(${value}) == list ? join(${value}.map(m, text(m)), ${quote('\n')}) : text(${value}))`;
 }

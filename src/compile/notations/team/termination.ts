@@ -1,26 +1,119 @@
-/** Ends the session where what was just said matches: looked at after every turn whose route was not refused. */
+/**
+ * The end of a session: by a message that matches a pattern, or by the number of turns. Patterns must be expressible in the
+ * linear-time regex engine.
+ */
 import type { NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
+import { regexProblem } from '../../expressions/problem.ts';
+import type { Path } from '../../source/located.ts';
 import type { Site } from './bad-turn.ts';
+import { readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
 import { addPick, success } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import type { Rule, Team } from './model.ts';
+import type { Reading, Rule, Team, Termination } from './model.ts';
+import type { RawTermination } from './schema/sections.ts';
 import { SAID, TURNS } from './slots.ts';
 
-/** `passed` names checks that this turn has already passed on its way; they are not made twice. */
+export function readTermination(reading: Reading): Termination {
+  const raw = reading.body.value.Termination;
+  if (raw === undefined) return { rules: [], cap: null, sound: reading.body.sound };
+  const rules: Rule[] = [];
+  const caps: number[] = [];
+  const complete = readPart(raw, ['Termination'], reading, rules, caps);
+  return { rules, cap: caps.length === 0 ? null : Math.min(...caps), sound: complete && reading.body.sound };
+}
+
+/** Collects the rules and caps of one termination and its children. False if something is missing. */
+function readPart(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): boolean {
+  const type = typeOf(raw);
+  let complete = true;
+  const lacks = (key: string, help: string): void => {
+    complete = false;
+    if (isFaulty(reading, path, key) || (raw.Type === undefined && isFaulty(reading, path, 'Type'))) return;
+    const message = `a termination of type \`${type}\` needs \`${key}\``;
+    reading.report.error('missing-field', reading.at(...path), message, { help });
+  };
+  if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
+  else if (type === 'maxiterations') lacks('MaxIterations', 'Say after how many agent turns the session ends.');
+  if (type === 'regex') {
+    if (raw.Pattern === undefined) lacks('Pattern', 'Say what a message must match.');
+    else rules.push(readRule(raw, raw.Pattern, path, reading));
+  }
+  if (type === 'composite') {
+    const children = raw.Strategies ?? [];
+    if (children.length === 0) lacks('Strategies', 'List what may end the session.');
+    for (const [index, each] of children.entries())
+      complete = readPart(each, [...path, 'Strategies', index], reading, rules, caps) && complete;
+  }
+  return complete;
+}
+
+function typeOf({ Type, Strategies, Pattern }: RawTermination): string {
+  if (Type !== undefined) return Type;
+  if (Strategies !== undefined) return 'composite';
+  return Pattern !== undefined ? 'regex' : 'maxiterations';
+}
+
+function isFaulty({ body }: Reading, path: Path, key: string): boolean {
+  return body.poisoned(...path, key) || body.damaged(...path, key);
+}
+
+function readRule(raw: RawTermination, pattern: string, path: Path, reading: Reading): Rule {
+  const problem = regexProblem(pattern);
+  if (problem !== null)
+    reading.report.error('bad-regex', reading.at(...path, 'Pattern'), `the pattern ${problem.message}`, {
+      help: problem.help,
+    });
+  for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
+  return { pattern, agents: raw.AgentNames ?? null, checks: readChecks(raw, path, reading) };
+}
+
+/** Reports a session that goes round and that neither a message nor a number of turns can end. */
+export function demandTermination(reading: Reading, team: Team, speakers: Iterable<string>): void {
+  const { report, body } = reading;
+  if (report.has('unknown-agent') || canEnd(team, speakers)) return;
+  report.error(
+    'no-termination',
+    body.at('Selection'),
+    `nothing ends a \`${team.strategy}\` session: no agent that speaks can match a termination, and there is no \`MaxIterations\``,
+    { help: 'Add `Termination` with `MaxIterations`.' },
+  );
+}
+
+/** The same for one place, such as a terminal state, that only the end of the session leaves. */
+export function demandEnding(reading: Reading, team: Team, agent: string, path: Path, what: string): void {
+  const { report, at } = reading;
+  if (report.has('unknown-agent') || canEnd(team, [agent])) return;
+  report.error(
+    'no-termination',
+    at(...path),
+    `${what} can never end: no \`Termination\` looks at what \`${agent}\` says, and there is no \`MaxIterations\``,
+    { help: 'Add a `Termination` that this agent can match, or `MaxIterations`.' },
+  );
+}
+
+export function canEnd({ termination }: Team, speakers: Iterable<string>): boolean {
+  const { sound, cap, rules } = termination;
+  const isMatchedBy = (agent: string): boolean => rules.some(({ agents }) => agents === null || agents.includes(agent));
+  return !sound || cap !== null || [...speakers].some(isMatchedBy);
+}
+
+/**
+ * Ends the session if the last message matches a rule. Added after every turn whose route was not refused. Checks in
+ * `passed` already passed in this turn and are not repeated.
+ */
 export function addTermination(l: Lowering, site: Site, next: NodeId, passed: ReadonlySet<string> = new Set()): NodeId {
   const speakers = site.speakers ?? [site.agent];
   const isFor = ({ agents }: Rule): boolean => agents === null || speakers.some((agent) => agents.includes(agent));
   const cases = openRules(l)
     .filter(isFor)
     .map(({ pattern, agents, checks }, index) => {
-      const left = checks.filter(({ name }) => !passed.has(name));
       const to = addGate(l, {
         site,
         key: `termination${index}`,
         what: 'the end of the session',
-        checks: left,
+        checks: checks.filter(({ name }) => !passed.has(name)),
         approval: null,
         recovery: null,
         pass: l.ended ?? success(l),
@@ -32,11 +125,7 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
   return addPick(l, `${site.hint}.termination`, site.origin, cases, next);
 }
 
-/** What runs inside a node is that node's affair: the session looks at what it comes to, and not into it. */
+/** A sub-graph has no rules of its own: the session matches only the message that the sub-graph returns. */
 export function openRules({ prefix, team }: Lowering): readonly Rule[] {
   return prefix === '' ? team.termination.rules : [];
-}
-
-export function rulesFor({ termination }: Team, agent: string): readonly Rule[] {
-  return termination.rules.filter(({ agents }) => agents === null || agents.includes(agent));
 }

@@ -1,56 +1,56 @@
 /**
- * A member's turn in a session: it sees what it may of the shared history, and what it says becomes part of that. The turn
- * gets the next number, so that whoever looks for evidence later can tell this turn's from the others'.
+ * One turn of a member: the agent sees its view of the shared history, and its message is appended to it. Each turn has a
+ * number, by which checks find the evidence of that turn.
  */
 import type { Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
-import { REPLY, TALK } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/slots.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Range } from '../../source/range.ts';
 import { HANDOFF } from './agents.ts';
-import { recapOf } from './compaction.ts';
 import { assemble, reminder } from './context.ts';
 import { addPick, member } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import type { Member } from './model.ts';
-import { CONTEXT, HISTORY, SAID, SIGNAL, TURN, TURNS, set } from './slots.ts';
+import type { Member, Team } from './model.ts';
+import { CONTEXT, CONTRACTS, HISTORY, SAID, SIGNAL, STATE, TURN, TURNS, set } from './slots.ts';
+
+const EVIDENCE_MAX = 20;
 
 export interface TeamTurn {
   readonly agent: string;
   readonly hint: string;
   readonly origin: string;
-  /** What `path` lists; absent for turns that it leaves out. */
+  /** The entry in `path`; absent for turns that `path` leaves out. */
   readonly enters?: string;
   readonly begin?: NodeId;
   readonly at?: Range;
   readonly opening?: readonly Write[];
-  /** Meters that it charges beside the session's. */
+  /** Meters charged beside the session's. */
   readonly charges?: readonly MeterId[];
-  /** What the agent is told, instead of the shared history. */
+  /** Replaces the shared history as the input of the agent. */
   readonly input?: Input;
-  /** Whether what it says becomes part of the shared history. Yes, unless told. */
+  /** True, the default, if the message goes into the shared history. */
   readonly shared?: boolean;
-  /** Whether the turn counts among the session's. Yes, unless told. */
+  /** True, the default, if the turn counts towards `MaxIterations`. */
   readonly counts?: boolean;
   readonly visitsMax?: number;
   readonly next: NodeId;
   readonly fail?: NodeId;
 }
 
-/** A turn that is named after the agent who has it, and begins where whoever hands over to the agent expects it. */
+/** A turn whose place has the agent's own name. */
 export function addTurnOf(l: Lowering, agent: string, next: NodeId, opening: readonly Write[] = []): NodeId {
   const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
   const begin = l.builder.idOf(agent);
   return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, opening, next });
 }
 
-/** Afterwards `said` holds the message and `signal` the keyword of a handoff call, if there was one. */
+/** Afterwards `said` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
   const { hint, origin, enters, at, opening = [], counts = true } = turn;
-  const told = turn.input ?? sharedInput(l, who);
   const prepares = turn.input === undefined && who.sources !== null;
-  // A session that ends here returns what was said before.
+  // A session that ends here returns the message before.
   const over = l.builder.failedEnd(SAID);
   return addTurn(l.builder, {
     agent: who.name,
@@ -61,11 +61,11 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     ...(at === undefined ? {} : { at }),
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
     opening: [...numbered(who.name, counts), ...opening],
-    input: told,
+    input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
-    ...(who.hands ? { closing: HANDOFF } : {}),
+    ...(who.mayHandOff ? { closing: HANDOFF } : {}),
     callsMax: who.callsMax,
-    // A plugin is granted by the author: a call passes every stage, but needs a person only where something written asks for one.
+    // The author granted the plugins: a call needs a person only if a policy or the tool asks for one.
     gate: 'granted',
     visitsMax: turn.visitsMax ?? l.turnsMax,
     ...(prepares
@@ -77,7 +77,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   });
 }
 
-/** A turn beside the session's has a number between those of its neighbours. */
+/** A turn that does not count gets a number between its neighbours'. */
 function numbered(agent: string, counts: boolean): readonly Write[] {
   return counts
     ? [set(TURN, `size(${TURNS}) + 1`), { slot: TURNS, mode: 'append', value: quote(agent) }]
@@ -95,9 +95,9 @@ function sharedInput(l: Lowering, who: Member): Input {
   };
 }
 
-/** What was said is stored by reference; only a turn that ended without a word has its message put together. */
+/** Stores the message. A turn that ended without text, as by a handoff call, gets its last text or its keyword. */
 function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn, who: Member): NodeId {
-  const handed: Expr = who.hands
+  const handed: Expr = who.mayHandOff
     ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
     : 'null';
   const store = (kind: string, content: Expr, withSteps: boolean): NodeId => {
@@ -126,4 +126,42 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
     ],
     store('mute', spoken, true),
   );
+}
+
+interface Recap {
+  readonly keep: number;
+  readonly text: Expr;
+}
+
+/**
+ * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest turns in full and a recap of the rest.
+ * Only the view changes; routes and gates do not read it. Null if agents see everything.
+ */
+function recapOf(team: Team): Recap | null {
+  const settings = team.raw.Compaction;
+  if (settings === undefined || !isCompacted(team)) return null;
+  const text = settings.Mode === 'window' ? '"[Earlier turns are left out.]"' : lossless();
+  return { keep: settings.KeepRecentTurns, text: `size(${TURNS}) > ${settings.TriggerTurnCount} ? ${text} : null` };
+}
+
+/** `lossless` rebuilds from a state and from evidence. The modes that ask a model are not supported. */
+export function isCompacted({ raw, strategy }: Pick<Team, 'raw' | 'strategy'>): boolean {
+  const mode = raw.Compaction?.Mode;
+  if (mode === 'window') return true;
+  return mode === 'lossless' && strategy === 'statemachine' && raw.EvidenceStore !== undefined;
+}
+
+function lossless(): Expr {
+  const contracts = `join(${CONTRACTS}.map(k, text(${CONTRACTS}[k].ok ? "✓ " : "✗ ", k, ${CONTRACTS}[k].ok ? "" : text(": ", ${CONTRACTS}[k].reason))), "\\n")`;
+  const evidence = `join(tail(${OBSERVATIONS}, ${EVIDENCE_MAX}).map(o, text(o.ok ? "✓ " : "✗ ", "turn ", o.turn, " ", o.agent, " ", o.tool, " ", o.args.path, o.args.command)), "\\n")`;
+  const parts = [
+    '"[CONTEXT RECONSTRUCTION — derived from durable evidence, not summarised by a model]\\n\\nSTATE MACHINE POSITION\\n"',
+    STATE,
+    '"\\n\\nCONTRACT STATUS\\n"',
+    contracts,
+    '"\\n\\nRECENT EVIDENCE, latest last\\n"',
+    evidence,
+    '"\\n\\nRESUMPTION NOTE\\nGo on from this position. What is listed here was really done; what is not, was not."',
+  ];
+  return `text(${parts.join(', ')})`;
 }

@@ -1,21 +1,59 @@
 /**
- * `adversarial`: in every stage one agent makes something and another criticises it, seeing that thing and nothing else.
- * What passes, or what was criticised last when the rounds are over, is promoted, and later stages build on it.
+ * `adversarial`: in every stage a generator makes an artifact and a critic reviews it, seeing only the artifact. An approved
+ * artifact, or the last reviewed one when the rounds are used up, is promoted to the next stage.
  */
+import type * as z from 'zod';
 import type { NodeId, Write } from '../../../../ir/nodes.ts';
+import { fault, int, list, name, phrase, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
+import { isPoison } from '../../../document/shape/poison.ts';
+import type { Path } from '../../../source/located.ts';
+import { END, START, agentShape, edgeShape } from '../drawing.ts';
+import type { Drawing } from '../drawing.ts';
 import { addLet, addPick } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import type { RawAdversarial } from '../schema/phases.ts';
+import type { Reading } from '../model.ts';
 import { HISTORY, PARTIAL, SAID, TURN, set } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
+import { lacking, strategy } from './strategy.ts';
 
 const ARTIFACT = 'artifact';
 const NOTES = 'notes';
 
-type Stage = RawAdversarial['Stages'][number];
+const stage = record({ Generator: name(), Critic: name(), Label: name().optional() });
+const schema = record({
+  Stages: list(stage, { min: 1, few: fault('bad-value', 'an adversarial team needs at least one stage') }),
+  Rounds: int({ min: 1 }).default(3).describe('The most critiques of each artifact.'),
+  PassKeyword: phrase().default('APPROVED').describe('The critic writes it alone on a line to approve the artifact.'),
+});
+type Stage = z.output<typeof stage>;
+type RawAdversarial = z.output<typeof schema>;
 
-export function lowerAdversarial(l: Lowering, raw: RawAdversarial): NodeId {
+export const adversarial = strategy({
+  type: 'adversarial',
+  fields: { Adversarial: schema.optional() },
+  endsItself: true,
+  read({ Adversarial: raw }, reading) {
+    if (raw === undefined) return lacking(reading, 'adversarial', 'Adversarial');
+    for (const [index, each] of raw.Stages.entries())
+      checkStage(each, ['Selection', 'Adversarial', 'Stages', index], reading);
+    return raw;
+  },
+  turnsMax: ({ Rounds }) => Rounds,
+  lower: lowerAdversarial,
+  draw,
+});
+
+function checkStage({ Generator, Critic }: Stage, path: Path, reading: Reading): void {
+  reading.agent(Generator, [...path, 'Generator']);
+  reading.agent(Critic, [...path, 'Critic']);
+  if (Generator === Critic && !isPoison(Critic))
+    reading.report.error('same-role', reading.at(...path, 'Critic'), `\`${Critic}\` would criticise its own work`, {
+      help: 'Name another agent as `Critic`.',
+    });
+}
+
+function lowerAdversarial(l: Lowering, raw: RawAdversarial): NodeId {
   const { builder } = l;
   const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ARTIFACT });
   const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: ARTIFACT });
@@ -58,7 +96,7 @@ function addStage(
     [{ when: `size(alone(${SAID}, [${quote(PassKeyword)}])) > 0`, to: promote }],
     over,
   );
-  // The firewall: the critic is given the artifact, and nothing else there is to give.
+  // The context firewall: the critic gets only the artifact.
   const critique = addTeamTurn(l, {
     agent: Critic,
     hint: `${hint}.critique`,
@@ -84,7 +122,7 @@ function addStage(
   return addLet(l, `${hint}.start`, label, [set(NOTES, '[]')], generate);
 }
 
-/** One round fewer than there are critiques: the last artifact is one that somebody has looked at. */
+/** There is one revision fewer than critiques, so the promoted artifact was always reviewed. */
 function addRevision(
   l: Lowering,
   hint: string,
@@ -116,4 +154,33 @@ function addRevision(
     },
   ];
   return addLet(l, `${hint}.revise`, label, notes, generate, [meter]);
+}
+
+function draw(raw: RawAdversarial): Drawing {
+  const stages = raw.Stages.map(({ Generator, Critic, Label }, index) => ({
+    generate: `generate-${index}`,
+    criticise: `criticise-${index}`,
+    Generator,
+    Critic,
+    Label: Label ?? null,
+  }));
+  return {
+    nodes: [
+      START,
+      ...stages.flatMap(({ generate, criticise, Generator, Critic, Label }) => [
+        agentShape(generate, Generator, Generator, Label),
+        agentShape(criticise, Critic, Critic, Label, 'decision'),
+      ]),
+      END,
+    ],
+    edges: [
+      edgeShape(START.id, stages[0]?.generate ?? END.id, null),
+      ...stages.flatMap(({ generate, criticise }, index) => [
+        edgeShape(generate, criticise, null),
+        edgeShape(criticise, generate, 'revise', true),
+        edgeShape(criticise, stages[index + 1]?.generate ?? END.id, raw.PassKeyword),
+      ]),
+    ],
+    cycles: stages.map(({ generate, criticise }) => ({ nodes: [generate, criticise], bound: `Rounds: ${raw.Rounds}` })),
+  };
 }

@@ -1,4 +1,4 @@
-/** A model beside the team that chooses or coordinates: asked without tools that run, its reply judged before it counts. */
+/** A model beside the team that chooses or coordinates. Its tools only carry its answer; nothing runs. */
 import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
 import { REPLY } from '../../../lower/agent-turn/slots.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
@@ -9,7 +9,7 @@ import type { Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
 import type { RawModel } from '../schema/agents.ts';
 
-/** The agents there are, as a list for a prompt. */
+/** The agents as a list for a prompt. */
 export function roster(team: Team): string {
   return team.names.map((name) => `- ${name}${describe(team, name)}`).join('\n');
 }
@@ -19,7 +19,7 @@ function describe(team: Team, name: string): string {
   return text === '' ? '' : `: ${text}`;
 }
 
-/** Whether letter case alone tells the agent from another: then only its exact name means it. */
+/** True if another name differs only in letter case: then only the exact name matches. */
 export function hasTwin(name: string, { names }: Team): boolean {
   return names.some((other) => other !== name && other.toLowerCase() === name.toLowerCase());
 }
@@ -46,19 +46,19 @@ export function chooserDef(
   };
 }
 
-/** A name that the strategy itself uses cannot be an agent's too. */
+/** Reports an agent that has the strategy's own name. */
 export function reserve({ report, body }: Reading, team: Team, id: string): void {
   const index = team.names.indexOf(id);
   if (index >= 0)
     report.error(
       'reserved-id',
       body.at('Agents', index, 'Name'),
-      `\`${id}\` cannot be the name of an agent here: the strategy \`${team.raw.Selection.Type}\` has a ${id} of its own`,
+      `\`${id}\` cannot be the name of an agent here: the strategy \`${team.strategy}\` has a ${id} of its own`,
       { help: 'Choose another name.' },
     );
 }
 
-/** Asks it; what it answered is in `reply`. */
+/** Asks the model. Its answer is in `reply`. */
 export function addAsk(
   { builder }: Lowering,
   {

@@ -1,30 +1,20 @@
 /**
- * Branches that run at the same time, each for one turn and with the history as it was when they parted. What they hand
- * back is one block: the branches' outputs, merged.
+ * Branches that run at the same time. Each has one turn and sees the history as it was at the fan-out. Their outputs are
+ * merged into one message.
  */
-import type { ForkNode, NodeId } from '../../../../ir/nodes.ts';
+import type { Expr, ForkNode, NodeId } from '../../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/slots.ts';
 import { addBlame } from '../../../lower/blame.ts';
-import { addEnding, branchOf } from './fan-out-end.ts';
-import { BAD_TURNS } from './keyword.ts';
-import { addPick, exhausted } from '../lowering.ts';
+import { BAD_TURNS } from '../bad-turn.ts';
+import { addLet, addPick, exhausted, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import { addMerge } from './merge.ts';
-import type { Branch } from './merge.ts';
-import type { RawMerge } from '../schema/statemachine.ts';
-import { BRANCHES, ENDED, SAID, TURNS } from '../slots.ts';
+import { BRANCHES, ENDED, SAID, TURNS, set } from '../slots.ts';
 import { addTermination, openRules } from '../termination.ts';
 import { addTeamTurn } from '../turn.ts';
+import { addMerge } from './merge.ts';
+import type { Merge } from './merge.ts';
 
-export interface FanOut {
-  readonly hint: string;
-  readonly origin: string;
-  readonly branches: readonly Branch[];
-  readonly merge: RawMerge | null;
-  readonly next: NodeId;
-}
-
-export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: FanOut): NodeId {
+export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: Merge): NodeId {
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const inside = branchOf(l, hint, origin);
   const heads = branches.map(({ name, agent, at }, index) => {
@@ -38,7 +28,7 @@ export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: 
   const merged = addMerge(l, { hint, origin, branches, merge, next });
   const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, merged));
   if (l.meter === null) return fork;
-  // All of them or none: a branch that is turned away would leave a hole in what is merged.
+  // All branches run or none: a missing branch would leave a gap in the merge.
   return addPick(
     l,
     `${hint}.room`,
@@ -48,7 +38,7 @@ export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: 
   );
 }
 
-/** The first branch that fails stops the others, and the session with them. */
+/** The first branch that fails stops the others and the session. */
 export function addFork(
   l: Lowering,
   hint: string,
@@ -75,4 +65,23 @@ export function addFork(
     failed: [],
     fail: addBlame(l.builder, hint, origin, BRANCHES, l.builder.failedEnd(SAID)),
   });
+}
+
+/** Lowering inside a branch: a matched termination ends the branch and is remembered. */
+export function branchOf(l: Lowering, hint: string, origin: string): Lowering {
+  if (openRules(l).length === 0) return l;
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  return { ...l, ended: addLet(l, `${hint}.matched`, origin, [set(ENDED, 'true')], done) };
+}
+
+/** After the join: ends the session if a branch matched a termination. The other branches finish their turns first. */
+export function addEnding(l: Lowering, hint: string, origin: string, next: NodeId): NodeId {
+  if (openRules(l).length === 0) return next;
+  const end = addLet(l, `${hint}.over`, origin, [set(SAID, lastSaid())], success(l));
+  return addPick(l, `${hint}.ended`, origin, [{ when: `${ENDED} == true`, to: end }], next);
+}
+
+/** The last message in the order of the branches, without branches that the cap stopped. */
+export function lastSaid(): Expr {
+  return `cel.bind(had, ${BRANCHES}.filter(b, b.code != "BUDGET_EXHAUSTED"), size(had) == 0 ? ${SAID} : had[size(had) - 1].output)`;
 }

@@ -1,58 +1,127 @@
 /**
- * `keyword`: what an agent says on a line of its own decides who is next. All routes are open at once; which agent may take
- * which is settled here, so that at run time an agent's signal can only lead where its own routes lead.
+ * `keyword`: a keyword in an agent's message decides who is next. All routes are open at once. Which agent may take which
+ * route is settled at compile time, so a keyword can only lead where the agent's own routes lead.
  */
+import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
+import { list, name, phrase, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
-import { addBadTurn } from '../bad-turn.ts';
+import { addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
+import { readChecks } from '../checks.ts';
 import { choiceOf, heard, silenceOf } from '../corrections.ts';
+import { END, START, agentShapes, edgeShape } from '../drawing.ts';
+import type { Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
 import { addLet, addPick, member, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import type { Check } from '../model.ts';
-import type { RawRoute } from '../schema/routes.ts';
+import type { Check, Reading, Team } from '../model.ts';
+import { gateFields } from '../schema/sections.ts';
 import { HEARD, clean, set } from '../slots.ts';
-import { addTermination } from '../termination.ts';
+import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
+import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
+import { strategy } from './strategy.ts';
 
-export const BAD_TURNS = 3;
+export const defaultAgent = name()
+  .optional()
+  .describe('The agent of the first turn, and of the turn after one without a route; the first agent when absent.');
 
-export interface Route {
+const route = record({
+  Keyword: phrase().describe('Alone on a line, or at the start of one; letter case does not matter.'),
+  Agent: name().describe('The agent of the next turn. If it is one of the SourceAgents, the session ends.'),
+  SourceAgents: some(name()).describe('Only these agents may take the route.'),
+  ...gateFields,
+});
+type RawRoute = z.output<typeof route>;
+
+interface Route {
   readonly raw: RawRoute;
   readonly checks: readonly Check[];
   readonly path: Path;
 }
-
-export function lowerKeyword(
-  l: Lowering,
-  routes: readonly Route[],
-  first: string,
-  speaking: ReadonlySet<string>,
-): NodeId {
-  for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent, first);
-  return l.builder.idOf(first);
+interface Model {
+  readonly routes: readonly Route[];
+  readonly first: string;
+  /** The agents that can get a turn. */
+  readonly speaking: ReadonlySet<string>;
+  /** True if one of them can end the session by its own route. */
+  readonly ends: boolean;
 }
 
-export function isTerminal({ Agent, SourceAgents }: RawRoute): boolean {
+export const keyword = strategy({
+  type: 'keyword',
+  fields: { DefaultAgent: defaultAgent, Routes: list(route).optional() },
+  read({ DefaultAgent, Routes = [] }, reading, team): Model | null {
+    const routes = readRoutes(Routes, reading);
+    const first = firstOf(reading, team, DefaultAgent);
+    if (first === null || routes.length === 0) return null;
+    const speaking = speakersFrom(first, (agent) =>
+      routes.filter(({ raw }) => mayTake(raw, agent) && !isTerminal(raw)).map(({ raw }) => raw.Agent),
+    );
+    const ends = routes.some(({ raw }) => isTerminal(raw) && [...speaking].some((agent) => mayTake(raw, agent)));
+    if (!ends) demandTermination(reading, team, speaking);
+    const recovery = routes.flatMap(({ raw }) => raw.RecoveryAgent ?? []);
+    warnOfSilent(reading, team, speaking, recovery);
+    return { routes, first, speaking, ends };
+  },
+  lower(l, { routes, first, speaking }) {
+    for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent, first);
+    return l.builder.idOf(first);
+  },
+  draw,
+});
+
+function readRoutes(raw: readonly RawRoute[], reading: Reading): readonly Route[] {
+  const { body, report } = reading;
+  if (raw.length === 0 && body.sound)
+    report.error('missing-field', body.at('Selection'), 'keyword selection needs at least one entry in `Routes`');
+  const routes = raw.map((each, index): Route => {
+    const path: Path = ['Selection', 'Routes', index];
+    reading.agent(each.Agent, [...path, 'Agent']);
+    for (const [at, source] of (each.SourceAgents ?? []).entries())
+      reading.agent(source, [...path, 'SourceAgents', at]);
+    if (each.RecoveryAgent !== undefined) reading.agent(each.RecoveryAgent, [...path, 'RecoveryAgent']);
+    return { raw: each, checks: readChecks(each, path, reading), path };
+  });
+  warnOfCovered(routes, reading);
+  warnOfShadows(
+    routes.map(({ raw: { Keyword }, path }) => [Keyword, [...path, 'Keyword']]),
+    reading,
+  );
+  return routes;
+}
+
+/** Warns of a route all of whose agents take an earlier route with the same keyword. */
+function warnOfCovered(routes: readonly Route[], { report, at, names }: Reading): void {
+  for (const [index, { raw, path }] of routes.entries()) {
+    const earlier = routes.slice(0, index).filter((each) => same(each.raw.Keyword, raw.Keyword));
+    const isLeft = (agent: string): boolean => mayTake(raw, agent) && !earlier.some((each) => mayTake(each.raw, agent));
+    if (earlier.length === 0 || [...names.all].some(isLeft)) continue;
+    report.warning(
+      'unreachable-route',
+      at(...path, 'Keyword'),
+      `the route \`${raw.Keyword}\` to \`${raw.Agent}\` is never taken: an earlier route with the same keyword always is`,
+      { help: 'Leave it out, or give the two different `SourceAgents`.' },
+    );
+  }
+}
+
+/** An agent that routes to itself ends the session. */
+function isTerminal({ Agent, SourceAgents }: RawRoute): boolean {
   return SourceAgents?.includes(Agent) === true;
 }
 
-export function mayTake({ SourceAgents }: Pick<RawRoute, 'SourceAgents'>, agent: string): boolean {
-  return SourceAgents === undefined || SourceAgents.includes(agent);
-}
-
 function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallback: string): void {
-  const begin = l.builder.idOf(agent);
-  const site: Site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
+  const site = siteOf(l, agent);
   const words = distinct(routes.map(({ raw }) => raw.Keyword));
   const own = distinct(routes.filter(({ raw }) => mayTake(raw, agent)).map(({ raw }) => raw.Keyword));
   const choice = choiceOf('keyword', own);
   const cases = own.map((word) => {
-    const route = routes.find(({ raw }) => same(raw.Keyword, word) && mayTake(raw, agent)) as Route;
-    const said = words.find((each) => same(each, word)) ?? word;
-    return { when: `${HEARD}[0] == ${quote(said)}`, to: addRoute(l, site, route, routes.indexOf(route)) };
+    const found = routes.find(({ raw }) => same(raw.Keyword, word) && mayTake(raw, agent)) as Route;
+    const spelt = words.find((each) => same(each, word)) ?? word;
+    return { when: `${HEARD}[0] == ${quote(spelt)}`, to: addRoute(l, site, found, routes.indexOf(found)) };
   });
   const none = addTermination(l, site, addSilence(l, site, choice, fallback));
   const many = addBadTurn(l, site, {
@@ -71,14 +140,12 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
     addForeign(l, site, choice),
   );
-  const listen = addLet(l, `${agent}.listen`, agent, [set(HEARD, heard(words, false))], routed);
-  addTurnOf(l, agent, listen);
+  addTurnOf(l, agent, addLet(l, `${agent}.listen`, agent, [set(HEARD, heard(words, false))], routed));
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
-  const passed = new Set(checks.map(({ name }) => name));
+  const passed = new Set(checks.map((check) => check.name));
   const onward = isTerminal(raw) ? success(l) : addTermination(l, site, l.builder.idOf(raw.Agent), passed);
-  const fire = addLet(l, `${site.agent}.fire:${raw.Keyword}`, site.agent, clean(), onward);
   return addGate(l, {
     site,
     key: `route${index}`,
@@ -88,11 +155,11 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
       ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${raw.Agent} would go on.` }
       : null,
     recovery: raw.RecoveryAgent ?? null,
-    pass: fire,
+    pass: addLet(l, `${site.agent}.fire:${raw.Keyword}`, site.agent, clean(), onward),
   });
 }
 
-/** What was said is a keyword, but none of this agent's. */
+/** The keyword belongs to another agent's routes. */
 function addForeign(l: Lowering, site: Site, choice: string): NodeId {
   return addBadTurn(l, site, {
     what: 'the keyword of another role',
@@ -114,12 +181,19 @@ function addSilence(l: Lowering, site: Site, choice: string, fallback: string): 
   });
 }
 
-export function distinct(words: readonly string[]): readonly string[] {
-  const seen = new Map<string, string>();
-  for (const word of words) if (!seen.has(word.trim().toLowerCase())) seen.set(word.trim().toLowerCase(), word);
-  return [...seen.values()];
-}
-
-export function same(a: string, b: string): boolean {
-  return a.trim().toLowerCase() === b.trim().toLowerCase();
+function draw({ routes, first, speaking, ends }: Model, team: Team): Drawing {
+  const place = (agent: string): number => team.names.indexOf(agent);
+  const edges = routes.flatMap(({ raw }) =>
+    [...speaking]
+      .filter((agent) => mayTake(raw, agent))
+      .map((agent) =>
+        isTerminal(raw)
+          ? edgeShape(agent, END.id, raw.Keyword)
+          : edgeShape(agent, raw.Agent, raw.Keyword, place(raw.Agent) <= place(agent)),
+      ),
+  );
+  return {
+    nodes: [START, ...agentShapes(team, speaking), ...(ends ? [END] : [])],
+    edges: [edgeShape(START.id, first, null), ...edges],
+  };
 }

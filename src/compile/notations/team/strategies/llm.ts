@@ -1,20 +1,24 @@
 /**
- * `llm`: a model says before every turn whose it is. Its answer is an input like any other: only the name of an agent of
- * the team counts, and for anything else it is told so and asked again.
+ * `llm`: a model chooses the agent of every turn. Only the name of an agent of the team counts; any other answer gets a
+ * correction and is asked again.
  */
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import { text } from '../../../document/shape/fields.ts';
 import { REPLY } from '../../../lower/agent-turn/slots.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
-import { addBadTurn } from '../bad-turn.ts';
-import { addAsk, hasTwin, roster } from './chooser.ts';
-import { BAD_TURNS } from './keyword.ts';
+import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
+import type { Site } from '../bad-turn.ts';
+import { START, agentShape, agentShapes, edgeShape } from '../drawing.ts';
 import { addLet, addPick, exhausted } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
+import { model } from '../schema/agents.ts';
 import { BAD, HEARD, HISTORY, NOTE, TURNS, set } from '../slots.ts';
-import { addTermination } from '../termination.ts';
+import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
+import { addAsk, chooserDef, hasTwin, reserve, roster } from './chooser.ts';
+import { lacking, strategy } from './strategy.ts';
 
-export const SELECTOR = 'selector';
+const SELECTOR = 'selector';
 const RECENT = 30;
 
 const DEFAULT_PROMPT = `You decide who of a team works next. The agents:
@@ -25,10 +29,33 @@ The conversation so far:
 
 Who should go on? Answer with the name of one agent and nothing else.`;
 
-export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
+export const llm = strategy({
+  type: 'llm',
+  fields: {
+    Model: model.optional().describe('Of the strategy llm: the model that chooses.'),
+    Prompt: text().optional().describe('Of the strategy llm; `{{$agents}}` and `{{$history}}` are filled in.'),
+  },
+  read({ Model, Prompt }, reading, team) {
+    if (Model === undefined) return lacking(reading, 'llm', 'Model');
+    reserve(reading, team, SELECTOR);
+    demandTermination(reading, team, team.names);
+    return { Model, Prompt };
+  },
+  asks: ({ Model }, team) => ({ agents: [chooserDef(team, SELECTOR, Model, '')] }),
+  lower: (l, { Prompt }) => lowerLlm(l, Prompt),
+  draw: (_, team) => ({
+    nodes: [START, agentShape(SELECTOR, SELECTOR, SELECTOR, null, 'decision'), ...agentShapes(team)],
+    edges: [
+      edgeShape(START.id, SELECTOR, null),
+      ...team.names.flatMap((agent) => [edgeShape(SELECTOR, agent, agent), edgeShape(agent, SELECTOR, null, true)]),
+    ],
+  }),
+});
+
+function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const { builder, team } = l;
   const ask = builder.fresh(SELECTOR);
-  const site = { agent: SELECTOR, hint: SELECTOR, origin: SELECTOR, again: ask, limit: BAD_TURNS };
+  const site: Site = { agent: SELECTOR, hint: SELECTOR, origin: SELECTOR, again: ask, limit: BAD_TURNS };
   const wrong = addBadTurn(l, site, {
     what: 'no name of an agent',
     corrections: [
@@ -64,15 +91,13 @@ export function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 }
 
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
-  const begin = l.builder.idOf(agent);
-  const site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
   const room = [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }];
-  const next = addTermination(l, site, addPick(l, `${agent}.room`, agent, room, ask));
+  const next = addTermination(l, siteOf(l, agent), addPick(l, `${agent}.room`, agent, room, ask));
   return addTurnOf(l, agent, next, [set(BAD, '0'), set(NOTE, 'null')]);
 }
 
-/** The placeholders are filled in once; what comes in by them is not looked at again. */
-export function filled(prompt: string, agents: string): Expr {
+/** Fills in the placeholders once; text that they bring in is not expanded again. */
+function filled(prompt: string, agents: string): Expr {
   const parts = prompt.split(/(\{\{\s*\$(?:agents|history)\s*\}\})/).map((part) => {
     if (/^\{\{\s*\$agents\s*\}\}$/.test(part)) return quote(agents);
     return /^\{\{\s*\$history\s*\}\}$/.test(part) ? recent() : quote(part);
@@ -80,7 +105,7 @@ export function filled(prompt: string, agents: string): Expr {
   return `text(${parts.filter((part) => part !== '""').join(', ')})`;
 }
 
-/** What was said last, as text. */
+/** The latest messages as text. */
 export function recent(): Expr {
   return `join(tail(${HISTORY}, ${RECENT}).map(m, text(m.author, ": ", m.content)), "\\n")`;
 }

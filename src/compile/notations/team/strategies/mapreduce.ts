@@ -1,25 +1,121 @@
 /**
- * `mapreduce`: one agent makes a list of items, another works on each by itself, a third puts the results together. A
- * splitter whose answer has no list is told so and asked again, a bounded number of times.
+ * `mapreduce`: one agent makes a list of items, another works on each item alone, a third combines the results. A splitter
+ * whose reply has no list gets a correction and another try, `MaxSplitterRetries` times.
  */
-import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import type * as z from 'zod';
+import type { MeterId, NodeId } from '../../../../ir/nodes.ts';
+import { int, name, record } from '../../../document/shape/fields.ts';
 import { object, quote } from '../../../expressions/cel-text.ts';
-import { addFork } from './fan-out.ts';
-import { lastSaid } from './fan-out-end.ts';
-import { addLet, addPick } from '../lowering.ts';
+import type { Path } from '../../../source/located.ts';
+import { END, START, agentShape, edgeShape } from '../drawing.ts';
+import { addLet, addPick, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import type { Phases } from './scattergather.ts';
-import type { RawMapReduce } from '../schema/phases.ts';
+import type { Reading } from '../model.ts';
 import { BRANCHES, SAID, set, tell } from '../slots.ts';
-import { fieldIn } from './structured.ts';
 import { addTeamTurn } from '../turn.ts';
+import { addFork, lastSaid } from './fan-out.ts';
+import type { Phases } from './scattergather.ts';
+import { lacking, strategy } from './strategy.ts';
+import { fieldIn } from './structured.ts';
 
 const ITEMS = 'items';
 const TRIES = 'tries';
+/** Bounds the tool rounds of all items together. A list fits in one reply. */
+const ITEMS_MAX = 10_000;
 
-export function lowerMapReduce(l: Lowering, raw: RawMapReduce, { hint, origin, next }: Phases): NodeId {
-  const { Splitter, Reducer, ItemsJsonPath, MaxSplitterRetries } = raw;
+export const mapReduceSchema = record({
+  Splitter: name(),
+  Mapper: name(),
+  Reducer: name(),
+  ItemsJsonPath: name().default('items').describe("Where the list is in the splitter's JSON; dots lead into objects."),
+  MaxConcurrency: int({ min: 0 }).default(0).describe('How many items are worked on at once; 0 for all.'),
+  MaxSplitterRetries: int({ min: 1 }).default(3),
+});
+export type RawMapReduce = z.output<typeof mapReduceSchema>;
+
+export const mapReduce = strategy({
+  type: 'mapreduce',
+  fields: { MapReduce: mapReduceSchema.optional() },
+  endsItself: true,
+  read({ MapReduce: raw }, reading) {
+    if (raw === undefined) return lacking(reading, 'mapreduce', 'MapReduce');
+    return checkMapReduce(raw, ['Selection', 'MapReduce'], reading);
+  },
+  turnsMax: () => 1,
+  lower: (l, raw) => lowerMapReduce(l, raw, { hint: 'mapreduce', origin: 'mapreduce', next: success(l) }),
+  draw: (raw) => ({
+    nodes: [
+      START,
+      agentShape('split', 'split', raw.Splitter),
+      agentShape('map', 'map', raw.Mapper),
+      agentShape('reduce', 'reduce', raw.Reducer, null, 'join'),
+      END,
+    ],
+    edges: [
+      edgeShape(START.id, 'split', null),
+      edgeShape('split', 'split', 'no list', true),
+      edgeShape('split', 'map', `each of ${raw.ItemsJsonPath}`, false, 'branch'),
+      edgeShape('map', 'reduce', null, false, 'join'),
+      edgeShape('reduce', END.id, null),
+    ],
+    cycles: [{ nodes: ['split'], bound: `MaxSplitterRetries: ${raw.MaxSplitterRetries}` }],
+  }),
+});
+
+export function checkMapReduce(raw: RawMapReduce, path: Path, reading: Reading): RawMapReduce {
+  for (const role of ['Splitter', 'Mapper', 'Reducer'] as const) reading.agent(raw[role], [...path, role]);
+  return raw;
+}
+
+export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
+  const { Splitter, ItemsJsonPath, MaxSplitterRetries } = raw;
+  const { hint, origin } = phases;
   const again = l.builder.fresh(`${hint}.split`);
+  const mapped = addMapped(l, raw, phases);
+  const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
+  const take = addLet(l, `${hint}.items`, origin, [set(ITEMS, found)], mapped);
+  const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list at \`${ItemsJsonPath}\`.`)})`;
+  const retry = addLet(
+    l,
+    `${hint}.correction:split`,
+    'correction:split',
+    [set(TRIES, `${TRIES} + 1`), tell(correction, Splitter)],
+    again,
+  );
+  const judged = addPick(
+    l,
+    `${hint}.judged`,
+    origin,
+    [
+      { when: `type(${found}) == list`, to: take },
+      { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry },
+    ],
+    addFailed(l, raw, hint),
+  );
+  addTeamTurn(l, {
+    agent: Splitter,
+    hint: `${hint}.split`,
+    origin: `${l.prefix}${Splitter}`,
+    enters: Splitter,
+    begin: again,
+    charges: triesMeter(l, raw, hint),
+    visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax,
+    next: judged,
+  });
+  return addLet(l, `${hint}.start`, origin, [set(TRIES, '1')], again);
+}
+
+/** Bounds the tries if no number of turns bounds the session. */
+function triesMeter(l: Lowering, raw: RawMapReduce, hint: string): readonly MeterId[] {
+  if (l.meter !== null) return [];
+  const max = 1 + raw.MaxSplitterRetries;
+  const over = addFailed(l, raw, hint);
+  return [l.builder.meter(`tries:${hint}`, { unit: 'visits', max, over, label: 'MaxSplitterRetries' })];
+}
+
+/** The map phase and the reduce phase. An empty list skips the map phase. */
+function addMapped(l: Lowering, raw: RawMapReduce, { hint, origin, next }: Phases): NodeId {
+  const { Reducer } = raw;
   const reduce = addTeamTurn(l, {
     agent: Reducer,
     hint: `${hint}.reduce`,
@@ -42,55 +138,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, { hint, origin, n
     reduce,
   );
   const map = addMap(l, raw, hint, origin, mapped);
-  const chosen = addPick(l, `${hint}.some`, origin, [{ when: `size(${ITEMS}) == 0`, to: none }], map);
-  const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
-  const take = addLet(l, `${hint}.items`, origin, [set(ITEMS, found)], chosen);
-  const retry = addLet(
-    l,
-    `${hint}.correction:split`,
-    'correction:split',
-    [
-      set(TRIES, `${TRIES} + 1`),
-      tell(
-        `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list at \`${ItemsJsonPath}\`.`)})`,
-        Splitter,
-      ),
-    ],
-    again,
-  );
-  const judged = addPick(
-    l,
-    `${hint}.judged`,
-    origin,
-    [
-      { when: `type(${found}) == list`, to: take },
-      { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry },
-    ],
-    addFailed(l, raw, hint),
-  );
-  // Where no number of turns bounds the session, the number of tries does.
-  const tries =
-    l.meter === null
-      ? [
-          l.builder.meter(`tries:${hint}`, {
-            unit: 'visits',
-            max: 1 + MaxSplitterRetries,
-            over: addFailed(l, raw, hint),
-            label: 'MaxSplitterRetries',
-          }),
-        ]
-      : [];
-  addTeamTurn(l, {
-    agent: Splitter,
-    hint: `${hint}.split`,
-    origin: `${l.prefix}${Splitter}`,
-    enters: Splitter,
-    begin: again,
-    charges: tries,
-    visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax,
-    next: judged,
-  });
-  return addLet(l, `${hint}.start`, origin, [set(TRIES, '1')], again);
+  return addPick(l, `${hint}.some`, origin, [{ when: `size(${ITEMS}) == 0`, to: none }], map);
 }
 
 /** Each item is a task of its own, without the history and without the other items. */
@@ -115,17 +163,12 @@ function addMap(
   return addFork(l, hint, origin, { each: ITEMS, as: 'item', head }, MaxConcurrency, next);
 }
 
-/** How many items' tool rounds are counted at most; a list is only as long as one reply. */
-const ITEMS_MAX = 10_000;
-
 function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }: RawMapReduce, hint: string): NodeId {
-  const message: Expr = quote(
-    `${Splitter} gave no JSON with a list at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`,
-  );
+  const message = `${Splitter} gave no JSON with a list at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
   const error = object([
     ['class', quote('semantic')],
     ['type', quote('SplitError')],
-    ['message', message],
+    ['message', quote(message)],
     ['node', quote(`${l.prefix}${Splitter}`)],
     ['code', quote('REPEATED_FAILURE')],
   ]);

@@ -1,24 +1,35 @@
 /**
- * Merging what branches said. Each strategy either decides or does not; where the first does not, the others are tried in
- * the order in which they are named, and at last all outputs are put one after the other.
+ * Merges the outputs of branches. `Strategy` is tried first, then `ConflictResolution` in order; if none decides, the
+ * outputs are concatenated.
  */
+import type * as z from 'zod';
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import { list, name, oneOf, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Range } from '../../../source/range.ts';
 import { addLet, addPick } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import type { MergeStrategy, RawMerge } from '../schema/statemachine.ts';
 import { BRANCHES, SAID, set, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 
+const MERGES = ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'] as const;
+type MergeStrategy = (typeof MERGES)[number];
+
+export const mergeSchema = record({
+  Strategy: oneOf(MERGES).default('union'),
+  Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
+  ConflictResolution: list(oneOf(MERGES)).default([]).describe('Tried in order if the strategy reaches no decision.'),
+});
+export type RawMerge = z.output<typeof mergeSchema>;
+
 export interface Branch {
-  /** What `path` lists. */
+  /** The entry in `path`. */
   readonly name: string;
   readonly agent: string;
   readonly at?: Range;
 }
 
-interface Merge {
+export interface Merge {
   readonly hint: string;
   readonly origin: string;
   readonly branches: readonly Branch[];
@@ -95,12 +106,12 @@ function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): No
   }
 }
 
-/** What a branch comes down to: its last line, in any case of letters. */
+/** The statement of a branch is its last line; letter case is ignored. */
 function statement(branch: Expr): Expr {
   return `lower(lastLine(${branch}.output))`;
 }
 
-/** The outputs in the order of the branches, each under the name of its agent. */
+/** The outputs in order, each under the name of its agent. */
 function blocks(names: readonly string[]): Expr {
   const parts = names.flatMap((name, index) => [
     quote(`${index === 0 ? '' : '\n\n'}--- ${name} ---\n`),
@@ -116,7 +127,7 @@ const ASKED: { readonly [strategy: string]: string } = {
     'Several agents answered the same task. Find where they agree, settle where they differ, and give the one reconciled result and nothing else.',
 };
 
-/** An agent merges. It sees the task and the outputs, and what it says is the result, unless it says nothing. */
+/** An agent merges: it sees the task and the outputs, and its message is the result. An empty message decides nothing. */
 function addJudge(
   l: Lowering,
   strategy: 'ranked' | 'semantic_diff',

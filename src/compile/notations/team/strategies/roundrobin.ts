@@ -1,17 +1,33 @@
-/** `roundrobin`: agents take turns in the order of the document, until something ends the session. */
-import type { NodeId } from '../../../../ir/nodes.ts';
-import type { Lowering } from '../lowering.ts';
-import { addTermination } from '../termination.ts';
+/** `roundrobin`: agents take turns in the order of the document, round after round, until a termination fires. */
+import { START, agentShapes, edgeShape } from '../drawing.ts';
+import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
+import { siteOf } from '../bad-turn.ts';
+import { strategy } from './strategy.ts';
 
-export function lowerRoundRobin(l: Lowering): NodeId {
-  const { builder, team } = l;
-  const first = builder.idOf(team.names[0] ?? '');
-  for (const [index, agent] of team.names.entries()) {
-    const begin = builder.idOf(agent);
-    const next = builder.idOf(team.names[(index + 1) % team.names.length] ?? agent);
-    const site = { agent, hint: agent, origin: agent, again: begin, limit: 3 };
-    addTurnOf(l, agent, addTermination(l, site, next));
-  }
-  return first;
-}
+export const roundRobin = strategy({
+  type: 'roundrobin',
+  fields: {},
+  read(_, reading, team) {
+    const [first] = team.names;
+    if (first === undefined) return null;
+    demandTermination(reading, team, team.names);
+    return { first, names: team.names };
+  },
+  lower(l, { first, names }) {
+    for (const [index, agent] of names.entries()) {
+      const next = l.builder.idOf(names[(index + 1) % names.length] ?? agent);
+      addTurnOf(l, agent, addTermination(l, siteOf(l, agent), next));
+    }
+    return l.builder.idOf(first);
+  },
+  draw: ({ first, names }, team) => ({
+    nodes: [START, ...agentShapes(team)],
+    edges: [
+      edgeShape(START.id, first, null),
+      ...names.map((agent, index) =>
+        edgeShape(agent, names[(index + 1) % names.length] ?? agent, null, index === names.length - 1),
+      ),
+    ],
+  }),
+});

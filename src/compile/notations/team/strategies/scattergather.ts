@@ -1,19 +1,63 @@
-/** `scattergather`: all participants get the same task at the same time, none sees another, and one sums up. */
+/** `scattergather`: all participants get the task at the same time, without seeing each other, and one agent sums up. */
+import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
+import { fault, int, list, name, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
-import { addFork } from './fan-out.ts';
-import { lastSaid } from './fan-out-end.ts';
-import { addLet } from '../lowering.ts';
+import type { Path } from '../../../source/located.ts';
+import { END, START, agentShape, edgeShape } from '../drawing.ts';
+import { addLet, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import type { RawScatterGather } from '../schema/phases.ts';
+import type { Reading } from '../model.ts';
 import { BRANCHES, SAID, set, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
+import { addFork, lastSaid } from './fan-out.ts';
+import { lacking, strategy } from './strategy.ts';
 
+export const scatterGatherSchema = record({
+  Participants: list(name(), { min: 1, few: fault('bad-value', 'a scatter needs at least one participant') }),
+  Synthesizer: name(),
+  MaxConcurrency: int({ min: 0 }).default(0).describe('How many run at once; 0 for all.'),
+});
+export type RawScatterGather = z.output<typeof scatterGatherSchema>;
+
+/** Where phases run: at the top, or inside a node of a graph. */
 export interface Phases {
   readonly hint: string;
   readonly origin: string;
-  /** Where to go when the last phase is over; its message is in `said`. */
+  /** The node after the last phase, whose message is in `said`. */
   readonly next: NodeId;
+}
+
+export const scatterGather = strategy({
+  type: 'scattergather',
+  fields: { ScatterGather: scatterGatherSchema.optional() },
+  endsItself: true,
+  read({ ScatterGather: raw }, reading) {
+    if (raw === undefined) return lacking(reading, 'scattergather', 'ScatterGather');
+    return checkScatterGather(raw, ['Selection', 'ScatterGather'], reading);
+  },
+  turnsMax: () => 1,
+  lower: (l, raw) => lowerScatterGather(l, raw, { hint: 'scattergather', origin: 'scattergather', next: success(l) }),
+  draw(raw) {
+    const members = raw.Participants.map((agent, index) => agentShape(`participant-${index}`, agent, agent));
+    const lead = agentShape('synthesizer', raw.Synthesizer, raw.Synthesizer, null, 'join');
+    return {
+      nodes: [START, ...members, lead, END],
+      edges: [
+        ...members.flatMap(({ id }) => [
+          edgeShape(START.id, id, null, false, 'branch'),
+          edgeShape(id, lead.id, null, false, 'join'),
+        ]),
+        edgeShape(lead.id, END.id, null),
+      ],
+    };
+  },
+});
+
+export function checkScatterGather(raw: RawScatterGather, path: Path, reading: Reading): RawScatterGather {
+  for (const [index, agent] of raw.Participants.entries()) reading.agent(agent, [...path, 'Participants', index]);
+  reading.agent(raw.Synthesizer, [...path, 'Synthesizer']);
+  return raw;
 }
 
 export function lowerScatterGather(
@@ -33,12 +77,12 @@ export function lowerScatterGather(
     enters: Synthesizer,
     next,
   });
-  const told = addLet(
+  const gathered = addLet(
     l,
     `${hint}.gathered`,
     origin,
     [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') }), set(SAID, lastSaid())],
     gather,
   );
-  return addFork(l, `${hint}.scatter`, origin, { heads }, MaxConcurrency, told);
+  return addFork(l, `${hint}.scatter`, origin, { heads }, MaxConcurrency, gathered);
 }

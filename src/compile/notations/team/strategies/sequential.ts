@@ -1,19 +1,25 @@
-/** `sequential`: every agent once, in the order of the document. */
-import type { NodeId } from '../../../../ir/nodes.ts';
+/** `sequential`: every agent has one turn, in the order of the document. */
+import { END, START, agentShapes, edgeShape } from '../drawing.ts';
 import { success } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
 import { addTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
+import { siteOf } from '../bad-turn.ts';
+import { strategy } from './strategy.ts';
 
-export function lowerSequential(l: Lowering): NodeId {
-  let next = success(l);
-  for (const agent of l.team.names.toReversed()) next = addOne(l, agent, next);
-  return next;
-}
-
-/** A refused ending gives the agent its turn again, so that it may mend what is missing. */
-function addOne(l: Lowering, agent: string, next: NodeId): NodeId {
-  const begin = l.builder.idOf(agent);
-  const site = { agent, hint: agent, origin: agent, again: begin, limit: 3 };
-  return addTurnOf(l, agent, addTermination(l, site, next));
-}
+export const sequential = strategy({
+  type: 'sequential',
+  fields: {},
+  read: (_, __, team) => (team.names.length === 0 ? null : team.names),
+  lower(l, names) {
+    let next = success(l);
+    for (const agent of names.toReversed()) next = addTurnOf(l, agent, addTermination(l, siteOf(l, agent), next));
+    return next;
+  },
+  draw(names, team) {
+    const stops = [START.id, ...names, END.id];
+    return {
+      nodes: [START, ...agentShapes(team), END],
+      edges: stops.slice(1).map((to, index) => edgeShape(stops[index] ?? '', to, null)),
+    };
+  },
+});

@@ -1,64 +1,126 @@
-/** `structured`: fields of the JSON that an agent answers with decide who is next. */
+/** `structured`: fields of the JSON in an agent's reply decide who is next. */
+import type * as z from 'zod';
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import { bool, list, name, record, some, text } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
-import { addBadTurn } from '../bad-turn.ts';
+import type { Path } from '../../../source/located.ts';
+import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
-import { BAD_TURNS } from './keyword.ts';
+import { START, agentShapes, edgeShape } from '../drawing.ts';
 import { addLet, addPick } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import type { RawCondition, RawStructuredRoute } from '../schema/routes.ts';
+import type { Reading } from '../model.ts';
 import { BAD, SAID, clean } from '../slots.ts';
-import { addTermination } from '../termination.ts';
+import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
+import { defaultAgent } from './keyword.ts';
+import { firstOf, mayTake, speakersFrom, warnOfSilent } from './routing.ts';
+import { strategy } from './strategy.ts';
 
-export function lowerStructured(
-  l: Lowering,
-  routes: readonly RawStructuredRoute[],
-  first: string,
-  speaking: ReadonlySet<string>,
-): NodeId {
-  for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent);
-  return l.builder.idOf(first);
+const condition = record({
+  Field: name().describe('A field of the reply; dots lead into objects.'),
+  Is: text().optional(),
+  IsNot: text().optional(),
+  Contains: text().optional(),
+  Exists: bool().optional(),
+});
+const route = record({ Agent: name(), Condition: condition, SourceAgents: some(name()) });
+
+type RawCondition = z.output<typeof condition>;
+type RawRoute = z.output<typeof route>;
+const OPERATORS = ['Is', 'IsNot', 'Contains', 'Exists'] as const;
+
+export const structured = strategy({
+  type: 'structured',
+  fields: { DefaultAgent: defaultAgent, StructuredRoutes: list(route).optional() },
+  read({ DefaultAgent, StructuredRoutes: routes = [] }, reading, team) {
+    checkRoutes(routes, reading);
+    const first = firstOf(reading, team, DefaultAgent);
+    if (first === null || routes.length === 0) return null;
+    const speaking = speakersFrom(first, (agent) =>
+      routes.filter((each) => mayTake(each, agent)).map(({ Agent }) => Agent),
+    );
+    demandTermination(reading, team, speaking);
+    warnOfSilent(reading, team, speaking, []);
+    return { routes, first, speaking };
+  },
+  lower(l, { routes, first, speaking }) {
+    for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent);
+    return l.builder.idOf(first);
+  },
+  draw({ routes, first, speaking }, team) {
+    const place = (agent: string): number => team.names.indexOf(agent);
+    const edges = routes.flatMap((each) =>
+      [...speaking]
+        .filter((agent) => mayTake(each, agent))
+        .map((agent) => edgeShape(agent, each.Agent, wordsOf(each.Condition), place(each.Agent) <= place(agent))),
+    );
+    return { nodes: [START, ...agentShapes(team, speaking)], edges: [edgeShape(START.id, first, null), ...edges] };
+  },
+});
+
+function checkRoutes(routes: readonly RawRoute[], reading: Reading): void {
+  const { body, report } = reading;
+  if (routes.length === 0 && body.sound)
+    report.error(
+      'missing-field',
+      body.at('Selection'),
+      'structured selection needs at least one entry in `StructuredRoutes`',
+    );
+  for (const [index, { Agent, SourceAgents, Condition }] of routes.entries()) {
+    const path: Path = ['Selection', 'StructuredRoutes', index];
+    reading.agent(Agent, [...path, 'Agent']);
+    for (const [at, source] of (SourceAgents ?? []).entries()) reading.agent(source, [...path, 'SourceAgents', at]);
+    const set = OPERATORS.filter((operator) => Condition[operator] !== undefined);
+    if (set.length === 0 && !body.damaged(...path, 'Condition'))
+      report.error(
+        'missing-field',
+        body.at(...path, 'Condition'),
+        `the condition on \`${Condition.Field}\` has no operator`,
+        { help: `Set one of ${OPERATORS.map((each) => `\`${each}\``).join(', ')}.` },
+      );
+    for (const extra of set.slice(1))
+      report.warning(
+        'unused-field',
+        body.key(...path, 'Condition', extra),
+        `\`${extra}\` has no effect beside \`${set[0] ?? ''}\``,
+        { help: 'Set one operator per condition.' },
+      );
+  }
 }
 
-function addSpeaker(l: Lowering, routes: readonly RawStructuredRoute[], agent: string): void {
-  const begin = l.builder.idOf(agent);
-  const site: Site = { agent, hint: agent, origin: agent, again: begin, limit: BAD_TURNS };
-  const own = routes.filter(({ SourceAgents }) => SourceAgents === undefined || SourceAgents.includes(agent));
-  const cases = own.map((route) => {
-    const onward = addTermination(l, site, l.builder.idOf(route.Agent));
+function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): void {
+  const site = siteOf(l, agent);
+  const own = routes.filter((each) => mayTake(each, agent));
+  const cases = own.map((each) => {
+    const onward = addTermination(l, site, l.builder.idOf(each.Agent));
     return {
-      when: conditionOf(route.Condition),
-      to: addLet(l, `${agent}.fire:${route.Agent}`, agent, clean(), onward),
+      when: conditionOf(each.Condition),
+      to: addLet(l, `${agent}.fire:${each.Agent}`, agent, clean(), onward),
     };
   });
   const routed = addPick(l, `${agent}.route`, agent, cases, addTermination(l, site, addCorrection(l, site, own)));
   addTurnOf(l, agent, routed);
 }
 
-/** The first operator that is set decides, in the order in which they are documented. Numbers are compared as written. */
-export function conditionOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): Expr {
+/** The first operator that is set decides, in the documented order. Numbers are compared as written. */
+function conditionOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): Expr {
   const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`exactIn(${SAID})`, Field)}, ${test})`;
   if (Is !== undefined) return is(`v != null && lower(text(v)) == lower(${quote(Is)})`);
-  // A reply that is no object has no field that could differ.
+  // A reply without an object matches no condition, not even a negative one.
   if (IsNot !== undefined)
     return `jsonIn(${SAID}) != null && ${is(`v == null || lower(text(v)) != lower(${quote(IsNot)})`)}`;
   if (Contains !== undefined) return is(`v != null && containsIgnoreCase(text(v), ${quote(Contains)})`);
   return Exists === false ? `jsonIn(${SAID}) != null && ${is('v == null')}` : is('v != null');
 }
 
-/** A field below an expression; dots lead into objects. */
+/** A field of an expression's value; dots lead into objects. */
 export function fieldIn(of: Expr, field: string): Expr {
-  return (
-    of +
-    field
-      .split('.')
-      .map((key) => `[${quote(key)}]`)
-      .join('')
-  );
+  const keys = field.split('.').map((key) => `[${quote(key)}]`);
+  return of + keys.join('');
 }
 
-function addCorrection(l: Lowering, site: Site, own: readonly RawStructuredRoute[]): NodeId {
+function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeId {
   const fields = [...new Set(own.map(({ Condition }) => Condition.Field))];
   const needs =
     fields.length === 0
@@ -76,4 +138,12 @@ function addCorrection(l: Lowering, site: Site, own: readonly RawStructuredRoute
       { type: 'structured_no_match', text: `text(${head}, ${quote(`no condition holds. ${needs}`)})` },
     ],
   });
+}
+
+/** A condition as the label of an edge. */
+function wordsOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): string {
+  if (Is !== undefined) return `${Field} is ${Is}`;
+  if (IsNot !== undefined) return `${Field} is not ${IsNot}`;
+  if (Contains !== undefined) return `${Field} contains ${Contains}`;
+  return Exists === false ? `no ${Field}` : Field;
 }

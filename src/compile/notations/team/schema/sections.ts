@@ -1,0 +1,215 @@
+/**
+ * The sections of a team that every strategy shares: contracts, termination, failure handling, validation, and the rest.
+ * Key names and letter case are those of the printed notation. `Selection` is added in `schema.ts`.
+ */
+import * as z from 'zod';
+import { PREDICATES } from '../../../../catalog/validators.ts';
+import type { PredicateName } from '../../../../catalog/validators.ts';
+import { bool, fault, int, json, list, map, name, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { agents, models } from './agents.ts';
+
+/** Evidence that a route, an edge or a termination can ask for. */
+const evidenceFields = {
+  Validator: name().optional().describe('A validator that must pass.'),
+  Validators: some(name()).describe('Validators that must all pass.'),
+  RequiredCommandPattern: name()
+    .optional()
+    .describe('With RequireShellPass: the command must contain one of these parts, separated by `|`.'),
+  ShellFallbackPattern: name().optional().describe('With RequireWriteFile: a shell command that counts as writing.'),
+};
+
+/** The gate of a keyword route or a graph edge: evidence, a person, a recovery agent. */
+export const gateFields = {
+  ...evidenceFields,
+  RequireHumanApproval: bool().default(false).describe('Ask a person before the route is taken.'),
+  RecoveryAgent: name().optional().describe('Gets one turn, once, after the validators failed twice in a row.'),
+};
+export interface RawEvidence {
+  readonly Validator?: string | undefined;
+  readonly Validators?: readonly string[] | undefined;
+  readonly RequiredCommandPattern?: string | undefined;
+  readonly ShellFallbackPattern?: string | undefined;
+}
+
+export const TERMINATIONS = ['regex', 'maxiterations', 'composite'] as const;
+export interface RawTermination extends RawEvidence {
+  readonly Type?: (typeof TERMINATIONS)[number] | undefined;
+  readonly Pattern?: string | undefined;
+  readonly AgentNames?: readonly string[] | undefined;
+  readonly MaxIterations?: number | undefined;
+  readonly Strategies?: readonly RawTermination[] | undefined;
+}
+const terminationFields = {
+  Type: oneOf(TERMINATIONS).optional(),
+  Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
+  AgentNames: some(name()).describe('Only messages of these agents are matched.'),
+  MaxIterations: int({ min: 0 }).optional().describe('The session ends after this many agent turns.'),
+  ...evidenceFields,
+  Strategies: list(z.lazy(() => termination))
+    .optional()
+    .describe('The session ends when any of these fires.'),
+};
+const termination: z.ZodType<RawTermination> = record(terminationFields);
+
+/**
+ * A requirement of a contract names its predicate by key (`FileExists: { Path: … }`) or by type (`Type: FileExists, Path: …`).
+ * Both are read as the keyed form.
+ */
+const listed = { Source: name(), Field: name() };
+const command = {
+  Pattern: name().optional(),
+  PatternField: name().optional(),
+  PatternSource: name().optional(),
+};
+const file = { Path: name() };
+const report = { Path: name().optional(), NoFailures: bool().optional(), HasAssertions: bool().optional() };
+const tests = { FindRelatedCommand: name().optional(), FullSuiteCommand: name().optional() };
+
+/** Fields beside `Type`. When `Type` is missing or misspelt, only that mistake is reported. */
+const stray = Object.fromEntries(
+  Object.keys({ ...listed, ...command, ...file, ...report, ...tests }).map((field) => [field, json().optional()]),
+);
+
+const keyed = ruled(
+  record({
+    // The keyed form has no `Type`; editors refuse any value here.
+    Type: z.undefined().optional().meta({ not: {} }),
+    FilesWritten: record(listed).optional(),
+    CommandSucceeded: ruled(record(command), namesCommand).optional(),
+    FileExists: record(file).optional(),
+    TestReport: record(report).optional(),
+    ChecklistComplete: record(listed).optional(),
+    RelatedTestsPass: json().optional(),
+    ...stray,
+  }),
+  (value, context) => {
+    const keys = Object.keys(value);
+    if (keys.length === 1 && PREDICATES.some((predicate) => keys.includes(predicate))) return;
+    const help = `There are ${PREDICATES.map((each) => `\`${each}\``).join(', ')}.`;
+    context.addIssue({
+      code: 'custom',
+      message: fault('bad-value', 'a requirement names exactly one predicate', help),
+    });
+  },
+);
+
+function typed<Type extends PredicateName, Shape extends z.ZodRawShape>(type: Type, shape: Shape) {
+  return record({ Type: z.literal(type), ...shape });
+}
+
+const requirement = z
+  .discriminatedUnion('Type', [
+    keyed,
+    typed('FilesWritten', listed),
+    ruled(typed('CommandSucceeded', command), namesCommand),
+    typed('FileExists', file),
+    typed('TestReport', report),
+    typed('ChecklistComplete', listed),
+    typed('RelatedTestsPass', tests),
+  ])
+  .transform(({ Type, ...fields }) => (Type === undefined ? fields : { [Type]: fields }));
+
+function namesCommand(
+  { Pattern, PatternField }: { readonly Pattern?: string | undefined; readonly PatternField?: string | undefined },
+  context: z.RefinementCtx,
+): void {
+  if (Pattern !== undefined || PatternField !== undefined) return;
+  const message = fault(
+    'missing-field',
+    '`CommandSucceeded` needs `Pattern` or `PatternField`',
+    'Say which command has to succeed, or which field of the brief names it.',
+  );
+  context.addIssue({ code: 'custom', message });
+}
+
+const contract = record({
+  Name: name(),
+  Description: text().optional(),
+  Requires: list(requirement).describe('All of these must hold; an empty list always holds.'),
+});
+
+const FAILURES = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'] as const;
+export type FailureType = (typeof FAILURES)[number];
+const ACTIONS = ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort'] as const;
+const policy = record({ Action: oneOf(ACTIONS).default('Reinstruct'), Threshold: int({ min: 1 }).optional() });
+
+const failureHandling = record({
+  NoProgress: policy.optional(),
+  ConflictingEvidence: policy.optional(),
+  MissingEvidence: policy.optional(),
+  InvalidTransition: policy.optional(),
+  MaxConsecutiveContractFailures: int({ min: 0 }).default(0),
+  MaxConsecutiveTurnsWithoutSignal: int({ min: 0 }).default(0),
+});
+
+const verifier = record({
+  AgentName: name(),
+  EveryNTurns: int({ min: 0 }).default(0),
+  TriggerOnSuspiciousTransition: bool().default(true),
+  FindingsKeyword: phrase().default('INCONSISTENCY'),
+});
+
+const validation = record({
+  BriefPath: name().optional(),
+  TestReportPath: name().optional(),
+  ChangeLogPath: name().optional(),
+  TestAssertionPatterns: list(name()).optional(),
+  Validators: map(name())
+    .optional()
+    .describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
+});
+
+const compactionFields = record({
+  Mode: oneOf(['lossless', 'window', 'llm', 'intent', 'hybrid']).default('lossless'),
+  TriggerTurnCount: int({ min: 1 }).default(50),
+  KeepRecentTurns: int({ min: 1 }).default(10),
+});
+const compaction = ruled(compactionFields, ({ TriggerTurnCount: trigger, KeepRecentTurns: kept }, context) => {
+  if (trigger > kept) return;
+  const message = fault('bad-value', '`TriggerTurnCount` must be above `KeepRecentTurns`');
+  context.addIssue({ code: 'custom', message });
+});
+
+/** Accepted, and reported as having no effect. */
+const unenforced = {
+  SystemPromptPath: json().optional(),
+  Security: json().optional(),
+  MaxTotalTokens: json().optional(),
+  WarnTurnTokens: json().optional(),
+  ContextBudget: json().optional(),
+  McpServers: json().optional(),
+  ChangeTracking: json().optional(),
+  Events: json().optional(),
+  Telemetry: json().optional(),
+  Checkpoint: json().optional(),
+  ApiProfiles: json().optional(),
+  Saga: json().optional(),
+  SkillCuration: json().optional(),
+  Brownfield: json().optional(),
+  Output: json().optional(),
+};
+export const UNENFORCED: readonly string[] = Object.keys(unenforced);
+
+export const sectionFields = {
+  SchemaVersion: json().optional(),
+  Name: name().optional(),
+  Description: text().optional(),
+  SystemPrompt: text().optional().describe("Put in front of every agent's instructions."),
+  Models: models.optional(),
+  Agents: agents.default([]),
+  Termination: termination.optional(),
+  Contracts: list(contract).default([]),
+  FailureHandling: failureHandling.prefault({}),
+  Verifier: verifier.optional(),
+  Validation: validation.prefault({}),
+  TestSelector: record({ FindRelatedCommand: name().optional(), FullSuiteCommand: name().optional() }).optional(),
+  EvidenceStore: record({ Path: name().optional() }).optional(),
+  Compaction: compaction.optional(),
+  ...unenforced,
+};
+const sections = record(sectionFields);
+export const TEAM_KEYS: readonly string[] = [...Object.keys(sectionFields), 'Selection'];
+export const VALIDATION_KEYS: readonly string[] = Object.keys(validation.shape);
+
+/** A team without its `Selection`, which only the strategy reads. */
+export type RawTeam = z.output<typeof sections>;

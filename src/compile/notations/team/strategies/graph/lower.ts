@@ -1,0 +1,201 @@
+/** Lowers a graph: one place for each node, one gate for each edge, one fork for each parallel group. */
+import type { Case, NodeId } from '../../../../../ir/nodes.ts';
+import { quote } from '../../../../expressions/cel-text.ts';
+import { addBadTurn } from '../../bad-turn.ts';
+import type { Correction, Site } from '../../bad-turn.ts';
+import { choiceOf, heard, silenceOf } from '../../corrections.ts';
+import { addGate } from '../../gate.ts';
+import { addLet, addPick, exhausted, member } from '../../lowering.ts';
+import type { Lowering } from '../../lowering.ts';
+import { BRANCHES, HEARD, SAID, TURNS, clean, set, tell } from '../../slots.ts';
+import { addTermination } from '../../termination.ts';
+import { addTeamTurn } from '../../turn.ts';
+import { addEnding, addFork, branchOf } from '../fan-out.ts';
+import { distinct, same, sameTrigger } from '../routing.ts';
+import { groupOf, mergeOf } from './model.ts';
+import type { Edge, Graph, GraphNode } from './model.ts';
+import { addInner } from './sub-graph.ts';
+
+const PHASE = 'phase';
+
+/** `done` follows a terminal node, whose message is in `said`. */
+export function lowerGraph(l: Lowering, graph: Graph, done: NodeId): NodeId {
+  for (const node of graph.nodes.values()) if (!node.raw.Parallel) addNode(l, graph, node, done);
+  return addLet(l, `${l.prefix}phase`, graph.entry, [set(PHASE, '1')], idOf(l, graph.entry));
+}
+
+function idOf(l: Lowering, id: string): NodeId {
+  return l.builder.idOf(`${l.prefix}${id}`);
+}
+
+function siteOf(l: Lowering, graph: Graph, node: GraphNode, again: NodeId, hint: string): Site {
+  return {
+    agent: node.raw.Agent ?? node.id,
+    hint,
+    origin: `${l.prefix}${node.id}`,
+    again,
+    limit: graph.raw.MaxRetries + 1,
+    ...(node.inner === null ? {} : { witness: '', speakers: node.speakers }),
+  };
+}
+
+function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void {
+  const begin = idOf(l, node.id);
+  const site = siteOf(l, graph, node, begin, `${l.prefix}${node.id}`);
+  const next = node.raw.Terminal
+    ? addLast(l, site, node, done)
+    : addEdges(l, graph, node, site, (edge) => addEdge(l, graph, node, edge, site));
+  addWork(l, node, site, begin, next);
+}
+
+/** The turn of the node's agent, or its sub-graph. */
+function addWork(l: Lowering, node: GraphNode, site: Site, begin: NodeId, next: NodeId): NodeId {
+  const at = l.at(...node.path, 'Id');
+  if (node.inner !== null) return addInner(l, node, node.inner, begin, next, lowerGraph);
+  return addTeamTurn(l, { agent: site.agent, hint: site.hint, origin: site.origin, enters: node.id, begin, at, next });
+}
+
+/** A terminal node runs once; its validators must let the session end. */
+function addLast(l: Lowering, site: Site, node: GraphNode, done: NodeId): NodeId {
+  return addGate(l, {
+    site,
+    key: `${site.hint}::end`,
+    what: 'the end of the session',
+    checks: node.checks,
+    approval: null,
+    recovery: null,
+    pass: done,
+  });
+}
+
+/** Chooses among the edges by the message; `take` gives the node that an edge leads to. */
+function addEdges(
+  l: Lowering,
+  graph: Graph,
+  node: GraphNode,
+  site: Site,
+  take: (edge: Edge) => NodeId,
+  among: readonly Edge[] = node.edges,
+): NodeId {
+  const open = among.filter(
+    ({ raw }) => raw.SourceAgents === undefined || node.speakers.some((agent) => raw.SourceAgents?.includes(agent)),
+  );
+  const words = distinct(open.flatMap(({ raw }) => raw.Keyword ?? []));
+  const cases: Case[] = [];
+  for (const edge of open) {
+    const { Keyword } = edge.raw;
+    const word = words.find((each) => Keyword !== undefined && same(each, Keyword));
+    // The other edges of a group are taken with its first.
+    const first = open.find(({ raw }) => sameTrigger(raw.Keyword, Keyword));
+    if (first !== edge && mergeOf(graph, node, Keyword) !== null) continue;
+    cases.push({ when: word === undefined ? 'true' : `${quote(word)} in ${HEARD}`, to: take(edge) });
+    if (word === undefined) break;
+  }
+  const last = cases.at(-1);
+  const automatic = last?.when === 'true' ? last.to : null;
+  const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
+  if (words.length === 0) return otherwise;
+  const routed = addPick(
+    l,
+    `${site.hint}.route`,
+    site.origin,
+    automatic === null ? cases : cases.slice(0, -1),
+    otherwise,
+  );
+  return addLet(l, `${site.hint}.listen`, site.origin, [set(HEARD, heard(words, true))], routed);
+}
+
+function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {
+  const generic: Correction = {
+    type: 'no_keyword_generic',
+    text: quote(`No keyword of ${node.id} emitted. ${choice}`),
+  };
+  const silence = node.inner === null ? silenceOf(member(l, site.agent), generic, choice) : { corrections: [generic] };
+  return addBadTurn(l, site, { what: 'no keyword of this node', ...silence });
+}
+
+/** Evidence, then a person, then the next node, a parallel group, or an earlier node in a new phase. */
+function addEdge(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, site: Site): NodeId {
+  const { raw, back } = edge;
+  const group = mergeOf(graph, node, raw.Keyword);
+  const onward =
+    group === null || graph.nodes.get(raw.To)?.raw.Parallel !== true
+      ? idOf(l, raw.To)
+      : addGroup(l, graph, node, edge, idOf(l, group));
+  const fired = [...clean(), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
+  const fire = addLet(
+    l,
+    `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`,
+    site.origin,
+    fired,
+    addTermination(l, site, onward, passedOn(edge)),
+  );
+  return addEdgeGate(l, site, edge, fire);
+}
+
+function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Edge, pass: NodeId): NodeId {
+  const what = raw.Keyword === undefined ? `the edge to ${raw.To}` : `\`${raw.Keyword}\``;
+  return addGate(l, {
+    site,
+    key: `${l.prefix}edge${index}`,
+    what,
+    checks,
+    approval: raw.RequireHumanApproval
+      ? { about: raw.To, message: `${site.agent} at ${site.origin} wants to go on to ${raw.To}.` }
+      : null,
+    recovery: raw.RecoveryAgent ?? null,
+    pass,
+  });
+}
+
+/** The checks that a turn passed on this edge. */
+function passedOn({ checks }: Edge): ReadonlySet<string> {
+  return new Set(checks.map(({ name }) => name));
+}
+
+/**
+ * A parallel group: its nodes run at the same time, each with the history as it was and with its own corrections. They join
+ * at `next`.
+ */
+function addGroup(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, next: NodeId): NodeId {
+  const origin = `${l.prefix}${node.id}`;
+  const hint = `${origin}.group${edge.index}`;
+  const members = groupOf(graph, node, edge.raw.Keyword);
+  const branch = branchOf(l, hint, origin);
+  const heads = members.map((each) => ({
+    name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`,
+    to: addBranch(branch, graph, each, `${hint}.${each.id}`),
+  }));
+  const joined = addLet(
+    l,
+    `${hint}.joined`,
+    origin,
+    [
+      ...clean(),
+      tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') }),
+      set(SAID, `${BRANCHES}["${members.length - 1}"].output`),
+    ],
+    next,
+  );
+  const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, joined));
+  if (l.meter === null) return fork;
+  return addPick(
+    l,
+    `${hint}.room`,
+    origin,
+    [{ when: `size(${TURNS}) + ${members.length} > ${l.turnsMax}`, to: exhausted(l) }],
+    fork,
+  );
+}
+
+/** A branch ends when it takes a forward edge, or after one turn if it has none. */
+function addBranch(l: Lowering, graph: Graph, node: GraphNode, hint: string): NodeId {
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const begin = l.builder.fresh(hint);
+  const site = siteOf(l, graph, node, begin, hint);
+  const forward = node.edges.filter(({ back }) => !back);
+  const take = (edge: Edge): NodeId => addEdgeGate(l, site, edge, addTermination(l, site, done, passedOn(edge)));
+  const next = forward.length === 0 ? addTermination(l, site, done) : addEdges(l, graph, node, site, take, forward);
+  addWork(l, node, site, begin, next);
+  return addLet(l, `${hint}.start`, site.origin, clean(), begin);
+}

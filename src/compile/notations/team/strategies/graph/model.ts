@@ -1,0 +1,146 @@
+/** A graph as authors write it, and as it is after reading: nodes with their edges, each edge forward or back. */
+import * as z from 'zod';
+import { bool, fault, int, list, map, name, phrase, record, ruled, some } from '../../../../document/shape/fields.ts';
+import type { Path } from '../../../../source/located.ts';
+import type { Check } from '../../model.ts';
+import { gateFields } from '../../schema/sections.ts';
+import { mapReduceSchema } from '../mapreduce.ts';
+import type { RawMapReduce } from '../mapreduce.ts';
+import { sameTrigger } from '../routing.ts';
+import { scatterGatherSchema } from '../scattergather.ts';
+import type { RawScatterGather } from '../scattergather.ts';
+
+const node = record({
+  Id: name(),
+  Agent: name().optional(),
+  SubGraphId: name().optional().describe('A sub-graph that runs instead of an agent.'),
+  Terminal: bool().default(false),
+  Parallel: bool().default(false).describe('Runs at the same time as the other parallel nodes of the same keyword.'),
+  Validators: some(name()).describe('Of a terminal node: must pass before the session ends.'),
+});
+
+const edge = record({
+  From: name(),
+  To: name(),
+  Keyword: phrase().optional().describe('Alone on a line; without it, every turn takes the edge.'),
+  SourceAgents: some(name()),
+  ...gateFields,
+});
+
+export type RawNode = z.output<typeof node>;
+export type RawEdge = z.output<typeof edge>;
+export interface RawGraph {
+  readonly EntryNode?: string | undefined;
+  readonly Nodes: readonly RawNode[];
+  readonly Edges: readonly RawEdge[];
+  readonly MaxRetries: number;
+  readonly SubGraphs: { readonly [id: string]: RawSubGraph };
+}
+export interface RawSubGraph {
+  readonly Graph?: RawGraph | undefined;
+  readonly MapReduce?: RawMapReduce | undefined;
+  readonly ScatterGather?: RawScatterGather | undefined;
+}
+
+const subGraphFields: z.ZodType<RawSubGraph> = record({
+  Graph: z.lazy(() => graphSchema).optional(),
+  MapReduce: mapReduceSchema.optional(),
+  ScatterGather: scatterGatherSchema.optional(),
+});
+const subGraph = ruled(subGraphFields, (value, context) => {
+  const given = Object.keys(value);
+  if (given.length === 1) return;
+  const keys = '`Graph`, `MapReduce` and `ScatterGather`';
+  const message =
+    given.length === 0
+      ? `a sub-graph is one of ${keys}, but none is given`
+      : `a sub-graph is only one of ${keys}, but ${given.length} are given`;
+  context.addIssue({ code: 'custom', message: fault('bad-value', message) });
+});
+
+const graphFields = {
+  EntryNode: name().optional().describe('The first node to run; the first of the list when absent.'),
+  Nodes: list(node, { min: 1, few: fault('bad-value', 'a graph needs at least one node') }),
+  Edges: list(edge),
+  MaxRetries: int({ min: 0 }).default(4).describe('Corrections in a row before the session is stuck.'),
+  SubGraphs: map(subGraph).default({}),
+};
+export const graphSchema: z.ZodType<RawGraph> = record(graphFields);
+export const GRAPH_KEYS: readonly string[] = Object.keys(graphFields);
+
+export interface Graph {
+  readonly raw: RawGraph;
+  readonly entry: string;
+  readonly nodes: ReadonlyMap<string, GraphNode>;
+  /** False if an edge could not be read; then its consequences are not reported. */
+  readonly whole: boolean;
+}
+export interface GraphNode {
+  readonly id: string;
+  readonly raw: RawNode;
+  readonly path: Path;
+  /** Of a terminal node: the validators that must pass before the session ends. */
+  readonly checks: readonly Check[];
+  /** In the order of the document. */
+  readonly edges: readonly Edge[];
+  /** The sub-graph that runs instead of an agent. */
+  readonly inner: Inner | null;
+  /** The agents who may write the node's message. */
+  readonly speakers: readonly string[];
+}
+export interface Edge {
+  readonly raw: RawEdge;
+  readonly index: number;
+  readonly path: Path;
+  readonly checks: readonly Check[];
+  /** True if the target is in the same layer as the source or an earlier one. */
+  readonly back: boolean;
+}
+export type Inner =
+  | { readonly is: 'graph'; readonly graph: Graph }
+  | { readonly is: 'mapreduce'; readonly raw: RawMapReduce }
+  | { readonly is: 'scattergather'; readonly raw: RawScatterGather };
+
+export interface Layers {
+  isBack(edge: RawEdge): boolean;
+  /** True if a back-edge leads to a node that does not come before its source. */
+  isCross(edge: RawEdge): boolean;
+}
+
+/** The layer of a node is its shortest distance from the entry over all edges. */
+export function layersOf(entry: string, edges: readonly RawEdge[]): Layers {
+  const layers = new Map([[entry, 0]]);
+  for (const [id, layer] of layers)
+    for (const { From, To } of edges) if (From === id && !layers.has(To)) layers.set(To, layer + 1);
+  const layer = (id: string): number => layers.get(id) ?? Infinity;
+  const isBack = ({ From, To }: RawEdge): boolean => layer(To) <= layer(From);
+  return {
+    isBack,
+    isCross: (edge) => isBack(edge) && layer(edge.From) < Infinity && !reaches(edge.To, edge.From, edges),
+  };
+}
+
+function reaches(from: string, to: string, edges: readonly RawEdge[]): boolean {
+  const found = new Set([from]);
+  for (const id of found) for (const { From, To } of edges) if (From === id) found.add(To);
+  return found.has(to);
+}
+
+/** True if the session can go on after the node, or end there. */
+export function leadsOn({ raw, edges }: GraphNode): boolean {
+  return edges.length > 0 || raw.Terminal || raw.Parallel;
+}
+
+/** The parallel nodes that a keyword of a node starts, in the order of the document. */
+export function groupOf(graph: Graph, node: GraphNode, keyword: string | undefined): readonly GraphNode[] {
+  return node.edges.flatMap(({ raw }) => {
+    const target = graph.nodes.get(raw.To);
+    return target?.raw.Parallel === true && sameTrigger(raw.Keyword, keyword) ? [target] : [];
+  });
+}
+
+/** The node where a parallel group joins: the first that one of its members leads on to. */
+export function mergeOf(graph: Graph, node: GraphNode, keyword: string | undefined): string | null {
+  for (const each of groupOf(graph, node, keyword)) for (const { raw, back } of each.edges) if (!back) return raw.To;
+  return null;
+}

@@ -1,0 +1,185 @@
+/** Reads a graph and its sub-graphs: every end of every edge exists, every node leads on. */
+import { declareIds, namesAt } from '../../../../document/names.ts';
+import { isPoison } from '../../../../document/shape/poison.ts';
+import type { Path } from '../../../../source/located.ts';
+import { readChecks } from '../../checks.ts';
+import type { Reading } from '../../model.ts';
+import { checkMapReduce } from '../mapreduce.ts';
+import { checkScatterGather } from '../scattergather.ts';
+import { checkEdges, checkParallel } from './edges.ts';
+import { GRAPH_KEYS, layersOf, leadsOn } from './model.ts';
+import type { Edge, Graph, GraphNode, Inner, Layers, RawEdge, RawGraph, RawNode, RawSubGraph } from './model.ts';
+
+const NESTING_MAX = 8;
+
+export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0): Graph {
+  const declared = declaredIn(path, reading);
+  const entry = raw.EntryNode ?? raw.Nodes[0]?.Id ?? '';
+  const begins =
+    raw.EntryNode === undefined ||
+    declared.check(
+      raw.EntryNode,
+      [...path, 'EntryNode'],
+      'unknown-entry',
+      `the entry node \`${raw.EntryNode}\` is not in \`Nodes\``,
+    );
+  const layers = layersOf(entry, raw.Edges);
+  const edges = raw.Edges.map((edge, index) =>
+    readEdge(edge, index, [...path, 'Edges', index], declared, layers, reading),
+  );
+  const nodes = readNodes(raw, edges, path, reading, depth);
+  const whole =
+    begins &&
+    nodes.size === raw.Nodes.length &&
+    raw.Edges.every(({ From, To }) => declared.all.has(From) && declared.all.has(To)) &&
+    [...nodes.values()].every(leadsOn);
+  const graph: Graph = { raw, entry, nodes, whole };
+  for (const node of nodes.values()) checkEdges(node, graph, reading);
+  checkParallel(graph, reading);
+  warnOfUnused(raw, path, reading);
+  return graph;
+}
+
+interface Declared {
+  readonly all: ReadonlySet<string>;
+  /** Reports an id that is not declared. */
+  check(id: string, place: Path, code: 'unknown-target' | 'unknown-entry', message: string): boolean;
+}
+
+function declaredIn(path: Path, { body, report, at }: Reading): Declared {
+  const ids = declareIds(body.located(...path, 'Nodes'), report, { what: 'node', key: 'Id' });
+  return {
+    all: ids.all,
+    check(id, place, code, message) {
+      if (ids.has(id)) return true;
+      const near = ids.near(id);
+      report.error(code, at(...place), message, {
+        help: near === undefined ? 'Declare it under `Nodes`.' : `Did you mean \`${near}\`?`,
+      });
+      return false;
+    },
+  };
+}
+
+function readEdge(raw: RawEdge, index: number, path: Path, declared: Declared, layers: Layers, reading: Reading): Edge {
+  const { From, To, SourceAgents = [], RecoveryAgent } = raw;
+  declared.check(From, [...path, 'From'], 'unknown-target', `an edge starts at \`${From}\`, which does not exist`);
+  declared.check(To, [...path, 'To'], 'unknown-target', `an edge leads to \`${To}\`, which does not exist`);
+  for (const [each, name] of SourceAgents.entries()) reading.agent(name, [...path, 'SourceAgents', each]);
+  if (RecoveryAgent !== undefined) reading.agent(RecoveryAgent, [...path, 'RecoveryAgent']);
+  warnOfCross(raw, path, layers, reading);
+  // `Validators` takes precedence over `Validator`.
+  const { Validator: _, ...rest } = raw;
+  const checks = readChecks(raw.Validators === undefined ? raw : rest, path, reading);
+  return { raw, index, path, checks, back: layers.isBack(raw) };
+}
+
+function readNodes(
+  raw: RawGraph,
+  edges: readonly Edge[],
+  path: Path,
+  reading: Reading,
+  depth: number,
+): ReadonlyMap<string, GraphNode> {
+  const nodes = new Map<string, GraphNode>();
+  for (const [index, node] of raw.Nodes.entries()) {
+    const place: Path = [...path, 'Nodes', index];
+    const inner = innerOf(node, raw, path, place, reading, depth);
+    if (nodes.has(node.Id)) continue;
+    nodes.set(node.Id, {
+      id: node.Id,
+      raw: node,
+      path: place,
+      checks: readChecks({ Validators: node.Validators }, place, reading),
+      edges: edges.filter((edge) => edge.raw.From === node.Id),
+      inner,
+      speakers: inner === null ? [node.Agent ?? ''] : speakersOf(inner),
+    });
+  }
+  return nodes;
+}
+
+/** The sub-graph of a node; null if the node has an agent. */
+function innerOf(
+  node: RawNode,
+  graph: RawGraph,
+  path: Path,
+  place: Path,
+  reading: Reading,
+  depth: number,
+): Inner | null {
+  const { report, at, body } = reading;
+  if (node.Agent !== undefined) reading.agent(node.Agent, [...place, 'Agent']);
+  if (node.SubGraphId === undefined) {
+    if (node.Agent === undefined && !body.damaged(...place))
+      report.error('missing-agent', at(...place), `node \`${node.Id}\` names neither an agent nor a sub-graph`, {
+        help: 'Add `Agent` or `SubGraphId`.',
+      });
+    return null;
+  }
+  if (node.Agent !== undefined)
+    report.error('bad-value', body.key(...place, 'Agent'), `node \`${node.Id}\` names both an agent and a sub-graph`, {
+      help: 'Keep one of them.',
+    });
+  const spec = subGraphOf(node.SubGraphId, graph, path, place, reading);
+  if (spec === undefined) return null;
+  const below: Path = [...path, 'SubGraphs', node.SubGraphId];
+  if (depth + 1 <= NESTING_MAX) return readInner(spec, below, reading, depth);
+  report.error('bad-value', at(...below), `graphs are nested more than ${NESTING_MAX} deep`, { help: 'Flatten them.' });
+  return null;
+}
+
+function subGraphOf(id: string, graph: RawGraph, path: Path, place: Path, reading: Reading): RawSubGraph | undefined {
+  if (Object.hasOwn(graph.SubGraphs, id)) return graph.SubGraphs[id];
+  const declared = namesAt(reading.body.located(...path), 'SubGraphs', GRAPH_KEYS);
+  if (declared.has(id)) return undefined;
+  const near = declared.near(id);
+  reading.report.error('unknown-sub-graph', reading.at(...place, 'SubGraphId'), `unknown sub-graph \`${id}\``, {
+    help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?`,
+  });
+  return undefined;
+}
+
+function readInner(spec: RawSubGraph, path: Path, reading: Reading, depth: number): Inner | null {
+  if (spec.Graph !== undefined)
+    return { is: 'graph', graph: readGraph(spec.Graph, [...path, 'Graph'], reading, depth + 1) };
+  if (spec.MapReduce !== undefined)
+    return { is: 'mapreduce', raw: checkMapReduce(spec.MapReduce, [...path, 'MapReduce'], reading) };
+  if (spec.ScatterGather !== undefined)
+    return { is: 'scattergather', raw: checkScatterGather(spec.ScatterGather, [...path, 'ScatterGather'], reading) };
+  return null;
+}
+
+/** The agents who may write the message that a sub-graph returns. */
+function speakersOf(inner: Inner): readonly string[] {
+  switch (inner.is) {
+    case 'graph':
+      return [...inner.graph.nodes.values()].filter(({ raw }) => raw.Terminal).flatMap(({ speakers }) => speakers);
+    case 'mapreduce':
+      return [inner.raw.Reducer];
+    case 'scattergather':
+      return [inner.raw.Synthesizer];
+  }
+}
+
+function warnOfCross(edge: RawEdge, path: Path, layers: Layers, { report, at }: Reading): void {
+  if (!layers.isCross(edge) || isPoison(edge.To)) return;
+  report.warning(
+    'unequal-arms',
+    at(...path, 'To'),
+    `the edge from \`${edge.From}\` to \`${edge.To}\` counts as leading back, although \`${edge.To}\` does not come before \`${edge.From}\``,
+    { help: 'A shorter way leads to the same node. Taking this edge begins a new phase.' },
+  );
+}
+
+function warnOfUnused(raw: RawGraph, path: Path, { report, body }: Reading): void {
+  for (const id of Object.keys(raw.SubGraphs)) {
+    if (raw.Nodes.some(({ SubGraphId }) => SubGraphId === id)) continue;
+    report.warning(
+      'unreachable-node',
+      body.key(...path, 'SubGraphs', id),
+      `the sub-graph \`${id}\` is never run: no node names it`,
+      { help: 'Leave it out, or name it in a `SubGraphId`.' },
+    );
+  }
+}

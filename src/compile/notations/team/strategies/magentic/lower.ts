@@ -1,0 +1,247 @@
+/** Lowers the manager's loop. Only a member of the team can be chosen; rounds, stalls and new plans are counted. */
+import type { Expr, NodeId } from '../../../../../ir/nodes.ts';
+import { REPLY } from '../../../../lower/agent-turn/slots.ts';
+import { object, quote } from '../../../../expressions/cel-text.ts';
+import { BAD_TURNS, addBadTurn } from '../../bad-turn.ts';
+import type { Site } from '../../bad-turn.ts';
+import { addAsk, hasTwin, roster } from '../chooser.ts';
+import { recent } from '../llm.ts';
+import { addLet, addPick, exhausted, success } from '../../lowering.ts';
+import type { Lowering } from '../../lowering.ts';
+import { LEDGER, ORIENTATION, SPEAKER } from './tools.ts';
+import { addReview } from './review.ts';
+import { BAD, NOTE, SAID, lined, set, tell } from '../../slots.ts';
+import { addTeamTurn } from '../../turn.ts';
+
+export interface MagenticLimits {
+  readonly MaxRoundCount: number;
+  readonly MaxStallCount: number;
+  readonly MaxResetCount: number;
+  readonly EnablePlanReview: boolean;
+}
+
+export const MANAGER = 'manager';
+const PLAN = 'plan';
+const FACTS = 'facts';
+const ROUNDS = 'rounds';
+const STALLS = 'stalls';
+const RESETS = 'resets';
+const UPDATE = 'ledger';
+const CHOICE = 'choice';
+/** A ledger that cannot be read is a stall. */
+const PROGRESS: Expr = `${UPDATE}.stalling == false && (${UPDATE}.task_complete == null || ${UPDATE}.task_complete == false)`;
+/** The most reviews of the plan. */
+const REVIEWS_MAX = 50;
+
+export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
+  const orient = l.builder.fresh('manager.orient');
+  const round = addRound(l, raw, orient);
+  const { builder } = l;
+  const ready = raw.EnablePlanReview
+    ? addPick(l, 'manager.initial', MANAGER, [{ when: `${RESETS} == 0`, to: addReview(l, PLAN, orient, round) }], round)
+    : round;
+  const site = siteOf(orient, 'manager.plan');
+  const wrong = addBadTurn(l, site, {
+    what: 'no plan',
+    corrections: [{ type: 'manager_plan', text: quote(`Answer by calling \`${ORIENTATION}\`.`) }],
+    shared: false,
+  });
+  const complete = addLet(
+    l,
+    'manager.complete',
+    MANAGER,
+    [set(SAID, `${SAID} == null ? ${PLAN}.task_summary : ${SAID}`)],
+    success(l),
+  );
+  const judged = addPick(
+    l,
+    'manager.planned',
+    MANAGER,
+    [
+      { when: `${PLAN}.task_complete == true`, to: complete },
+      { when: `${PLAN}.plan in [null, "", []]`, to: wrong },
+    ],
+    ready,
+  );
+  const listen = addLet(l, 'manager.plan', MANAGER, [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')], judged);
+  const most = (1 + raw.MaxResetCount) * BAD_TURNS + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
+  const meter = builder.meter('orientations', { unit: 'visits', max: most, over: exhausted(l), label: 'plans' });
+  addAsk(l, {
+    id: orient,
+    agent: MANAGER,
+    hint: orient,
+    input: { prompt: asking(l, ORIENTATION, `Plan how the team solves the task.`), tool: quote(ORIENTATION) },
+    charges: [meter],
+    next: listen,
+  });
+  return addLet(
+    l,
+    'manager.start',
+    MANAGER,
+    [set(ROUNDS, '0'), set(STALLS, '0'), set(RESETS, '0'), set(FACTS, '[]'), set(NOTE, 'null')],
+    orient,
+  );
+}
+
+function siteOf(again: NodeId, hint: string): Site {
+  return { agent: MANAGER, hint, origin: MANAGER, again, limit: BAD_TURNS };
+}
+
+/** One round: the ledger says whether the task is done or stalled; then the manager chooses who works. */
+function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
+  const { builder } = l;
+  const round = builder.fresh('manager.round');
+  const judged = addLedger(l, raw, orient, addSelection(l, raw, round));
+  const listen = addLet(l, 'manager.listen', MANAGER, [set(UPDATE, answered(LEDGER))], judged);
+  const ask = addAsk(l, {
+    agent: MANAGER,
+    hint: 'manager.update',
+    input: { prompt: asking(l, LEDGER, 'Judge where the team is.'), tool: quote(LEDGER) },
+    next: listen,
+  });
+  const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount;
+  const meter = builder.meter('rounds', { unit: 'visits', max: most, over: exhausted(l), label: 'MaxRoundCount' });
+  const begin = addLet(l, 'manager.begin', MANAGER, [set(ROUNDS, `${ROUNDS} + 1`)], ask, [meter]);
+  return builder.add(round, {
+    op: 'pick',
+    label: { name: MANAGER },
+    cases: [{ when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) }],
+    otherwise: begin,
+  });
+}
+
+/** Reads the ledger: done, stalled, or on to `select`. */
+function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: NodeId): NodeId {
+  const replan = addLet(
+    l,
+    'manager.replan',
+    'magentic:replan',
+    [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')],
+    orient,
+  );
+  const stalled = addPick(
+    l,
+    'manager.stalled',
+    MANAGER,
+    [{ when: `${RESETS} >= ${raw.MaxResetCount}`, to: addStalledOut(l, raw) }],
+    replan,
+  );
+  const progress = addPick(
+    l,
+    'manager.progress',
+    MANAGER,
+    [{ when: `${STALLS} >= ${raw.MaxStallCount}`, to: stalled }],
+    select,
+  );
+  const counted = addLet(
+    l,
+    'manager.count',
+    MANAGER,
+    [
+      set(STALLS, `${PROGRESS} ? 0 : ${STALLS} + 1`),
+      set(FACTS, `${UPDATE}.facts == null ? ${FACTS} : ${UPDATE}.facts`),
+    ],
+    progress,
+  );
+  const finish = addLet(
+    l,
+    'manager.finish',
+    MANAGER,
+    [set(SAID, `trim(text(${UPDATE}.final_answer)) == "" ? ${SAID} : ${UPDATE}.final_answer`)],
+    success(l),
+  );
+  return addPick(l, 'manager.ledger', MANAGER, [{ when: `${UPDATE}.task_complete == true`, to: finish }], counted);
+}
+
+function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
+  const { builder, team } = l;
+  const ask = builder.fresh('manager.select');
+  const speaker = `trim(text(${CHOICE}.speaker))`;
+  const cases = team.names.map((agent) => ({
+    when: hasTwin(agent, team) ? `${speaker} == ${quote(agent)}` : `lower(${speaker}) == lower(${quote(agent)})`,
+    to: addParticipant(l, agent, round),
+  }));
+  const wrong = addBadTurn(l, siteOf(ask, 'manager.choice'), {
+    what: 'no member of the team was chosen',
+    corrections: [
+      {
+        type: 'unknown_speaker',
+        text: `text("There is no agent ", ${CHOICE}.speaker, ${quote(`. Call \`${SPEAKER}\` with one of: ${team.names.join(', ')}.`)})`,
+      },
+    ],
+    shared: false,
+  });
+  const judged = addPick(l, 'manager.chosen', MANAGER, cases, wrong);
+  const listen = addLet(l, 'manager.choose', MANAGER, [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')], judged);
+  const meter = builder.meter('selections', {
+    unit: 'visits',
+    max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * BAD_TURNS,
+    over: exhausted(l),
+    label: 'selections',
+  });
+  addAsk(l, {
+    id: ask,
+    agent: MANAGER,
+    hint: ask,
+    input: { prompt: asking(l, SPEAKER, 'Choose who goes on, and with what instruction.'), tool: quote(SPEAKER) },
+    charges: [meter],
+    next: listen,
+  });
+  return ask;
+}
+
+function addParticipant(l: Lowering, agent: string, round: NodeId): NodeId {
+  const turn = addTeamTurn(l, {
+    agent,
+    hint: agent,
+    origin: agent,
+    enters: agent,
+    begin: l.builder.idOf(agent),
+    at: l.at('Agents', l.team.names.indexOf(agent), 'Name'),
+    opening: [set(BAD, '0')],
+    next: round,
+  });
+  return addLet(l, `${agent}.instruct`, MANAGER, [tell(`${CHOICE}.instruction`, agent)], turn);
+}
+
+function addStalledOut(l: Lowering, raw: MagenticLimits): NodeId {
+  const message = quote(`the team could make no further progress after ${raw.MaxResetCount} new plans`);
+  const error = object([
+    ['class', quote('semantic')],
+    ['type', quote('StalledError')],
+    ['message', message],
+    ['node', quote(MANAGER)],
+    ['code', quote('REPEATED_FAILURE')],
+  ]);
+  return addLet(l, 'manager.gaveup', 'magentic:stalled', [set('error', error)], l.builder.failedEnd(SAID));
+}
+
+/** The manager's answer: the arguments of its tool call, or the JSON in its text. */
+function answered(tool: string): Expr {
+  return `cel.bind(a, ${REPLY}.toolCalls.filter(c, c.name == ${quote(tool)}), size(a) > 0 ? a[0].args : jsonIn(${REPLY}.text))`;
+}
+
+function asking(l: Lowering, tool: string, request: string): Expr {
+  const parts: Expr[] = [quote('The task:\n'), 'input', quote(`\n\nThe team:\n${roster(l.team)}\n\n`)];
+  parts.push(`${PLAN} == null ? "" : text(${brief().join(', ')})`);
+  parts.push(
+    quote('What was said, latest last:\n'),
+    recent(),
+    quote(`\n\n${request} Call \`${tool}\`.`),
+    `${NOTE} == null ? "" : text("\\n\\n", ${NOTE})`,
+  );
+  return `text(${parts.join(', ')})`;
+}
+
+/** The current plan and the known facts. */
+function brief(): readonly Expr[] {
+  const part = (label: string, value: Expr): Expr =>
+    `cel.bind(p, ${value}, p == "" ? "" : text(${quote(`${label}:\n`)}, p, ${quote('\n\n')}))`;
+  const known = `join([${lined(`${PLAN}.known_facts`)}, ${lined(FACTS)}].filter(f, f != ""), ${quote('\n')})`;
+  return [
+    part('In short', `text(${PLAN}.task_summary)`),
+    part('The plan', `text(${PLAN}.plan)`),
+    part('The next step', `text(${PLAN}.next_step)`),
+    part('Established', known),
+  ];
+}

@@ -1,0 +1,51 @@
+/** `magentic`: a manager model makes a plan, then chooses and instructs one agent each round and judges the progress. */
+import type * as z from 'zod';
+import { bool, int, record, text } from '../../../../document/shape/fields.ts';
+import { mayDecide, planDenied } from '../../../../document/boundary.ts';
+import { END, START, agentShape, agentShapes, edgeShape } from '../../drawing.ts';
+import { model } from '../../schema/agents.ts';
+import { chooserDef, reserve } from '../chooser.ts';
+import { lacking, strategy } from '../strategy.ts';
+import { MANAGER, lowerMagentic } from './lower.ts';
+import { MAGENTIC_TOOLS, MANAGER_INSTRUCTIONS } from './tools.ts';
+
+const schema = record({
+  Model: model,
+  Instructions: text().optional(),
+  MaxRoundCount: int({ min: 1 }).default(20),
+  MaxStallCount: int({ min: 1 }).default(3),
+  MaxResetCount: int({ min: 0 }).default(2),
+  EnablePlanReview: bool().default(false),
+});
+type RawMagentic = z.output<typeof schema>;
+
+export const magentic = strategy({
+  type: 'magentic',
+  fields: { Magentic: schema.optional() },
+  endsItself: true,
+  read({ Magentic: raw }, reading, team): RawMagentic | null {
+    if (raw === undefined) return lacking(reading, 'magentic', 'Magentic');
+    reserve(reading, team, MANAGER);
+    if (mayDecide(team.definitions, MANAGER, 'plan')) return raw;
+    const { message, help } = planDenied(MANAGER);
+    reading.report.error('not-granted', reading.at('Selection', 'Magentic'), message, { help });
+    return null;
+  },
+  turnsMax: (raw) => (1 + raw.MaxResetCount) * raw.MaxRoundCount,
+  asks: (raw, team) => ({
+    agents: [
+      chooserDef(team, MANAGER, raw.Model, raw.Instructions ?? MANAGER_INSTRUCTIONS, Object.keys(MAGENTIC_TOOLS)),
+    ],
+    tools: MAGENTIC_TOOLS,
+  }),
+  lower: (l, raw) => lowerMagentic(l, raw),
+  draw: (raw, team) => ({
+    nodes: [START, agentShape(MANAGER, MANAGER, MANAGER, null, 'decision'), ...agentShapes(team), END],
+    edges: [
+      edgeShape(START.id, MANAGER, null),
+      ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]),
+      edgeShape(MANAGER, END.id, 'task complete'),
+    ],
+    cycles: [{ nodes: [MANAGER, ...team.names], bound: `MaxRoundCount: ${raw.MaxRoundCount}` }],
+  }),
+});

@@ -1,0 +1,64 @@
+/** A person reviews the first plan: approves it, edits it, or sends it back with a remark. */
+import type { Expr, NodeId, Write } from '../../../../../ir/nodes.ts';
+import type { Json } from '../../../../../expr/json.ts';
+import { addLet, addPick, addQuestion } from '../../lowering.ts';
+import type { Lowering } from '../../lowering.ts';
+import { ORIENTATION } from './tools.ts';
+import { ANSWER, NOTE, lined, remark, set } from '../../slots.ts';
+
+/** An edited plan: text, a list of steps, or an object like the manager's. */
+const STEPS: readonly Json[] = [
+  { type: 'string', minLength: 1 },
+  { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
+];
+const PLAN: Json = {
+  anyOf: [...STEPS, { type: 'object', properties: { plan: { anyOf: [...STEPS] } }, required: ['plan'] }],
+};
+
+export function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId): NodeId {
+  const edit = `${ANSWER}.edit`;
+  const given = (field: string, otherwise: Expr): Write => {
+    const value = `type(${edit}) == map && ${edit}.${field} != null ? ${edit}.${field} : ${otherwise}`;
+    return { slot: plan, path: [field], mode: 'set', value };
+  };
+  const steps = lined(`(type(${edit}) == map ? ${edit}.plan : ${edit})`);
+  const writes: readonly Write[] = [
+    given('task_summary', `${plan}.task_summary`),
+    given('known_facts', `${plan}.known_facts`),
+    // The next step belonged to the plan that was edited.
+    given('next_step', 'null'),
+    { slot: plan, path: ['plan'], mode: 'set', value: steps },
+  ];
+  const edited = addLet(l, 'review.edited', ORIENTATION, writes, next);
+  const back = addLet(
+    l,
+    'review.back',
+    'correction:plan_review',
+    [set(NOTE, `text("The plan was sent back.", ${remark()}, " Make a better one.")`)],
+    again,
+  );
+  const decided = addPick(
+    l,
+    'review.decided',
+    ORIENTATION,
+    [
+      { when: `${ANSWER}.choice == "approve"`, to: next },
+      { when: `${ANSWER}.choice == "edit"`, to: edited },
+    ],
+    back,
+  );
+  return addQuestion(l, {
+    hint: 'review',
+    origin: ORIENTATION,
+    about: 'plan_review',
+    askedBy: 'manager',
+    choices: ['approve', 'edit', 'reject', 'respond'],
+    edits: { edit: PLAN },
+    wants: { edit: 'edit', respond: 'text' },
+    message: `text("The manager's plan:\\n", ${plan}.plan)`,
+    payload: { plan },
+    code: 'CONFIRM_REQUIRED',
+    into: ANSWER,
+    next: decided,
+  });
+}

@@ -1,0 +1,50 @@
+/** The three tools by which the manager answers. Calling one runs nothing. */
+import type { ToolDef } from '../../../../../ir/nodes.ts';
+import type { Json } from '../../../../../expr/json.ts';
+
+export const ORIENTATION = 'magentic_orientation';
+export const LEDGER = 'magentic_ledger_update';
+export const SPEAKER = 'magentic_select_speaker';
+
+const text: Json = { type: 'string' };
+const flag: Json = { type: 'boolean' };
+const texts: Json = { type: ['array', 'string'], items: text };
+
+export const MAGENTIC_TOOLS: { readonly [name: string]: ToolDef } = {
+  [ORIENTATION]: tool(
+    'Says how you understand the task and what the plan is.',
+    { task_summary: text, known_facts: texts, plan: texts, next_step: text, task_complete: flag },
+    ['plan'],
+  ),
+  [LEDGER]: tool(
+    'Says whether the task is done, whether the team is stalling, and what is established.',
+    { task_complete: flag, stalling: flag, facts: texts, final_answer: text },
+    ['task_complete', 'stalling'],
+  ),
+  [SPEAKER]: tool('Says who goes on, and with what instruction.', { speaker: text, instruction: text }, [
+    'speaker',
+    'instruction',
+  ]),
+};
+
+function tool(
+  description: string,
+  properties: { readonly [field: string]: Json },
+  required: readonly string[],
+): ToolDef {
+  return {
+    description,
+    input: { type: 'object', properties: { ...properties }, required: [...required] },
+    output: true,
+    effect: 'read',
+    implementation: null,
+    timeoutMs: 1000,
+    permission: 'manager',
+    idempotent: true,
+    compensate: null,
+  };
+}
+
+export const MANAGER_INSTRUCTIONS = `You lead a team of agents and do none of the work yourself. You are asked for three things, each by calling the tool that is named:
+how you understand the task and what the plan is; after each step, whether the task is done and whether the team makes progress; and who goes on, with one concrete instruction.
+Judge by what the agents have really produced. Say that the team is stalling when a round brought nothing new. Say that the task is complete only when it is, and give the final answer then.`;

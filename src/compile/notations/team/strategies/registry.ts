@@ -1,0 +1,27 @@
+/** Every strategy of the team notation, in the order in which messages and editors list them. */
+import { adversarial } from './adversarial.ts';
+import { graph } from './graph/graph.ts';
+import { keyword } from './keyword.ts';
+import { llm } from './llm.ts';
+import { magentic } from './magentic/magentic.ts';
+import { mapReduce } from './mapreduce.ts';
+import { roundRobin } from './roundrobin.ts';
+import { scatterGather } from './scattergather.ts';
+import { sequential } from './sequential.ts';
+import { stateMachine } from './statemachine/statemachine.ts';
+import type { Strategy } from './strategy.ts';
+import { structured } from './structured.ts';
+
+export const STRATEGIES: readonly Strategy[] = [
+  sequential,
+  roundRobin,
+  keyword,
+  structured,
+  stateMachine,
+  graph,
+  scatterGather,
+  mapReduce,
+  llm,
+  magentic,
+  adversarial,
+];

@@ -1,0 +1,68 @@
+/** A state machine as authors write it, and as it is after reading. */
+import type * as z from 'zod';
+import { bool, fault, int, list, map, name, phrase, record, some } from '../../../../document/shape/fields.ts';
+import type { Path } from '../../../../source/located.ts';
+import type { Check } from '../../model.ts';
+import { contextSource } from '../../schema/agents.ts';
+import { mergeSchema } from '../merge.ts';
+import { mayTake, sameTrigger } from '../routing.ts';
+
+const transition = record({
+  To: name().describe('The state to enter; of a parallel transition, the state after all branches.'),
+  Signal: phrase().optional().describe('The signal that takes the transition; without it, every turn takes it.'),
+  Contract: name().optional(),
+  Contracts: some(name()).describe('Contracts that must all hold.'),
+  SourceAgents: some(name()),
+  MaxRevisits: int({ min: 0 }).default(0).describe('How often the transition may be taken; 0 for no limit.'),
+  ReviewArtifactPath: name().optional().describe('The file with the objections that are still open.'),
+  HandoffContext: list(contextSource)
+    .optional()
+    .describe('Sources that the next agent gets when the transition is taken.'),
+  RecoveryAgent: name().optional(),
+  Parallel: bool().default(false),
+  Targets: list(name()).optional().describe('The states whose agents run at the same time.'),
+  Merge: mergeSchema.optional(),
+});
+
+const state = record({
+  Agent: name(),
+  Transitions: list(transition).default([]),
+  Terminal: bool().default(false),
+});
+
+export const machineSchema = record({
+  Initial: name(),
+  States: map(state).refine((states) => Object.keys(states).length > 0, {
+    error: fault('bad-value', 'a state machine needs at least one state'),
+  }),
+});
+
+export type RawMachine = z.output<typeof machineSchema>;
+export type RawState = z.output<typeof state>;
+export type RawTransition = z.output<typeof transition>;
+
+export interface Transition {
+  readonly raw: RawTransition;
+  readonly checks: readonly Check[];
+}
+
+export interface Machine {
+  readonly raw: RawMachine;
+  transitions(state: string): readonly Transition[];
+  path(state: string): Path;
+  /** The states that are entered other than as a branch. */
+  readonly entered: ReadonlySet<string>;
+}
+
+/** The transitions that the state's own agent may take; of several with the same signal, the first. */
+export function openIn({ Agent, Transitions, Terminal }: RawState): readonly RawTransition[] {
+  if (Terminal) return [];
+  const open: RawTransition[] = [];
+  for (const each of Transitions)
+    if (mayTake(each, Agent) && !open.some(({ Signal }) => sameTrigger(Signal, each.Signal))) open.push(each);
+  return open;
+}
+
+export function isTerminal(state: RawState | undefined): boolean {
+  return state === undefined || state.Terminal || state.Transitions.length === 0;
+}

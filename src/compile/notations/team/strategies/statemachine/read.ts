@@ -1,0 +1,170 @@
+/** Reads a state machine and checks its states, agents and parallel transitions. */
+import type { Path } from '../../../../source/located.ts';
+import { nearest } from '../../../../diagnose/nearest.ts';
+import { readContracts } from '../../checks.ts';
+import { checkSources } from '../../context.ts';
+import type { Reading } from '../../model.ts';
+import { mayTake, warnOfShadows } from '../routing.ts';
+import { openIn } from './model.ts';
+import type { Machine, RawMachine, RawState, RawTransition, Transition } from './model.ts';
+
+export function readMachine(raw: RawMachine, path: Path, reading: Reading): Machine {
+  const transitions = new Map<string, readonly Transition[]>();
+  const states = reading.keys(...path, 'States');
+  const known = (name: string, at: Path, code: 'unknown-target' | 'unknown-entry', what: string): void => {
+    if (states.has(name)) return;
+    const near = nearest(name, states);
+    reading.report.error(code, reading.at(...at), what, {
+      help: near === undefined ? 'Declare it under `States`.' : `Did you mean \`${near}\`?`,
+    });
+  };
+  known(
+    raw.Initial,
+    [...path, 'Initial'],
+    'unknown-entry',
+    `the initial state \`${raw.Initial}\` is not in \`States\``,
+  );
+  for (const [name, state] of Object.entries(raw.States)) {
+    const at: Path = [...path, 'States', name];
+    reading.agent(state.Agent, [...at, 'Agent']);
+    checkTerminal(name, state, at, reading);
+    transitions.set(
+      name,
+      state.Transitions.map((each, index) => readTransition(name, each, [...at, 'Transitions', index], known, reading)),
+    );
+    checkSignals(name, state, at, reading);
+  }
+  return {
+    raw,
+    transitions: (state) => transitions.get(state) ?? [],
+    path: (state) => [...path, 'States', state, 'Agent'],
+    entered: enteredIn(raw),
+  };
+}
+
+type Known = (name: string, at: Path, code: 'unknown-target', what: string) => void;
+
+function readTransition(from: string, raw: RawTransition, path: Path, known: Known, reading: Reading): Transition {
+  const { report } = reading;
+  known(
+    raw.To,
+    [...path, 'To'],
+    'unknown-target',
+    `state \`${from}\` has a transition to undefined state \`${raw.To}\``,
+  );
+  for (const [index, name] of (raw.SourceAgents ?? []).entries()) reading.agent(name, [...path, 'SourceAgents', index]);
+  if (raw.RecoveryAgent !== undefined) reading.agent(raw.RecoveryAgent, [...path, 'RecoveryAgent']);
+  checkSources(raw.HandoffContext ?? [], [...path, 'HandoffContext'], false, reading);
+  for (const [index, target] of (raw.Targets ?? []).entries())
+    known(
+      target,
+      [...path, 'Targets', index],
+      'unknown-target',
+      `state \`${from}\` fans out to undefined state \`${target}\``,
+    );
+  if (raw.Parallel) checkParallel(from, raw, path, reading);
+  else if (raw.Targets !== undefined)
+    report.warning(
+      'unused-field',
+      reading.body.key(...path, 'Targets'),
+      '`Targets` has no effect without `Parallel: true`',
+      { help: 'Leave it out, or set `Parallel: true`.' },
+    );
+  else if (raw.Merge !== undefined)
+    report.warning(
+      'unused-field',
+      reading.body.key(...path, 'Merge'),
+      '`Merge` has no effect without `Parallel: true`',
+      { help: 'Leave it out, or set `Parallel: true`.' },
+    );
+  if (raw.ReviewArtifactPath !== undefined && raw.MaxRevisits === 0)
+    report.warning(
+      'unused-field',
+      reading.body.key(...path, 'ReviewArtifactPath'),
+      '`ReviewArtifactPath` has no effect without `MaxRevisits`',
+      { help: 'Set `MaxRevisits`, or leave it out.' },
+    );
+  return { raw, checks: readContracts(raw, path, reading) };
+}
+
+function checkParallel(from: string, raw: RawTransition, path: Path, reading: Reading): void {
+  const { report, at } = reading;
+  if ((raw.Targets ?? []).length === 0 && !reading.body.damaged(...path) && !reading.body.damaged(...path, 'Targets'))
+    report.error('bad-parallel', at(...path), `the parallel transition of \`${from}\` has no \`Targets\``, {
+      help: 'List the states whose agents run at the same time.',
+    });
+  for (const [index, target] of (raw.Targets ?? []).entries())
+    if (target === raw.To)
+      report.error(
+        'bad-parallel',
+        at(...path, 'Targets', index),
+        `\`${target}\` is both a branch and the state after the join`,
+        { help: 'Let `To` be a state of its own.' },
+      );
+  const merge = raw.Merge;
+  if (merge?.Agent !== undefined) reading.agent(merge.Agent, [...path, 'Merge', 'Agent']);
+  const judged = [merge?.Strategy, ...(merge?.ConflictResolution ?? [])].find(
+    (each) => each === 'ranked' || each === 'semantic_diff',
+  );
+  if (judged !== undefined && merge?.Agent === undefined && !reading.body.damaged(...path, 'Merge'))
+    report.error('missing-field', at(...path, 'Merge'), `\`${judged}\` needs an \`Agent\` that merges`, {
+      help: 'Add `Agent` to `Merge`.',
+    });
+  for (const key of ['Contract', 'Contracts', 'RecoveryAgent'] as const)
+    if (raw[key] !== undefined)
+      report.warning(
+        'unused-field',
+        reading.body.key(...path, key),
+        `\`${key}\` has no effect on a parallel transition`,
+        { help: 'Put it on the transition that leaves the join state.' },
+      );
+}
+
+function checkTerminal(name: string, state: RawState, path: Path, { body, report }: Reading): void {
+  if (!state.Terminal || state.Transitions.length === 0) return;
+  report.warning(
+    'unreachable-route',
+    body.key(...path, 'Transitions'),
+    `the terminal state \`${name}\` declares ${state.Transitions.length} transition${state.Transitions.length === 1 ? '' : 's'} that will never fire`,
+    { help: 'Leave them out, or let the state not be terminal.' },
+  );
+}
+
+function checkSignals(name: string, state: RawState, path: Path, reading: Reading): void {
+  const { report, at } = reading;
+  const { Agent, Transitions, Terminal } = state;
+  const open = openIn(state);
+  for (const [index, transition] of Transitions.entries()) {
+    if (Terminal || open.includes(transition)) continue;
+    const why = mayTake(transition, Agent)
+      ? 'an earlier one with the same signal always is'
+      : `\`${Agent}\`, who speaks in \`${name}\`, is not among its \`SourceAgents\``;
+    report.warning(
+      'unreachable-route',
+      at(...path, 'Transitions', index, 'To'),
+      `the transition from \`${name}\` to \`${transition.To}\` is never taken: ${why}`,
+      { help: 'Leave it out, or change what takes it.' },
+    );
+  }
+  warnOfShadows(
+    Transitions.flatMap(({ Signal }, index): [string, Path][] =>
+      Signal === undefined ? [] : [[Signal, [...path, 'Transitions', index, 'Signal']]],
+    ),
+    reading,
+  );
+}
+
+/** A branch state runs inside a fan-out; it is entered only if another transition leads to it. */
+function enteredIn({ Initial, States }: RawMachine): ReadonlySet<string> {
+  const targets = new Set(
+    Object.values(States).flatMap(({ Transitions }) =>
+      Transitions.flatMap(({ Parallel, Targets }) => (Parallel ? (Targets ?? []) : [])),
+    ),
+  );
+  const led = new Set([Initial]);
+  for (const name of led) {
+    const state = Object.hasOwn(States, name) ? States[name] : undefined;
+    for (const { To } of state === undefined ? [] : openIn(state)) led.add(To);
+  }
+  return new Set(Object.keys(States).filter((name) => led.has(name) || !targets.has(name)));
+}

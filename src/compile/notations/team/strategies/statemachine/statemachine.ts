@@ -1,0 +1,57 @@
+/**
+ * `statemachine`: agents signal and the machine decides. Only the transitions of the current state can be taken, so no text
+ * leads to any other state.
+ */
+import { START, agentShape, edgeShape } from '../../drawing.ts';
+import type { Drawing } from '../../drawing.ts';
+import { demandEnding, demandTermination } from '../../termination.ts';
+import { lacking, strategy } from '../strategy.ts';
+import { lowerMachine } from './lower.ts';
+import { isTerminal, machineSchema } from './model.ts';
+import type { Machine } from './model.ts';
+import { readMachine } from './read.ts';
+
+export const stateMachine = strategy({
+  type: 'statemachine',
+  fields: { StateMachine: machineSchema.optional() },
+  read({ StateMachine: raw }, reading, team) {
+    if (raw === undefined) return lacking(reading, 'statemachine', 'StateMachine');
+    const machine = readMachine(raw, ['Selection', 'StateMachine'], reading);
+    const terminal = [...machine.entered].filter((name) => isTerminal(raw.States[name]));
+    for (const name of terminal)
+      demandEnding(reading, team, raw.States[name]?.Agent ?? '', machine.path(name), `the terminal state \`${name}\``);
+    if (terminal.length === 0)
+      demandTermination(
+        reading,
+        team,
+        Object.values(raw.States).map(({ Agent }) => Agent),
+      );
+    return machine;
+  },
+  lower: lowerMachine,
+  draw,
+});
+
+function draw({ raw }: Machine): Drawing {
+  const names = Object.keys(raw.States);
+  const nodes = names.map((name) =>
+    agentShape(
+      name,
+      name,
+      raw.States[name]?.Agent ?? '',
+      null,
+      raw.States[name]?.Terminal === true ? 'terminal' : 'agent',
+    ),
+  );
+  const edges = names.flatMap((from) =>
+    (raw.States[from]?.Transitions ?? []).flatMap(({ To, Signal = null, Parallel, Targets = [] }) => {
+      const back = names.indexOf(To) <= names.indexOf(from);
+      if (!Parallel) return [edgeShape(from, To, Signal, back)];
+      return Targets.flatMap((target) => [
+        edgeShape(from, target, Signal, false, 'branch'),
+        edgeShape(target, To, null, false, 'join'),
+      ]);
+    }),
+  );
+  return { nodes: [START, ...nodes], edges: [edgeShape(START.id, raw.Initial, null), ...edges] };
+}

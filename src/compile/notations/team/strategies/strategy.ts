@@ -1,0 +1,73 @@
+/**
+ * A selection strategy in one object: the keys of `Selection` that it reads, and how it reads, checks, lowers and draws
+ * them. To add a strategy, write one, list it in `registry.ts`, and give it a type in `../builder.ts`.
+ */
+import type * as z from 'zod';
+import type { AgentDef, NodeId, ToolDef } from '../../../../ir/nodes.ts';
+import type { Drawing } from '../drawing.ts';
+import type { Lowering } from '../lowering.ts';
+import type { Reading, Team } from '../model.ts';
+
+export interface StrategyParts<Fields extends z.ZodRawShape, Model> {
+  readonly type: string;
+  /** The keys of `Selection` beside `Type`. All are optional there; `read` reports one that is missing. */
+  readonly fields: Fields;
+  /** True if the strategy ends the session by its own rules and ignores `Termination`. */
+  readonly endsItself?: boolean;
+  /** Resolves names and reports mistakes. Null if too little could be read to go on. */
+  read(selection: z.output<z.ZodObject<Fields>>, reading: Reading, team: Team): Model | null;
+  /** The most turns each place can have. Absent if `MaxIterations` caps the turns. */
+  turnsMax?(model: Model): number;
+  /** Models that the strategy asks beside the team, and the tools by which they answer. */
+  asks?(model: Model, team: Team): Asked;
+  /** Adds the nodes of the session and returns its entry. */
+  lower(l: Lowering, model: Model): NodeId;
+  draw(model: Model, team: Team): Drawing;
+}
+
+export interface Asked {
+  readonly agents: readonly AgentDef[];
+  readonly tools?: { readonly [name: string]: ToolDef };
+}
+
+/** A strategy whose model type is hidden, so that all strategies fit in one list. */
+export interface Strategy {
+  readonly type: string;
+  readonly fields: z.ZodRawShape;
+  readonly endsItself: boolean;
+  plan(selection: unknown, reading: Reading, team: Team): Plan | null;
+}
+
+/** A strategy applied to one document. */
+export interface Plan {
+  /** Null if `MaxIterations` caps the turns. */
+  readonly turnsMax: number | null;
+  readonly asked: Asked;
+  readonly drawing: Drawing;
+  lower(l: Lowering): NodeId;
+}
+
+export function strategy<const Fields extends z.ZodRawShape, Model>(parts: StrategyParts<Fields, Model>): Strategy {
+  const { type, fields, endsItself = false } = parts;
+  return {
+    type,
+    fields,
+    endsItself,
+    plan(selection, reading, team) {
+      const model = parts.read(selection as z.output<z.ZodObject<Fields>>, reading, team);
+      if (model === null) return null;
+      return {
+        turnsMax: parts.turnsMax?.(model) ?? null,
+        asked: parts.asks?.(model, team) ?? { agents: [] },
+        drawing: parts.draw(model, team),
+        lower: (l) => parts.lower(l, model),
+      };
+    },
+  };
+}
+
+/** Reports a section that the strategy needs and the document lacks. A faulty section is already reported. */
+export function lacking({ body, report }: Reading, type: string, key: string): null {
+  if (body.sound) report.error('missing-field', body.at('Selection'), `the strategy \`${type}\` needs \`${key}\``);
+  return null;
+}
