@@ -35,7 +35,11 @@ export function checkEdges(node: GraphNode, graph: Graph, reading: Reading): voi
 
 /** True if an edge that could not be read, or that starts nowhere, may leave the node. */
 function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { body }: Reading): boolean {
-  return body.damaged(...path) || body.damaged(...path.slice(0, -2), 'Edges') || raw.Edges.some(({ From }) => !nodes.has(From));
+  return (
+    body.damaged(...path) ||
+    body.damaged(...path.slice(0, -2), 'Edges') ||
+    raw.Edges.some(({ From }) => !nodes.has(From))
+  );
 }
 
 /** Warns of an edge that no agent of the node may take, or that an earlier edge always precedes. */
