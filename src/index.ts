@@ -1,8 +1,9 @@
-/** Sluice as a library. What is exported here is the contract; everything else may change. */
+/** The public interface of the library. Everything that is not exported here may change. */
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
 export type { ModelPerformerOptions } from './effects/models/performer.ts';
+export type { WorldOptions, WorldToolOptions } from './effects/world.ts';
 export { flow } from './compile/notations/flow/builder/builder.ts';
 export { loop } from './compile/notations/loop/builder.ts';
 export { team } from './compile/notations/team/builder.ts';

@@ -1,4 +1,4 @@
-/** For tests of flows and of journals: the scripted world, a clock whose waits pass at once, the journal suite, the simulator. */
+/** For tests of flows and stores: scripted models and tools, a virtual clock, the journal suite and the simulator. */
 export { scriptedPerformer } from './effects/scripted/performer.ts';
 export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './effects/scripted/script.ts';
 export { createVirtualClock, realClock } from './runtime/engine/clock.ts';

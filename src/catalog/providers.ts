@@ -1,7 +1,74 @@
-/** A model as people name it: `provider/model`, or a model whose name alone tells the provider. */
+/** The providers that a document can name, with their protocol, address and key variable; and how a model name is read. */
+export type Protocol = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible';
+
+export interface Provider {
+  readonly protocol: Protocol;
+  /** Environment variables that may hold the key. The first one that is set is used. */
+  readonly keys: readonly string[];
+  /** True if the provider can be called without a key. */
+  readonly open?: true;
+  readonly baseUrl?: string;
+  /** The environment variable that replaces `baseUrl`. */
+  readonly baseUrlEnv?: string;
+  /** False if the provider takes no JSON Schema for the reply. It is then only asked to answer in JSON. */
+  readonly schemas?: false;
+}
+
+export const PROVIDERS: { readonly [name: string]: Provider } = {
+  openai: { protocol: 'openai', keys: ['OPENAI_API_KEY'], baseUrlEnv: 'OPENAI_BASE_URL' },
+  'openai.chat': { protocol: 'openai-chat', keys: ['OPENAI_API_KEY'], baseUrlEnv: 'OPENAI_BASE_URL' },
+  anthropic: { protocol: 'anthropic', keys: ['ANTHROPIC_API_KEY'], baseUrlEnv: 'ANTHROPIC_BASE_URL' },
+  google: {
+    protocol: 'google',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    baseUrlEnv: 'GOOGLE_BASE_URL',
+  },
+  groq: { protocol: 'compatible', keys: ['GROQ_API_KEY'], baseUrl: 'https://api.groq.com/openai/v1' },
+  mistral: { protocol: 'compatible', keys: ['MISTRAL_API_KEY'], baseUrl: 'https://api.mistral.ai/v1' },
+  deepseek: {
+    protocol: 'compatible',
+    keys: ['DEEPSEEK_API_KEY'],
+    baseUrl: 'https://api.deepseek.com/v1',
+    schemas: false,
+  },
+  xai: { protocol: 'compatible', keys: ['XAI_API_KEY'], baseUrl: 'https://api.x.ai/v1' },
+  openrouter: { protocol: 'compatible', keys: ['OPENROUTER_API_KEY'], baseUrl: 'https://openrouter.ai/api/v1' },
+  ollama: {
+    protocol: 'compatible',
+    keys: ['OLLAMA_API_KEY'],
+    open: true,
+    baseUrl: 'http://localhost:11434/v1',
+    baseUrlEnv: 'OLLAMA_BASE_URL',
+  },
+  vllm: {
+    protocol: 'compatible',
+    keys: ['VLLM_API_KEY'],
+    open: true,
+    baseUrl: 'http://localhost:8000/v1',
+    baseUrlEnv: 'VLLM_BASE_URL',
+  },
+  'openai-compatible': {
+    protocol: 'compatible',
+    keys: ['OPENAI_COMPATIBLE_API_KEY'],
+    open: true,
+    baseUrlEnv: 'OPENAI_COMPATIBLE_BASE_URL',
+  },
+};
+
+/** Any other provider name, together with a `base_url`: Chat Completions, the protocol that most servers speak. */
+export const CUSTOM_PROVIDER: Provider = { protocol: 'compatible', keys: [], open: true };
+
 export interface ModelRef {
   readonly provider: string;
   readonly model: string;
+}
+
+/** Reads `provider/model`, or a model name that tells its provider, such as `gpt-5-mini`. */
+export function readModelRef(name: string): ModelRef | null {
+  const slash = name.indexOf('/');
+  if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), model: name.slice(slash + 1) };
+  const provider = BY_NAME.find(([pattern]) => pattern.test(name))?.[1];
+  return provider === undefined ? null : { provider, model: name };
 }
 
 const BY_NAME: readonly (readonly [RegExp, string])[] = [
@@ -9,26 +76,3 @@ const BY_NAME: readonly (readonly [RegExp, string])[] = [
   [/^claude-/, 'anthropic'],
   [/^gemini-/, 'google'],
 ];
-
-/** The providers that are known by name. */
-export const PROVIDER_NAMES: readonly string[] = [
-  'openai',
-  'openai.chat',
-  'anthropic',
-  'google',
-  'groq',
-  'mistral',
-  'deepseek',
-  'xai',
-  'openrouter',
-  'ollama',
-  'vllm',
-  'openai-compatible',
-];
-
-export function readModelRef(name: string): ModelRef | null {
-  const slash = name.indexOf('/');
-  if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), model: name.slice(slash + 1) };
-  const provider = BY_NAME.find(([pattern]) => pattern.test(name))?.[1];
-  return provider === undefined ? null : { provider, model: name };
-}

@@ -1,23 +1,23 @@
-/** Takes secrets out of whatever is about to be recorded or shown: the ones in use, and whatever looks like one (L10). */
+/** Removes secrets from text that is recorded or shown: the keys in use, and text that looks like a key (L10). */
 import type { Json } from '../expr/json.ts';
 
 const KEY_LIKE = /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[A-Za-z0-9_-]*[A-Za-z0-9*_-]{12,}/g;
 const REDACTED = '[redacted]';
-/** What is shorter is too common to be told from ordinary text. */
+/** A shorter key could be part of ordinary text. */
 const LENGTH_MIN = 8;
-/** JSON that is quoted in JSON that is quoted: deeper than that nobody repeats what they were sent. */
+/** A key is also found in JSON text inside JSON text, to this depth. */
 const QUOTED_MAX = 2;
 
 export function redactText(text: string, key: string | undefined): string {
   return without(text, formsOf(key)).replace(KEY_LIKE, REDACTED);
 }
 
-/** A server that sends the key back must not get it into the journal. Text that merely looks like a key is left alone. */
+/** Removes the key from a value that is recorded. Text that only looks like a key stays. */
 export function redactValue<Value>(value: Value, key: string | undefined): Value {
   const forms = formsOf(key);
   const text = forms.length === 0 ? undefined : JSON.stringify(value);
   if (text === undefined || !forms.some((form) => text.includes(quoted(form)))) return value;
-  // Each part by itself: in the text as a whole, the key could also be half of an escape, or a number.
+  // Part by part: in the JSON text as a whole, a match could cut an escape sequence or a number.
   return JSON.parse(text, (_, part: Json) => cleaned(part, forms)) as Value;
 }
 
@@ -28,7 +28,7 @@ function cleaned(part: Json, forms: readonly string[]): Json {
   return Object.fromEntries(Object.entries(part).map(([name, each]) => [without(name, forms), each]));
 }
 
-/** The key as it is, and as it stands in JSON that is passed on as text; the longest first, since it can hold the others. */
+/** The key, and the key as quoted JSON text. The longest form comes first because it can contain the others. */
 function formsOf(key: string | undefined): readonly string[] {
   if (key === undefined || key.length < LENGTH_MIN) return [];
   const forms = [key];

@@ -1,56 +1,192 @@
 /**
- * The hands of a run: real tools in its work directory, and checks that read the evidence there. What a document declares
- * without saying how it is done is left to whoever stands in for it.
+ * The one composition of everything a run acts on: models, tools, checks, memory and scripted answers. The library, the
+ * command line and the server all create their world here.
  */
 import { join } from 'node:path';
-import { evidencePerformer } from './evidence/performer.ts';
-import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
-import { toolPerformer } from './tools/performer.ts';
-import type { ToolOptions } from './tools/tool.ts';
-import { shellRunner } from './tools/sandbox.ts';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
-import type { CompiledFlow } from '../ir/nodes.ts';
+import type { Settled } from '../ir/events.ts';
+import type { CompiledFlow, Node } from '../ir/nodes.ts';
+import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
+import { toolResult } from '../runtime/engine/plain-json.ts';
+import { SluiceError } from '../runtime/errors.ts';
+import { PerformError } from '../runtime/failures.ts';
+import type { Call, Clock, Performer } from '../runtime/ports.ts';
+import { evidencePerformer } from './evidence/performer.ts';
+import { functionPerformer } from './functions/performer.ts';
+import type { ModelFunction, ToolFunction } from './functions/performer.ts';
 import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
-import type { Performer } from '../runtime/ports.ts';
 import { createMemoryStore } from './memory/store.ts';
 import type { MemoryStore } from './memory/store.ts';
+import { modelPerformer } from './models/performer.ts';
+import type { ModelPerformerOptions } from './models/performer.ts';
+import { priceOf } from './models/prices.ts';
+import { requireKey, targetOf } from './models/target.ts';
+import { withPii } from './pii/pipeline.ts';
+import type { PiiPipelines } from './pii/pipeline.ts';
+import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
+import { isScripted, scriptedPerformer } from './scripted/performer.ts';
+import type { Script } from './scripted/script.ts';
+import type { ToolOptions } from './tools/tool.ts';
+import { toolPerformer } from './tools/performer.ts';
+import { shellRunner } from './tools/sandbox.ts';
 
-export interface HandsOptions extends Omit<ToolOptions, 'workDir'> {
-  /** Where every run works. Default: a folder of its own for each under `.sluice/work`. */
+export interface WorldOptions {
+  /** How providers are called. Together with a script: also the models of agents that the script does not name. */
+  readonly models?: ModelPerformerOptions;
+  /** One function that replies for every agent, instead of a provider. */
+  readonly model?: ModelFunction;
+  /** Functions that replace tools, by the name of the tool. */
+  readonly tools?: { readonly [name: string]: ToolFunction };
+  /** Settings of the built-in tools, of tools that a document implements, and of checks that read evidence. */
+  readonly toolOptions?: WorldToolOptions;
+  /** Scripted replies, tool results and answers. A tool that the script does not name is really called. */
+  readonly script?: Script;
+  /** Performs every command except policy checks, instead of all of the above. */
+  readonly performer?: Performer;
+  /** Settles a call for which a model, a key or a tool is missing. Default: a fatal failure. */
+  readonly onMissing?: (call: Call, error: SluiceError) => Promise<Settled>;
+  /** The PII pipeline of each agent, run over the input of its model calls. Default: none. */
+  readonly pii?: PiiPipelines;
+  readonly clock?: Clock;
+}
+export interface WorldToolOptions extends Omit<ToolOptions, 'workDir'> {
+  /** The work directory of all runs. Default: `.sluice/work/<run>`. */
   readonly workDir?: string;
-  /** Where what is remembered across runs is kept. Default: as long as the process lives. */
+  /** Stores what agents remember across runs. Default: in this process only. */
   readonly memory?: MemoryStore;
 }
-export interface Hands extends Performer {
-  /** Ends whatever was started, such as MCP servers. */
+
+/** A call that a run is about to make. */
+export interface NeededCall {
+  readonly kind: 'model' | 'tool' | 'check' | 'ask';
+  readonly name: string;
+  /** The alias of a fallback model. */
+  readonly model?: string;
+}
+
+export interface World {
+  readonly performer: Performer;
+  readonly clock: Clock;
+  /** Throws a SluiceError if the world lacks a model, a key or a tool for these calls. */
+  require(flow: CompiledFlow, calls: Iterable<NeededCall>): void;
+  /** Stops what the world started, such as MCP servers. */
   close(): Promise<void>;
 }
 
-export function createHands(options: HandsOptions, absent: Performer): Hands {
-  const { workDir: given, memory: kept = createMemoryStore(), ...rest } = options;
-  const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
-  const tools = toolPerformer({ ...rest, workDir });
-  const checks = evidencePerformer({
-    workDir,
-    documentDir: options.documentDir ?? '.',
-    run: shellRunner(options.shell),
-  });
-  const policy = policyPerformer();
-  const memory = memoryPerformer(kept);
+/** @example createWorld({ models: { model: 'openai/gpt-5-mini' }, toolOptions: { workDir: './work' } }) */
+export function createWorld(options: WorldOptions = {}): World {
+  const { script, performer: custom, pii } = options;
+  const composed = compose(options);
+  const isVirtual = script !== undefined && script.clock !== 'real' && !usesRealModels(options);
   return {
-    perform: (call) => {
-      const { kind, name } = call.command;
-      if (isPolicyCheck(call.command)) return policy.perform(call);
-      if (isMemoryCheck(call.command)) return memory.perform(call);
-      if (kind === 'check') return checks.perform(call);
-      return kind === 'tool' && isImplemented(call.flow, name) ? tools.perform(call) : absent.perform(call);
+    performer: withPii(custom === undefined ? composed : withPolicy(custom), pii),
+    clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
+    require: (flow, calls) => {
+      for (const call of calls) requireCall(options, flow, call);
     },
+    close: () => composed.close(),
+  };
+}
+
+/** Every call that a flow can make, for `World.require` before a run starts. */
+export function* callsOf(flow: CompiledFlow): Iterable<NeededCall> {
+  for (const node of Object.values<Node>(flow.nodes)) {
+    if (node.op !== 'do') continue;
+    const { effect } = node;
+    if (effect.kind === 'tool') yield { kind: 'tool', name: effect.tool };
+    if (effect.kind !== 'model') continue;
+    yield { kind: 'model', name: effect.agent };
+    for (const model of effect.fallback ?? []) yield { kind: 'model', name: effect.agent, model };
+  }
+}
+
+interface Composed extends Performer {
+  close(): Promise<void>;
+}
+
+function compose(options: WorldOptions): Composed {
+  const { script, model, tools: functions, toolOptions = {} } = options;
+  const { workDir: given, memory: store = createMemoryStore(), ...settings } = toolOptions;
+  const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
+  const onMissing = options.onMissing ?? failMissing;
+  const { documentDir = '.', shell, resultMax } = settings;
+  const models = model === undefined ? modelPerformer({ priceOf, onMissing, ...options.models }) : undefined;
+  const own = functionPerformer({ model, tools: functions, resultMax });
+  const scripted = script === undefined ? undefined : scriptedPerformer(script);
+  const tools = toolPerformer({ ...settings, workDir });
+  const evidence = evidencePerformer({ workDir, documentDir, run: shellRunner(shell) });
+  const policy = policyPerformer();
+  const memory = memoryPerformer(store);
+  const performerFor = ({ command, flow }: Call): Performer | undefined => {
+    const { kind, name } = command;
+    if (isPolicyCheck(command)) return policy;
+    if (isMemoryCheck(command)) return memory;
+    if (kind === 'check') return evidence;
+    if (script !== undefined && isScripted(script, flow, command)) return scripted;
+    if (kind === 'model') return scripted === undefined || usesRealModels(options) ? (models ?? own) : scripted;
+    if (Object.hasOwn(functions ?? {}, name)) return own;
+    return isImplemented(flow, name) ? tools : undefined;
+  };
+  return {
+    perform: async (call) => {
+      const performer = performerFor(call);
+      if (performer !== undefined) return performer.perform(call);
+      if (script !== undefined) throw unscripted(call);
+      return onMissing(call, noImplementation(call.command));
+    },
+    ...(scripted?.answer === undefined ? {} : { answer: scripted.answer }),
     close: () => tools.close(),
   };
 }
 
-/** Whether a tool can be run as it is declared, without anybody standing in for it. */
-export function isImplemented(flow: CompiledFlow, name: string): boolean {
+/** With a script, real models are used only if the caller configures them. */
+function usesRealModels({ script, models, model }: WorldOptions): boolean {
+  return script === undefined || models !== undefined || model !== undefined;
+}
+
+/** A custom performer replaces everything except policy checks. Its results must be values that a journal can hold. */
+function withPolicy(custom: Performer): Performer {
+  const policy = policyPerformer();
+  return {
+    ...custom,
+    perform: async (call) => {
+      if (isPolicyCheck(call.command)) return policy.perform(call);
+      const result = await custom.perform(call);
+      return result.ok ? { ...result, value: toolResult(call.command.name, result.value) } : result;
+    },
+  };
+}
+
+function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall): void {
+  const { script, models = {}, model, tools = {}, performer } = options;
+  if (performer !== undefined || (script !== undefined && isScripted(script, flow, call))) return;
+  if (call.kind === 'model' && model === undefined && usesRealModels(options))
+    requireKey(targetOf(flow, call.name, call.model, { priceOf, ...models }));
+  if (
+    call.kind === 'tool' &&
+    script === undefined &&
+    !Object.hasOwn(tools, call.name) &&
+    !isImplemented(flow, call.name)
+  )
+    throw noImplementation(call);
+}
+
+/** True if a tool is built in, or if the document says how to run it. */
+function isImplemented(flow: CompiledFlow, name: string): boolean {
   const declared = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
-  return declared === undefined ? isBuiltinTool(name) : declared.implementation !== null || isBuiltinTool(name);
+  return (declared !== undefined && declared.implementation !== null) || isBuiltinTool(name);
+}
+
+async function failMissing(_: Call, { message }: SluiceError): Promise<Settled> {
+  return { ok: false, error: { class: 'fatal', type: 'NotConfiguredError', message } };
+}
+
+function unscripted({ command: { kind, name } }: Call): PerformError {
+  const message = `the script has no entry for the ${kind} \`${name}\`, and the tool has no implementation`;
+  return new PerformError({ class: 'fatal', type: 'ScriptError', message });
+}
+
+function noImplementation({ kind, name }: { readonly kind: string; readonly name: string }): SluiceError {
+  const message = `the ${kind} \`${name}\` has no implementation`;
+  return new SluiceError('no-implementation', message, 'Replace the tool with `--script FILE`.');
 }

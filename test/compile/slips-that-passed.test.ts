@@ -1,7 +1,5 @@
 /** Slips in places that take almost anything: each is told with the name that was probably meant. */
 import { describe, expect, test } from 'vitest';
-import { PROVIDERS } from '../../src/effects/models/providers.ts';
-import { PROVIDER_NAMES } from '../../src/catalog/providers.ts';
 import { compileText } from './compile-text.ts';
 
 const told = (source: string): readonly string[] =>
@@ -27,10 +25,6 @@ describe('the provider of a model', () => {
       expect(told(model(entry))).toEqual([]);
     },
   );
-
-  test('is known to the compiler where it is known to whoever calls it', () => {
-    expect([...PROVIDER_NAMES].sort()).toEqual(Object.keys(PROVIDERS).sort());
-  });
 });
 
 describe('what a schema requires', () => {

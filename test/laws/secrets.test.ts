@@ -68,7 +68,7 @@ flow:
     journal: join(dir, 'journal.db'),
     snapshotEvery: 1,
     models: { env: { OPENAI_API_KEY: MODEL_KEY } },
-    hands: { env: { TOKEN: TOOL_KEY, REGION: SHORT }, workDir: dir },
+    toolOptions: { env: { TOKEN: TOOL_KEY, REGION: SHORT }, workDir: dir },
   });
   try {
     const id = await engine.start(flow, { input: { message: 'hello' } });

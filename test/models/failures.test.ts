@@ -1,7 +1,7 @@
 /** What goes wrong with providers, class by class. None of it is tried again here, none of it hangs, none of it throws. */
 import { describe, expect, test } from 'vitest';
 import type { Failure } from '../../src/ir/events.ts';
-import { RESPONSE_BYTES_MAX } from '../../src/effects/models/one-request.ts';
+import { RESPONSE_BYTES_MAX } from '../../src/effects/models/connect.ts';
 import { call } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { ProtocolMock } from './protocols.ts';

@@ -16,11 +16,15 @@ export interface Recorded {
   readonly said: Said | null;
 }
 
-const FILE = new URL('../../../shared/eval/provider-wire/chunks.jsonl', import.meta.url);
+/** Beside the repository, or beside the folder of its worktrees. */
+const FILES = ['../../../shared', '../../../../shared'].map(
+  (shared) => new URL(`${shared}/eval/provider-wire/chunks.jsonl`, import.meta.url),
+);
 
 export function recordings(): Recorded[] | null {
-  if (!existsSync(FILE)) return null;
-  const lines = readFileSync(FILE, 'utf8').trim().split('\n');
+  const file = FILES.find((each) => existsSync(each));
+  if (file === undefined) return null;
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
   return lines.map((line) => recorded(JSON.parse(line) as Row));
 }
 

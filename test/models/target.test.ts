@@ -1,7 +1,7 @@
-/** Which model, address and key a call gets, and what is said where one is missing. */
+/** The model, address and key of a call, and the error if one is missing. */
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import { demandModels } from '../../src/effects/models/demand.ts';
+import { callsOf, createWorld } from '../../src/effects/world.ts';
 import { targetOf } from '../../src/effects/models/target.ts';
 import type { Env } from '../../src/effects/models/target.ts';
 import { flowOf } from './call.ts';
@@ -28,9 +28,9 @@ describe('the model', () => {
   });
 
   test('none, or one that no provider is known for', () => {
-    expect(() => at(null, {})).toThrow(/no model to run it on/);
-    expect(() => at('mystery', {})).toThrow(/names no provider/);
-    expect(() => at('mystery/x', {})).toThrow(/where the provider `mystery`/);
+    expect(() => at(null, {})).toThrow(/the agent `writer` has no model/);
+    expect(() => at('mystery', {})).toThrow(/has no provider/);
+    expect(() => at('mystery/x', {})).toThrow(/the provider `mystery` of the model `x` is unknown/);
   });
 });
 
@@ -59,7 +59,8 @@ describe('the key', () => {
       reserve: {},
       ...(fallback === undefined ? {} : { fallback }),
     };
-    return () => demandModels({ ...flow, nodes: { n: { op: 'do', effect } } } as unknown as CompiledFlow, { env });
+    const calling = { ...flow, nodes: { n: { op: 'do', effect } } } as unknown as CompiledFlow;
+    return () => createWorld({ models: { env } }).require(calling, callsOf(calling));
   };
 
   test('is asked for by the name of its variable before anything runs', () => {

@@ -23,7 +23,7 @@ async function write(sections: object) {
   const script = {
     agents: { Dev: [{ text: '', tools: [{ name: 'write_file', args: { path: 'a.txt', content: 'x' } }] }, 'done'] },
   };
-  const engine = createEngine({ journal: openMemory(), script, hands: { workDir } });
+  const engine = createEngine({ journal: openMemory(), script, toolOptions: { workDir } });
   try {
     const { code, usage } = await engine.settled(await engine.start(flow, { input: 'go', origin: { user: 'ann' } }));
     return [code, usage.toolCalls];

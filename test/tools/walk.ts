@@ -32,7 +32,7 @@ export async function walk({ tools, calls, functions = {}, sections = {} }: Scen
   const engine = createEngine({
     journal: openMemory(),
     tools: { 'fine.call': () => 'fine', ...(functions as { [name: string]: ToolFunction }) },
-    hands: { workDir: freshDir(), documentDir: import.meta.dirname },
+    toolOptions: { workDir: freshDir(), documentDir: import.meta.dirname },
     script: {
       agents: {
         bot: [...(replies as never[]), 'done'],

@@ -1,5 +1,5 @@
 /** Names within the shared sections: each is declared once, and each reference leads to a declaration. */
-import { PROVIDER_NAMES, readModelRef } from '../../catalog/providers.ts';
+import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt, nearest } from '../diagnose/nearest.ts';
 import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
@@ -71,8 +71,8 @@ function checkModels(sections: Shaped<Sections>, models: Names, report: Report):
 /** Warns only about a name that resembles a known provider. Any other may be a provider that the user adds. */
 function checkProviders(sections: Shaped<Sections>, report: Report): void {
   const check = (provider: string | undefined, user: string, path: Path): void => {
-    if (provider === undefined || PROVIDER_NAMES.includes(provider)) return;
-    const near = misspelt(provider, PROVIDER_NAMES);
+    if (provider === undefined || Object.hasOwn(PROVIDERS, provider)) return;
+    const near = misspelt(provider, Object.keys(PROVIDERS));
     if (near === undefined) return;
     report.warning('unknown-provider', sections.at(...path), `unknown provider \`${provider}\` on ${user}`, {
       help: `Did you mean \`${near}\`?`,

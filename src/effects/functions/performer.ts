@@ -1,7 +1,6 @@
-/** Performs commands with functions of the caller's own: a model is one function, each tool another. */
+/** Performs model calls and tool calls with functions of the caller: one for all models, and one for each tool. */
 import type { Json } from '../../expr/json.ts';
-import type { Amounts } from '../../ir/nodes.ts';
-import type { AgentDef } from '../../ir/nodes.ts';
+import type { AgentDef, Amounts } from '../../ir/nodes.ts';
 import type { Settled } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
@@ -10,9 +9,9 @@ import type { Message } from '../prompt/prompt.ts';
 import { toolResult } from '../../runtime/engine/plain-json.ts';
 
 export interface ToolContext {
-  /** Aborted when the call is no longer wanted. */
+  /** Aborted when the call times out or the run is cancelled. */
   readonly signal: AbortSignal;
-  /** The same for every attempt of this call, and for no other call. */
+  /** The same for every attempt of this call. No other call has it. */
   readonly idempotencyKey: string;
   readonly run: string;
   readonly node: string;
@@ -25,12 +24,12 @@ export type ToolFunction = (
 export interface ModelRequest extends ToolContext {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
-  /** Passes on what is said while it is said; undefined where nobody listens. The reply is what is returned all the same. */
+  /** Streams text to the listeners of the run; undefined if there are none. The returned reply is recorded in any case. */
   readonly hear?: ((text: string) => void) | undefined;
 }
 export interface ModelReply {
   readonly text: string;
-  /** What the agent wants to call. Where it has no tools, nobody looks at it. */
+  /** The tool calls that the agent proposes. Ignored for an agent without tools. */
   readonly toolCalls?: readonly { readonly name: string; readonly args?: { readonly [field: string]: Json } }[];
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costUsd?: number };
 }
@@ -39,7 +38,7 @@ export type ModelFunction = (request: ModelRequest) => string | ModelReply | Pro
 export interface Functions {
   readonly model?: ModelFunction;
   readonly tools?: { readonly [name: string]: ToolFunction };
-  /** Characters of a result that are kept. Default 4 Mi. */
+  /** The largest result in characters. Default: 4 Mi. */
   readonly resultMax?: number;
 }
 
@@ -48,13 +47,13 @@ export function functionPerformer({ model, tools = {}, resultMax }: Functions): 
     perform: async (call): Promise<Settled> => {
       const { command, flow } = call;
       if (command.kind === 'model') {
-        if (model === undefined) throw missing(`agent \`${command.name}\` has no model to run on`);
+        if (model === undefined) throw missing(`the agent \`${command.name}\` has no model`);
         const agent = flow.agents[command.name];
-        if (agent === undefined) throw missing(`agent \`${command.name}\` is not in the flow`);
-        const said = await model(new Request(call, agent));
-        if (typeof said === 'string') return { ok: true, value: { text: said } };
-        if (typeof said?.text !== 'string') throw silent(command.name);
-        return { ok: true, value: replyOf(command.name, said), used: usedOf(said) };
+        if (agent === undefined) throw missing(`the agent \`${command.name}\` is not in the flow`);
+        const reply = await model(new Request(call, agent));
+        if (typeof reply === 'string') return { ok: true, value: { text: reply } };
+        if (typeof reply?.text !== 'string') throw noText(command.name);
+        return { ok: true, value: valueOf(command.name, reply), used: usageOf(reply) };
       }
       const { name } = command;
       const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
@@ -65,7 +64,7 @@ export function functionPerformer({ model, tools = {}, resultMax }: Functions): 
   };
 }
 
-/** Getters, because most functions never look at the signal or the key, and making them is not free. */
+/** Uses getters because most functions do not read the signal or the key, and creating them takes time. */
 class Context implements ToolContext {
   readonly #call: Call;
   constructor(call: Call) {
@@ -90,38 +89,38 @@ class Context implements ToolContext {
 
 class Request extends Context implements ModelRequest {
   readonly agent: AgentDef;
-  readonly #of: Call;
+  readonly #source: Call;
   #messages: readonly Message[] | null = null;
   constructor(call: Call, agent: AgentDef) {
     super(call);
     this.agent = agent;
-    this.#of = call;
+    this.#source = call;
   }
   get hear(): ModelRequest['hear'] {
-    return this.#of.hear;
+    return this.#source.hear;
   }
   get messages(): readonly Message[] {
-    return (this.#messages ??= promptOf(this.#of.flow, this.#of.command));
+    return (this.#messages ??= promptOf(this.#source.flow, this.#source.command));
   }
 }
 
-function replyOf(agent: string, { text, toolCalls = [] }: ModelReply): Json {
+function valueOf(agent: string, { text, toolCalls = [] }: ModelReply): Json {
   if (toolCalls.length === 0) return { text };
   const calls = toolCalls.map(({ name, args = {} }, index) => ({ id: `c${index}`, name, args }));
   return toolResult(agent, { text, toolCalls: calls });
 }
 
-function usedOf({ usage }: ModelReply): Amounts {
+function usageOf({ usage }: ModelReply): Amounts {
   return {
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
-    // To the nearest: what a float adds to a cent is not spent.
+    // Rounded, because sums of floats are a little above or below the exact amount.
     costMicros: Math.round((usage?.costUsd ?? 0) * 1_000_000),
   };
 }
 
-function silent(agent: string): PerformError {
-  const message = `what answers for the agent \`${agent}\` gave neither text nor an object with \`text\``;
+function noText(agent: string): PerformError {
+  const message = `the \`model\` function returned neither text nor an object with \`text\` for the agent \`${agent}\``;
   return new PerformError({ class: 'semantic', type: 'ResultError', message });
 }
 

@@ -1,19 +1,11 @@
 /**
- * Messages in the form that providers take. Nothing is added to what was said; what no provider accepts is left out: a
- * request that was never answered, a message without content.
+ * Converts messages to an AI SDK prompt. Assistant messages keep the parts, order and metadata of the reply. Content that
+ * every provider rejects is left out: a tool call without a result, and an empty message.
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { Json } from '../../expr/json.ts';
-import type { Message, ToolRequest } from '../prompt/prompt.ts';
+import type { Message, ReplyPart, ToolRequest } from '../prompt/messages.ts';
 import type { Offer } from './tool-names.ts';
-
-/** A request as our own replies record it: with what its provider wants to see again. */
-export interface RecordedCall extends ToolRequest {
-  readonly raw?: string;
-  readonly providerMetadata?: SharedV4ProviderOptions;
-  /** What the model thought before this call, where its provider wants that back too. */
-  readonly reasoning?: readonly { readonly text: string; readonly providerMetadata?: SharedV4ProviderOptions }[];
-}
 
 export function toPrompt(messages: readonly Message[], offer: Offer): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
@@ -21,7 +13,7 @@ export function toPrompt(messages: readonly Message[], offer: Offer): LanguageMo
   const open = new Set<string>();
   for (const message of messages) {
     const { role, content } = message;
-    if (role === 'assistant') prompt.push(...assistant(message, offer, answered, open));
+    if (role === 'assistant') prompt.push(...assistantMessage(message, offer, answered, open));
     else if (role === 'tool' && message.toolCallId !== undefined && open.delete(message.toolCallId))
       addResult(prompt, message, message.toolCallId, offer);
     else if (role === 'system' && prompt.every((each) => each.role === 'system'))
@@ -33,44 +25,73 @@ export function toPrompt(messages: readonly Message[], offer: Offer): LanguageMo
   return prompt;
 }
 
-function assistant(
-  { content, toolCalls = [] }: Message,
+type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
+
+/** A tool call as a reply records it. */
+interface RecordedCall extends ToolRequest {
+  readonly raw?: string;
+  readonly providerMetadata?: SharedV4ProviderOptions;
+}
+
+function assistantMessage(
+  { content, toolCalls = [], parts }: Message,
   offer: Offer,
   answered: ReadonlySet<string>,
   open: Set<string>,
 ): LanguageModelV4Message[] {
-  const parts: Extract<LanguageModelV4Message, { role: 'assistant' }>['content'] = [];
-  const calls = (toolCalls as readonly RecordedCall[]).filter(({ id }) => answered.has(id));
-  for (const { reasoning = [] } of calls)
-    for (const { text, providerMetadata } of reasoning)
-      parts.push({
-        type: 'reasoning',
-        text,
-        ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
-      });
-  if (content !== '') parts.push({ type: 'text', text: content });
-  for (const call of calls) {
+  const calls = new Map((toolCalls as readonly RecordedCall[]).map((call) => [call.id, call]));
+  const ordered = parts ?? usualParts(calls.keys());
+  const kept = withoutStrayReasoning(
+    ordered.filter((part) => part.type !== 'call' || answered.has(part.id)),
+    ordered,
+  );
+  const converted = kept.flatMap((part): AssistantPart[] => {
+    if (part.type !== 'call') return contentPart(part, content);
+    const call = calls.get(part.id);
+    if (call === undefined) return [];
+    open.add(call.id);
     const { id, name, providerMetadata } = call;
-    open.add(id);
-    parts.push({
-      type: 'tool-call',
-      toolCallId: id,
-      toolName: offer.sent(name),
-      input: inputOf(call),
-      ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
-    });
-  }
-  return parts.length === 0 ? [] : [{ role: 'assistant', content: parts }];
+    const toolName = offer.sent(name);
+    return [{ type: 'tool-call', toolCallId: id, toolName, input: inputOf(call), ...optionsOf(providerMetadata) }];
+  });
+  return converted.length === 0 ? [] : [{ role: 'assistant', content: converted }];
 }
 
-/** Providers take objects only: text that was none is kept inside of one, so that a model sees what it wrote. */
+function usualParts(calls: Iterable<string>): ReplyPart[] {
+  return [{ type: 'text' }, ...[...calls].map((id): ReplyPart => ({ type: 'call', id }))];
+}
+
+/** Providers accept reasoning only together with the part that follows it. */
+function withoutStrayReasoning(kept: readonly ReplyPart[], all: readonly ReplyPart[]): readonly ReplyPart[] {
+  if (kept.length === all.length) return kept;
+  return kept.filter((part) => {
+    if (part.type !== 'reasoning') return true;
+    const follower = all.slice(all.indexOf(part)).find(({ type }) => type !== 'reasoning');
+    return follower !== undefined && kept.includes(follower);
+  });
+}
+
+function contentPart(part: Exclude<ReplyPart, { type: 'call' }>, content: string): AssistantPart[] {
+  const options = optionsOf(part.providerMetadata);
+  if (part.type === 'custom') return [{ type: 'custom', kind: part.kind, ...options }];
+  const text = part.text ?? content;
+  return text === '' && options.providerOptions === undefined ? [] : [{ type: part.type, text, ...options }];
+}
+
+function optionsOf(metadata: Json | SharedV4ProviderOptions | undefined): {
+  readonly providerOptions?: SharedV4ProviderOptions;
+} {
+  return metadata === undefined ? {} : { providerOptions: metadata as SharedV4ProviderOptions };
+}
+
+/** Providers take objects only, so other arguments are wrapped. The model then sees the text it wrote. */
 function inputOf({ args, raw }: RecordedCall): Json {
   if (args !== null && typeof args === 'object' && !Array.isArray(args)) return args;
-  const wrote = raw ?? args ?? null;
-  return wrote === null ? {} : { invalid_json: wrote };
+  const written = raw ?? args ?? null;
+  return written === null ? {} : { invalid_json: written };
 }
 
-/** Results of one reply's requests belong into one message. */
+/** The results of one reply's calls go into one message. */
 function addResult(
   prompt: LanguageModelV4Prompt,
   { content, name = '' }: Message,
@@ -88,7 +109,7 @@ function addResult(
   else prompt.push({ role: 'tool', content: [part] });
 }
 
-/** Requests whose result follows before anybody else speaks. */
+/** The calls whose results follow directly. */
 function answeredCalls(messages: readonly Message[]): ReadonlySet<string> {
   const answered = new Set<string>();
   let asked = new Set<string>();

@@ -1,19 +1,19 @@
 /**
- * What models cost, by the price table of genai-prices: looked up when a flow is compiled, and kept with its runs from then
- * on. The table is large, so it is loaded when the first price is asked for.
+ * Model prices from the table of genai-prices. A price is looked up when a flow is compiled and becomes part of the flow.
+ * The table is large, so it is loaded at the first lookup.
  */
 import { createRequire } from 'node:module';
 import type * as GenaiPrices from '@pydantic/genai-prices';
 import type { Price } from '../../ir/price.ts';
 
-/** US dollars per million tokens; null for a model that the table does not have. */
+/** US dollars per million tokens, or null for an unknown model. */
 export function priceOf(provider: string, model: string): Price | null {
   const { calcPrice } = table();
   const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model, {
     providerId: LISTED_AS[provider] ?? provider,
   });
   if (found === null) return null;
-  // Prices that depend on the time of day count at their highest: a bound must hold at any hour.
+  // A price that depends on the time of day counts at its highest, because a budget must hold at any hour.
   const rows =
     Array.isArray(found.model.prices) &&
     found.model.prices.some(({ constraint }) => constraint?.type === 'time_of_date')
@@ -56,10 +56,10 @@ function rateOf(price: unknown): Rate[] {
   return price !== null && typeof price === 'object' && 'base' in price ? [price as Rate] : [];
 }
 
-/** From the first step on, the dearest of them: there is one price for long input, and it must bound them all. */
+/** One price for long input: from the start of the first tier, the highest price of all tiers. */
 function longOf(input: Rate, output: Rate): Pick<Price, 'long'> {
   const starts = [...input.tiers, ...output.tiers].map(({ start }) => start);
   if (starts.length === 0) return {};
-  const dearest = ({ base, tiers }: Rate): number => Math.max(base, ...tiers.map(({ price }) => price));
-  return { long: { above: Math.min(...starts), input: dearest(input), output: dearest(output) } };
+  const highestPrice = ({ base, tiers }: Rate): number => Math.max(base, ...tiers.map(({ price }) => price));
+  return { long: { above: Math.min(...starts), input: highestPrice(input), output: highestPrice(output) } };
 }

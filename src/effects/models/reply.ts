@@ -1,6 +1,6 @@
 /**
- * What a model said, put together from a body or from a stream. Tool calls are read from the content, whatever the reason
- * for stopping; their arguments stay as the model wrote them until they have been read as JSON.
+ * A model's reply, read from a response body or a stream. Its parts keep their order and the provider's metadata, because
+ * providers reject a conversation whose reasoning or item ids differ from what they sent.
  */
 import type {
   LanguageModelV4Content,
@@ -11,77 +11,115 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider';
 
-export interface ProposedCall {
+type Metadata = SharedV4ProviderMetadata | undefined;
+
+export interface TextPart {
+  readonly type: 'text' | 'reasoning';
+  text: string;
+  metadata: Metadata;
+}
+/** A proposed tool call. `input` is the text of the arguments as the model wrote it. */
+export interface CallPart {
+  readonly type: 'call';
   readonly id: string;
   readonly name: string;
   readonly input: string;
-  readonly metadata: SharedV4ProviderMetadata | undefined;
+  readonly metadata: Metadata;
 }
-export interface Thought {
-  text: string;
-  metadata: SharedV4ProviderMetadata | undefined;
+/** Content that only its provider understands. */
+export interface CustomPart {
+  readonly type: 'custom';
+  readonly kind: `${string}.${string}`;
+  readonly metadata: Metadata;
 }
+export type ReplyPart = TextPart | CallPart | CustomPart;
+
 export interface Reply {
-  text: string;
-  calls: ProposedCall[];
-  thoughts: Thought[];
+  parts: ReplyPart[];
   finish: LanguageModelV4FinishReason | null;
   usage: LanguageModelV4Usage | null;
-  metadata: SharedV4ProviderMetadata | undefined;
+  metadata: Metadata;
 }
 
 export function emptyReply(): Reply {
-  return { text: '', calls: [], thoughts: [], finish: null, usage: null, metadata: undefined };
+  return { parts: [], finish: null, usage: null, metadata: undefined };
 }
 
-export function readBody(result: LanguageModelV4GenerateResult, structured: boolean): Reply {
-  const reply = emptyReply();
-  for (const part of result.content) addPart(reply, part);
-  if (structured && result.structuredOutputText !== undefined) reply.text = result.structuredOutputText;
-  return Object.assign(reply, { finish: result.finishReason, usage: result.usage, metadata: result.providerMetadata });
+export function textOf({ parts }: Reply, structured = false): string {
+  const texts = parts.filter((part): part is TextPart => part.type === 'text' && !isSummary(part.metadata));
+  const final = structured
+    ? texts.findLast(({ metadata }) => fieldOf(metadata, 'phase') === 'final_answer')
+    : undefined;
+  const item = fieldOf(final?.metadata, 'itemId');
+  const shown = final === undefined ? texts : texts.filter(({ metadata }) => fieldOf(metadata, 'itemId') === item);
+  return shown.map(({ text }) => text).join('');
 }
 
-/** Fills `reply` as the stream comes, so that what was received before a failure is known. An error within it is thrown. */
+export function callsOf({ parts }: Reply): CallPart[] {
+  return parts.filter((part) => part.type === 'call');
+}
+
+/** A field that the provider gives with a part, such as the id of the item that the part belongs to. */
+export function fieldOf(metadata: Metadata, field: string): unknown {
+  return Object.values(metadata ?? {}).find((fields) => fields?.[field] !== undefined)?.[field];
+}
+
+export function readBody(result: LanguageModelV4GenerateResult, reply: Reply): void {
+  reply.parts = result.content.flatMap(partOf);
+  reply.finish = result.finishReason;
+  reply.usage = result.usage;
+  reply.metadata = result.providerMetadata;
+}
+
+export interface StreamListener {
+  /** The text of the reply as it arrives. */
+  text(delta: string): void;
+  /** Every event of the stream, as the provider sent it. */
+  raw(value: unknown): void;
+  /** Returns true if the error concerns one unreadable event only, so that reading can continue. */
+  unreadable(error: unknown): boolean;
+}
+
+/** Fills `reply` while the stream arrives, so that the caller knows what came before a failure. Throws stream errors. */
 export async function readStream(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   reply: Reply,
-  hear: Hearing,
+  listener: StreamListener,
 ): Promise<void> {
-  const thoughts = new Map<string, Thought>();
-  const summaries = new Set<string>();
+  const open = new Map<string, TextPart>();
   for await (const part of stream) {
     switch (part.type) {
       case 'raw':
-        hear.raw(part.rawValue);
+        listener.raw(part.rawValue);
         break;
       case 'text-start':
-        if (isSummary(part.providerMetadata)) summaries.add(part.id);
-        break;
-      case 'text-delta':
-        if (summaries.has(part.id)) break;
-        reply.text += part.delta;
-        hear.text(part.delta);
-        break;
-      case 'reasoning-start':
-        thoughts.set(part.id, { text: '', metadata: part.providerMetadata });
-        reply.thoughts.push(thoughts.get(part.id) as Thought);
-        break;
-      case 'reasoning-delta':
-      case 'reasoning-end': {
-        const thought = thoughts.get(part.id);
-        if (thought === undefined) break;
-        if (part.type === 'reasoning-delta') thought.text += part.delta;
-        thought.metadata = merged(thought.metadata, part.providerMetadata);
+      case 'reasoning-start': {
+        const started: TextPart = {
+          type: part.type === 'text-start' ? 'text' : 'reasoning',
+          text: '',
+          metadata: part.providerMetadata,
+        };
+        open.set(part.id, started);
+        reply.parts.push(started);
         break;
       }
+      case 'text-delta':
+      case 'reasoning-delta':
+      case 'text-end':
+      case 'reasoning-end':
+        extend(open.get(part.id), part, listener);
+        break;
       case 'tool-call':
-        addPart(reply, part);
+      case 'custom':
+        reply.parts.push(...partOf(part));
         break;
       case 'finish':
-        Object.assign(reply, { finish: part.finishReason, usage: part.usage, metadata: part.providerMetadata });
+        reply.finish = part.finishReason;
+        reply.usage = part.usage;
+        reply.metadata = part.providerMetadata;
         break;
       case 'error':
-        if (!hear.unreadable(part.error)) throw new StreamError(part.error);
+        if (!listener.unreadable(part.error)) throw new StreamError(part.error);
         break;
       default:
         break;
@@ -89,38 +127,39 @@ export async function readStream(
   }
 }
 
-export interface Hearing {
-  text(delta: string): void;
-  raw(value: unknown): void;
-  /** Whether an error is no more than an event that could not be read, so that the rest may still be heard. */
-  unreadable(error: unknown): boolean;
-}
-
-/** A failure that a provider reported after it had begun to answer. */
+/** An error that the provider reported after it had started to reply. */
 export class StreamError extends Error {
   constructor(cause: unknown) {
-    super('the provider broke off with an error', { cause });
+    super('the provider stopped the reply with an error', { cause });
     this.name = 'StreamError';
   }
 }
 
-function addPart(reply: Reply, part: LanguageModelV4Content): void {
-  if (part.type === 'text') reply.text += isSummary(part.providerMetadata) ? '' : part.text;
-  else if (part.type === 'reasoning') reply.thoughts.push({ text: part.text, metadata: part.providerMetadata });
-  // What a provider did itself was never ours to allow, and is not ours to do again.
-  else if (part.type === 'tool-call' && part.providerExecuted !== true)
-    reply.calls.push({ id: part.toolCallId, name: part.toolName, input: part.input, metadata: part.providerMetadata });
+type Extension = Extract<LanguageModelV4StreamPart, { type: `${'text' | 'reasoning'}-${'delta' | 'end'}` }>;
+
+function extend(open: TextPart | undefined, part: Extension, listener: StreamListener): void {
+  if (open === undefined) return;
+  open.metadata = merged(open.metadata, part.providerMetadata);
+  if (!('delta' in part)) return;
+  open.text += part.delta;
+  if (open.type === 'text' && !isSummary(open.metadata)) listener.text(part.delta);
 }
 
-/** A provider that shortens the conversation by itself sends along what it made of it, which is nothing the model said. */
-function isSummary(metadata: SharedV4ProviderMetadata | undefined): boolean {
-  return Object.values(metadata ?? {}).some((fields) => fields?.['type'] === 'compaction');
+/** Tool calls that the provider executed itself are left out: they are neither ours to allow nor to repeat. */
+function partOf(part: LanguageModelV4Content): ReplyPart[] {
+  const metadata = part.providerMetadata;
+  if (part.type === 'text' || part.type === 'reasoning') return [{ type: part.type, text: part.text, metadata }];
+  if (part.type === 'custom') return [{ type: 'custom', kind: part.kind, metadata }];
+  if (part.type !== 'tool-call' || part.providerExecuted === true) return [];
+  return [{ type: 'call', id: part.toolCallId, name: part.toolName, input: part.input, metadata }];
 }
 
-function merged(
-  before: SharedV4ProviderMetadata | undefined,
-  more: SharedV4ProviderMetadata | undefined,
-): SharedV4ProviderMetadata | undefined {
+/** A summary that a provider makes when it shortens the conversation itself. It is not text of the model. */
+function isSummary(metadata: Metadata): boolean {
+  return fieldOf(metadata, 'type') === 'compaction';
+}
+
+function merged(before: Metadata, more: Metadata): Metadata {
   if (before === undefined || more === undefined) return more ?? before;
   const both: SharedV4ProviderMetadata = { ...before };
   for (const [provider, fields] of Object.entries(more)) both[provider] = { ...both[provider], ...fields };

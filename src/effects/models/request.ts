@@ -1,4 +1,4 @@
-/** What is sent for one model call: the messages, the granted tools, the form of the reply, and the limits. Nothing else. */
+/** The request of one model call: messages, tools, reply schema and limits. */
 import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { AgentDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -39,7 +39,7 @@ export function requestFor(
   return { options, offer };
 }
 
-/** Replies are judged by our own reading of the schema, so a schema that a provider's strict mode forbids is no error. */
+/** The engine checks replies itself, so a schema that a provider's strict mode rejects is not an error. */
 const LENIENT: { readonly [protocol in Target['how']['protocol']]: { readonly [option: string]: boolean } } = {
   openai: { strictJsonSchema: false },
   'openai-chat': { strictJsonSchema: false },
@@ -53,7 +53,7 @@ function optionsName({ how, provider }: Target): string {
   return how.protocol === 'openai-chat' ? 'openai' : how.protocol;
 }
 
-/** Providers can be held to an object only; any other schema is still what the reply is judged by. */
+/** Providers enforce object schemas only. The engine checks every schema. */
 function formatOf(schema: Json): LanguageModelV4CallOptions['responseFormat'] {
   if (schema === null || typeof schema !== 'object' || Array.isArray(schema) || schema['type'] !== 'object')
     return undefined;

@@ -1,63 +1,62 @@
-/** Which model a call goes to, at which address, with which key: found in the flow, on the command line, in the environment. */
+/** Finds the model, address, key and price for a call from the flow, the options and the environment. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { readModelRef } from '../../catalog/providers.ts';
+import { CUSTOM_PROVIDER, PROVIDERS, readModelRef } from '../../catalog/providers.ts';
+import type { Protocol, Provider } from '../../catalog/providers.ts';
 import { DEFAULT_MODEL } from '../../ir/price.ts';
 import type { Price } from '../../ir/price.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { ELSEWHERE, PROVIDERS, withPath } from './providers.ts';
-import type { Provider } from './providers.ts';
 
 export type Env = { readonly [name: string]: string | undefined };
 
 export interface TargetOptions {
-  /** What agents run on that name no model: an alias, or `provider/model`. */
+  /** The model for agents that name none: an alias of `models`, or `provider/model`. */
   readonly model?: string;
+  /** Holds the keys and addresses. Default: the environment of the process. */
   readonly env?: Env;
-  /** The price of a model that the flow holds none for. */
+  /** Looks up the price of a model whose price is not in the flow. */
   readonly priceOf?: (provider: string, model: string) => Price | null;
 }
 
 export interface Target {
-  /** `provider/model`, as reports name it. */
+  /** `provider/model`, as reports show it. */
   readonly name: string;
   readonly provider: string;
   readonly model: string;
   readonly how: Provider;
   readonly baseUrl: string | undefined;
   readonly key: string | undefined;
-  /** The variable that the key is taken from, or would be. */
+  /** The environment variable that holds the key, or the one to set. */
   readonly keyFrom: string | undefined;
   readonly price: Price | undefined;
   readonly options: { readonly [name: string]: Json };
   readonly requestsPerMinute: number | undefined;
 }
 
-/** The alias that a model call goes to: what stands in, what the agent names, or the default. */
+/** `fallback` is the alias of a fallback model; without it, the agent's own model or the default is used. */
 export function targetOf(
   flow: CompiledFlow,
   agent: string,
-  standIn: string | undefined,
+  fallback: string | undefined,
   options: TargetOptions,
 ): Target {
-  const named = standIn ?? flow.agents[agent]?.model ?? null;
-  const alias = named ?? options.model ?? DEFAULT_MODEL;
+  const alias = fallback ?? flow.agents[agent]?.model ?? options.model ?? DEFAULT_MODEL;
   const entry = (flow.models[alias] ?? readModelRef(alias)) as Entry | null;
-  if (entry === null) throw nothingToRunOn(agent, alias);
+  if (entry === null) throw noModel(agent, alias);
   const { provider, model } = entry;
   const env = options.env ?? process.env;
-  const how = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
-  const address = entry.base_url ?? (how?.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? how?.baseUrl;
-  const found = how ?? ELSEWHERE;
-  if (found.protocol === 'compatible' && address === undefined) throw unknownProvider(provider, model);
-  const variables = entry.api_key_env === undefined ? found.keys : [entry.api_key_env];
+  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
+  const how = known ?? CUSTOM_PROVIDER;
+  const address = entry.base_url ?? (how.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? known?.baseUrl;
+  if (how.protocol === 'compatible' && address === undefined) throw unknownProvider(provider, model);
+  const variables = entry.api_key_env === undefined ? how.keys : [entry.api_key_env];
   const keyFrom = variables.find((name) => (env[name] ?? '') !== '') ?? variables[0];
   return {
     name: `${provider}/${model}`,
     provider,
     model,
-    how: entry.api_key_env === undefined ? found : { ...found, open: undefined },
-    baseUrl: address === undefined ? undefined : withPath(address, found.protocol),
+    how: entry.api_key_env === undefined ? how : { ...how, open: undefined },
+    baseUrl: address === undefined ? undefined : withPath(address, how.protocol),
     key: keyFrom === undefined ? undefined : env[keyFrom] || undefined,
     keyFrom,
     price: entry.price ?? options.priceOf?.(provider, model) ?? undefined,
@@ -66,16 +65,17 @@ export function targetOf(
   };
 }
 
-/** One clear line, before anything is sent. */
-export function demandKey({ key, keyFrom, how, name }: Target): void {
+/** Throws a SluiceError if the model needs a key and none is set. */
+export function requireKey({ key, keyFrom, how, name }: Target): void {
   if (key !== undefined || how.open === true) return;
   throw new SluiceError(
     'no-credentials',
     `the model \`${name}\` needs a key, and \`${keyFrom ?? ''}\` is not set`,
-    `Set \`${keyFrom ?? ''}\` in the environment, or rehearse with \`--script FILE\`.`,
+    `Set \`${keyFrom ?? ''}\` in the environment, or use \`--script FILE\` to run without a model.`,
   );
 }
 
+/** An entry of the `models` section. */
 interface Entry {
   readonly provider: string;
   readonly model: string;
@@ -86,16 +86,22 @@ interface Entry {
   readonly limits?: { readonly requests_per_minute?: number };
 }
 
-function nothingToRunOn(agent: string, alias: string): SluiceError {
+/** Adds the usual path to an address that has none. */
+function withPath(baseUrl: string, protocol: Protocol): string {
+  if (!URL.canParse(baseUrl) || new URL(baseUrl).pathname !== '/') return baseUrl;
+  return `${baseUrl.replace(/\/$/, '')}/${protocol === 'google' ? 'v1beta' : 'v1'}`;
+}
+
+function noModel(agent: string, alias: string): SluiceError {
   if (alias === DEFAULT_MODEL)
     return new SluiceError(
       'no-model',
-      `the flow calls the agent \`${agent}\`, and there is no model to run it on`,
-      'Pass `--model provider/model`, set `SLUICE_MODEL`, or rehearse with `--script FILE`.',
+      `the agent \`${agent}\` has no model`,
+      'Pass `--model provider/model`, set `SLUICE_MODEL`, or use `--script FILE` to run without a model.',
     );
   return new SluiceError(
     'no-model',
-    `\`${alias}\`, which the agent \`${agent}\` runs on, names no provider`,
+    `the model \`${alias}\` of the agent \`${agent}\` has no provider`,
     'Write `provider/model`, such as `openai/gpt-5-mini`.',
   );
 }
@@ -104,7 +110,7 @@ function unknownProvider(provider: string, model: string): SluiceError {
   const known = Object.keys(PROVIDERS).join(', ');
   return new SluiceError(
     'no-model',
-    `it is not known where the provider \`${provider}\` of \`${model}\` is`,
+    `the provider \`${provider}\` of the model \`${model}\` is unknown`,
     `Give the model a \`base_url\` under \`models\`, or use one of: ${known}.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The tools that an agent may propose, under names that every provider accepts, and the way back to their own names. */
+/** The tools that are offered to a model, under names that every provider accepts. */
 import type { JSONSchema7, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { AgentDef, CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -7,33 +7,33 @@ export interface ToolDescription {
   readonly description: string;
   readonly input: Json;
 }
-/** What a tool takes, where the flow alone does not know: those of a server are known when it runs. */
+/** Describes a tool that the flow does not describe itself, such as one of an MCP server. */
 export type Describe = (tool: string, flow: CompiledFlow) => ToolDescription | undefined;
 
 export interface Offer {
   readonly tools: LanguageModelV4FunctionTool[];
-  /** The name that a provider is told. */
+  /** The name of a tool as the provider knows it. */
   sent(name: string): string;
-  /** The name behind one that a provider uses; one that was never offered stays as it is. */
-  meant(name: string): string;
+  /** The tool behind a name that the model used. An unknown name is returned as it is. */
+  original(name: string): string;
 }
 
 export function offerTools(flow: CompiledFlow, agent: AgentDef, describe?: Describe): Offer {
   const sent = new Map<string, string>();
-  const meant = new Map<string, string>();
+  const original = new Map<string, string>();
   const tools: LanguageModelV4FunctionTool[] = [];
   for (const name of agent.tools) {
     const tool = describe?.(name, flow) ?? flow.tools[name];
     if (tool === undefined || sent.has(name)) continue;
-    const safe = unused(safeName(name), meant);
+    const safe = unused(safeName(name), original);
     sent.set(name, safe);
-    meant.set(safe, name);
+    original.set(safe, name);
     tools.push({ type: 'function', name: safe, description: tool.description, inputSchema: objectSchema(tool.input) });
   }
-  return { tools, sent: (name) => sent.get(name) ?? safeName(name), meant: (name) => meant.get(name) ?? name };
+  return { tools, sent: (name) => sent.get(name) ?? safeName(name), original: (name) => original.get(name) ?? name };
 }
 
-/** Dots, which our names have, are not allowed by most. */
+/** Most providers allow no dots in names. */
 function safeName(name: string): string {
   const safe = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
   return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
@@ -45,7 +45,7 @@ function unused(name: string, taken: ReadonlyMap<string, string>): string {
   return free;
 }
 
-/** Arguments are always an object; a tool that does not say what it takes, takes anything. */
+/** Providers need an object schema. A tool without a schema takes any object. */
 function objectSchema(schema: Json): JSONSchema7 {
   if (schema === null || typeof schema !== 'object' || Array.isArray(schema))
     return { type: 'object', properties: {}, additionalProperties: true };

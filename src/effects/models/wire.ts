@@ -1,48 +1,49 @@
 /**
- * What only the raw protocol tells. A provider's own closing statement outranks what was pieced together on the way, and a
- * stream that holds two messages holds none that can be trusted.
+ * Reads facts from the raw protocol that the AI SDK does not report. A Responses stream ends with the complete output, which
+ * replaces the parts assembled from the stream. A Messages stream must hold one message only.
  */
-import { isUnreadable } from './error-facts.ts';
-import type { Protocol } from './providers.ts';
-import { StreamError } from './reply.ts';
-import type { ProposedCall, Reply } from './reply.ts';
+import { isUnreadable } from './errors.ts';
+import type { Protocol } from '../../catalog/providers.ts';
+import { StreamError, fieldOf } from './reply.ts';
+import type { Reply, ReplyPart } from './reply.ts';
 
 export interface Wire {
-  /** One event of a stream, or a whole body. */
+  /** Takes one event of a stream, or a whole body. */
   see(raw: unknown): void;
-  /** An error of the stream: true where it may not matter, since the closing statement says everything again. */
+  /** Takes an error of the stream. Returns true if the final output can replace what could not be read. */
   unreadable(error: unknown): boolean;
-  /** Puts the reply right where the provider said it better. */
+  /** Corrects the reply by the provider's final output. */
   settle(reply: Reply): void;
 }
 
 export function watchWire(protocol: Protocol): Wire {
-  if (protocol === 'openai') return closingStatement();
+  if (protocol === 'openai') return finalOutput();
   return protocol === 'anthropic'
     ? singleMessage()
     : { see: () => undefined, unreadable: () => false, settle: () => undefined };
 }
 
 interface Item {
+  readonly id?: unknown;
   readonly type?: unknown;
-  readonly content?: readonly { readonly type?: unknown; readonly text?: unknown }[];
+  readonly phase?: unknown;
+  readonly content?: readonly { readonly type?: unknown; readonly text?: unknown; readonly refusal?: unknown }[];
   readonly call_id?: unknown;
   readonly name?: unknown;
   readonly arguments?: unknown;
 }
 
-/** Calls that are no function calls are to tools that the provider has of its own, which are never offered to it. */
-function closingStatement(): Wire {
+function finalOutput(): Wire {
   let output: readonly Item[] = [];
-  let closed = false;
+  let ended = false;
   let missed: unknown;
   return {
     see: (raw) => {
       const event = raw as { type?: unknown; response?: { output?: unknown }; output?: unknown } | null;
-      const closes = event?.type === 'response.completed' || event?.type === 'response.incomplete';
-      const stated = closes ? event.response?.output : event?.output;
-      if (Array.isArray(stated) && stated.length > 0) output = stated as readonly Item[];
-      closed ||= closes;
+      const ends = event?.type === 'response.completed' || event?.type === 'response.incomplete';
+      const items = ends ? event.response?.output : event?.output;
+      if (Array.isArray(items) && items.length > 0) output = items as readonly Item[];
+      ended ||= ends;
     },
     unreadable: (error) => {
       if (!isUnreadable(error)) return false;
@@ -50,45 +51,55 @@ function closingStatement(): Wire {
       return true;
     },
     settle: (reply) => {
-      if (missed !== undefined && !(closed && output.length > 0)) throw new StreamError(missed);
+      if (missed !== undefined && !(ended && output.length > 0)) throw new StreamError(missed);
       if (output.length === 0) return;
-      const said = output.flatMap((item) => (item.type === 'message' ? (item.content ?? []) : []));
-      const text = said
-        .flatMap((part) => (part.type === 'output_text' && typeof part.text === 'string' ? [part.text] : []))
-        .join('');
-      if (text !== '') reply.text = text;
-      reply.calls = output.flatMap((item) => (item.type === 'function_call' ? [stated(item, reply.calls)] : []));
+      const known = reply.parts;
+      const hasText = output.some(({ type }) => type === 'message');
+      reply.parts = output.flatMap((item) => partsOf(item, known));
+      if (!hasText) reply.parts.unshift(...known.filter(({ type }) => type === 'text'));
     },
   };
 }
 
-function stated(item: Item, heard: readonly ProposedCall[]): ProposedCall {
-  const id = textOf(item.call_id);
-  return {
-    id,
-    name: textOf(item.name),
-    input: textOf(item.arguments),
-    metadata: heard.find((call) => call.id === id)?.metadata,
-  };
+/** The parts of one output item. Items other than messages and function calls keep the parts read from the stream. */
+function partsOf(item: Item, known: readonly ReplyPart[]): ReplyPart[] {
+  const id = textIn(item.id);
+  const same = known.filter(({ metadata }) => id !== '' && fieldOf(metadata, 'itemId') === id);
+  if (item.type === 'function_call') {
+    const callId = textIn(item.call_id);
+    const metadata = known.find((part) => part.type === 'call' && part.id === callId)?.metadata;
+    return [{ type: 'call', id: callId, name: textIn(item.name), input: textIn(item.arguments), metadata }];
+  }
+  if (item.type !== 'message') return same.filter(({ type }) => type === 'reasoning' || type === 'custom');
+  const texts = (item.content ?? []).flatMap((part) =>
+    part.type === 'output_text' ? [textIn(part.text)] : part.type === 'refusal' ? [textIn(part.refusal)] : [],
+  );
+  const phase = textIn(item.phase);
+  const own = id === '' ? undefined : { openai: { itemId: id, ...(phase === '' ? {} : { phase }) } };
+  return texts.map((text, index) => ({
+    type: 'text',
+    text,
+    metadata: same[index]?.metadata ?? same[0]?.metadata ?? own,
+  }));
 }
 
 function singleMessage(): Wire {
-  let begun = false;
+  let started = false;
   return {
     see: (raw) => {
       if ((raw as { type?: unknown } | null)?.type !== 'message_start') return;
-      if (begun)
+      if (started)
         throw new StreamError({
           name: 'AI_InvalidResponseDataError',
-          message: 'a second message began before the first had ended',
+          message: 'a second message started before the first one ended',
         });
-      begun = true;
+      started = true;
     },
     unreadable: () => false,
     settle: () => undefined,
   };
 }
 
-function textOf(value: unknown): string {
+function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** What is said between an agent and the world, one message at a time, as providers know it. */
+/** The messages between an agent, its tools and its model. */
 import type { Json } from '../../expr/json.ts';
 
 export interface ToolRequest {
@@ -6,45 +6,56 @@ export interface ToolRequest {
   readonly name: string;
   readonly args: Json;
 }
+/** One part of a reply, in the order of the provider. A `text` part without `text` stands for the whole content. */
+export type ReplyPart =
+  | { readonly type: 'text' | 'reasoning'; readonly text?: string; readonly providerMetadata?: Json }
+  | { readonly type: 'call'; readonly id: string }
+  | { readonly type: 'custom'; readonly kind: `${string}.${string}`; readonly providerMetadata?: Json };
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** What an assistant asked to be done. */
+  /** The tool calls that an assistant message proposes. */
   readonly toolCalls?: readonly ToolRequest[];
-  /** Of a tool's message: which request it answers. */
+  /** The order and metadata of an assistant message. Default: the content, then the tool calls. */
+  readonly parts?: readonly ReplyPart[];
+  /** On a tool message: the id of the call that it answers. */
   readonly toolCallId?: string;
-  /** Of a tool's message: which tool. */
+  /** On a tool message: the name of the tool. */
   readonly name?: string;
 }
 
-/** What was said in one turn: replies and the results of what they asked for. */
+/** Reads the messages of one turn from a slot: replies and the results of their tool calls. */
 export function turnOf(value: Json | undefined): Message[] {
   if (!Array.isArray(value)) return [];
-  return (value as unknown as readonly Recorded[]).map(({ role, content, toolCalls, toolCallId, name, source }) => ({
-    role,
-    content: typeof source === 'string' ? labelled(textOf(content), source) : textOf(content),
-    ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
-    ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
-    ...(typeof name === 'string' ? { name } : {}),
-  }));
-}
-
-/** What came from outside is data: it is fenced, so that nobody takes it for something that they were told to do. */
-function labelled(text: string, source: string): string {
-  return `<data from="${source}">\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
+  return (value as unknown as readonly Recorded[]).map(
+    ({ role, content, toolCalls, parts, toolCallId, name, source }) => ({
+      role,
+      content: typeof source === 'string' ? asData(textOf(content), source) : textOf(content),
+      ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
+      ...(Array.isArray(parts) ? { parts } : {}),
+      ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
+      ...(typeof name === 'string' ? { name } : {}),
+    }),
+  );
 }
 
 export function textOf(value: Json): string {
   return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
 }
 
-/** A message as it stands in a slot: fields that came to nothing are null. */
+/** Marks text from outside as data, so that the model does not read it as an instruction. */
+function asData(text: string, source: string): string {
+  return `<data from="${source}">\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
+}
+
+/** A message as a slot holds it. Absent fields are null. */
 interface Recorded {
   readonly role: Message['role'];
   readonly content: Json;
   readonly toolCalls?: readonly ToolRequest[] | null;
+  readonly parts?: readonly ReplyPart[] | null;
   readonly toolCallId?: string | null;
   readonly name?: string | null;
-  /** Which tool it comes from, where it is to be shown as data from outside. */
+  /** The tool that the content came from, if the content is to be marked as data. */
   readonly source?: string | null;
 }

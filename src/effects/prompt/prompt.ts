@@ -1,7 +1,6 @@
 /**
- * The messages of a model call, exactly as a provider is sent them: derived from the command, so a fold gives them again.
- * In this order: the agent's instructions, what it may see of the shared history, what was assembled for it, notes for this
- * call alone, the prompt, and what it has said and been told since it was asked.
+ * Builds the messages of a model call from its command, so that a replay builds the same ones. The order is: instructions,
+ * visible history, context, notes for this call, the prompt, and the messages of the current turn.
  */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -11,24 +10,23 @@ import type { Item, View } from './history-view.ts';
 import { textOf, turnOf } from './messages.ts';
 import type { Message } from './messages.ts';
 
-export type { Message, ToolRequest } from './messages.ts';
+export type { Message } from './messages.ts';
 
 export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'input'>): Message[] {
-  const messages: Message[] = [];
   const agent = flow.agents[command.name];
   const instructions = agent?.instructions ?? '';
-  if (instructions !== '') messages.push({ role: 'system', content: instructions });
-  const { prompt, messages: said, history, view, context, recap, notes } = command.input;
+  const { prompt, messages: turn, history, view, context, recap, notes } = command.input;
   const reader = {
     id: command.name,
     name: agent?.name ?? command.name,
     context: context ?? null,
     recap: recap ?? null,
   };
+  const messages: Message[] = instructions === '' ? [] : [{ role: 'system', content: instructions }];
   messages.push(...viewHistory(itemsOf(history), (view ?? {}) as View, reader));
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));
   if (prompt !== undefined && prompt !== null) messages.push({ role: 'user', content: textOf(prompt) });
-  messages.push(...turnOf(said));
+  messages.push(...turnOf(turn));
   return messages;
 }
 

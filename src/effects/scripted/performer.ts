@@ -1,43 +1,49 @@
 /**
- * Performs commands from a script. The position in a script follows from the journal (the command's ordinal), so a run
- * goes on where it was after a wait or a crash.
+ * Performs commands from a script. The position in the script follows from the journal (the ordinal of the command), so a
+ * run continues at the right entry after a wait or a crash.
  */
 import { compileExpr } from '../../expr/index.ts';
 import { costOf, priceIn } from '../../ir/price.ts';
 import type { Answer, Command, Failure, Settled } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Asked, Call, Performer } from '../../runtime/ports.ts';
 import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
 import type { AnswerEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
 
-/** Calls that the script says nothing about go to `otherwise`: under a script, a plugin's tool really runs. */
+/** Calls of tools that the script does not name go to `otherwise`. */
 export function scriptedPerformer(script: Script, otherwise?: Performer): Performer {
   return {
     perform: async (call) => {
       const { command } = call;
-      if (command.kind === 'model') return model(script, call);
-      const entries = command.kind === 'tool' ? script.tools?.[command.name] : undefined;
-      if (entries !== undefined) return tool(script, call, entries);
+      if (command.kind === 'model') return reply(script, call);
+      const entries = command.kind === 'tool' ? ownEntry(script.tools, command.name) : undefined;
+      if (entries !== undefined) return toolResult(script, call, entries);
       if (otherwise !== undefined) return otherwise.perform(call);
-      throw new PerformError({
-        class: 'fatal',
-        type: 'ScriptError',
-        message: `the script says nothing about the ${command.kind} \`${command.name}\``,
-      });
+      throw scriptError(`the script has no entry for the ${command.kind} \`${command.name}\``);
     },
     answer: (asked) => answer(script, asked),
   };
 }
 
-async function model(script: Script, call: Call): Promise<Settled> {
+/** True if the script has entries for the agent or tool of this call. */
+export function isScripted(
+  script: Script,
+  flow: CompiledFlow,
+  { kind, name }: Pick<Command, 'kind' | 'name'>,
+): boolean {
+  if (kind === 'model') return agentEntries(script, flow, name) !== undefined;
+  return kind === 'tool' && ownEntry(script.tools, name) !== undefined;
+}
+
+async function reply(script: Script, call: Call): Promise<Settled> {
   const { command, flow } = call;
-  const agent = flow.agents[command.name];
-  const entries = script.agents?.[command.name] ?? (agent === undefined ? undefined : script.agents?.[agent.name]);
-  if (entries === undefined) throw silent(`agent \`${command.name}\``);
+  const entries = agentEntries(script, flow, command.name);
+  if (entries === undefined) throw scriptError(`the script has no entry for the agent \`${command.name}\``);
   const input = promptText(promptOf(flow, command));
   const listed = entries.map((entry): ModelEntry => (typeof entry === 'string' ? { text: entry } : entry));
-  const entry = await said(script, call, listed, input, `agent \`${command.name}\``);
+  const entry = await nextEntry(script, call, listed, input, `agent \`${command.name}\``);
   const text = entry.text ?? '';
   const used = usageOf(entry, call, input, text);
   if (entry.error !== undefined) return { ok: false, error: failureOf(entry), used };
@@ -46,37 +52,35 @@ async function model(script: Script, call: Call): Promise<Settled> {
   return { ok: true, value: calls.length === 0 ? { text } : { text, toolCalls: calls }, used };
 }
 
-async function tool(script: Script, call: Call, entries: readonly ToolEntry[]): Promise<Settled> {
-  const { command } = call;
-  const entry = await said(
-    script,
-    call,
-    entries,
-    JSON.stringify(command.input['args'] ?? null),
-    `tool \`${command.name}\``,
-  );
+async function toolResult(script: Script, call: Call, entries: readonly ToolEntry[]): Promise<Settled> {
+  const { name, input } = call.command;
+  const entry = await nextEntry(script, call, entries, JSON.stringify(input['args'] ?? null), `tool \`${name}\``);
   return entry.error === undefined ? { ok: true, value: entry.result ?? null } : { ok: false, error: failureOf(entry) };
 }
 
-async function said<E extends EntryBase>(
+function agentEntries(script: Script, flow: CompiledFlow, id: string): readonly (string | ModelEntry)[] | undefined {
+  const name = flow.agents[id]?.name;
+  return ownEntry(script.agents, id) ?? (name === undefined ? undefined : ownEntry(script.agents, name));
+}
+
+function ownEntry<Entry>(entries: { readonly [name: string]: Entry } | undefined, name: string): Entry | undefined {
+  return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+async function nextEntry<E extends EntryBase>(
   script: Script,
   call: Call,
   entries: readonly E[],
   input: string,
-  whom: string,
+  caller: string,
 ): Promise<E> {
   const entry = choose(entries, call.command, input, script.strict === true);
-  if (entry === undefined)
-    throw new PerformError({
-      class: 'fatal',
-      type: 'ScriptError',
-      message: `the script has no entry left for ${whom}`,
-    });
+  if (entry === undefined) throw scriptError(`the script has no more entries for the ${caller}`);
   if (entry.delayMs !== undefined) await call.clock.sleep(entry.delayMs, call.signal);
   return entry;
 }
 
-/** A guarded entry that holds comes first; the others are taken in order. */
+/** The first entry whose `when` holds, or else the next entry without `when`. */
 function choose<E extends EntryBase>(
   entries: readonly E[],
   command: Command,
@@ -89,7 +93,7 @@ function choose<E extends EntryBase>(
   return strict ? ordered[command.ordinal] : ordered[Math.min(command.ordinal, ordered.length - 1)];
 }
 
-/** Without a declared usage a call still costs something: four characters a token. */
+/** Without `usage`, one token per four characters, so that budgets work under a script. */
 function usageOf(entry: ModelEntry, { flow, command }: Call, input: string, text: string): Settled['used'] {
   const inputTokens = entry.usage?.input ?? (entry.error === undefined ? Math.ceil(input.length / 4) : 0);
   const outputTokens = entry.usage?.output ?? Math.ceil(text.length / 4);
@@ -114,6 +118,6 @@ function answer(script: Script, { question, node, name, ordinal }: Asked): Answe
   return typeof entry === 'string' ? { choice: entry, by: 'script' } : { by: 'script', ...entry };
 }
 
-function silent(whom: string): PerformError {
-  return new PerformError({ class: 'fatal', type: 'ScriptError', message: `the script says nothing about ${whom}` });
+function scriptError(message: string): PerformError {
+  return new PerformError({ class: 'fatal', type: 'ScriptError', message });
 }

@@ -1,10 +1,10 @@
-/** A script: what models, tools and people say, so that a flow runs without the world and the same way every time. */
+/** The script format: scripted model replies, tool results and answers of people. */
 import type { FailureClass } from '../../ir/codes.ts';
 import type { Json } from '../../expr/json.ts';
 
 export type ScriptedFailure = 'transient' | 'timeout' | 'rate_limit' | 'refused' | 'fatal';
 export interface EntryBase {
-  /** CEL over `input`, the whole prompt (or the tool's arguments) as text; the first entry whose guard holds is taken. */
+  /** CEL over `input`: the whole prompt, or the tool's arguments, as text. The first entry whose `when` holds is used. */
   readonly when?: string;
   readonly delayMs?: number;
   readonly error?: ScriptedFailure;
@@ -26,7 +26,7 @@ export interface AnswerEntry {
   readonly by?: string;
 }
 export interface Script {
-  /** By agent id or name; one entry per model call, in order; the last repeats unless the script is strict. */
+  /** By agent id or name. One entry per model call, in order. The last entry repeats unless the script is strict. */
   readonly agents?: { readonly [agent: string]: readonly (string | ModelEntry)[] };
   readonly tools?: { readonly [tool: string]: readonly ToolEntry[] };
   /** By node, route target, tool name or approval id. */

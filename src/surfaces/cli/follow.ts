@@ -37,7 +37,7 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
 /** Asks again after each answer, until the run ends or the person stops. */
 async function settle(cli: Cli, session: Session, run: RunId, view: View, watched: Watched): Promise<Report> {
   const { engine, interrupt, world } = session;
-  const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, world.flags)), world.lacking]);
+  const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, world.flags)), world.missing]);
   for (;;) {
     const report = await Promise.race([engine.settled(run), stopped]);
     await watched.caughtUp();

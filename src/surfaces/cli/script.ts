@@ -1,7 +1,4 @@
-/**
- * A script from its file, checked as strictly as a document: a misspelt key or agent is told with its line, before the run
- * goes another way than was rehearsed.
- */
+/** Reads a script file and checks it as strictly as a document: misspelt keys, agents and choices are reported with their line. */
 import * as z from 'zod';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { Diagnostic, Report } from '../../compile/diagnose/diagnostics.ts';
@@ -15,18 +12,18 @@ import { parseSource } from '../../compile/source/source.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 
 export interface ReadScript {
-  /** Null where it cannot be used. */
+  /** Null if the script has errors. */
   readonly script: Script | null;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** With a flow, also says which names of the script mean nothing in it. */
+/** With a flow, also reports names that the flow does not have. */
 export function readScript(source: string, file: string, flow?: CompiledFlow): ReadScript {
   const { doc, report } = parseSource(source, file, SCRIPT);
   const shaped = doc === null ? null : readShape(scriptSchema, doc, report, { what: SCRIPT.what });
   if (shaped !== null) checkConditions(shaped, report);
   if (shaped !== null && flow !== undefined) {
-    warnOfStrangers(shaped, flow, report);
+    warnOfUnknownNames(shaped, flow, report);
     checkChoices(shaped, flow, report);
   }
   return { script: shaped === null || report.failed() ? null : shaped.value, diagnostics: report.list() };
@@ -35,7 +32,7 @@ export function readScript(source: string, file: string, flow?: CompiledFlow): R
 const SCRIPT = {
   what: 'this script',
   start:
-    'Say what stands in for the world: `agents:` what models answer, `tools:` what tools give back, `approvals:` what people say.',
+    'Write `agents:` for the replies of models, `tools:` for the results of tools, and `approvals:` for the answers of people.',
 };
 
 const shared = {
@@ -47,16 +44,21 @@ const shared = {
 };
 const modelEntry = record({
   ...shared,
-  text: said().optional(),
+  text: spoken().optional(),
   usage: record({ input: int({ min: 0 }).optional(), output: int({ min: 0 }).optional() }).optional(),
   tools: list(record({ name: name(), args: json().optional() })).optional(),
 });
 const toolEntry = record({ ...shared, result: json().optional() });
-const answerEntry = record({ choice: said(), text: text().optional(), edit: json().optional(), by: name().optional() });
-const answer = z.union([said(), answerEntry]);
+const answerEntry = record({
+  choice: spoken(),
+  text: text().optional(),
+  edit: json().optional(),
+  by: name().optional(),
+});
+const answer = z.union([spoken(), answerEntry]);
 
 const scriptSchema = record({
-  agents: map(entries(z.union([said(), modelEntry]))).optional(),
+  agents: map(entries(z.union([spoken(), modelEntry]))).optional(),
   tools: map(entries(toolEntry)).optional(),
   approvals: map(z.union([answer, list(answer, { min: 1 })])).optional(),
   clock: oneOf(['virtual', 'real']).optional(),
@@ -64,24 +66,24 @@ const scriptSchema = record({
 });
 type ScriptValue = z.output<typeof scriptSchema>;
 
-/** What somebody says; YAML reads `42` and `true` as something else than text. */
-function said() {
+/** Text, also if YAML reads it as a number or a boolean, such as `42` or `true`. */
+function spoken() {
   return z.union([text(), number().transform(String), bool().transform(String)]);
 }
 
-/** One entry is a list of one. */
+/** A list of entries, or a single entry. */
 function entries<Entry extends z.ZodType>(entry: Entry) {
   return z.union([list(entry, { min: 1 }), entry.transform((only) => [only])]);
 }
 
-/** A condition that cannot be evaluated would fail the call that comes upon it, and look like a failure of the flow. */
+/** A broken condition would fail a call during the run and look like a failure of the flow. */
 function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report): void {
   for (const section of ['agents', 'tools'] as const) {
-    for (const [whose, given] of Object.entries(value[section] ?? {})) {
+    for (const [owner, given] of Object.entries(value[section] ?? {})) {
       for (const [index, entry] of given.entries()) {
         if (typeof entry === 'string' || entry.when === undefined) continue;
         const checked = checkExpression(entry.when, { names: ['input'], types: { input: { type: 'string' } } });
-        const scalar = located(section, whose, index, 'when') ?? located(section, whose, 'when');
+        const scalar = located(section, owner, index, 'when') ?? located(section, owner, 'when');
         if (checked.ok || scalar?.kind !== 'scalar') continue;
         for (const problem of checked.problems)
           report.error(
@@ -97,7 +99,7 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
   }
 }
 
-/** An answer that no question offers would be refused in the middle of the run, which then waits for somebody else. */
+/** An answer that is not a choice of its question would be refused during the run. */
 function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   for (const [about, given] of Object.entries(value.approvals ?? {})) {
     const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
@@ -118,7 +120,7 @@ function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, re
   }
 }
 
-function warnOfStrangers(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
+function warnOfUnknownNames(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   const agents = new Set(Object.values(flow.agents).flatMap((agent) => [agent.id, agent.name]));
   const tools = new Set(Object.keys(flow.tools));
   for (const [section, known] of [

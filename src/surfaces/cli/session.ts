@@ -1,6 +1,7 @@
 /** An engine on the user's database with the models and tools that the options name. */
 import { openStore } from '../../stores/open-store.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import { callsOf } from '../../effects/world.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
@@ -22,6 +23,7 @@ export async function withSession<Result>(
   use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   const world = createWorld(cli, options, flow);
+  if (flow !== undefined) world.require(flow, callsOf(flow));
   const store = openStore(cli.db);
   const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
   const interrupt = onInterrupt();

@@ -1,22 +1,14 @@
-/**
- * The world a run acts on: a script that stands in for it, or real models. What the flow asks for and nobody can give is not
- * made up and does not fail: the run stays where it is, and the caller learns what is missing.
- */
+/** Turns the options of a command into a world. If a model, key or tool is missing, the run waits and the command ends. */
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileMemory } from '../../effects/memory/store.ts';
-import { demandModel, demandModels } from '../../effects/models/demand.ts';
-import { modelPerformer } from '../../effects/models/performer.ts';
-import { priceOf } from '../../effects/models/prices.ts';
-import type { TargetOptions } from '../../effects/models/target.ts';
+import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
-import { scriptedPerformer } from '../../effects/scripted/performer.ts';
-import type { CompiledFlow, Node } from '../../ir/nodes.ts';
-import { createVirtualClock, realClock } from '../../runtime/engine/clock.ts';
-import type { Call, Clock, Performer } from '../../runtime/ports.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { createWorld as composeWorld } from '../../effects/world.ts';
+import type { World as BaseWorld } from '../../effects/world.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { createHands, isImplemented } from '../../effects/world.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
@@ -28,108 +20,70 @@ export interface WorldOptions {
   readonly script?: string;
   readonly model?: string;
   readonly workDir?: string;
-  /** Whom the built-in HTTP tools may call. */
+  /** Hosts that the built-in HTTP tools may call. */
   readonly allowHost?: readonly string[];
-  /** The document's folder, from which relative paths in it lead. */
+  /** The folder of the document. Relative paths in the document start there. */
   readonly documentDir?: string;
 }
 
-export interface World {
-  readonly performer: Performer;
-  readonly clock: Clock;
-  /** Resolves when a run needs something that is not there. */
-  readonly lacking: Promise<SluiceError>;
-  /** The options to repeat when the run is continued by another command. */
+export interface World extends BaseWorld {
+  /** Resolves when the run needs something that is missing. */
+  readonly missing: Promise<SluiceError>;
+  /** The options to repeat in a command that continues the run. */
   readonly flags: string;
-  close(): Promise<void>;
 }
 
 export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): World {
-  const { promise: lacking, resolve } = Promise.withResolvers<SluiceError>();
-  const stay = (call: Call, error: SluiceError): Promise<never> => {
-    resolve(error);
-    return new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason as Error)));
+  const { promise: missing, resolve } = Promise.withResolvers<SluiceError>();
+  const { workDir, documentDir, allowHost = [] } = options;
+  const onMissing = (call: Call, { code, message, help }: SluiceError): Promise<never> => {
+    const resume = `Continue with \`sluice resume ${call.command.run} --script FILE\`.`;
+    resolve(new SluiceError(code, message, code === 'no-implementation' ? resume : help));
+    return untilAborted(call);
   };
-  const { workDir, documentDir, allowHost: hosts = [] } = options;
-  const scripted = options.script === undefined ? null : loadScript(cli, options.script, flow);
-  const memory = fileMemory(join(dirname(cli.db), 'memory'));
-  const hands = createHands(
-    { workDir, documentDir, memory, http: allowed(hosts) },
-    scripted === null ? absent(stay) : silent,
-  );
-  const rest = { lacking, flags: flagsOf(cli, options), close: () => hands.close() };
-  if (scripted === null) {
-    // Only a terminal shows text as it comes, and only then is it asked for piece by piece.
-    const stream = cli.screen.live && !cli.json && !cli.quiet;
-    const models = { ...modelOptions(options), onLacking: stay, stream };
-    return { ...rest, clock: realClock, performer: modelPerformer(models, hands) };
-  }
-  const clock = scripted.clock === 'real' ? realClock : createVirtualClock();
-  return { ...rest, performer: scriptedPerformer(scripted, hands), clock };
+  const script = options.script === undefined ? undefined : loadScript(cli, options.script, flow);
+  const model = defaultModel(options);
+  // Streaming makes sense on a terminal only.
+  const stream = cli.screen.live && !cli.json && !cli.quiet;
+  const world = composeWorld({
+    onMissing,
+    toolOptions: {
+      ...(workDir === undefined ? {} : { workDir }),
+      ...(documentDir === undefined ? {} : { documentDir }),
+      memory: fileMemory(join(dirname(cli.db), 'memory')),
+      http: httpOptions(allowHost),
+    },
+    ...(script === undefined ? { models: { ...(model === undefined ? {} : { model }), stream } } : { script }),
+  });
+  return { ...world, missing, flags: flagsOf(cli, options) };
 }
 
-/** Whoever names this machine or an address means it, be it private; a name may turn out to be anybody's. */
-function allowed(hosts: readonly string[]): HttpOptions {
-  return {
-    hosts,
-    privateHosts: hosts.filter((host) => host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) > 0),
-  };
-}
-
-/** What agents run on that name no model. A script stands in for any. */
+/** The model for agents that name none. A script replaces all models. */
 export function defaultModel({ script, model }: WorldOptions): string | undefined {
   return script === undefined ? (model ?? (process.env['SLUICE_MODEL'] || undefined)) : undefined;
 }
 
-/** Before a run is started at all: would it find what it needs? */
-export function demandWorld(flow: CompiledFlow, options: WorldOptions): void {
-  if (options.script !== undefined) return;
-  demandModels(flow, modelOptions(options));
-  for (const node of Object.values<Node>(flow.nodes)) {
-    if (node.op !== 'do') continue;
-    const { effect } = node;
-    if (effect.kind === 'tool' && !isImplemented(flow, effect.tool))
-      throw lack('tool', effect.tool, 'Stand in for it with `--script FILE`.');
+/** Throws if something is missing for the next calls of a run. Used before a command records an answer. */
+export function requireNext(world: World, { flow, commands }: Foreseen): void {
+  try {
+    world.require(flow, commands);
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    throw new SluiceError(error.code, error.message, `Nothing was recorded. ${error.help ?? ''}`.trim());
   }
 }
 
-/** Before a run is told something: would it find what it asks for next? */
-export function demandNext({ flow, commands }: Foreseen, options: WorldOptions): void {
-  if (options.script !== undefined) return;
-  for (const { kind, name, model } of commands) {
-    if (kind === 'model') demandModel(flow, name, model, modelOptions(options));
-    if (kind === 'tool' && !isImplemented(flow, name))
-      throw lack('tool', name, 'Nothing was recorded. Stand in for it with `--script FILE`.');
-  }
+function untilAborted({ signal }: Call): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 }
 
-function modelOptions(options: WorldOptions): TargetOptions {
-  const model = defaultModel(options);
-  return { priceOf, ...(model === undefined ? {} : { model }) };
+/** A private address is allowed only if it is named as `localhost` or as an IP address. */
+function httpOptions(hosts: readonly string[]): HttpOptions {
+  const privateHosts = hosts.filter((host) => host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) > 0);
+  return { hosts, privateHosts };
 }
 
-/** Under a script, what neither it nor the document says how to do is a mistake in one of them. */
-const silent: Performer = {
-  perform: async ({ command: { kind, name } }) => {
-    const message = `the script says nothing about the ${kind} \`${name}\`, and it has no implementation`;
-    throw new PerformError({ class: 'fatal', type: 'ScriptError', message });
-  },
-};
-
-function absent(stay: (call: Call, error: SluiceError) => Promise<never>): Performer {
-  return {
-    perform: (call) => {
-      const { kind, name, run } = call.command;
-      return stay(call, lack(kind, name, `Continue with \`sluice resume ${run} --script FILE\`.`));
-    },
-  };
-}
-
-function lack(kind: string, name: string, help: string): SluiceError {
-  return new SluiceError('no-implementation', `the ${kind} \`${name}\` has no implementation to run`, help);
-}
-
-function loadScript(cli: Cli, file: string, flow: CompiledFlow | undefined) {
+function loadScript(cli: Cli, file: string, flow: CompiledFlow | undefined): Script {
   const text = readText(file);
   const { script, diagnostics } = readScript(text, file, flow);
   if (script === null)

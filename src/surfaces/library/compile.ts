@@ -1,4 +1,4 @@
-/** `compile` as a program calls it: text or an object in, a pinned flow or every reason why not out. */
+/** `compile` for programs: takes text or an object, returns a compiled flow or the diagnostics. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -8,12 +8,17 @@ import { compile as compileDocument } from '../../compile/compile.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 
 export interface CompileOptions {
-  /** What diagnostics call the document. */
+  /** The name of the document in diagnostics. Files that the document names are read from the same folder. */
   readonly file?: string;
-  /** The alias or `provider/model` that agents run on which name no model. */
+  /** The model for agents that name none: an alias of `models`, or `provider/model`. */
   readonly model?: string;
 }
 
+/**
+ * Compiles a document.
+ * @example
+ * const { flow, diagnostics } = compile(text, { file: 'support.flow.yaml' });
+ */
 export function compile(source: string | object, options: CompileOptions = {}): CompileResult {
   const readText = textReader(options.file === undefined ? '.' : dirname(options.file));
   return compileDocument(source, {
@@ -25,7 +30,7 @@ export function compile(source: string | object, options: CompileOptions = {}): 
   });
 }
 
-/** Reads what a document names, from the folder that it is in; null where that cannot be had. */
+/** Reads the files that a document names. The result is null for a file that cannot be read. */
 export function textReader(folder: string): (file: string) => string | null {
   return (file) => {
     try {

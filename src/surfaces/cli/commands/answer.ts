@@ -10,7 +10,7 @@ import { readJson } from '../option-values.ts';
 import { withSession, type Session } from '../session.ts';
 import { demandDatabase } from '../store.ts';
 import { usage } from '../usage.ts';
-import { demandNext, type WorldOptions } from '../world.ts';
+import { requireNext, type WorldOptions } from '../world.ts';
 
 export interface AnswerOptions extends WorldOptions {
   readonly edit?: string;
@@ -31,7 +31,7 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   return withSession(cli, options, undefined, async (session) => {
     await demandContent(session, id, answer);
     const known = await seqBefore(session, id);
-    if (known > 0) demandNext(await foresee(session.store, runOf(id), { type: 'answer', id, answer }), options);
+    if (known > 0) requireNext(session.world, await foresee(session.store, runOf(id), { type: 'answer', id, answer }));
     const run = await session.engine.answer(id, answer);
     const report = await follow(cli, session, run, known);
     if (cli.json) cli.printJson(report);

@@ -8,7 +8,7 @@ import { headOf } from '../store.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { withSession } from '../session.ts';
 import { demandDatabase, findRun } from '../store.ts';
-import { demandNext, type WorldOptions } from '../world.ts';
+import { requireNext, type WorldOptions } from '../world.ts';
 
 export interface CancelOptions extends WorldOptions {
   readonly as?: string;
@@ -22,7 +22,7 @@ export async function cancelCommand(cli: Cli, given: string, options: CancelOpti
     const run = await findRun(session.store, given, cli.db);
     const { seq } = await headOf(session.store, run);
     const by = options.as ?? currentUser();
-    demandNext(await foresee(session.store, run, { type: 'cancel', by, why: options.why ?? '' }), options);
+    requireNext(session.world, await foresee(session.store, run, { type: 'cancel', by, why: options.why ?? '' }));
     await session.engine.cancel(run, by, options.why);
     const report = await follow(cli, session, run, seq);
     if (cli.json) cli.printJson(report);

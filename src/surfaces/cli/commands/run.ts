@@ -8,7 +8,7 @@ import { follow, printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { withSession } from '../session.ts';
 import { oneLine } from '../text.ts';
-import { defaultModel, demandWorld, type WorldOptions } from '../world.ts';
+import { defaultModel, type WorldOptions } from '../world.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readText } from '../files.ts';
 
@@ -26,7 +26,6 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   if (flow === null) throw failedCompile(compiled);
   const input = readInput(options.input, flow.notation);
   const seed = readWhole('--seed', options.seed);
-  demandWorld(flow, options);
   if (compiled.result.diagnostics.length > 0)
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
   return withSession(cli, { ...options, documentDir: dirname(file) }, flow, async (session) => {

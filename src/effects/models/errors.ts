@@ -1,0 +1,251 @@
+/**
+ * Classifies an error of a provider as a failure of the run. Errors that a retry can solve have the same types as scripted
+ * failures, so a flow that was tested with a script takes the same route with a real model.
+ */
+import type { Failure, Instant } from '../../ir/events.ts';
+import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { redactText } from '../redact.ts';
+import { StreamError } from './reply.ts';
+import type { Target } from './target.ts';
+
+const MESSAGE_MAX = 500;
+const WAIT_MAX_MS = 3_600_000;
+const CAUSES_MAX = 8;
+
+/** The first rule that matches gives the failure. */
+const RULES: readonly Rule[] = [
+  { when: ({ aborted }) => aborted, class: 'timeout', type: 'TimeoutError' },
+  {
+    when: ({ status, hints }) => status === 413 || TOO_LONG.test(hints),
+    class: 'fatal',
+    type: 'ContextLengthError',
+  },
+  { when: ({ labels }) => BLOCKED.test(labels), class: 'refused', type: 'RefusalError' },
+  { when: ({ hints }) => NO_QUOTA.test(hints), class: 'fatal', type: 'QuotaError' },
+  {
+    when: ({ status, labels }) => status === 401 || status === 403 || NO_ACCESS.test(labels),
+    class: 'fatal',
+    type: 'AuthenticationError',
+  },
+  {
+    when: ({ status, labels }) => status === 429 || TOO_FAST.test(labels),
+    class: 'rate_limit',
+    type: 'RateLimitError',
+  },
+  {
+    when: ({ status }) => status >= 500 || status === 408 || status === 409 || status === 425,
+    class: 'transient',
+    type: 'TransientError',
+  },
+  {
+    when: ({ status, disconnected, malformed }) => disconnected || malformed || (status >= 200 && status < 300),
+    class: 'transient',
+    type: 'TransientError',
+  },
+  {
+    when: ({ status, labels }) => status === 404 || NOT_FOUND.test(labels),
+    class: 'fatal',
+    type: 'ModelNotFoundError',
+  },
+  { when: ({ status }) => status >= 300, class: 'fatal', type: 'RequestError' },
+  {
+    when: ({ labels, retryable, deliberate }) => BUSY.test(labels) || retryable === true || !deliberate,
+    class: 'transient',
+    type: 'TransientError',
+  },
+];
+
+const TOO_LONG =
+  /context_length_exceeded|context_window|prompt is too long|maximum context length|request_too_large|input token count .*exceeds|too many (input )?tokens/;
+const NO_QUOTA = /insufficient_quota|billing_error|billing_hard_limit|credit balance is too low/;
+const BLOCKED = /content_filter|content_policy|responsibleai|content-filter|prompt_blocked|refusal/;
+const NO_ACCESS =
+  /authentication_error|permission_error|permission_denied|unauthenticated|invalid_api_key|api_key_invalid|unauthorized/;
+const TOO_FAST = /rate_limit|resource_exhausted|too_many_requests/;
+const NOT_FOUND = /model_not_found|not_found_error/;
+const BUSY = /overloaded|server_error|api_error|internal|unavailable|timeout/;
+
+interface Rule {
+  readonly when: (facts: ErrorFacts) => boolean;
+  readonly class: Failure['class'];
+  readonly type: string;
+}
+
+export function classify(error: unknown, target: Target, now: Instant): Failure {
+  const own = ownFailure(error);
+  if (own !== undefined) return own;
+  const facts = errorFacts(error);
+  const { class: kind, type } = RULES.find(({ when }) => when(facts)) ?? {
+    class: 'fatal',
+    type: facts.name.replace(/^AI_/, ''),
+  };
+  const lead = type === 'AuthenticationError' ? keyRefused(target) : target.name;
+  const failure: Failure = { class: kind, type, message: messageOf(lead, facts, target) };
+  const wait = kind === 'rate_limit' || kind === 'transient' ? retryAfterMs(facts, now) : undefined;
+  return wait === undefined ? failure : { ...failure, retryAfterMs: wait };
+}
+
+/** True for a response that arrived but could not be parsed; false for a response that reports an error. */
+export function isUnreadable(error: unknown): boolean {
+  return causesOf(error).some(({ name }) => UNREADABLE.test(textIn(name) ?? ''));
+}
+
+/** A PerformError of this project, which packages may wrap as a cause. */
+function ownFailure(error: unknown): Failure | undefined {
+  let each = error;
+  for (let depth = 0; each instanceof Error && depth < CAUSES_MAX; depth++, each = each.cause)
+    if (each instanceof PerformError) return failureOf(each);
+  return undefined;
+}
+
+function messageOf(lead: string, { status, message, malformed, disconnected }: ErrorFacts, { key }: Target): string {
+  const reason = disconnected
+    ? `the connection failed: ${message}`
+    : malformed
+      ? `the response cannot be read: ${message}`
+      : message;
+  const line = redactText(`${lead}: ${status === 0 ? '' : `${status} `}${reason}`, key)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
+}
+
+function keyRefused({ provider, name, keyFrom }: Target): string {
+  return keyFrom === undefined
+    ? `${provider} needs a key for ${name}`
+    : `${provider} rejected the key in ${keyFrom} for ${name}`;
+}
+
+/** How long the provider asks to wait: from the headers, or from `"retryDelay": "34.5s"` in the body. */
+function retryAfterMs({ headers, body }: ErrorFacts, now: Instant): number | undefined {
+  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
+  const asked =
+    numberIn(headers['retry-after-ms']) ??
+    fromSecondsOrDate(headers['retry-after'], now) ??
+    (delay === undefined ? undefined : Number(delay) * 1000);
+  return asked === undefined ? undefined : Math.min(WAIT_MAX_MS, Math.max(0, Math.ceil(asked)));
+}
+
+function fromSecondsOrDate(value: string | undefined, now: Instant): number | undefined {
+  const seconds = numberIn(value);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = value === undefined ? Number.NaN : Date.parse(value);
+  return Number.isNaN(date) ? undefined : date - now;
+}
+
+function numberIn(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
+}
+
+/** The facts of an error, collected from its causes, its response body and the provider's own error object. */
+interface ErrorFacts {
+  readonly name: string;
+  /** The HTTP status, or 0. */
+  readonly status: number;
+  readonly headers: { readonly [name: string]: string | undefined };
+  readonly body: string;
+  /** The provider's own message if there is one. */
+  readonly message: string;
+  /** All types, codes and reasons that the provider gives, as one lower-case text to search in. */
+  readonly labels: string;
+  /** The labels and the message. */
+  readonly hints: string;
+  readonly disconnected: boolean;
+  readonly aborted: boolean;
+  /** True if a response arrived that could not be parsed. */
+  readonly malformed: boolean;
+  readonly retryable: boolean | undefined;
+  /** True if the provider or its package reported the error; false for an unexpected exception. */
+  readonly deliberate: boolean;
+}
+
+const NETWORK =
+  /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|EHOST|ENET|UND_ERR|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody|NoContentGenerated)Error$/;
+
+function errorFacts(error: unknown): ErrorFacts {
+  const causes = causesOf(error instanceof StreamError ? error.cause : error);
+  const body = textIn(firstOf(causes, 'responseBody')) ?? '';
+  const reports = [firstOf(causes, 'data'), parsed(body), ...causes].flatMap(errorObjects);
+  const texts = (field: string): string[] => reports.flatMap((each) => textIn(each[field]) ?? []);
+  const names = causes.flatMap(({ name }) => textIn(name) ?? []);
+  const name = names[0] ?? (error instanceof StreamError ? 'ProviderError' : 'Error');
+  const labels = [...texts('type'), ...texts('code'), ...texts('status'), ...texts('reason')].join(' ').toLowerCase();
+  const message = providerMessage(error, texts('message')[0]);
+  const retryable = causes.map(({ isRetryable }) => isRetryable).find((each) => typeof each === 'boolean');
+  return {
+    name,
+    status: statusOf(causes, reports),
+    headers: (firstOf(causes, 'responseHeaders') ?? {}) as ErrorFacts['headers'],
+    body,
+    message,
+    labels,
+    hints: `${labels} ${message.toLowerCase()}`,
+    disconnected: causes.some(isDisconnect),
+    aborted: names.some((each) => each === 'AbortError' || each === 'ResponseAborted'),
+    malformed: isUnreadable(causes[0]),
+    retryable,
+    deliberate: name.startsWith('AI_') || labels !== '' || retryable === false,
+  };
+}
+
+type Fields = { readonly [field: string]: unknown };
+
+function causesOf(error: unknown): Fields[] {
+  const chain: Fields[] = [];
+  for (let each = error; isFields(each) && chain.length < CAUSES_MAX && !chain.includes(each); each = each['cause'])
+    chain.push(each);
+  return chain;
+}
+
+function statusOf(causes: readonly Fields[], reports: readonly Fields[]): number {
+  const status = firstOf(causes, 'statusCode');
+  if (typeof status === 'number') return status;
+  const codes = reports.map(({ code }) => code);
+  return codes.find((code): code is number => typeof code === 'number' && code >= 400 && code < 600) ?? 0;
+}
+
+/** Without the unreadable text that the AI SDK appends in full. */
+function providerMessage(error: unknown, message: string | undefined): string {
+  return (
+    message?.replace(/\.?:? (Text|Value): .*$/s, '') ??
+    textIn(error) ??
+    textIn((error as { cause?: unknown } | null)?.cause) ??
+    'no reason given'
+  );
+}
+
+function isDisconnect({ code, message }: Fields): boolean {
+  return (
+    NETWORK.test(textIn(code) ?? '') || /^(terminated|fetch failed|other side closed)$/.test(textIn(message) ?? '')
+  );
+}
+
+/** The error objects inside a response, such as `{ error: { … } }`, innermost first. */
+function errorObjects(value: unknown): Fields[] {
+  const one: unknown = Array.isArray(value) ? value[0] : value;
+  if (!isFields(one)) return [];
+  const inner = [one['error'], one['data'], one['response']].flatMap(errorObjects);
+  const details = Array.isArray(one['details']) ? one['details'].filter(isFields) : [];
+  return [...inner, one, ...details];
+}
+
+function firstOf(chain: readonly Fields[], field: string): unknown {
+  return chain.find((each) => each[field] !== undefined && each[field] !== null)?.[field];
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return value !== null && typeof value === 'object';
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,113 @@
+/** The reply as the journal records it, and the usage it is charged for. */
+import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { Amounts } from '../../ir/nodes.ts';
+import type { Json } from '../../expr/json.ts';
+import { costOf } from '../../ir/price.ts';
+import { pure } from '../../runtime/engine/pure.ts';
+import { callsOf, textOf } from './reply.ts';
+import type { CallPart, Reply, ReplyPart } from './reply.ts';
+import type { Target } from './target.ts';
+import type { Offer } from './tool-names.ts';
+
+export function recordOf(reply: Reply, { name }: Target, offer: Offer, structured: boolean): Json {
+  const text = textOf(reply, structured);
+  const calls = withUniqueIds(callsOf(reply));
+  const toolCalls = calls.map((call) => ({
+    id: call.id,
+    name: offer.original(call.name),
+    ...argumentsOf(call.input),
+    ...metadataOf(call.metadata),
+  }));
+  const parts = partsOf(reply.parts, calls, text);
+  const record = {
+    text,
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+    ...(parts === undefined ? {} : { parts }),
+    finish: reply.finish?.unified ?? 'other',
+    served: name,
+    ...cacheUse(reply.usage),
+    ...metadataOf(reply.metadata),
+  };
+  return JSON.parse(JSON.stringify(record)) as Json;
+}
+
+/** If the provider reports no usage, the tokens are estimated from the texts, so that no call counts as free. */
+export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts {
+  const { usage } = reply;
+  const received =
+    textOf(reply) +
+    callsOf(reply)
+      .map((call) => call.name + call.input)
+      .join('');
+  const inputTokens = wholeNumber(usage?.inputTokens.total) ?? pure.countTokens(sent);
+  const outputTokens = wholeNumber(usage?.outputTokens.total) ?? pure.countTokens(received);
+  const cachedTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
+  return { inputTokens, outputTokens, costMicros: costOf(price, { inputTokens, outputTokens, cachedTokens }) };
+}
+
+/**
+ * The order of the parts, needed only if it is not the usual one: text, then calls, without metadata on the text. A part
+ * never repeats what `text` or `toolCalls` hold already.
+ */
+function partsOf(parts: readonly ReplyPart[], calls: readonly CallPart[], text: string): object[] | undefined {
+  const rank = { text: 0, call: 1, reasoning: 2, custom: 2 } as const;
+  const isUsual = parts.every(
+    ({ type, metadata }, index) =>
+      rank[type] < 2 &&
+      rank[type] >= rank[parts[index - 1]?.type ?? 'text'] &&
+      (type !== 'text' || (index === 0 && metadataOf(metadata).providerMetadata === undefined)),
+  );
+  if (isUsual) return undefined;
+  let called = 0;
+  return parts.map((part) => {
+    const metadata = metadataOf(part.metadata);
+    if (part.type === 'call') return { type: 'call', id: calls[called++]?.id };
+    if (part.type === 'custom') return { type: 'custom', kind: part.kind, ...metadata };
+    return part.type === 'text' && part.text === text
+      ? { type: 'text', ...metadata }
+      : { type: part.type, text: part.text, ...metadata };
+  });
+}
+
+/** Input tokens that the provider read from its cache or wrote to it. They are part of the input tokens. */
+function cacheUse(usage: Reply['usage']): { readonly cache?: { readonly read: number; readonly written: number } } {
+  const read = wholeNumber(usage?.inputTokens.cacheRead) ?? 0;
+  const written = wholeNumber(usage?.inputTokens.cacheWrite) ?? 0;
+  return read + written === 0 ? {} : { cache: { read, written } };
+}
+
+/** Arguments that are not a JSON object become `args: null` with the text in `raw`, so that the model can correct them. */
+function argumentsOf(input: string): { readonly args: Json; readonly raw?: string } {
+  if (input.trim() === '') return { args: {} };
+  try {
+    const args = JSON.parse(input) as Json;
+    if (args !== null && typeof args === 'object' && !Array.isArray(args)) return { args };
+  } catch {
+    // Recorded as raw text below.
+  }
+  return { args: null, raw: input };
+}
+
+/** Results refer to calls by id, so each call needs its own. */
+function withUniqueIds(calls: readonly CallPart[]): CallPart[] {
+  const taken = new Set<string>();
+  return calls.map((call, index) => {
+    const id = call.id === '' || taken.has(call.id) ? `${call.id}c${index}` : call.id;
+    taken.add(id);
+    return { ...call, id };
+  });
+}
+
+function metadataOf(metadata: SharedV4ProviderMetadata | undefined): {
+  readonly providerMetadata?: SharedV4ProviderMetadata;
+} {
+  const filled = Object.entries(metadata ?? {}).flatMap(([provider, fields]) => {
+    const known = Object.entries(fields ?? {}).filter(([, value]) => value !== null && value !== undefined);
+    return known.length === 0 ? [] : [[provider, Object.fromEntries(known)] as const];
+  });
+  return filled.length === 0 ? {} : { providerMetadata: Object.fromEntries(filled) };
+}
+
+function wholeNumber(count: number | undefined): number | undefined {
+  return count !== undefined && Number.isFinite(count) && count >= 0 ? Math.ceil(count) : undefined;
+}
