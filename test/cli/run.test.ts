@@ -99,7 +99,7 @@ test('without a script or a model, nothing is started and one line says what to 
   const cwd = await newProject();
   const ran = await sluice(['run', 'support.flow.yaml'], { cwd });
   expect(ran.status).toBe(2);
-  expect(ran.stderr).toContain('error[no-model]: the flow calls the agent `triage_bot`');
+  expect(ran.stderr).toContain('error[no-model]: the agent `triage_bot` has no model');
   expect(ran.stderr).toContain('--script FILE');
   expect(existsSync(join(cwd, '.sluice'))).toBe(false);
 });
