@@ -78,27 +78,25 @@ interface Shape {
 function typeOf(schema: Json): PolicyType | null {
   if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return null;
   const { type, enum: values, items, properties = {}, required = [] } = schema as Shape;
-  switch (type ?? (values?.every((value) => typeof value === 'string') ? 'string' : null)) {
-    case 'string':
-      return { type: 'String' };
-    case 'integer':
-      return { type: 'Long' };
-    case 'number':
-      return { type: 'Extension', name: 'decimal' };
-    case 'boolean':
-      return { type: 'Boolean' };
-    case 'array': {
-      const element = typeOf(items ?? null);
-      return element === null ? null : { type: 'Set', element };
-    }
-    case 'object': {
-      const known = Object.entries(properties).flatMap(([name, each]) => {
-        const of = typeOf(each);
-        return of === null ? [] : [[name, required.includes(name) ? of : { ...of, required: false }] as const];
-      });
-      return { type: 'Record', attributes: Object.fromEntries(known) };
-    }
-    default:
-      return null;
+  const kind = type ?? (values?.every((value) => typeof value === 'string') ? 'string' : null);
+  if (kind === 'array') {
+    const element = typeOf(items ?? null);
+    return element === null ? null : { type: 'Set', element };
   }
+  return kind === 'object' ? recordOf(properties, required) : (SCALARS.get(kind) ?? null);
+}
+
+const SCALARS: ReadonlyMap<Json, PolicyType> = new Map<Json, PolicyType>([
+  ['string', { type: 'String' }],
+  ['integer', { type: 'Long' }],
+  ['number', { type: 'Extension', name: 'decimal' }],
+  ['boolean', { type: 'Boolean' }],
+]);
+
+function recordOf(properties: { readonly [name: string]: Json }, required: readonly string[]): PolicyType {
+  const known = Object.entries(properties).flatMap(([name, each]) => {
+    const of = typeOf(each);
+    return of === null ? [] : [[name, required.includes(name) ? of : { ...of, required: false }] as const];
+  });
+  return { type: 'Record', attributes: Object.fromEntries(known) };
 }

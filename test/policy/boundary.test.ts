@@ -121,7 +121,7 @@ describe('the ladder', () => {
   test('a loop whose agent has no tools', () => {
     expect(warned({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } })).toEqual([
       expect.stringContaining(
-        'has no tools to choose from: this is tier 6 (bounded loop), and tier 1 (direct response) would do',
+        'the agent of this loop has no tools: this is tier 6 (bounded loop), and tier 1 (direct response) is enough',
       ),
     ]);
   });

@@ -49,7 +49,7 @@ function tiers(document: object): readonly (readonly [number, number])[] {
     });
 }
 
-describe('a simpler tier would do', () => {
+describe('a simpler tier is enough', () => {
   test.each<[string, object, readonly [number, number]]>([
     ['a loop without tools', loop({ agents: [{ id: 'bot' }] }), [6, 1]],
     [

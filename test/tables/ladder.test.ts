@@ -1,4 +1,4 @@
-/** The tiers of autonomy: what each is written as, and what is said where a simpler one would do. */
+/** The tiers of autonomy: what each is written as, and what is said where a simpler one is enough. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { play } from '../policy/play.ts';
@@ -20,12 +20,12 @@ describe('a simpler tier is named', () => {
     [
       'an agent without tools answers at once §ladder/direct-response',
       { agents: [{ id: 'bot' }], loop: { agent: 'bot' } },
-      'tier 1 (direct response) would do',
+      'tier 1 (direct response) is enough',
     ],
     [
       'several without tools are a chain §ladder/prompt-chain',
       { agents: [{ id: 'boss' }, { id: 'bot' }], loop: { planner: 'boss', executor: 'bot' } },
-      'tier 2 (prompt chain) would do',
+      'tier 2 (prompt chain) is enough',
     ],
     [
       'one tool that can be called in one way is a fixed step §ladder/deterministic-workflow §pathologies/tool-overreach',
@@ -35,7 +35,7 @@ describe('a simpler tier is named', () => {
         budgets: { tool_calls: 9 },
         flow: agentFlow,
       },
-      'tier 3 (deterministic workflow) would do',
+      'tier 3 (deterministic workflow) is enough',
     ],
   ])('%s', (_, document, words) => {
     expect(findings(document)).toEqual([expect.stringContaining(`simpler-tier: `)]);

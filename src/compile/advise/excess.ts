@@ -1,7 +1,6 @@
 /**
- * What can be told from a document alone about the tier that it needs. Each rule names the tier that is used, the lower one
- * that would provably do the same, and why: a choice among one is no choice, a way that is always taken is no branch, and
- * what nobody reads need not be said.
+ * Finds parts of a document that use a higher tier of autonomy than they need, as far as the document alone proves it. Each
+ * finding has the tier that is used, the lower tier that is enough, and the reason.
  */
 import type { FlowBody } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -22,63 +21,70 @@ export function excessOf(notation: Notation, body: FlowBody, authored: Authored)
   }
 }
 
-/** One finding at most: the lowest tier that would do. */
+/** At most one finding: the lowest tier that is enough. */
 function loopExcess(body: FlowBody): readonly Excess[] {
   const agents = Object.values(body.agents);
-  const needs = agents.length <= 1 ? 1 : 2;
-  const whose = needs === 1 ? 'the agent of this loop has' : 'no agent of this loop has';
-  const say = (tier: Excess['needs'], why: string): readonly Excess[] => [{ uses: 6, needs: tier, why }];
+  const tier = agents.length <= 1 ? 1 : 2;
+  const found = (needs: Excess['needs'], why: string): readonly Excess[] => [{ uses: 6, needs, why }];
   if (agents.every(({ tools }) => tools.length === 0))
-    return say(needs, `${whose} ${needs === 1 ? 'no tools' : 'tools'} to choose from`);
-  if (agents.every(({ id, tools }) => tools.every((tool) => isDenied(body, id, tool))))
-    return say(needs, 'the boundary denies every tool of this loop');
-  const calls = body.meters['budget.toolCalls']?.max ?? null;
-  if (calls === 0) return say(needs, 'the budget allows no call of a tool');
-  if ((body.meters['steps']?.max ?? null) === 1) return say(1, 'the budget allows a single turn');
+    return found(tier, tier === 1 ? 'the agent of this loop has no tools' : 'no agent of this loop has tools');
   const callable = agents.flatMap(({ id, tools }) => tools.filter((tool) => !isDenied(body, id, tool)));
   const [only] = callable;
-  if (callable.length === 1 && only !== undefined && takesNothing(body, only))
-    return say(3, `this loop can only call \`${only}\`, which takes no arguments`);
-  if (calls === 1) return say(4, 'the budget allows one call of a tool, which is one branch');
-  return [];
+  if (only === undefined) return found(tier, 'the boundary denies every tool of this loop');
+  const calls = limitOf(body, 'budget.toolCalls');
+  if (calls === 0) return found(tier, 'the budget allows no tool call');
+  if (limitOf(body, 'steps') === 1) return found(1, 'the budget allows a single turn');
+  if (callable.length === 1 && takesNothing(body, only))
+    return found(3, `this loop can only call \`${only}\`, which takes no arguments`);
+  return calls === 1 ? found(4, 'the budget allows one tool call, which is one branch') : [];
 }
 
-/** Steps by their name or place, where something about them decides nothing. */
+function limitOf({ meters }: FlowBody, id: string): number | null {
+  return meters[id]?.max ?? null;
+}
+
 function workflowExcess(body: FlowBody, { steps = [] }: Authored): readonly Excess[] {
   if (!Array.isArray(steps)) return [];
   const list = steps.map((step) => (isRecord(step) ? step : {}));
-  const found: Excess[] = [];
-  for (const [index, step] of list.entries()) {
-    const name = typeof step['name'] === 'string' ? step['name'] : `step ${index + 1}`;
-    const mode = modeOf(step);
-    const node = Object.hasOwn(body.nodes, name) ? { node: name } : {};
-    if (mode === 'loop' && iterationsOf(step) === 1)
-      found.push({ uses: 4, needs: 2, why: `\`${name}\` is repeated at most once`, ...node });
-    const alone = !['fanout', 'collect'].includes(modeOf(list[index + 1])) && modeOf(list[index - 1]) !== 'fanout';
-    if (mode === 'fanout' && alone)
-      found.push({ uses: 3, needs: 2, why: `\`${name}\` fans out to itself alone`, ...node });
-  }
-  const last = list.at(-1) ?? {};
+  return [...list.flatMap((_, index) => stepExcess(body, list, index)), ...stepsExcess(body, list)];
+}
+
+function stepExcess(body: FlowBody, steps: readonly Authored[], index: number): readonly Excess[] {
+  const step = steps[index] ?? {};
+  const name = typeof step['name'] === 'string' ? step['name'] : `step ${index + 1}`;
+  const node = Object.hasOwn(body.nodes, name) ? { node: name } : {};
+  const mode = modeOf(step);
+  if (mode === 'loop' && iterationsOf(step) === 1)
+    return [{ uses: 4, needs: 2, why: `\`${name}\` is repeated at most once`, ...node }];
+  const after = modeOf(steps[index + 1]);
+  const alone = after !== 'fanout' && after !== 'collect' && modeOf(steps[index - 1]) !== 'fanout';
+  return mode === 'fanout' && alone
+    ? [{ uses: 3, needs: 2, why: `\`${name}\` is the only step that fans out here`, ...node }]
+    : [];
+}
+
+/** A chain without tools whose last step uses no earlier result. */
+function stepsExcess(body: FlowBody, steps: readonly Authored[]): readonly Excess[] {
+  const last = steps.at(-1) ?? {};
   const prompt = last['prompt'] ?? last['prompt_template'];
-  const plain = list.every((step) => ['sequential', ''].includes(modeOf(step)));
-  const idle = Object.values(body.agents).every(({ tools }) => tools.length === 0);
-  if (list.length > 1 && plain && idle && typeof prompt === 'string' && !prompt.includes('{{'))
-    found.push({ uses: 2, needs: 1, why: 'the last step reads nothing of what the others say' });
-  return found;
+  const plain = steps.every((step) => ['sequential', ''].includes(modeOf(step)));
+  const toolless = Object.values(body.agents).every(({ tools }) => tools.length === 0);
+  if (steps.length < 2 || !plain || !toolless || typeof prompt !== 'string' || prompt.includes('{{')) return [];
+  return [{ uses: 2, needs: 1, why: 'the last step reads no result of the steps before it' }];
 }
 
 function teamExcess(authored: Authored): readonly Excess[] {
   const agents = Array.isArray(authored['Agents']) ? authored['Agents'] : [];
   const selection = isRecord(authored['Selection']) ? authored['Selection'] : {};
   if (selection['Type'] === 'llm' && agents.length === 1)
-    return [{ uses: 4, needs: 2, why: 'a model chooses who is next among one agent' }];
+    return [{ uses: 4, needs: 2, why: 'a model chooses the next agent, but there is only one' }];
   const graph = isRecord(selection['Graph']) ? selection['Graph'] : {};
   const edges = Array.isArray(graph['Edges']) ? graph['Edges'].filter(isRecord) : [];
   const froms = edges.map((edge) => edge['From']);
   const fixed = edges.every((edge) => Object.keys(edge).every((key) => key === 'From' || key === 'To'));
   const whole = edges.length > 0 && graph['SubGraphs'] === undefined;
   if (selection['Type'] === 'graph' && whole && fixed && new Set(froms).size === froms.length)
-    return [{ uses: 4, needs: 2, why: 'every node of this graph has one way on, which every turn takes' }];
+    return [{ uses: 4, needs: 2, why: 'every node of this graph has one edge, which is always taken' }];
   return [];
 }
 
@@ -98,11 +104,11 @@ export interface Excess {
   readonly uses: 2 | 3 | 4 | 5 | 6;
   readonly needs: 1 | 2 | 3 | 4 | 5;
   readonly why: string;
-  /** The node of the graph that it is about; the document as a whole unless told. */
+  /** The node that it is about. Default: the whole document. */
   readonly node?: string;
 }
 
-/** What is authored under the key of the notation, as plain data. */
+/** The body of the notation, as plain data. */
 export type Authored = { readonly [field: string]: Json };
 
 export function isDenied({ boundaries }: FlowBody, agent: string, tool: string): boolean {
@@ -138,7 +144,7 @@ function agentExcess(body: FlowBody, node: Authored): readonly Excess[] {
   if (only === undefined)
     return [{ uses: 6, needs: 2, why: `the boundary denies every tool of \`${agent.id}\``, ...at }];
   const calls = body.meters[`budget.toolCalls@${agent.id}`]?.max ?? body.meters['budget.toolCalls']?.max ?? null;
-  if (calls === 0) return [{ uses: 6, needs: 2, why: `the budget allows \`${agent.id}\` no call of a tool`, ...at }];
+  if (calls === 0) return [{ uses: 6, needs: 2, why: `the budget allows \`${agent.id}\` no tool call`, ...at }];
   if (tools.length === 1 && takesNothing(body, only))
     return [
       {
@@ -151,7 +157,7 @@ function agentExcess(body: FlowBody, node: Authored): readonly Excess[] {
   return [];
 }
 
-/** All ways lead to the same place, whatever was decided, said or found. */
+/** A choice whose routes all lead to the same node. */
 function branchExcess(flow: Authored, node: Authored): readonly Excess[] {
   const routes = Array.isArray(node['routes']) ? node['routes'].filter(isRecord) : [];
   const id = String(node['id']);
@@ -162,12 +168,12 @@ function branchExcess(flow: Authored, node: Authored): readonly Excess[] {
   switch (node['type']) {
     case 'approval': {
       const read = JSON.stringify(without(flow, id)).includes(`approvals.${id}`);
-      return read ? [] : [{ uses: 5, needs: 3, why: `every answer to \`${id}\` leads to the same place`, node: id }];
+      return read ? [] : [{ uses: 5, needs: 3, why: `every answer to \`${id}\` leads to the same node`, node: id }];
     }
     case 'decision':
       return routes.length < 2
         ? []
-        : [{ uses: 3, needs: 2, why: `every route of \`${id}\` leads to the same place`, node: id }];
+        : [{ uses: 3, needs: 2, why: `every route of \`${id}\` leads to the same node`, node: id }];
     case 'agent':
       return routes.length < 2
         ? []
@@ -175,7 +181,7 @@ function branchExcess(flow: Authored, node: Authored): readonly Excess[] {
             {
               uses: 4,
               needs: 2,
-              why: `whatever \`${id}\` says, the flow goes on at \`${String(last['to'])}\``,
+              why: `every route of \`${id}\` leads to \`${String(last['to'])}\``,
               node: id,
             },
           ];
@@ -184,7 +190,7 @@ function branchExcess(flow: Authored, node: Authored): readonly Excess[] {
   }
 }
 
-/** Agents one after the other, of which the last is told nothing of what the others said. */
+/** A chain of agents whose last one reads no earlier output. */
 function chainExcess(body: FlowBody, nodes: readonly Authored[]): readonly Excess[] {
   const plain = nodes.every(
     ({ type, agent, routes, on_error: caught }) =>
@@ -192,9 +198,9 @@ function chainExcess(body: FlowBody, nodes: readonly Authored[]): readonly Exces
   );
   if (nodes.length < 2 || !plain) return [];
   const last = nodes.find(({ routes }) => !Array.isArray(routes) || routes.length === 0);
-  const told = last?.['input'];
-  if (last === undefined || !isRecord(told) || JSON.stringify(told).includes('{{')) return [];
-  const why = `\`${String(last['id'])}\` reads nothing of what the agents before it say`;
+  const input = last?.['input'];
+  if (last === undefined || !isRecord(input) || JSON.stringify(input).includes('{{')) return [];
+  const why = `\`${String(last['id'])}\` reads no output of the agents before it`;
   return [{ uses: 2, needs: 1, why, node: String(last['id']) }];
 }
 

@@ -1,7 +1,6 @@
 /**
- * The seven tiers of autonomy, and a word of warning where a document stands on a higher one than what it does needs. Only
- * what can be told from the document alone is said: nobody can tell what a task needs, but an agent that has nothing to
- * choose from makes no choices.
+ * The seven tiers of autonomy, and the warning for a document that uses a higher tier than it needs. The warning considers
+ * only the document, not the task: for example, an agent without tools makes no choices.
  */
 import type { Lowered } from '../lower/builder.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
@@ -20,8 +19,8 @@ export const LADDER = [
     by: '`flow` with tool and decision nodes',
   },
   { tier: 4, name: 'conditional graph', path: 'branches by what models return', by: '`flow` with routes over outputs' },
-  { tier: 5, name: 'supervised loop', path: 'made up as it goes, approved by people', by: '`loop` with approvals' },
-  { tier: 6, name: 'bounded loop', path: 'made up as it goes, within budgets', by: '`loop` with budgets' },
+  { tier: 5, name: 'supervised loop', path: 'chosen by the model, approved by people', by: '`loop` with approvals' },
+  { tier: 6, name: 'bounded loop', path: 'chosen by the model, within budgets', by: '`loop` with budgets' },
   { tier: 7, name: 'open-ended loop', path: 'without bounds', by: 'nothing here: every flow is bounded' },
 ] as const;
 export type Tier = (typeof LADDER)[number]['tier'];
@@ -34,7 +33,7 @@ export function warnOfTier({ body, places }: Lowered, document: ReadDocument, re
     report.warning(
       'simpler-tier',
       at,
-      `${why}: this is tier ${uses} (${nameOf(uses)}), and tier ${needs} (${nameOf(needs)}) would do`,
+      `${why}: this is tier ${uses} (${nameOf(uses)}), and tier ${needs} (${nameOf(needs)}) is enough`,
       {
         help: `Use ${LADDER[needs - 1]?.by ?? ''}.`,
       },

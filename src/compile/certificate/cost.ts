@@ -1,46 +1,38 @@
-/** What one visit of a node uses: surely, and at most. */
+/** The least and the most that one visit of a node uses. */
 import type { Dimension, FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/price.ts';
 import type { Price } from '../../ir/price.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 import type { Edge, Graph } from '../verify/graph.ts';
 
-/** What must be free for the visit to be made: what it reserves. */
+/** The amount that a visit reserves, and that must be free before it. */
 export function needOf(node: Node, dimension: Dimension): number {
   if (dimension === 'steps') return node.charges?.includes(STEPS) === true ? 1 : 0;
   return node.op === 'do' ? (node.effect.reserve[dimension] ?? 0) : 0;
 }
 
-/** All attempts together; infinite where nothing known bounds it. */
+/** The most that all attempts of one visit use together. Infinite where no known limit applies. */
 export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number {
   if (dimension === 'steps') return needOf(node, dimension);
   if (node.op !== 'do') return 0;
   const { effect, retry } = node;
-  const standIns = effect.kind === 'model' ? (effect.fallback ?? []) : [];
-  if (dimension === 'retries') return retry.max + standIns.length;
+  const fallbacks = effect.kind === 'model' ? (effect.fallback ?? []) : [];
+  if (dimension === 'retries') return retry.max + fallbacks.length;
   if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
-  const own = times(1 + retry.max, modelMost(effect, dimension, body));
-  return standIns.reduce((sum, alias) => sum + modelMost(effect, dimension, body, alias), own);
+  const agent = body.agents[effect.agent];
+  const own = times(1 + retry.max, callMost(effect, dimension, body, agent?.model ?? DEFAULT_MODEL));
+  return fallbacks.reduce((sum, alias) => sum + callMost(effect, dimension, body, alias), own);
 }
 
-function modelMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, standIn?: string): number {
-  const agent = body.agents[effect.agent];
-  const model = body.models[standIn ?? agent?.model ?? DEFAULT_MODEL] as ModelFacts | undefined;
+function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, alias: string): number {
+  const model = body.models[alias] as ModelFacts | undefined;
   const input = model?.limits?.context_tokens ?? Infinity;
-  const output = agent?.maxOutputTokens ?? Infinity;
-  switch (dimension) {
-    case 'modelCalls':
-      return 1;
-    case 'inputTokens':
-    case 'contextTokens':
-      return input;
-    case 'outputTokens':
-      return output;
-    case 'costMicros':
-      return model?.price === undefined ? Infinity : costMost(model.price, input, output);
-    default:
-      return effect.reserve[dimension] ?? 0;
-  }
+  const output = body.agents[effect.agent]?.maxOutputTokens ?? Infinity;
+  if (dimension === 'modelCalls') return 1;
+  if (dimension === 'inputTokens' || dimension === 'contextTokens') return input;
+  if (dimension === 'outputTokens') return output;
+  if (dimension !== 'costMicros') return effect.reserve[dimension] ?? 0;
+  return model?.price === undefined ? Infinity : costMost(model.price, input, output);
 }
 
 function costMost({ input, output, long }: Price, inputTokens: number, outputTokens: number): number {
@@ -55,12 +47,12 @@ interface ModelFacts {
   readonly limits?: { readonly context_tokens?: number };
 }
 
-/** What is free stays free, however much of it there is. */
+/** Zero times infinity is zero. */
 export function times(amount: number, price: number): number {
   return price === 0 || amount === 0 ? 0 : amount * price;
 }
 
-/** One visit of a node, and then the costliest way on. */
+/** The most for one visit of a node and the most expensive path after it. */
 export function through(
   graph: Graph,
   dimension: Dimension,
@@ -77,7 +69,7 @@ export function through(
   return Math.max(over, mostOf(node, dimension, graph.body) + onward + branches(node, (to) => then(to, 'branch')));
 }
 
-/** A list may have any length. */
+/** The most for all branches of a fork. A list may have any length. */
 export function branches(node: Node, most: (head: NodeId) => number): number {
   if (node.op !== 'fork') return 0;
   if ('heads' in node.over) return node.over.heads.reduce((sum, { to }) => sum + most(to), 0);

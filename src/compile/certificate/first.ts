@@ -1,9 +1,9 @@
 /**
- * The graph as a run meets it that has used nothing yet: a meter that lets at least one visit pass turns nobody away before
- * that visit. Each cycle is there twice, as it is before any visit of it was counted and after; a counted visit leads from
- * the one to the other, and only there can somebody be turned away.
+ * The graph for a run that has used nothing yet: a meter with room for at least one visit cannot trip before that visit. Each
+ * cycle is in the graph twice, before and after its first counted visit. The counted visit leads from the first copy to the
+ * second, and only the second copy has the edges of a tripped meter.
  *
- * Where several threads may meet, one can be turned away because of what another used, so that all stays as it was.
+ * Cycles that several threads reach stay as they are, because one thread can use up the meter before another arrives.
  */
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
@@ -11,7 +11,7 @@ import { edgesOf } from '../verify/graph.ts';
 import type { Edge } from '../verify/graph.ts';
 import type { Graph } from '../verify/graph.ts';
 
-/** The entry keeps its id. */
+/** The entry keeps its id; a node of the second copy has another. */
 export function atFirst(graph: Graph): Graph {
   const cycles = countedCycles(graph);
   if (cycles.size === 0) return graph;
@@ -45,33 +45,29 @@ export function atFirst(graph: Graph): Graph {
 
 interface Counted {
   readonly members: ReadonlySet<NodeId>;
-  /** Those that count visits of this cycle and of nothing else. */
+  /** Meters that count visits of this cycle only. */
   readonly meters: ReadonlySet<MeterId>;
 }
 
-/** By node, the cycle that it is part of, where one thread at most comes by. */
+/** The counted cycle of each node. Cycles that several threads can reach are left out. */
 function countedCycles(graph: Graph): ReadonlyMap<NodeId, Counted> {
   const shared = reachableFrom(
     graph.ids.flatMap((id) => graph.edges(id).flatMap(({ to, kind }) => (kind === 'branch' ? [to] : []))),
     graph.targets,
   );
-  const chargedBy = new Map<MeterId, NodeId[]>();
-  for (const id of graph.ids) {
-    for (const meter of graph.node(id).charges ?? []) {
-      const charging = chargedBy.get(meter);
-      if (charging === undefined) chargedBy.set(meter, [id]);
-      else charging.push(id);
-    }
-  }
+  const chargedBy = Map.groupBy(
+    graph.ids.flatMap((id) => (graph.node(id).charges ?? []).map((meter) => ({ id, meter }))),
+    ({ meter }) => meter,
+  );
   const cycles = new Map<NodeId, Counted>();
   for (const { members, cyclic } of graph.components()) {
     if (!cyclic || members.some((id) => shared.has(id))) continue;
     const inside = new Set(members);
-    const meters = new Set<MeterId>();
-    for (const id of members)
-      for (const [meter, { unit, max }] of graph.bounding(id))
-        if (unit === 'visits' && (max ?? 0) >= 1 && chargedBy.get(meter)?.every((each) => inside.has(each)) === true)
-          meters.add(meter);
+    const own = (meter: MeterId): boolean => chargedBy.get(meter)?.every(({ id }) => inside.has(id)) === true;
+    const counts = members.flatMap((id) =>
+      graph.bounding(id).filter(([meter, { unit, max }]) => unit === 'visits' && (max ?? 0) >= 1 && own(meter)),
+    );
+    const meters = new Set(counts.map(([meter]) => meter));
     if (meters.size > 0) for (const id of members) cycles.set(id, { members: inside, meters });
   }
   return cycles;

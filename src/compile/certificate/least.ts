@@ -1,10 +1,10 @@
 /**
- * The least that a run must still have in a dimension to come from a node to a good end: one that completes, and not because
- * a bound was used up. Counted dimensions add up along the way. Measured ones may turn out as nothing once a call was made,
- * so there the largest single reservation on the way is what is surely needed.
+ * The least that must be free in a dimension for a run to get from a node to a good end. A good end completes the run, and
+ * not because a budget ran out. Counted dimensions add up along the path. In measured dimensions a call may use less than it
+ * reserved, so the least is the largest single reservation on the path.
  *
- * Shortest paths by Knuth's generalisation of Dijkstra's algorithm: a fork costs the branches it needs and what comes after
- * the join, which is never less than any of its parts.
+ * The algorithm is Knuth's generalisation of Dijkstra's shortest paths: a fork costs the branches that its join needs plus
+ * the path after the join, which is never less than one of its parts.
  */
 import type { Dimension, DoNode, Expr, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
 import { needOf } from './cost.ts';
@@ -15,17 +15,17 @@ import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
 
 export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
-  // What nothing needs is zero everywhere.
+  // No node uses this dimension.
   if (graph.ids.every((id) => needOf(graph.node(id), dimension) === 0)) return new Map();
   const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
   const good = ends.filter((id) => isGood(graph, id));
   const least = shortest(graph, dimension, good);
   if (least.size === graph.ids.length) return least;
-  // What leads to no good end at all is measured to any end, so that nothing is stopped for want of a way that does not exist.
+  // Nodes that lead to no good end are measured to any end, so a run there is not stopped for a path that does not exist.
   return new Map([...shortest(graph, dimension, ends), ...least]);
 }
 
-/** The least from one node on, given the same for what comes after it. */
+/** The least from one node on, given the least from each of its targets. */
 export function leastThrough(
   graph: Graph,
   dimension: Dimension,
@@ -49,13 +49,13 @@ export function leastThrough(
   return least;
 }
 
-/** What must be free to leave a node on a way of this kind: who is turned away, or fails before the call, asks for nothing. */
+/** The amount that must be free to leave a node by an edge. A visit that a meter refuses, or that fails before its call, reserves nothing. */
 function needOn(node: Node, dimension: Dimension, kind: Edge['kind']): number {
   if (kind === 'over') return 0;
   return kind === 'error' && dimension !== 'steps' && mayGoUnasked(node) ? 0 : needOf(node, dimension);
 }
 
-/** Of the branches that the join cannot do without, the cheapest. */
+/** The cheapest set of branches that satisfies the join. */
 function branchesLeast({ over, need }: ForkNode, dimension: Dimension, least: (head: NodeId) => number): number {
   const heads =
     'heads' in over
@@ -81,37 +81,39 @@ function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): 
   const final = new Map<NodeId, number>();
   const queue = new Heap<NodeId>();
   const forks = new Map<NodeId, Need>();
-  const measured = MEASURED.has(dimension);
   const join = joinOf(dimension);
-  const own = (id: NodeId): number => needOf(graph.node(id), dimension);
-  for (const id of ends) queue.push(own(id), id);
+  for (const id of ends) queue.push(needOf(graph.node(id), dimension), id);
   for (const id of graph.ids) {
     const node = graph.node(id);
     if (node.op === 'fork') forks.set(id, needOfFork(node));
   }
+  const relax = (from: NodeId, kind: Edge['kind'], to: NodeId, cost: number): void => {
+    const fork = kind === 'next' || kind === 'branch' ? forks.get(from) : undefined;
+    if (fork === undefined) return queue.push(join(needOn(graph.node(from), dimension, kind), cost), from);
+    const whole = payFork(fork, kind, to, cost, dimension);
+    if (whole !== null) queue.push(join(needOf(graph.node(from), dimension), whole), from);
+  };
   for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
     if (final.has(top.item)) continue;
     final.set(top.item, top.key);
-    for (const { from, kind } of graph.sources(top.item)) {
-      if (final.has(from)) continue;
-      const fork = forks.get(from);
-      if (fork === undefined || kind === 'over' || kind === 'error' || kind === 'fault')
-        queue.push(join(needOn(graph.node(from), dimension, kind), top.key), from);
-      else {
-        if (kind === 'next') fork.after = top.key;
-        else if (fork.wanted(top.item)) {
-          fork.spent = join(fork.spent, measured ? top.key : top.key * (fork.times ?? 1));
-          fork.left -= 1;
-        }
-        if (fork.after !== null && fork.left <= 0) queue.push(join(own(from), join(fork.spent, fork.after)), from);
-      }
-    }
+    for (const { from, kind } of graph.sources(top.item)) if (!final.has(from)) relax(from, kind, top.item, top.key);
   }
   return final;
 }
 
+/** Adds a branch, or the path after the join, to the cost of a fork. Null while parts of it are unknown. */
+function payFork(fork: Need, kind: Edge['kind'], to: NodeId, cost: number, dimension: Dimension): number | null {
+  const join = joinOf(dimension);
+  if (kind === 'next') fork.after = cost;
+  else if (fork.wanted(to)) {
+    fork.spent = join(fork.spent, MEASURED.has(dimension) ? cost : cost * (fork.times ?? 1));
+    fork.left -= 1;
+  }
+  return fork.after !== null && fork.left <= 0 ? join(fork.spent, fork.after) : null;
+}
+
 interface Need {
-  /** How many branches are still to be paid for; the cheapest come first by themselves. */
+  /** The number of branches that are not counted yet. The cheapest are counted first. */
   left: number;
   spent: number;
   after: number | null;
@@ -119,7 +121,7 @@ interface Need {
   wanted(head: NodeId): boolean;
 }
 
-/** A branch whose condition may fail need not be started, and a list may be empty. */
+/** A branch with a condition may be left out, and a list may be empty. */
 function needOfFork({ over, need }: ForkNode): Need {
   if (!('heads' in over)) {
     const times = need === 'all' ? 0 : need;
@@ -183,7 +185,7 @@ class Heap<Item> {
   }
 }
 
-/** Its arguments do not satisfy what the tool takes, or cannot be computed, or those of its compensation cannot. */
+/** True where the call may be refused before it is made: invalid arguments, or an expression that cannot be evaluated. */
 function mayGoUnasked(node: Node): boolean {
   if (node.op !== 'do') return false;
   const before = known.get(node);
@@ -195,7 +197,7 @@ function mayGoUnasked(node: Node): boolean {
   return found;
 }
 
-/** It is asked for every dimension and every way. */
+/** Cached, because it is needed for every dimension and edge. */
 const known = new WeakMap<DoNode, boolean>();
 
 function mayFail(source: Expr): boolean {
@@ -206,7 +208,7 @@ function mayFail(source: Expr): boolean {
   }
 }
 
-/** Made of nothing that any data can make fail. */
+/** True where no data can make the expression fail. */
 function isSafe(node: Ast): boolean {
   const safe =
     SAFE.has(node.op) ||
@@ -217,5 +219,5 @@ function isSafe(node: Ast): boolean {
 }
 
 const SAFE: ReadonlySet<string> = new Set(['value', 'id', '.', '[]', 'list', 'map']);
-/** They give a bool whatever they compare, so that a choice may rest on them. */
+/** These always give a bool. */
 const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', 'in']);

@@ -1,20 +1,20 @@
 /**
- * The autonomy boundary of an agent, resolved: what the author wrote, over the profile it names, over what holds for
- * everybody. It says of every tool that the agent has whether it may call it, must ask, or must not; all of it is in the flow.
+ * The autonomy boundary of an agent: the author's rules, then the rules of the profile, then the defaults. It sorts every tool
+ * of the agent into allowed, needs approval, or denied. The result is part of the compiled flow.
  */
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { DECISIONS } from './schema/bounds.ts';
 import { MUTATING, PROFILES, speaksOf } from '../../catalog/profiles.ts';
-import type { Row } from '../../catalog/profiles.ts';
+import type { Effect, Row } from '../../catalog/profiles.ts';
 import type { Boundary, BoundaryFields } from './schema/bounds.ts';
 import type { Definitions } from './definitions.ts';
 
-/** What can be refused on the way from a proposal to its result, each with a consequence. */
+/** Reasons to refuse a proposed tool call or its result. Each has a consequence. */
 export const TROUBLES = ['unregistered', 'malformed', 'denied', 'rate', 'rejected', 'unverified'] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
-/** Where nothing else is said: high-impact refusals end the run, all others are told to the agent. */
+/** Defaults: `tell` returns the refusal to the agent, `fail` ends the run. */
 const CONSEQUENCES: { readonly [trouble in Trouble]: Consequence } = {
   unregistered: 'tell',
   malformed: 'fail',
@@ -28,10 +28,10 @@ const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 export interface Granted {
   readonly def: ToolDef | undefined;
   readonly cost: number;
-  /** The tool's own definition demands approval. */
+  /** The tool's definition requires approval. */
   readonly approval: boolean;
 }
-/** `granted`: the author has authorised the tools, so nobody is asked before one is called unless something written says so. */
+/** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
 export type GateMode = 'eligible' | 'granted';
 
 export function boundaryOf(
@@ -41,51 +41,50 @@ export function boundaryOf(
   version: (content: Json) => string,
 ): BoundaryDef {
   const given = written.reduce<Written>((all, each) => (each === undefined ? all : narrowed(all, each)), {});
-  const profile = given.profile === undefined ? null : PROFILES[given.profile];
-  const row = (name: string): 'allow' | 'approve' | 'deny' => rowOf(name, tools[name] as Granted, given, mode);
-  const names = Object.keys(tools);
-  // Whom the author has given the tools is told what is wrong with a call, as often as it takes.
-  const lenient: { [trouble: string]: Consequence } = mode === 'granted' ? { malformed: 'tell' } : {};
-  const escalation = { ...lenient, ...profile?.escalation, ...clean(given.escalation) };
+  const byPermission = (wanted: Permission): readonly string[] =>
+    Object.entries(tools).flatMap(([name, tool]) => (permissionOf(name, tool, given, mode) === wanted ? [name] : []));
   const content = {
     profile: given.profile ?? null,
     observations: given.observations ?? null,
     stateWrites: given.state_writes ?? null,
     decisions: given.decisions ?? [...DECISIONS],
-    tools: {
-      allow: names.filter((name) => row(name) === 'allow'),
-      approve: names.filter((name) => row(name) === 'approve'),
-      deny: names.filter((name) => row(name) === 'deny'),
-    },
-    approveEffects: given.approve_effects ?? (mode === 'eligible' ? MUTATING : []),
+    tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
+    approveEffects: approvedEffects(given, mode),
     untrusted: given.untrusted ?? (mode === 'eligible' ? 'ask' : 'off'),
-    escalation,
-    failClosed: [
-      ...(profile?.failClosed ?? []).flatMap((each) =>
-        'when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [],
-      ),
-      ...(given.fail_closed ?? []),
-    ],
+    ...consequences(given, mode),
     approvalTimeoutMs: given.approval_timeout === undefined ? null : Math.ceil(given.approval_timeout * 1000),
   } as const;
   return { version: given.version ?? version(content as unknown as Json), ...content };
 }
 
-/** What follows from a refusal: as the boundary says, else by how grave the effect is. */
+function consequences(given: Written, mode: GateMode): Pick<BoundaryDef, 'escalation' | 'failClosed'> {
+  const profile = given.profile === undefined ? null : PROFILES[given.profile];
+  // An agent that the author has granted its tools may correct an invalid call.
+  const lenient: { [trouble: string]: Consequence } = mode === 'granted' ? { malformed: 'tell' } : {};
+  const conditions = (profile?.failClosed ?? []).flatMap((each) =>
+    'when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [],
+  );
+  return {
+    escalation: { ...lenient, ...profile?.escalation, ...clean(given.escalation) },
+    failClosed: [...conditions, ...(given.fail_closed ?? [])],
+  };
+}
+
+/** The consequence of a refusal: from the boundary, else from the class of the effect. */
 export function consequenceOf(
   { escalation }: BoundaryDef,
   trouble: Trouble,
   effect: ToolDef['effect'] | null,
 ): Consequence {
-  const said = Object.hasOwn(escalation, trouble) ? escalation[trouble] : undefined;
-  if (said !== undefined) return said;
+  const written = Object.hasOwn(escalation, trouble) ? escalation[trouble] : undefined;
+  if (written !== undefined) return written;
   if ((trouble === 'denied' || trouble === 'unverified') && effect !== null && GRAVE.has(effect)) return 'fail';
   return CONSEQUENCES[trouble];
 }
 
 type Written = Partial<BoundaryFields>;
 
-/** The later one decides, but it cannot take back what the earlier one denies, withholds, asks about or fails closed on. */
+/** The inner boundary overrides the outer one, but cannot remove its denials, approvals or fail-closed conditions. */
 function narrowed(outer: Written, inner: Written): Written {
   const both = (row: 'approve' | 'deny'): string[] => [...(outer.tools?.[row] ?? []), ...(inner.tools?.[row] ?? [])];
   const allow = inner.tools?.allow ?? outer.tools?.allow;
@@ -102,29 +101,53 @@ function narrowed(outer: Written, inner: Written): Written {
   };
 }
 
-/** Denied before asked about, asked about before allowed; what the author wrote before what the profile says. */
-function rowOf(name: string, tool: Granted, given: Written, mode: GateMode): 'allow' | 'approve' | 'deny' {
-  const effect = tool.def?.effect ?? 'write';
-  const { allow, approve, deny } = given.tools ?? {};
-  const decides = given.decisions ?? DECISIONS;
-  if (matches(deny, name) || !decides.includes('tools')) return 'deny';
-  if (isHandover(tool) && !decides.includes('escalate')) return 'deny';
-  if (given.observations !== undefined && effect === 'read' && !matches(given.observations, name)) return 'deny';
-  if (given.state_writes !== undefined && effect !== 'read' && writesState(name) && !matches(given.state_writes, name))
-    return 'deny';
-  if (tool.approval || matches(approve, name) || !decides.includes('arguments')) return 'approve';
-  if (matches(allow, name)) return 'allow';
-  const profile = given.profile === undefined ? null : PROFILES[given.profile];
-  const fits = (row: Row): boolean => fitsRow(row, name, tool);
-  const named = profile?.approval.find((row) => (row.words !== undefined || row.paid === true) && fits(row));
-  if (named !== undefined) return 'approve';
-  if (profile?.allowed.some(fits) === true) return 'allow';
-  if (profile?.approval.some(fits) === true) return 'approve';
-  const classes = given.approve_effects ?? (mode === 'eligible' ? MUTATING : []);
-  return classes.includes(effect) && !(isHandover(tool) && effect === 'write') ? 'approve' : 'allow';
+type Permission = 'allow' | 'approve' | 'deny';
+
+/** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
+function permissionOf(name: string, tool: Granted, given: Written, mode: GateMode): Permission {
+  return writtenPermission(name, tool, given) ?? profilePermission(name, tool, given) ?? byEffect(tool, given, mode);
 }
 
-/** Every condition that the row has must hold. */
+function writtenPermission(name: string, tool: Granted, given: Written): Permission | null {
+  const { allow, approve, deny } = given.tools ?? {};
+  const decides = given.decisions ?? DECISIONS;
+  if (matches(deny, name) || !decides.includes('tools') || isWithheld(name, tool, given)) return 'deny';
+  if (isHandover(tool) && !decides.includes('escalate')) return 'deny';
+  if (tool.approval || matches(approve, name) || !decides.includes('arguments')) return 'approve';
+  return matches(allow, name) ? 'allow' : null;
+}
+
+/** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
+function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Written): boolean {
+  if (effectOf(tool) === 'read') return observations !== undefined && !matches(observations, name);
+  return writes !== undefined && writesState(name) && !matches(writes, name);
+}
+
+function profilePermission(name: string, tool: Granted, given: Written): Permission | null {
+  const profile = given.profile === undefined ? null : PROFILES[given.profile];
+  if (profile === null) return null;
+  const fits = (row: Row): boolean => fitsRow(row, name, tool);
+  const isNamed = ({ words, paid }: Row): boolean => words !== undefined || paid === true;
+  if (profile.approval.some((row) => isNamed(row) && fits(row))) return 'approve';
+  if (profile.allowed.some(fits)) return 'allow';
+  return profile.approval.some(fits) ? 'approve' : null;
+}
+
+function byEffect(tool: Granted, given: Written, mode: GateMode): Permission {
+  const effect = effectOf(tool);
+  if (isHandover(tool) && effect === 'write') return 'allow';
+  return approvedEffects(given, mode).includes(effect) ? 'approve' : 'allow';
+}
+
+function approvedEffects(given: Written, mode: GateMode): readonly Effect[] {
+  return given.approve_effects ?? (mode === 'eligible' ? MUTATING : []);
+}
+
+function effectOf({ def }: Granted): Effect {
+  return def?.effect ?? 'write';
+}
+
+/** True where every condition of the row holds. */
 function fitsRow({ effects, categories, words, paid }: Row, name: string, { def, cost }: Granted): boolean {
   if (effects !== undefined && !effects.includes(def?.effect ?? 'write')) return false;
   if (categories !== undefined && !categories.includes(def?.category ?? '')) return false;
@@ -132,17 +155,17 @@ function fitsRow({ effects, categories, words, paid }: Row, name: string, { def,
   return paid !== true || cost > 0;
 }
 
-/** Whether a call hands the matter to somebody else: nobody has to be asked before, but the agent must be free to. */
+/** True for tools that pass the task to a person. They need no approval, but the agent must have the right to escalate. */
 function isHandover({ def }: Granted): boolean {
   return def?.category === 'review';
 }
 
-/** Tools that write what the run or later runs go by. */
+/** True for tools that write the state of this run or of later runs. */
 function writesState(name: string): boolean {
   return name === 'session_context_write' || /^memory[._]/.test(name);
 }
 
-/** `*` stands for any text. */
+/** `*` matches any text. */
 export function matches(patterns: readonly string[] | undefined, name: string): boolean {
   return (patterns ?? []).some((pattern) => {
     const parts = pattern.toLowerCase().split('*');
@@ -171,12 +194,12 @@ export function mayDecide(
   return [boundary, own].every((each) => each?.decisions === undefined || each.decisions.includes(right));
 }
 
-/** To put a question before somebody, an agent must be granted both to ask and to hand the matter over. */
+/** An agent may ask a person only if it has both the right to clarify and the right to escalate. */
 export function mayAsk(definitions: Definitions, agent: string): boolean {
   return mayDecide(definitions, agent, 'clarify') && mayDecide(definitions, agent, 'escalate');
 }
 
-/** What is said to whoever gives an agent a part that it may not play. */
+/** The error for an agent that should plan without the right to. */
 export function planDenied(agent: string): { readonly message: string; readonly help: string } {
   return {
     message: `\`${agent}\` makes the plan here, and its boundary does not grant the decision \`plan\``,

@@ -142,7 +142,6 @@ export function undeclaredAgent(name: string): AgentDef {
 function agentDef(agent: Agent, sections: Sections): AgentDef {
   const id = agent.id ?? agent.name ?? '';
   const model = agent.model === undefined ? undefined : sections.models?.[agent.model];
-  const limited = sections.budgets?.output_tokens !== undefined || sections.budgets?.cost_usd !== undefined;
   return {
     id,
     name: agent.name ?? id,
@@ -150,35 +149,41 @@ function agentDef(agent: Agent, sections: Sections): AgentDef {
     instructions: agent.instructions,
     tools: agent.tools,
     output: clean(agent.output),
-    maxOutputTokens:
-      agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+    maxOutputTokens: agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? defaultOutputTokens(sections),
     temperature: agent.temperature ?? model?.temperature ?? null,
   };
 }
 
+/** A budget for output tokens or money needs a limit on each reply. */
+function defaultOutputTokens({ budgets }: Sections): number | null {
+  const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
+  return limited ? OUTPUT_TOKENS_DEFAULT : null;
+}
+
 function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDef {
-  const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
-  const server = tool.mcp === undefined ? undefined : servers[tool.mcp.split('/')[0] ?? ''];
+  const { trust = 'untrusted', trusted_fields: trustedFields, category, rate_limit: rate } = tool;
   return {
     description: tool.description ?? '',
     input: tool.input === undefined ? true : clean(tool.input),
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
-    implementation:
-      how === undefined
-        ? null
-        : { [how]: clean(tool[how]), ...(server === undefined ? {} : { server: clean(server) }) },
+    implementation: implementationOf(tool, servers),
     timeoutMs: milliseconds(tool.timeout),
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? tool.effect === 'read',
     compensate: tool.compensate ?? null,
-    ...(tool.trust === undefined || tool.trust === 'untrusted' ? {} : { trust: tool.trust }),
-    ...(tool.trusted_fields === undefined ? {} : { trustedFields: tool.trusted_fields }),
-    ...(tool.category === undefined ? {} : { category: tool.category }),
-    ...(tool.rate_limit === undefined
-      ? {}
-      : { rate: { calls: tool.rate_limit.calls, perMs: Math.ceil(tool.rate_limit.per_seconds * 1000) } }),
+    ...(trust === 'untrusted' ? {} : { trust }),
+    ...(trustedFields === undefined ? {} : { trustedFields }),
+    ...(category === undefined ? {} : { category }),
+    ...(rate === undefined ? {} : { rate: { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) } }),
   };
+}
+
+function implementationOf(tool: Partial<Tool>, servers: McpServers): ToolDef['implementation'] {
+  const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
+  const server = tool.mcp === undefined ? undefined : servers[tool.mcp.split('/')[0] ?? ''];
+  if (how === undefined) return null;
+  return { [how]: clean(tool[how]), ...(server === undefined ? {} : { server: clean(server) }) };
 }
 
 function milliseconds(seconds: number | undefined): number {

@@ -61,30 +61,37 @@ export function checkVerifications({ sections }: ReadDocument, report: Report): 
   }
 }
 
+/** A budget for money needs the price of every model that the flow may call. */
 export function checkPrices({ body, places }: Lowered, { sections }: ReadDocument, report: Report): void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const [id, node] of Object.entries<Node>(body.nodes)) {
     const limit = moneyLimit(body, node);
-    if (limit === undefined || node.op !== 'do' || node.effect.kind !== 'model') continue;
-    const { agent, fallback = [] } = node.effect;
-    for (const alias of [body.agents[agent]?.model ?? DEFAULT_MODEL, ...fallback]) {
-      const model = body.models[alias] as
-        | { readonly provider: string; readonly model: string; readonly price?: unknown }
-        | undefined;
-      // A model that nobody named yet is named, and priced, when a run is started on it.
-      if (model === undefined || model.price !== undefined || told.has(alias)) continue;
-      told.add(alias);
+    if (limit === undefined) continue;
+    for (const alias of modelsOf(node, body)) {
+      const model = body.models[alias] as ModelFacts | undefined;
+      // An alias without a model gets its model and its price when a run starts.
+      if (model === undefined || model.price !== undefined || reported.has(alias)) continue;
+      reported.add(alias);
       const declared = sections.value.models?.[alias] !== undefined;
       const at: Range = declared ? sections.at('models', alias) : (places.get(id) ?? START);
-      const called = declared ? alias : `${model.provider}/${model.model}`;
-      report.error(
-        'missing-price',
-        at,
-        `\`${limit}\` limits money, but the price of model \`${called}\` is not known`,
-        { help: help(declared ? alias : null, model) },
-      );
+      const name = declared ? alias : `${model.provider}/${model.model}`;
+      report.error('missing-price', at, `\`${limit}\` limits money, but the price of model \`${name}\` is not known`, {
+        help: priceHelp(declared ? alias : null, model),
+      });
     }
   }
+}
+
+interface ModelFacts {
+  readonly provider: string;
+  readonly model: string;
+  readonly price?: unknown;
+}
+
+function modelsOf(node: Node, { agents }: FlowBody): readonly string[] {
+  if (node.op !== 'do' || node.effect.kind !== 'model') return [];
+  const { agent, fallback = [] } = node.effect;
+  return [agents[agent]?.model ?? DEFAULT_MODEL, ...fallback];
 }
 
 function moneyLimit({ meters }: FlowBody, { charges = [] }: Node): string | undefined {
@@ -92,12 +99,9 @@ function moneyLimit({ meters }: FlowBody, { charges = [] }: Node): string | unde
   return id === undefined ? undefined : meters[id]?.label;
 }
 
-function help(
-  alias: string | null,
-  { provider, model }: { readonly provider: string; readonly model: string },
-): string {
+function priceHelp(alias: string | null, { provider, model }: ModelFacts): string {
   const price = 'price: { input: 0.5, output: 1.5 }';
-  const where = 'in US dollars per million tokens; zero is a price too.';
+  const where = 'in US dollars per million tokens. Zero is allowed.';
   if (alias !== null) return `Add \`${price}\` to \`models.${alias}\`, ${where}`;
   return `Declare it under \`models\`, as in \`own: { provider: ${provider}, model: "${model}", ${price} }\`, ${where}`;
 }

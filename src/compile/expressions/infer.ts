@@ -1,6 +1,6 @@
 /**
- * Types of an expression from the inside out, with a problem wherever something can be proved wrong. Null passes every
- * check that the evaluator lets it pass, because any field may be missing at run time.
+ * Infers the type of an expression and reports what can be proved wrong. Null passes every check, because any field may be
+ * missing at run time.
  */
 import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
 import type { ListMacro } from '../../expr/ast.ts';
@@ -15,7 +15,7 @@ import type { Type } from './type.ts';
 import { nearest } from '../diagnose/nearest.ts';
 
 export interface Known {
-  /** The variables there are; undefined when any name may be one. */
+  /** The variables in scope. Undefined means that any name may be a variable. */
   readonly names: ReadonlySet<string> | undefined;
   readonly types: ReadonlyMap<string, Type>;
 }
@@ -52,36 +52,37 @@ class Inference {
         return { kind: 'list', items: node.args.map(sub).reduce(unify, { kind: 'null' }) };
       case 'map':
         return this.#map(node, locals);
-      case '?:': {
+      case '?:':
         this.#bool(node.args[0], locals, 'the condition of `?:`');
         return unify(sub(node.args[1]), sub(node.args[2]));
-      }
-      case '&&':
-      case '||':
-        for (const side of node.args) this.#bool(side, locals, `each side of \`${node.op}\``);
-        return BOOL;
       case '!_':
-        this.#bool(node.args, locals, '`!`');
-        return BOOL;
-      case '-_': {
-        const operand = sub(node.args);
-        if (operand.kind !== 'number' && operand.kind !== 'any')
-          this.#report(problem('type', node, `\`-\` needs a number, not ${operand.kind}`));
-        return operand.values === undefined
-          ? NUMBER
-          : { kind: 'number', values: operand.values.map((value) => -Number(value)) };
-      }
+      case '-_':
+        return this.#unary(node, locals);
       case '.?':
       case '[?]':
         this.#report(problem('syntax', node, 'optional access is not needed: a missing field reads as null'));
         return ANY;
       default:
-        return this.#binary(node, sub(node.args[0]), sub(node.args[1]));
+        return this.#binary(node, locals);
     }
   }
 
-  #binary(node: Ast & { args: [Ast, Ast] }, left: Type, right: Type): Type {
-    const operands = { node, left, right };
+  #unary(node: Ast & { op: '!_' | '-_' }, locals: Locals): Type {
+    if (node.op === '!_') {
+      this.#bool(node.args, locals, '`!`');
+      return BOOL;
+    }
+    const { kind, values } = this.of(node.args, locals);
+    if (kind !== 'number' && kind !== 'any') this.#report(problem('type', node, `\`-\` needs a number, not ${kind}`));
+    return values === undefined ? NUMBER : { kind: 'number', values: values.map((value) => -Number(value)) };
+  }
+
+  #binary(node: Ast & { args: [Ast, Ast] }, locals: Locals): Type {
+    if ((node.op as string) === '&&' || (node.op as string) === '||') {
+      for (const side of node.args) this.#bool(side, locals, `each side of \`${node.op}\``);
+      return BOOL;
+    }
+    const operands = { node, left: this.of(node.args[0], locals), right: this.of(node.args[1], locals) };
     switch (node.op as string) {
       case '==':
       case '!=':
@@ -104,7 +105,7 @@ class Inference {
     }
   }
 
-  /** A name alone may be that of a type, as in `type(x) == list`; one whose field is read is a variable. */
+  /** A name alone may be a type, as in `type(x) == list`. A name whose field is read is a variable. */
   #name(node: Ast & { op: 'id' }, locals: Locals, alone: boolean): Type {
     const { names, types } = this.#known;
     const local = locals.get(node.args);

@@ -64,35 +64,40 @@ export function within(inner: Region, outer: Region): boolean {
 function regionOfAst(ast: Ast): Region | null {
   switch (ast.op) {
     case '==':
-    case '!=': {
-      const sides = pathAndLiteral(ast.args[0], ast.args[1]);
-      return sides === null
-        ? null
-        : { path: sides.path, values: { is: ast.op === '==' ? 'in' : 'not-in', values: [sides.literal] } };
-    }
+    case '!=':
+      return equality(ast.op, ast.args[0], ast.args[1]);
     case '<':
     case '<=':
     case '>':
     case '>=':
       return comparison(ast.op, ast.args[0], ast.args[1]);
-    case 'in': {
-      const path = pathOfAst(ast.args[0]);
-      const list = ast.args[1];
-      const items = list.op === 'list' ? list.args.map(literalOf) : [];
-      return path === null || items.length === 0 || items.includes(null)
-        ? null
-        : { path: path.join('.'), values: { is: 'in', values: items as Literal[] } };
-    }
+    case 'in':
+      return membership(ast.args[0], ast.args[1]);
     case '&&':
-    case '||': {
-      const [a, b] = [regionOfAst(ast.args[0]), regionOfAst(ast.args[1])];
-      if (a === null || b === null || a.path !== b.path) return null;
-      const values = ast.op === '&&' ? intersect(a.values, b.values) : unite(a.values, b.values);
-      return values === null ? null : { path: a.path, values };
-    }
+    case '||':
+      return combination(ast.op, regionOfAst(ast.args[0]), regionOfAst(ast.args[1]));
     default:
       return null;
   }
+}
+
+function equality(op: '==' | '!=', left: Ast, right: Ast): Region | null {
+  const sides = pathAndLiteral(left, right);
+  if (sides === null) return null;
+  return { path: sides.path, values: { is: op === '==' ? 'in' : 'not-in', values: [sides.literal] } };
+}
+
+function membership(item: Ast, list: Ast): Region | null {
+  const path = pathOfAst(item);
+  const items = list.op === 'list' ? list.args.map(literalOf) : [];
+  if (path === null || items.length === 0 || items.includes(null)) return null;
+  return { path: path.join('.'), values: { is: 'in', values: items as Literal[] } };
+}
+
+function combination(op: '&&' | '||', a: Region | null, b: Region | null): Region | null {
+  if (a === null || b === null || a.path !== b.path) return null;
+  const values = op === '&&' ? intersect(a.values, b.values) : unite(a.values, b.values);
+  return values === null ? null : { path: a.path, values };
 }
 
 const MIRROR = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;

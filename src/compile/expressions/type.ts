@@ -1,17 +1,17 @@
 /**
- * What the compiler knows about a value before a run: its kind, and where a JSON Schema says so its fields, items and
- * allowed values. Whatever a schema leaves open is `any`, which every check lets pass.
+ * The type of a value, as far as it is known before a run: its kind and, from a JSON Schema, its fields, items and allowed
+ * values. A part that the schema leaves open has the type `any`, which passes every check.
  */
 import type { Kind } from '../../expr/function.ts';
 import type { Json } from '../../expr/json.ts';
 
 export interface Type {
   readonly kind: Kind;
-  /** The only values it can have, where they are known: an enum, a const, a literal. */
+  /** The only possible values, where they are known: an enum, a const or a literal. */
   readonly values?: readonly Json[];
   readonly items?: Type;
   readonly fields?: ReadonlyMap<string, Type>;
-  /** The type of fields that are not listed; absent when there can be none. */
+  /** The type of fields that are not listed. Absent where the object has no other fields. */
   readonly rest?: Type;
 }
 
@@ -21,8 +21,8 @@ export const NUMBER: Type = { kind: 'number' };
 export const STRING: Type = { kind: 'string' };
 
 /**
- * A declared object has the fields it declares, unless `additionalProperties` says otherwise: an author who lists the
- * fields of an output wants to hear about a name that is not among them.
+ * An object has only the fields that its schema declares, unless `additionalProperties` allows more. A misspelt field is
+ * therefore reported, although JSON Schema itself would allow it.
  */
 export function typeFromSchema(schema: Json | undefined): Type {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return ANY;
@@ -30,23 +30,18 @@ export function typeFromSchema(schema: Json | undefined): Type {
   const values = schema['const'] !== undefined ? [schema['const']] : schema['enum'];
   if (Array.isArray(values)) return typeOfValues(values);
   const declared = schema['type'] ?? (schema['properties'] === undefined ? undefined : 'object');
-  const kinds = (Array.isArray(declared) ? declared : [declared]).filter((each) => each !== 'null');
-  switch (kinds.length === 1 ? kinds[0] : undefined) {
-    case 'string':
-      return STRING;
-    case 'number':
-    case 'integer':
-      return NUMBER;
-    case 'boolean':
-      return BOOL;
-    case 'array':
-      return { kind: 'list', items: typeFromSchema(schema['items']) };
-    case 'object':
-      return objectType(schema);
-    default:
-      return ANY;
-  }
+  const [kind, ...others] = [declared].flat().filter((each) => each !== 'null');
+  if (others.length > 0) return ANY;
+  if (kind === 'array') return { kind: 'list', items: typeFromSchema(schema['items']) };
+  return kind === 'object' ? objectType(schema) : (SCALARS.get(kind) ?? ANY);
 }
+
+const SCALARS: ReadonlyMap<unknown, Type> = new Map([
+  ['string', STRING],
+  ['number', NUMBER],
+  ['integer', NUMBER],
+  ['boolean', BOOL],
+]);
 
 export function kindOfJson(value: Json): Kind {
   if (value === null) return 'null';
@@ -63,7 +58,7 @@ export function kindOfJson(value: Json): Kind {
   }
 }
 
-/** The type of something that is one or the other. */
+/** The type of a value that has one type or the other. */
 export function unify(a: Type, b: Type): Type {
   if (a.kind === 'null') return b;
   if (b.kind === 'null' || a === b) return a;

@@ -1,6 +1,6 @@
 /**
- * A piece of a text value as a range in the document. An expression or template knows offsets in its own text; between that
- * text and the document stand quotes, escapes, folded lines and block indentation.
+ * Maps a part of a text value to its range in the document. Expressions and templates know offsets in their own text; quotes,
+ * escapes, folded lines and block indentation shift these in the document.
  */
 import type { LocatedScalar } from './located.ts';
 import type { Range, Source } from './range.ts';
@@ -15,43 +15,41 @@ export function rangeWithin(source: Source, scalar: LocatedScalar, start: number
   return { start: scalar.range.start + from, end: scalar.range.start + Math.max(from + 1, to) };
 }
 
-/** For each offset of `value` up to `last`, the offset in `written` where that character stands. */
+/** For each offset of `value` up to `last`: the offset in `written` of that character. */
 function alignOffsets(written: string, value: string, last: number): readonly number[] {
   const style = styleOf(written);
   const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0;
-  let at =
-    style === 'plain'
-      ? 0
-      : style === 'literal' || style === 'folded'
-        ? skipSpaces(written, written.indexOf('\n') + 1, indent)
-        : 1;
   const offsets: number[] = [];
+  let at = textStart(written, style, indent);
   for (let index = 0; index <= Math.min(last, value.length); index++) {
     offsets.push(at);
-    const wanted = value.charAt(index);
-    if (style === 'double' && written.charAt(at) === '\\') at += ESCAPE_LENGTHS[written.charAt(at + 1)] ?? 2;
-    else if (style === 'single' && written.startsWith("''", at)) at += 2;
-    else if (style === 'literal' && wanted === '\n') at = skipSpaces(written, written.indexOf('\n', at) + 1, indent);
-    else if (wanted === '\n' || (wanted === ' ' && /^[ \t]*\r?\n/.test(written.slice(at, at + 80))))
-      at = skipWhite(written, at);
-    else at += 1;
+    at = afterCharacter(written, at, value.charAt(index), style, indent);
   }
   return offsets;
 }
 
+function textStart(written: string, style: Style, indent: number): number {
+  if (style === 'plain') return 0;
+  if (style === 'single' || style === 'double') return 1;
+  return skipSpaces(written, written.indexOf('\n') + 1, indent);
+}
+
+/** The offset in `written` that follows the character `wanted` of the value. */
+function afterCharacter(written: string, at: number, wanted: string, style: Style, indent: number): number {
+  if (style === 'double' && written.charAt(at) === '\\') return at + (ESCAPE_LENGTHS[written.charAt(at + 1)] ?? 2);
+  if (style === 'single' && written.startsWith("''", at)) return at + 2;
+  if (style === 'literal' && wanted === '\n') return skipSpaces(written, written.indexOf('\n', at) + 1, indent);
+  const folded = wanted === ' ' && /^[ \t]*\r?\n/.test(written.slice(at, at + 80));
+  return wanted === '\n' || folded ? skipWhite(written, at) : at + 1;
+}
+
+type Style = 'plain' | 'single' | 'double' | 'literal' | 'folded';
+
+const STYLES: { readonly [first: string]: Style } = { "'": 'single', '"': 'double', '|': 'literal', '>': 'folded' };
 const ESCAPE_LENGTHS: { readonly [letter: string]: number } = { x: 4, u: 6, U: 10 };
 
-function styleOf(written: string): 'plain' | 'single' | 'double' | 'literal' | 'folded' {
-  const first = written.charAt(0);
-  return first === "'"
-    ? 'single'
-    : first === '"'
-      ? 'double'
-      : first === '|'
-        ? 'literal'
-        : first === '>'
-          ? 'folded'
-          : 'plain';
+function styleOf(written: string): Style {
+  return STYLES[written.charAt(0)] ?? 'plain';
 }
 
 function skipSpaces(written: string, at: number, max: number): number {
