@@ -89,7 +89,6 @@ export function conversation(turns: number): CompiledFlow {
       },
       tools: {},
       models: {},
-      deadlineMs: null,
       least: {},
     },
     (text) => hash('sha256', text, 'hex'),

@@ -152,8 +152,8 @@ class Walk {
     return this.#world.answer(asked);
   }
 
-  #objection({ slots }: Thread, { effect, schema, unfenced, accept = 'true' }: DoNode, value: Json): Failure | null {
-    const read = effect.kind === 'model' ? readings((value as Slots | null)?.['text'] ?? null, unfenced) : [value];
+  #objection({ slots }: Thread, { effect, schema, accept = 'true' }: DoNode, value: Json): Failure | null {
+    const read = effect.kind === 'model' ? readings((value as Slots | null)?.['text'] ?? null) : [value];
     if (schema !== undefined && read.every((each) => this.#world.validate(schema, each) !== null))
       return semantic('SchemaError');
     try {
@@ -194,16 +194,16 @@ class Walk {
 
   /** Where a thread goes that needs more of a meter than is left of it, be it one more of the same; some are told why. */
   #over(thread: Thread, at: NodeId, needed: Needed | string, why = 'limit'): NodeId | undefined {
-    const { charges = [], denied } = this.#flow.nodes[at] as Node;
+    const { charges = [], onBudget } = this.#flow.nodes[at] as Node;
     for (const id of charges) {
       const meter = this.#flow.meters[id] as Meter;
       const left = (meter.max ?? Infinity) + (this.raised[id] ?? 0) - (this.spent[id] ?? 0);
       const repeats = meter.unit === 'repeats' && typeof needed === 'string' ? this.#seen(id, meter, needed) : 0;
       const needs = typeof needed === 'string' ? repeats : (needed[meter.unit] ?? 0);
       if (needs <= left) continue;
-      if (denied === undefined || meter.unit === 'visits' || meter.unit === 'repeats') return meter.over;
+      if (onBudget === undefined || meter.unit === 'visits' || meter.unit === 'repeats') return meter.over;
       thread.slots = { ...thread.slots, tripped: { meter: id, node: at, why, left, needs } };
-      return denied;
+      return onBudget;
     }
     return undefined;
   }

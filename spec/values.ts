@@ -26,7 +26,7 @@ export function written(slots: Slots, writes: readonly Write[], it: Json): Slots
     const given = typeof value === 'string' ? evaluate(value, slots, it) : fields(value, slots, it);
     next = put(next, [slot, ...path], (before) => {
       if (mode === 'append') return [...(Array.isArray(before) ? before : before === null ? [] : [before]), given];
-      return mode === 'set' ? given : (readings(given, mode === 'unfenced')[0] as Json);
+      return mode === 'set' ? given : (readings(given)[0] as Json);
     });
   }
   return next;
@@ -39,12 +39,12 @@ function put(target: Json | Slots, [step = '', ...rest]: readonly string[], make
 }
 
 /**
- * What a model's reply can be taken for: an object where it is one in JSON, the text that it is, and whatever it spells in
- * JSON. The first is what is kept; a schema may mean any of them. Newer flows look into a fence around the text.
+ * The readings of a model's reply: the object that it spells in JSON, also inside one Markdown fence; its text; any other
+ * JSON value that it spells. The first is stored; a schema may mean any of them.
  */
-export function readings(text: Json, fenced = false): readonly Json[] {
+export function readings(text: Json): readonly Json[] {
   if (typeof text !== 'string') return [text];
-  const said = fenced ? text.replace(/^\s*```\w*([^]*)```\s*$/, '$1') : text;
+  const said = text.replace(/^\s*```\w*([^]*)```\s*$/, '$1');
   const spelt = orElse(() => JSON.parse(said) as Json, text);
   return [/^\s*\{/.test(said) ? spelt : text, text, spelt];
 }

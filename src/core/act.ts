@@ -30,12 +30,12 @@ import type {
   WriteRecord,
 } from '../ir/events.ts';
 import { parsedJson, readPath, reply, unfenced } from './slots.ts';
-import { CLOCK } from '../ir/meters.ts';
+import { stopsAtDeadline } from '../ir/meters.ts';
 import { sooner, timingOf } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
-  // Time runs out between facts, except where there was none to begin with.
-  if (isOver(state) && program.flow.extendable !== true) return outOfTime(state);
+  // A run whose time is zero is over at its first call.
+  if (isOver(state) && stopsAtDeadline(program.flow)) return outOfTime(state);
   let input: { [field: string]: Json };
   let undo: Undo | undefined;
   try {
@@ -120,7 +120,8 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
       const writes = declaredOf(program, node).writes ?? recordWrites(program, node.writes, thread.slots, it);
       const events: EventBody[] = [{ type: 'effect.judged', key, verdict: 'accepted' }];
       const raises = node.grant === undefined ? [] : granted(program, state, thread, node.grant, it);
-      if (raises.length > 0) events.push({ type: 'meter.raised', key, raises });
+      if (raises.length > 0)
+        events.push({ type: 'meter.raised', key, raises, ...deadlineAfter(program, state, raises) });
       events.push({ type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next });
       return events;
     } catch (cause) {
@@ -135,7 +136,7 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
     : (cutOff(program, state, thread, node, key, error) ?? [failed(program, thread, node, key, error)]);
 }
 
-/** What an answer adds to the limits; whatever is no number above zero adds nothing. */
+/** The amounts that an answer adds to the limits. A value that is not a number above zero adds nothing. */
 function granted(
   program: Program,
   state: RunState,
@@ -148,13 +149,22 @@ function granted(
   return grants.flatMap(([meter, source]) => {
     const by = program.evaluate(source, thread.slots, it);
     if (typeof by !== 'number' || !Number.isFinite(by) || by <= 0) return [];
-    // Time is granted from now on: what passed while the run was late is not taken off it.
-    const late = meter === CLOCK && state.late === true ? state.now - (state.deadline ?? state.now) : 0;
+    // More time is granted from now on: the time since the deadline is not taken off it.
+    const late = meter === program.flow.clock && state.late === true ? state.now - (state.deadline ?? state.now) : 0;
     return [{ meter, by: by + late }];
   });
 }
 
-/** What is written, with the values that have to be computed now; the others stay references. */
+function deadlineAfter(
+  { flow }: Program,
+  { deadline }: RunState,
+  raises: readonly { readonly meter: string; readonly by: number }[],
+): { readonly deadline?: Instant } {
+  const by = raises.find(({ meter }) => meter === flow.clock)?.by;
+  return by === undefined || deadline === null ? {} : { deadline: deadline + by };
+}
+
+/** The writes with the values that must be computed now; the others stay references. */
 export function recordWrites(program: Program, writes: readonly Write[], slots: Slots, it: Json): WriteRecord[] {
   const records: WriteRecord[] = [];
   for (const { slot, path, mode, value } of writes)
@@ -186,9 +196,9 @@ export function deadlineFrom(state: RunState, start: Instant, timeoutMs: number 
   return sooner(timeoutMs === null ? null : start + timeoutMs, free ? null : state.deadline);
 }
 
-/** Where more time can be granted, the end of it answers no question. */
+/** If the deadline can be extended, questions stay open past it. */
 function mayWait({ flow }: Program, { effect }: DoNode): boolean {
-  return flow.extendable === true && effect.kind === 'ask';
+  return effect.kind === 'ask' && !stopsAtDeadline(flow);
 }
 
 /** A model that was cut off because time was up goes where whatever lacks a budget goes: nothing was done yet. */
@@ -200,7 +210,7 @@ function cutOff(
   key: EffectKey,
   error: ErrorRecord,
 ): readonly EventBody[] | null {
-  if (node.denied === undefined || error.class !== 'timeout' || node.effect.kind !== 'model') return null;
+  if (node.onBudget === undefined || error.class !== 'timeout' || node.effect.kind !== 'model') return null;
   const timing = timingOf(program, state, thread, node);
   if (!('type' in timing)) return null;
   return [{ type: 'effect.judged', key, verdict: 'failed', error, to: timing.to }, timing];
@@ -232,7 +242,7 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
   if (node.schema !== undefined && !asksForTools(program, node, value)) {
     const problem =
       node.effect.kind === 'model'
-        ? replyProblem(program, node.schema, readPath(value, ['text']), node.unfenced)
+        ? replyProblem(program, node.schema, readPath(value, ['text']))
         : program.pure.validate(node.schema, value);
     if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
   }
@@ -247,11 +257,11 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${what}\` was not accepted` };
 }
 
-/** A schema may ask for text, or for JSON that is no object: a reply is good if it fits either way. */
-function replyProblem({ pure }: Program, schema: Json, text: Json, fenced = false): string | null {
-  const problem = pure.validate(schema, reply(text, fenced));
+/** A schema may describe an object, text, or other JSON. A reply is valid if it fits in one of these readings. */
+function replyProblem({ pure }: Program, schema: Json, text: Json): string | null {
+  const problem = pure.validate(schema, reply(text));
   if (problem === null || pure.validate(schema, text) === null) return null;
-  const parsed = parsedJson(fenced && typeof text === 'string' ? unfenced(text) : text);
+  const parsed = parsedJson(typeof text === 'string' ? unfenced(text) : text);
   return parsed !== null && pure.validate(schema, parsed) === null ? null : problem;
 }
 
@@ -358,7 +368,7 @@ function question(state: RunState, node: DoNode, key: EffectKey, payload: string
   if (effect.kind !== 'ask') return undefined;
   const { about, choices, onExpiry, code, askedBy } = effect;
   const id = `a_${state.run}.${key.replace(/[#:]/g, '.')}`;
-  return { id, about, choices, onExpiry, code, askedBy, payload };
+  return { id, about, choices: choices.map(({ name }) => name), onExpiry, code, askedBy, payload };
 }
 
 function undoArgs(program: Program, node: DoNode, thread: Thread, input: { [field: string]: Json }): Json {

@@ -3,7 +3,7 @@
  * longer pending, what is answered no longer waits. Before any fact, whatever is due by its time expires.
  */
 import type { AskEffect, DoNode } from '../ir/nodes.ts';
-import type { Json } from '../expr/json.ts';
+import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from '../ir/events.ts';
@@ -43,11 +43,11 @@ export function admit(
 }
 
 /** What has run out of time by `at`; empty when nothing has. Looks only when the earliest deadline has passed. */
-export function expire(state: RunState, at: Instant, extendable = false): readonly EventBody[] {
+export function expire({ flow }: Program, state: RunState, at: Instant): readonly EventBody[] {
   if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
   const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
   const over = isOver(state, at) && !unwinding;
-  if (over && !extendable) return outOfTime(state);
+  if (over && stopsAtDeadline(flow)) return outOfTime(state);
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
     if (pending.observed === null && pending.deadline !== null && at >= pending.deadline) events.push(expired(pending));
@@ -88,7 +88,8 @@ function start(
 ): readonly EventBody[] | Refusal {
   if (state !== null) return { refused: 'run-exists', message: `run ${fact.run} exists` };
   const { run, flow, input, seed, origin } = fact;
-  const deadline = program.flow.deadlineMs === null ? null : at + program.flow.deadlineMs;
+  const timeMs = clockOf(program.flow)?.max ?? null;
+  const deadline = timeMs === null ? null : at + timeMs;
   return [{ type: 'run.started', run, flow, entry: program.flow.entry, input, seed, origin, deadline }];
 }
 
@@ -114,19 +115,18 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   ];
 }
 
-/** What is wrong with what came along with a choice; null where nothing is. */
+/** The problem with the data or text that came with a choice; null if there is none. */
 function unfitAnswer(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
   const effect = (nodeAt(program, node) as DoNode).effect as AskEffect;
-  const { edits, wants = {} } = effect;
-  const want = Object.hasOwn(wants, choice) ? wants[choice] : undefined;
-  const said = text !== undefined && text.trim() !== '';
-  if (want === 'edit' && edit === undefined) return 'needs to be told what to use instead';
-  if (want === 'text' && !said) return 'needs words';
-  if (want === 'either' && !said && edit === undefined) return 'needs an answer in words or as JSON';
-  if (edits === undefined || edit === undefined) return null;
-  if (!Object.hasOwn(edits, choice)) return 'takes no JSON beside it';
-  const problem = program.pure.validate(edits[choice] as Json, edit);
-  return problem === null ? null : `does not take this: ${problem}`;
+  const chosen = effect.choices.find(({ name }) => name === choice);
+  const hasText = text !== undefined && text.trim() !== '';
+  if (chosen?.needs === 'edit' && edit === undefined) return 'needs data (`edit`)';
+  if (chosen?.needs === 'text' && !hasText) return 'needs text';
+  if (chosen?.needs === 'either' && !hasText && edit === undefined) return 'needs text or data (`edit`)';
+  if (edit === undefined) return null;
+  if (chosen?.edit === undefined) return 'takes no data (`edit`)';
+  const problem = program.pure.validate(chosen.edit, edit);
+  return problem === null ? null : `does not take this data: ${problem}`;
 }
 
 function expired(pending: Pending): EventBody {

@@ -5,11 +5,9 @@
  */
 import { evolveEffect } from './evolve-effects.ts';
 import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
-import type { MeterId } from '../ir/nodes.ts';
 import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
-import { CLOCK } from '../ir/meters.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {
@@ -44,8 +42,7 @@ function apply(state: RunState, event: Event): void {
     case 'meter.tripped':
       return tripped(threadOf(state, event.thread), event);
     case 'meter.raised':
-      for (const { meter, by } of event.raises) raise(state, meter, by);
-      return;
+      return raised(state, event);
     case 'thread.forked':
       charge(state, event.charge);
       return forked(state, event);
@@ -78,11 +75,11 @@ function apply(state: RunState, event: Event): void {
   }
 }
 
-function raise(state: RunState, meter: MeterId, by: number): void {
-  state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
-  if (meter !== CLOCK || state.deadline === null) return;
-  state.deadline += by;
-  state.late = state.now >= state.deadline;
+function raised(state: RunState, { raises, deadline }: Extract<Event, { type: 'meter.raised' }>): void {
+  for (const { meter, by } of raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
+  if (deadline === undefined) return;
+  state.deadline = deadline;
+  state.late = state.now >= deadline;
   wakeBy(state, state.deadline);
 }
 

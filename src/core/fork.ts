@@ -5,6 +5,7 @@
 import { codeOfFailure } from '../ir/codes.ts';
 import { deadlineFrom, route } from './act.ts';
 import { authorOf } from './failure.ts';
+import { stopsAtDeadline } from '../ir/meters.ts';
 import type { ForkNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { nodeAt } from './program.ts';
@@ -27,7 +28,7 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
       node: thread.at,
       branches,
       started: hopeless ? 0 : node.widthMax === 0 ? total : Math.min(node.widthMax, total),
-      deadline: deadlineFrom(state, state.now, node.timeoutMs, program.flow.extendable === true),
+      deadline: deadlineFrom(state, state.now, node.timeoutMs, !stopsAtDeadline(program.flow)),
       into: node.into,
       gather: node.gather,
       charge,

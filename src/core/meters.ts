@@ -119,7 +119,7 @@ export function tripped(
 ): Tripped {
   const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
   const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
-  return node.denied === undefined || !budget
+  return node.onBudget === undefined || !budget
     ? { ...event, to: meter.over }
-    : { ...event, to: node.denied, noted: true };
+    : { ...event, to: node.onBudget, noted: true };
 }

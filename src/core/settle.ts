@@ -21,7 +21,7 @@ export function settle(program: Program, before: RunState | null, facts: readonl
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as Fact;
     if (state !== null) {
-      const due = expire(state, now, program.flow.extendable);
+      const due = expire(program, state, now);
       if (due.length > 0) {
         state = advance(program, take(state, due, now, events), now, events);
         if (fact.type === 'tick') continue;

@@ -50,7 +50,8 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
     const value = resolve(from, slots, it);
     const before = next ?? slots;
     const held = Object.hasOwn(before, slot) ? (before[slot] as Json) : null;
-    const stored = mode === 'append' ? append(readPath(held, path ?? HERE), value) : read(value, mode);
+    const stored =
+      mode === 'append' ? append(readPath(held, path ?? HERE), value) : mode === 'set' ? value : reply(value);
     next ??= { ...slots };
     assign(next, slot, path === undefined ? stored : setPath(held, path, 0, stored, own));
   }
@@ -59,27 +60,23 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
 const FEW = 4;
 const HERE: readonly string[] = [];
 
-function read(value: Json, mode: 'set' | 'reply' | 'unfenced'): Json {
-  return mode === 'set' ? value : reply(value, mode === 'unfenced');
-}
-
-/** A model's reply is an object when its text is a JSON object, which may be `fenced`, and its text otherwise. */
-export function reply(value: Json, fenced = false): Json {
+/** A model's reply is an object if its text is a JSON object, also inside one Markdown fence; otherwise it is its text. */
+export function reply(value: Json): Json {
   if (typeof value !== 'string') return value;
-  const text = (fenced ? unfenced(value) : value).trim();
+  const text = unfenced(value).trim();
   return text.startsWith('{') && text.endsWith('}') ? (parsedJson(text) ?? value) : value;
 }
 
-/** What stands in the one Markdown fence that surrounds a text; the text itself where none does. */
+/** The content of the one Markdown fence that surrounds a text, or the text itself. */
 export function unfenced(text: string): string {
   const whole = text.trim();
   if (whole.length < 2 * FENCE.length || !whole.startsWith(FENCE) || !whole.endsWith(FENCE)) return text;
-  // The word behind the opening fence says what language it is.
+  // The word after the opening fence names the language.
   return whole.slice(FENCE.length, -FENCE.length).replace(/^\w*/, '');
 }
 const FENCE = '```';
 
-/** What a text says in JSON; null where it says nothing. */
+/** The value of a JSON text; null if it is not JSON. */
 export function parsedJson(value: Json): Json {
   try {
     return typeof value === 'string' ? (JSON.parse(value) as Json) : null;

@@ -4,7 +4,6 @@
  * once; a call that comes too early waits. All of it follows from the times of events, so that it survives a crash.
  */
 import type { DoNode, MeterId } from '../ir/nodes.ts';
-import { CLOCK } from '../ir/meters.ts';
 import { isOver } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
@@ -38,9 +37,9 @@ export function timingOf(program: Program, state: RunState, thread: Thread, node
       const full = times[times.length - (meter.max ?? Infinity)];
       notBefore = Math.max(notBefore, full === undefined ? turn : full + perMs);
       paced.push({ meter: id, perMs });
-    } else if (id === CLOCK) {
+    } else if (id === program.flow.clock) {
       if ((state.late === true || isOver(state)) && node.effect.kind !== 'ask')
-        return tripped(thread, node, id, meter, 'limit', 0, program.flow.deadlineMs ?? 0);
+        return tripped(thread, node, id, meter, 'limit', 0, meter.max ?? 0);
     } else {
       const left = limitOf(state, id, meter) - timeUsed(state, id);
       if (left <= 0) return tripped(thread, node, id, meter, 'limit', left, meter.max ?? 0);

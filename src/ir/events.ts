@@ -212,6 +212,8 @@ export type EventBody =
       readonly type: 'meter.raised';
       readonly key: EffectKey;
       readonly raises: readonly { readonly meter: MeterId; readonly by: number }[];
+      /** The new deadline of the run, if its time was raised. */
+      readonly deadline?: Instant;
     }
   | {
       readonly type: 'thread.forked';
@@ -337,7 +339,7 @@ export interface RunState {
   readonly input: Json;
   readonly startedAt: Instant;
   deadline: Instant | null;
-  /** Whether the deadline has passed and the run goes on only if somebody grants more time. */
+  /** True if the deadline has passed and the run continues only if a person grants more time. */
   late?: boolean;
   seq: number;
   now: Instant;

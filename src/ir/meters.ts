@@ -1,10 +1,17 @@
-/** Names and questions about meters that the compiler, the core and reports share. */
-import type { Dimension, Meter, MeterId } from './nodes.ts';
+/** Questions about meters that the compiler, the core and reports share. */
+import type { Dimension, FlowBody, Meter } from './nodes.ts';
 
-/** The meter of a run's own time, if a person may grant more of it. */
-export const CLOCK: MeterId = 'wall_clock';
+/** The run's own time; undefined if it has no deadline. */
+export function clockOf({ clock, meters }: Pick<FlowBody, 'clock' | 'meters'>): Meter | undefined {
+  return clock === undefined ? undefined : meters[clock];
+}
 
-/** Whether a meter counts amounts of a budget dimension, rather than visits, repeats, a rate or time. */
+/** True if the run stops at its deadline. Otherwise calls are cut off, and a person can grant more time. */
+export function stopsAtDeadline(flow: Pick<FlowBody, 'clock' | 'meters'>): boolean {
+  return clockOf(flow)?.halts !== false;
+}
+
+/** True if a meter counts amounts of a budget dimension, and not visits, repeats, a rate or time. */
 export function isCounted(unit: Meter['unit']): unit is Dimension {
   return unit !== 'visits' && unit !== 'repeats' && unit !== 'rate' && unit !== 'time';
 }

@@ -11,13 +11,13 @@ export type MeterId = string;
 export type Expr = string;
 
 /**
- * One slot write. `reply` stores a model's text as an object when it is a JSON object, and as text otherwise; `unfenced` also
- * where the object stands in one Markdown fence. Graphs of earlier releases have `reply`, and mean what they meant.
+ * One slot write. `reply` stores a model's text: as an object if the text is a JSON object, also inside one Markdown fence,
+ * and as text otherwise.
  */
 export interface Write {
   readonly slot: string;
   readonly path?: readonly string[];
-  readonly mode: 'set' | 'append' | 'reply' | 'unfenced';
+  readonly mode: 'set' | 'append' | 'reply';
   /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
   readonly value: Expr | { readonly [field: string]: Expr };
 }
@@ -72,16 +72,19 @@ export interface CheckEffect extends EffectBase {
 export interface AskEffect extends EffectBase {
   readonly kind: 'ask';
   readonly about: string;
-  readonly choices: readonly string[];
+  readonly choices: readonly Choice[];
   /** What an unanswered question counts as when its time is up. */
   readonly onExpiry: string;
   /** The code that the run shows while it waits. */
   readonly code: TerminalCode;
   readonly askedBy: string;
-  /** What may come with a choice besides words, as a JSON Schema: with one that is not here, nothing. Old graphs take anything. */
-  readonly edits?: { readonly [choice: string]: Json };
-  /** Choices that mean nothing without something to go by. */
-  readonly wants?: { readonly [choice: string]: 'edit' | 'text' | 'either' };
+}
+export interface Choice {
+  readonly name: string;
+  /** JSON Schema of the data that may come with this choice. Without it, no data may. */
+  readonly edit?: Json;
+  /** What must come with this choice: data, text, or one of the two. */
+  readonly needs?: 'edit' | 'text' | 'either';
 }
 export type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect;
 export type EffectKind = Effect['kind'];
@@ -110,9 +113,9 @@ interface NodeBase {
   readonly expects?: readonly (readonly string[])[];
   /** Visit and repeat meters that this node charges, and the budget meters its effect draws on. */
   readonly charges?: readonly MeterId[];
-  /** Where it goes when a budget has no room for it, instead of where that budget leads; `tripped` then says which and why. */
-  readonly denied?: NodeId;
-  /** What the way on from here asks of the budgets at once: where it does not fit, the thread does not set out on it. */
+  /** Where the thread goes if a budget has no room, instead of the meter's `over`. The slot `tripped` says which and why. */
+  readonly onBudget?: NodeId;
+  /** Amounts that must be free before this node starts. */
   readonly needs?: Amounts;
 }
 export interface LetNode extends NodeBase {
@@ -134,8 +137,6 @@ export interface DoNode extends NodeBase {
   readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before anything of it is written. */
   readonly schema?: Json;
-  /** Whether a model's reply may stand in one Markdown fence; in graphs of earlier releases it may not. */
-  readonly unfenced?: boolean;
   readonly accept?: Expr;
   /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
   readonly grant?: { readonly [meter: MeterId]: Expr };
@@ -186,6 +187,8 @@ export interface Meter {
   readonly unit: 'visits' | 'repeats' | 'rate' | 'time' | Dimension;
   /** Of `time`, milliseconds. */
   readonly max: number | null;
+  /** Of the run's `time`: the run stops when it is used up. If false, calls are cut off, and the next node that charges it trips. */
+  readonly halts?: boolean;
   /** Of `rate`: the stretch of time in which so many calls are let go; the others wait. */
   readonly perMs?: number;
   /** Repeats only: how many of the latest effects are compared. */
@@ -259,23 +262,25 @@ export interface FlowBody {
   readonly agents: { readonly [id: string]: AgentDef };
   readonly tools: { readonly [name: string]: ToolDef };
   readonly models: { readonly [alias: string]: Json };
-  /** Wall-clock bound of the whole run. */
-  readonly deadlineMs: number | null;
-  /** Whether somebody may grant more time: what is under way is cut off then, and what comes next is denied. */
-  readonly extendable?: boolean;
+  /** The `time` meter that runs from the start of the run; absent if the run has no deadline. */
+  readonly clock?: MeterId;
   /** The least that any path from a node to a terminal still needs, where a budget limits that dimension. */
   readonly least: { readonly [id: NodeId]: Amounts };
   /** Cedar policies by id. Where there are any, what none of them permits is denied. */
   readonly policies?: { readonly [id: string]: string };
   /** The autonomy boundary of every agent that proposes calls, by agent. */
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
-  /** Whether a report lists what each invocation came to. */
-  readonly itemised?: boolean;
-  /** Which kind of state a slot holds, where a notation tells them apart. */
+  readonly view?: View;
+}
+/** What reports and stores read, and the core does not. */
+export interface View {
+  /** Reports list the result of each step. */
+  readonly stepResults?: boolean;
+  /** The kind of state that a slot holds, in notations that separate them. */
   readonly stores?: { readonly [slot: string]: 'scratchpad' | 'task' | 'observations' };
-  /** US dollars that a report counts for what has no price of its own, per call or per answered question. */
+  /** US dollars that a report adds per call or answered question without a price of its own. */
   readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
-  /** How many runs of this notation are kept, ended ones going first; all of them where nothing is said. */
+  /** Number of ended runs of this notation that are kept; all of them if absent. */
   readonly keepEnded?: number;
 }
 export interface CompiledFlow extends FlowBody {

@@ -39,7 +39,6 @@ const FLOW: CompiledFlow = {
   agents: {},
   tools: {},
   models: {},
-  deadlineMs: null,
   least: {},
   hash: 'sha256:0',
 };

@@ -65,7 +65,6 @@ function bodyOf(plans: readonly Plan[], cap: number | null): FlowBody {
     agents,
     tools: {},
     models: {},
-    deadlineMs: null,
     least: {},
   };
 }

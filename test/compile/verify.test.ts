@@ -23,7 +23,6 @@ function found(nodes: FlowBody['nodes'], more: Partial<FlowBody> = {}): readonly
     agents: {},
     tools: {},
     models: {},
-    deadlineMs: null,
     least: {},
     ...more,
   };

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
-import { Core, ask, end, flowOf, forkOver, tool, undoable } from '../laws/flow.ts';
+import { Core, ask, end, flowOf, forkOver, tool, undoable, within } from '../laws/flow.ts';
 
 const HEADS = {
   heads: [
@@ -97,7 +97,7 @@ describe('the clock', () => {
 
   test('counts the deadline of the whole run and that of a fork', () => {
     const untimed = { timeoutMs: null };
-    const whole = flowOf({ a: tool('a', 'end', untimed), end: end() }, { deadlineMs: 700 });
+    const whole = flowOf({ a: tool('a', 'end', untimed), end: end() }, within(700));
     const core = new Core(whole);
     expect(core.state?.wake).toBe(700);
     const fork = forkOver(HEADS, 'end', { timeoutMs: 300 });
@@ -106,7 +106,7 @@ describe('the clock', () => {
   });
 
   test('ends a run whose time is over, and says that it was the clock', () => {
-    const core = new Core(flowOf({ a: tool('a', 'end', { timeoutMs: null }), end: end() }, { deadlineMs: 700 }));
+    const core = new Core(flowOf({ a: tool('a', 'end', { timeoutMs: null }), end: end() }, within(700)));
     core.tell({ type: 'tick' }, 699);
     expect(core.state?.outcome).toBeNull();
     core.tell({ type: 'tick' }, 700);
@@ -122,7 +122,7 @@ describe('the clock', () => {
   });
 
   test('does not end a second time a run that is undoing what it did', () => {
-    const core = new Core(flowOf({ a: undoable('a', 'b'), b: tool('b', 'end'), end: end() }, { deadlineMs: 700 }));
+    const core = new Core(flowOf({ a: undoable('a', 'b'), b: tool('b', 'end'), end: end() }, within(700)));
     core.answer('0#0', 1);
     core.tell(CANCEL, 600);
     core.tell({ type: 'tick' }, 800);

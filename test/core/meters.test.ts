@@ -46,7 +46,7 @@ describe('budgets', () => {
   });
 
   test('turn away where the node says, and the slot tells which it was; visits lead where they always do', () => {
-    const denied = { charges: ['calls', 'laps'], denied: 'told' };
+    const denied = { charges: ['calls', 'laps'], onBudget: 'told' };
     const nodes = { a: tool('a', 'b', denied), b: tool('b', 'end', denied), told: end('tripped'), ...ways };
     const core = new Core(flowOf(nodes, { meters: { ...meters, laps: meter('visits', 9, 'over') } }));
     core.answer('0#0', 1);
@@ -119,7 +119,7 @@ describe('repeats', () => {
 
   test('lead where they always do, also from a node that is told of budgets elsewhere', () => {
     const same = { ...meter('repeats', 1, 'over'), window: 3 };
-    const more = { charges: ['same'], denied: 'told', effect: { tool: 'a' } };
+    const more = { charges: ['same'], onBudget: 'told', effect: { tool: 'a' } };
     const nodes = { a: tool('a', 'b', more), b: tool('b', 'end', more), told: end(), ...ways };
     const core = new Core(flowOf(nodes, { meters: { same } }));
     core.answer('0#0', 1);

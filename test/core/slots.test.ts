@@ -128,11 +128,8 @@ describe("a model's reply", () => {
     ['`````', '`````'],
     [7, 7],
   ])('%j within a fence or not is kept as %j', (text, kept) => {
-    expect(reply(text, true)).toEqual(kept);
-    const written = (mode: 'reply' | 'unfenced') => applyWrites({}, [{ slot: 's', mode, from: { value: text } }], null);
-    expect(written('unfenced')).toEqual({ s: kept });
-    // What graphs of earlier releases write is what it was.
-    expect(written('reply')).toEqual({ s: reply(text) });
+    expect(reply(text)).toEqual(kept);
+    expect(applyWrites({}, [{ slot: 's', mode: 'reply', from: { value: text } }], null)).toEqual({ s: kept });
   });
 
   test.each<[Json, Json]>([

@@ -56,11 +56,11 @@ function flowWith(
     entry: 'ask',
     fail: 'failed',
     nodes: { ask, end, failed },
-    meters,
+    meters: { ...meters, time: { unit: 'time', max: deadlineMs, halts: true, over: 'failed', label: 'time' } },
     agents: { a: agent },
     tools: {},
     models,
-    deadlineMs,
+    ...(deadlineMs === null ? {} : { clock: 'time' }),
     least: {},
   } as unknown as CompiledFlow;
 }

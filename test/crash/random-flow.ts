@@ -72,7 +72,7 @@ class Draft {
       temperature: null,
     };
     const body = { id, entry: 'entry', fail: 'fail', nodes: this.#nodes, meters: this.#meters, agents: { a: agent } };
-    return seal({ ir: 1, notation: 'test', tools: {}, models: {}, deadlineMs: null, least: {}, ...body }, (text) =>
+    return seal({ ir: 1, notation: 'test', tools: {}, models: {}, least: {}, ...body }, (text) =>
       hash('sha256', text, 'hex'),
     );
   }
@@ -143,7 +143,7 @@ class Draft {
     const base = {
       input: { message: "'go on?'", acc: 'acc' },
       reserve: {},
-      choices: ['yes', 'no'],
+      choices: [{ name: 'yes' }, { name: 'no' }],
       onExpiry: 'no',
       code: 'CONFIRM_REQUIRED' as const,
     };

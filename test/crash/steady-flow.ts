@@ -32,7 +32,5 @@ export function steadyFlow(steps: number): CompiledFlow {
       fail: 'fail',
     };
   const parts = { entry: 'entry', fail: 'fail', nodes, meters: {}, agents: {}, tools: {}, models: {}, least: {} };
-  return seal({ ir: 1, id: 'steady', notation: 'test', deadlineMs: null, ...parts }, (text) =>
-    hash('sha256', text, 'hex'),
-  );
+  return seal({ ir: 1, id: 'steady', notation: 'test', ...parts }, (text) => hash('sha256', text, 'hex'));
 }

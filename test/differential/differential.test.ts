@@ -36,7 +36,7 @@ test(
       undone: 0,
       standIns: 0,
       failed: 0,
-      denied: 0,
+      onBudget: 0,
       raised: 0,
       unfit: 0,
     };
@@ -50,7 +50,7 @@ test(
         seen.tripped += count('meter.tripped');
         seen.undone += count('undo.requested');
         seen.raised += count('meter.raised');
-        seen.denied += ran.events.filter((event) => event.type === 'meter.tripped' && event.noted === true).length;
+        seen.onBudget += ran.events.filter((event) => event.type === 'meter.tripped' && event.noted === true).length;
         seen.unfit += ran.events.filter(
           (event) => event.type === 'expression.failed' && event.error.type === 'ArgumentError',
         ).length;

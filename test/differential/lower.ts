@@ -83,7 +83,6 @@ class Lowering {
         n: { price: { input: 3, output: OUTPUT_PRICE } },
         o: { price: { input: 0, output: OUTPUT_PRICE + 1 } },
       },
-      deadlineMs: null,
       least: this.#least,
     };
     return { ...compiled, hash: `sha256:${createHash('sha256').update(JSON.stringify(compiled)).digest('hex')}` };
@@ -177,7 +176,7 @@ class Lowering {
                 about: name,
                 input: { message: '"sure?"', ...input },
                 reserve: calls,
-                choices: ['yes', 'no'],
+                choices: [{ name: 'yes' }, { name: 'no' }],
                 onExpiry: 'no',
                 code: 'CONFIRM_REQUIRED',
                 askedBy: 'flow',
@@ -205,12 +204,11 @@ class Lowering {
         ? { undo: { tool: 'undo_p', input: { of: 'input.x', a: 'a' }, timeoutMs: 500 } }
         : {}),
       ...(plan.takes ? { takes: { type: ['object', 'number'] } as Json } : {}),
-      ...(plan.denied ? { denied: next } : {}),
+      ...(plan.onBudget ? { onBudget: next } : {}),
       ...(plan.grants === null
         ? {}
         : { grant: { [together ? `loose_${plan.grants.meter}` : plan.grants.meter]: plan.grants.by } }),
       ...(plan.schema ? { schema: { type: ['object', 'number'] } as Json } : {}),
-      ...(plan.unfenced ? { unfenced: true } : {}),
       ...(plan.accept === null ? {} : { accept: plan.accept }),
     });
     if (plan.least > 0 && !together) this.#least[id] = { [kind === 'model' ? 'modelCalls' : 'steps']: plan.least };

@@ -21,13 +21,12 @@ export interface CallPlan {
   readonly name: 'p' | 'q';
   readonly input: string;
   readonly into: string;
-  readonly mode: 'set' | 'append' | 'reply' | 'unfenced';
+  readonly mode: 'set' | 'append' | 'reply';
   readonly value: string;
   readonly accept: string | null;
   readonly schema: boolean;
-  readonly unfenced: boolean;
   readonly takes: boolean;
-  readonly denied: boolean;
+  readonly onBudget: boolean;
   readonly grants: { readonly meter: MeterName; readonly by: string } | null;
   readonly retries: number;
   readonly retryOn: readonly FailureClass[];
@@ -155,13 +154,12 @@ const callPlan: fc.Arbitrary<Stmt> = fc.record({
   name: fc.constantFrom('p', 'q', 'q'),
   input: expr,
   into: slot,
-  mode: fc.constantFrom('set', 'append', 'reply', 'unfenced'),
+  mode: fc.constantFrom('set', 'append', 'reply'),
   value: observed,
   accept,
   schema: fc.constantFrom(false, false, false, true),
-  unfenced: fc.boolean(),
   takes: fc.constantFrom(false, false, false, false, false, false, true),
-  denied: fc.constantFrom(true, true, true, false),
+  onBudget: fc.constantFrom(true, true, true, false),
   grants: fc.option(fc.record({ meter: fc.constantFrom(...METERS), by: grant }), { freq: 4, nil: null }),
   retries: fc.nat(2),
   retryOn: classes,

@@ -78,7 +78,6 @@ const flow: CompiledFlow = {
   agents: {},
   tools: { shell_run: builtinTool('shell_run') as never },
   models: {},
-  deadlineMs: null,
   least: {},
   hash: 'sha256:gated',
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Core, ask, end, flowOf, forkOver, meter, pick, set, tool, undoable } from './flow.ts';
+import { Core, ask, end, flowOf, forkOver, meter, pick, set, tool, undoable, within } from './flow.ts';
 
 const endsOf = (core: Core): number => core.types().filter((type) => type === 'run.ended').length;
 
@@ -124,7 +124,7 @@ describe('ways out', () => {
 
   test('L6: the deadline of the run, also while it waits for somebody', () => {
     for (const node of [tool('a', 'end', { timeoutMs: 9000 }), ask('a', 'end')]) {
-      const core = new Core(flowOf({ a: node, end: end() }, { deadlineMs: 100 }));
+      const core = new Core(flowOf({ a: node, end: end() }, within(100)));
       expect(core.tell({ type: 'tick' }, 99)?.refused).toBe('nothing-due');
       core.tell({ type: 'tick' }, 100);
       expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'TIMEOUT' });
@@ -132,7 +132,7 @@ describe('ways out', () => {
   });
 
   test('L6: a deadline that passes while the run is undoing does not stop the undoing', () => {
-    const core = new Core(flowOf({ a: undoable('a', 'b'), b: tool('b', 'end'), end: end() }, { deadlineMs: 100 }));
+    const core = new Core(flowOf({ a: undoable('a', 'b'), b: tool('b', 'end'), end: end() }, within(100)));
     core.answer('0#0', 1);
     core.fail('0#1', 'fatal', 2);
     expect(core.owed).toEqual(['0#u2 undo_a']);

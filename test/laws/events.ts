@@ -85,7 +85,7 @@ const result = fc.oneof(
 const write = fc.record({
   slot: text,
   path: optional(fc.array(text, { maxLength: 2 })),
-  mode: fc.constantFrom('set' as const, 'append' as const, 'reply' as const, 'unfenced' as const),
+  mode: fc.constantFrom('set' as const, 'append' as const, 'reply' as const),
   from: recorded,
 });
 const question = fc.record({

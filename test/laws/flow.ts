@@ -39,11 +39,15 @@ export function flowOf(nodes: { readonly [id: string]: Node }, more: Partial<Flo
     agents: {},
     tools: {},
     models: {},
-    deadlineMs: null,
     least: {},
     ...more,
   };
   return { ...body, hash: `sha256:${createHash('sha256').update(JSON.stringify(body)).digest('hex')}` };
+}
+
+/** The parts of a flow that give a run this much time. */
+export function within(timeMs: number): Pick<FlowBody, 'clock' | 'meters'> {
+  return { clock: 'time', meters: { time: { unit: 'time', max: timeMs, halts: true, over: 'fail', label: 'time' } } };
 }
 
 export function tool(
@@ -85,7 +89,7 @@ export function ask(about: string, next: string, more: Partial<DoNode> = {}): Do
       about,
       input: { message: '"may I?"', amount: 'input' },
       reserve: {},
-      choices: ['approve', 'reject'],
+      choices: [{ name: 'approve', edit: { type: 'object' } }, { name: 'reject' }],
       onExpiry: 'reject',
       code: 'CONFIRM_REQUIRED',
       askedBy: 'bot',

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { compile } from '../../src/compile/compile.ts';
+import { stopsAtDeadline } from '../../src/ir/meters.ts';
 import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { costOf, priceIn } from '../../src/ir/price.ts';
@@ -180,7 +181,9 @@ function editOf(flow: CompiledFlow, { about }: Question, choice: string): Json {
   const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
     node.op === 'do' && node.effect.kind === 'ask' && node.effect.about === about ? [node.effect] : [],
   );
-  const schema = asks.map(({ edits = {} }) => edits[choice]).find((each) => each !== undefined);
+  const schema = asks
+    .flatMap(({ choices }) => choices)
+    .find(({ name, edit }) => name === choice && edit !== undefined)?.edit;
   if (schema === undefined) return null;
   const { properties = {} } = schema as { properties?: object };
   return Object.fromEntries(Object.entries(MORE).filter(([field]) => Object.hasOwn(properties, field)));
@@ -293,10 +296,9 @@ function askedLate(flow: CompiledFlow, events: readonly Event[]): boolean {
   let deadline = Infinity;
   for (const event of events) {
     if (event.type === 'run.started') deadline = event.deadline ?? Infinity;
-    if (event.type === 'meter.raised')
-      for (const { meter, by } of event.raises) if (meter === 'wall_clock') deadline += by;
+    if (event.type === 'meter.raised') deadline = event.deadline ?? deadline;
     if (event.type !== 'effect.requested' || event.at < deadline) continue;
-    if (event.kind !== 'ask' || flow.extendable !== true) return true;
+    if (event.kind !== 'ask' || stopsAtDeadline(flow)) return true;
   }
   return false;
 }

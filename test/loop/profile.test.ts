@@ -20,8 +20,8 @@ describe('the profile of a loop', () => {
   });
 
   test.each(['support', 'procurement'])('%s brings no budgets but the steps of a loop without a profile', (profile) => {
-    const { deadlineMs, meters } = compileLoop(document(profile));
-    expect(deadlineMs).toBeNull();
+    const { clock, meters } = compileLoop(document(profile));
+    expect(clock).toBeUndefined();
     expect(meters['steps']).toMatchObject({ max: 50 });
     expect(Object.keys(meters).filter((name) => name.startsWith('budget.'))).toEqual([]);
   });

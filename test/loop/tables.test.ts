@@ -63,12 +63,12 @@ describe('phases', () => {
 });
 
 test('a profile becomes the limits of the flow; what the document says itself counts before it §terms/loop-budget §handoffs/resource-abuse', () => {
-  const { meters, deadlineMs } = compileLoop({
+  const { meters, clock = '' } = compileLoop({
     ...DOCUMENT,
     budgets: { tool_calls: 4 },
     loop: { agent: 'bot', profile: 'sre' },
   });
-  expect(deadlineMs).toBe(120_000);
+  expect(meters[clock]?.max).toBe(120_000);
   expect(
     Object.fromEntries(
       Object.values(meters).flatMap(({ label, max }) => (label.startsWith('budgets.') ? [[label.slice(8), max]] : [])),
@@ -98,14 +98,14 @@ describe('escalation', () => {
 });
 
 test('what a model says lands in the scratchpad only, and observations are only added to §terms/scratchpad', () => {
-  const { nodes, stores } = compileLoop(DOCUMENT);
-  expect(stateFaults({ nodes, stores })).toEqual([]);
+  const { nodes, view } = compileLoop(DOCUMENT);
+  expect(stateFaults({ nodes, view })).toEqual([]);
   const action = nodes['action_selection'] as Extract<FlowBody['nodes'][string], { op: 'do' }>;
   const bold = {
     ...nodes,
     action_selection: { ...action, writes: [{ slot: 'answer', mode: 'set', value: 'it.text' }] as const },
   };
-  expect(stateFaults({ nodes: bold, stores })).toEqual(['`action_selection` writes what a model says to `answer`']);
+  expect(stateFaults({ nodes: bold, view })).toEqual(['`action_selection` writes what a model says to `answer`']);
   const forged = {
     ...nodes,
     forge: {
@@ -115,5 +115,5 @@ test('what a model says lands in the scratchpad only, and observations are only 
       next: 'y',
     } as const,
   };
-  expect(stateFaults({ nodes: forged, stores })).toEqual(['`forge` changes `observations`, which is only added to']);
+  expect(stateFaults({ nodes: forged, view })).toEqual(['`forge` changes `observations`, which is only added to']);
 });

@@ -1,4 +1,5 @@
 /** Time is a budget like the others: where somebody may grant more, its end is a question, and the run goes on from there. */
+import { stopsAtDeadline } from '../../src/ir/meters.ts';
 import { describe, expect, test } from 'vitest';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
@@ -129,7 +130,7 @@ test.each([{ expansions: 0 }, { expansions: 2, people: false }])(
   'without anybody to ask, the end of time is the end: %o',
   async (escalation) => {
     const flow = doc(escalation);
-    expect(flow.extendable).toBeUndefined();
+    expect(stopsAtDeadline(flow)).toBe(true);
     const { report, read } = await drive(flow, SLOW);
     expect(report).toMatchObject({ state: 'failed', code: 'TIMEOUT' });
     expect(read.events.some(({ type }) => type === 'run.halted')).toBe(true);

@@ -158,7 +158,7 @@ function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
     about: 'go',
     input: { message: "'go?'" },
     reserve: {},
-    choices: ['yes', 'no'],
+    choices: [{ name: 'yes' }, { name: 'no' }],
     onExpiry: 'no',
     code: 'CONFIRM_REQUIRED',
     askedBy: 'flow',
@@ -177,7 +177,5 @@ function chain(...kinds: readonly ('call' | 'ask')[]): CompiledFlow {
       fail: 'fail',
     };
   const parts = { entry: 'n0', fail: 'fail', nodes, meters: {}, agents: {}, tools: {}, models: {}, least: {} };
-  return seal({ ir: 1, id: 'chain', notation: 'test', deadlineMs: null, ...parts }, (text) =>
-    hash('sha256', text, 'hex'),
-  );
+  return seal({ ir: 1, id: 'chain', notation: 'test', ...parts }, (text) => hash('sha256', text, 'hex'));
 }

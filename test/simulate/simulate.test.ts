@@ -1,4 +1,5 @@
 /** Random flows under random faults. A failure names its seed: `npm run simulate -- SEED` runs it again and tells more. */
+import type { Meter } from '../../src/ir/nodes.ts';
 import { expect, test } from 'vitest';
 import { differenceBetween, simulate } from '../../src/surfaces/testing/simulate.ts';
 import type { FaultCounts } from '../../src/surfaces/testing/simulate-types.ts';
@@ -6,6 +7,8 @@ import { randomRun } from './random-run.ts';
 
 const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30));
 const runs = Number(process.env['SLUICE_RUNS'] ?? 300);
+
+const TOO_LITTLE: Meter = { unit: 'time', max: 150, halts: true, over: 'end', label: 'time' };
 
 test(
   `L1, L2, L4, L5, L7, L8, L11: faults change nothing but time §modes/fault-injection, seeds from ${first}`,
@@ -40,7 +43,10 @@ test(
     for (let seed = first; seed < first + runs; seed++) {
       const { flow, input, world } = randomRun(seed);
       // Every other run also has too little time.
-      const hurried = seed % 2 === 0 ? flow : { ...flow, deadlineMs: 150, hash: `${flow.hash}:hurried` };
+      const hurried =
+        seed % 2 === 0
+          ? flow
+          : { ...flow, clock: 'time', meters: { ...flow.meters, time: TOO_LITTLE }, hash: `${flow.hash}:hurried` };
       const { violations } = await simulate({ flow: hurried, input, world, seed, faults: 'any' });
       expect({ seed, violations }).toEqual({ seed, violations: [] });
     }

@@ -79,7 +79,7 @@ export function codesOf(graph: Graph): readonly TerminalCode[] {
       if (calls.some(({ retry }) => retry.max > 0)) codes.add('REPEATED_FAILURE');
     }
   }
-  if (graph.body.deadlineMs !== null) codes.add('TIMEOUT');
+  if (graph.body.clock !== undefined) codes.add('TIMEOUT');
   if (calls.some(({ undo }) => undo !== undefined)) codes.add('REVIEW_REQUIRED');
   return TERMINAL_CODES.filter((code) => codes.has(code));
 }

@@ -3,10 +3,10 @@
  * per limited budget dimension (every effect), the budgets of single agents, and the rate limits of tools.
  */
 import type { Dimension, DoNode, Meter, MeterId, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
-import { CLOCK } from '../../ir/meters.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 
 export const STEPS: MeterId = 'steps';
+export const CLOCK: MeterId = 'wall_clock';
 
 export const BUDGET_DIMENSIONS: readonly (readonly [keyof Budgets, Dimension])[] = [
   ['model_calls', 'modelCalls'],
@@ -25,8 +25,10 @@ export const BUDGET_DIMENSIONS: readonly (readonly [keyof Budgets, Dimension])[]
 export interface MeterOptions {
   readonly budgets: Budgets | undefined;
   readonly agentBudgets: { readonly [agent: string]: Budgets };
-  /** The time of the run, if a person can grant more of it. */
-  readonly extendableMs: number | null;
+  /** The time of the run; null if it has no deadline. */
+  readonly timeMs: number | null;
+  /** True if a person can grant more time. */
+  readonly extendable: boolean;
   /** Where a run goes that has used up a budget, and one that is out of time. */
   readonly exhausted: NodeId;
   readonly late: NodeId;
@@ -41,9 +43,9 @@ export interface CommonMeters {
 }
 
 export function commonMeters(options: MeterOptions): CommonMeters {
-  const { budgets, agentBudgets, extendableMs, exhausted, late } = options;
-  const budget = { ...budgetMeters(budgets, exhausted), ...clockMeter(extendableMs, late) };
-  const counted = Object.keys(budget).filter((id) => id !== STEPS);
+  const { budgets, agentBudgets, extendable, exhausted, late } = options;
+  const budget = { ...budgetMeters(budgets, exhausted), ...clockMeter(options) };
+  const counted = Object.keys(budget).filter((id) => id !== STEPS && (id !== CLOCK || extendable));
   return {
     meters: { ...budget, ...agentMeters(agentBudgets, exhausted, late) },
     charged(node, tool) {
@@ -91,10 +93,12 @@ function budgetMeters(budgets: Budgets | undefined, over: NodeId): { readonly [i
   return meters;
 }
 
-/** The time of the run as a meter, so that a person can grant more of it. */
-function clockMeter(deadlineMs: number | null, over: NodeId): { readonly [id: MeterId]: Meter } {
-  if (deadlineMs === null) return {};
-  return { [CLOCK]: { unit: 'time', max: deadlineMs, over, label: 'budgets.wall_clock_seconds' } };
+/** The time of the run. Calls charge it only if a person can grant more of it; otherwise the run stops when it is over. */
+function clockMeter({ timeMs, extendable, late }: MeterOptions): { readonly [id: MeterId]: Meter } {
+  if (timeMs === null) return {};
+  return {
+    [CLOCK]: { unit: 'time', max: timeMs, halts: !extendable, over: late, label: 'budgets.wall_clock_seconds' },
+  };
 }
 
 /** The budgets of single agents. An agent's time runs while it or its tools work. */

@@ -21,7 +21,7 @@ import type {
 } from '../../ir/nodes.ts';
 import { boundaryOf } from '../document/boundary.ts';
 import type { GateMode } from '../document/boundary.ts';
-import { commonMeters } from './budget-meters.ts';
+import { CLOCK, commonMeters } from './budget-meters.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object } from '../expressions/cel-text.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
@@ -44,7 +44,7 @@ export interface BuilderOptions {
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'itemised' | 'keepEnded' | 'rates' | 'stores'> {
+export interface BuildOptions extends Pick<FlowBody, 'view'> {
   readonly id: string;
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless given. */
@@ -94,7 +94,8 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const common = commonMeters({
     budgets: definitions.budgets,
     agentBudgets: definitions.agentBudgets,
-    extendableMs: extendable ? definitions.deadlineMs : null,
+    timeMs: definitions.deadlineMs,
+    extendable,
     exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: options.returns }),
     late: end({ state: 'failed', code: 'TIMEOUT', output: options.returns }),
   });
@@ -136,9 +137,9 @@ export function createBuilder(notation: string, definitions: Definitions, option
         entry,
         fail,
         ...prune({ nodes, meters, entry, fail }),
+        ...(definitions.deadlineMs === null ? {} : { clock: CLOCK }),
         ...effects.definitionsUsed(),
         least: {},
-        ...(extendable ? { extendable } : {}),
         ...kept,
       };
       return { body, places };
@@ -173,7 +174,7 @@ export interface Effects {
   boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
 }
 
-type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'deadlineMs' | 'policies' | 'boundaries'>;
+type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries'>;
 
 interface CollectedEffects extends Effects {
   readonly used: { readonly agents: { readonly [id: string]: AgentDef } };
@@ -229,7 +230,6 @@ function createEffects(definitions: Definitions): CollectedEffects {
       agents,
       tools,
       models: definitions.models.usedBy(Object.values(agents)),
-      deadlineMs: definitions.deadlineMs,
       ...(hasPolicies() ? { policies: definitions.policies } : {}),
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
     }),

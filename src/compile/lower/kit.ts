@@ -8,6 +8,7 @@ import type { FailureClass, TerminalCode } from '../../ir/codes.ts';
 import type {
   AskEffect,
   Case,
+  Choice,
   CheckEffect,
   DoNode,
   Expr,
@@ -19,7 +20,6 @@ import type {
   Retry,
   Write,
 } from '../../ir/nodes.ts';
-import type { Json } from '../../expr/json.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import { object, path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
@@ -38,7 +38,7 @@ export interface Step {
   readonly enters?: string | undefined;
   readonly expects?: Node['expects'] | undefined;
   readonly charges?: readonly MeterId[] | undefined;
-  readonly denied?: NodeId | undefined;
+  readonly onBudget?: NodeId | undefined;
   readonly needs?: Node['needs'] | undefined;
   /** Where the author wrote it; the kit's own place unless given. */
   readonly at?: Range | undefined;
@@ -58,7 +58,6 @@ interface Outcome {
 export interface Call extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'accept' | 'grant'>> {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
-  readonly unfenced?: boolean;
 }
 
 export interface Check extends Outcome {
@@ -67,22 +66,12 @@ export interface Check extends Outcome {
   readonly retry?: Retry;
 }
 
-/** A choice that a person has. A plain text is a choice that takes nothing else. */
-export type Choice =
-  | string
-  | {
-      readonly name: string;
-      /** The JSON Schema of the data that may come with the choice. */
-      readonly edit?: Json;
-      /** What must come with the choice. */
-      readonly wants?: 'edit' | 'text' | 'either';
-    };
-
 export interface Question extends Outcome, Partial<Pick<DoNode, 'grant'>> {
   /** What the question is about. It is stored and answered under this name. */
   readonly about: string;
   readonly askedBy: string;
-  readonly choices: readonly Choice[];
+  /** A text is a choice that takes nothing else. */
+  readonly choices: readonly (string | Choice)[];
   readonly onExpiry: string;
   /** The code that the run shows while it waits. */
   readonly code: TerminalCode;
@@ -192,9 +181,9 @@ export function errorOf({ class: kind, type, message, code }: Failure, node: str
   ]);
 }
 
-type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'denied' | 'needs'>;
+type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'needs'>;
 
-function baseOf({ origin, authored, enters, expects = [], charges = [], denied, needs }: Step): Base {
+function baseOf({ origin, authored, enters, expects = [], charges = [], onBudget, needs }: Step): Base {
   return {
     label: {
       name: origin,
@@ -203,7 +192,7 @@ function baseOf({ origin, authored, enters, expects = [], charges = [], denied, 
     },
     ...(expects.length === 0 ? {} : { expects }),
     ...(charges.length === 0 ? {} : { charges }),
-    ...(denied === undefined ? {} : { denied }),
+    ...(onBudget === undefined ? {} : { onBudget }),
     ...(needs === undefined ? {} : { needs }),
   };
 }
@@ -229,15 +218,10 @@ function forkNode(base: Base, fork: Fork, fail: NodeId): ForkNode {
 }
 
 function askEffect({ about, askedBy, choices, onExpiry, code, row, message, payload }: Question): AskEffect {
-  const named = choices.map((choice) => (typeof choice === 'string' ? { name: choice } : choice));
-  const edits = named.flatMap(({ name, edit }) => (edit === undefined ? [] : [[name, edit] as const]));
-  const wants = named.flatMap(({ name, wants: wanted }) => (wanted === undefined ? [] : [[name, wanted] as const]));
   return {
     kind: 'ask',
     about,
-    choices: named.map(({ name }) => name),
-    edits: Object.fromEntries(edits),
-    ...(wants.length === 0 ? {} : { wants: Object.fromEntries(wants) }),
+    choices: choices.map((choice) => (typeof choice === 'string' ? { name: choice } : choice)),
     onExpiry,
     code,
     askedBy,

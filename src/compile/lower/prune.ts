@@ -1,6 +1,6 @@
 /** Drops what nobody wrote and nothing reaches. Authored nodes stay even unreached, so that verify can tell their author. */
 import type { Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
-import { STEPS } from './budget-meters.ts';
+import { CLOCK, STEPS } from './budget-meters.ts';
 import { edgesOf } from '../verify/graph.ts';
 
 interface Draft {
@@ -29,6 +29,6 @@ export function prune({ nodes, meters, entry, fail }: Draft): Kept {
   const charged = new Set(kept.flatMap(([, node]) => node.charges ?? []));
   return {
     nodes: Object.fromEntries(kept),
-    meters: Object.fromEntries([...meters].filter(([id]) => id === STEPS || charged.has(id))),
+    meters: Object.fromEntries([...meters].filter(([id]) => id === STEPS || id === CLOCK || charged.has(id))),
   };
 }

@@ -1,10 +1,11 @@
 /**
- * Who may write what, checked on the graph itself: what a model says lands in the scratchpad and nowhere else, and
- * observations are only ever added to. The state of a task is written from there by expressions, after it was judged.
+ * Checks on the graph which node writes which slot: a model's reply goes to the scratchpad only, and observations are only
+ * appended to. The state of a task is written from the scratchpad by expressions, after the reply was judged.
  */
 import type { FlowBody, Node } from '../../ir/nodes.ts';
 
-export function stateFaults({ nodes, stores = {} }: Pick<FlowBody, 'nodes' | 'stores'>): readonly string[] {
+export function stateFaults({ nodes, view }: Pick<FlowBody, 'nodes' | 'view'>): readonly string[] {
+  const stores = view?.stores ?? {};
   return Object.entries<Node>(nodes).flatMap(([id, node]) => {
     if (node.op !== 'do' && node.op !== 'let') return [];
     const speaks = node.op === 'do' && node.effect.kind === 'model';

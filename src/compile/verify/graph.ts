@@ -90,7 +90,7 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
     const meter = meters[id];
     if (meter === undefined || meter.max === null) return [];
     const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
-    return [{ to: budget ? (node.denied ?? meter.over) : meter.over, kind: 'over' }];
+    return [{ to: budget ? (node.onBudget ?? meter.over) : meter.over, kind: 'over' }];
   });
   return [...ownEdges(node, fail), ...over];
 }

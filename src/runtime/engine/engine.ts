@@ -240,7 +240,7 @@ export function createRuntime(options: EngineOptions): Engine {
       } finally {
         starting.delete(run);
       }
-      const keep = options.retain?.[flow.notation] ?? flow.keepEnded;
+      const keep = options.retain?.[flow.notation] ?? flow.view?.keepEnded;
       if (keep !== undefined) await store.roster.retain(flow.notation, keep);
       return run;
     },

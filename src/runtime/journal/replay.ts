@@ -46,7 +46,7 @@ class Walk {
 
   go(): void {
     if (this.state !== null) {
-      const due = expire(this.state, this.#at, this.#program.flow.extendable);
+      const due = expire(this.#program, this.state, this.#at);
       if (due.length > 0) {
         this.#expect(due);
         this.#decide();

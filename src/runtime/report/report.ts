@@ -25,7 +25,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     output: state.outcome?.output ?? null,
     path: pathOf(program, events),
     approvals: approvalsOf(program, events),
-    ...(program.flow.itemised === true ? { results: stepResults(program.flow, events) } : {}),
+    ...(program.flow.view?.stepResults === true ? { results: stepResults(program.flow, events) } : {}),
     usage: usageOf(program.flow, state, events),
     waiting,
     error: errorOf(program, state, events),

@@ -11,7 +11,7 @@ export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Ev
   const counted = countedIn(flow, events);
   const costUsd = (usage.costMicros ?? 0) / 1_000_000;
   const toolCalls = usage.toolCalls ?? 0;
-  const { toolCall = 0, externalCall = 0, review = 0 } = flow.rates ?? {};
+  const { toolCall = 0, externalCall = 0, review = 0 } = flow.view?.rates ?? {};
   return {
     steps: spent['steps'] ?? 0,
     modelCalls: usage.modelCalls ?? 0,

@@ -107,7 +107,7 @@ function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, re
         ? [node.effect]
         : [],
     );
-    const choices = new Set(asks.flatMap((ask) => ask.choices));
+    const choices = new Set(asks.flatMap((ask) => ask.choices.map(({ name }) => name)));
     for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
       const choice = typeof answered === 'string' ? answered : answered.choice;
       if (choices.size === 0 || choices.has(choice)) continue;

@@ -47,7 +47,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       op: 'do',
       label: { name: origin },
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
-      ...(turn.schema === undefined ? {} : { schema: turn.schema, unfenced: true }),
+      ...(turn.schema === undefined ? {} : { schema: turn.schema }),
       writes: [
         { slot: REPLY, mode: 'set', value: 'it' },
         {

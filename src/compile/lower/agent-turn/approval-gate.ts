@@ -2,7 +2,7 @@
  * A person before a call: what is proposed, why it needs them and how it can be taken back. Their answer is bound to the
  * tool and its arguments. They may agree, refuse, answer with words, or change the arguments, which are then judged again.
  */
-import type { DoNode, Input, NodeId } from '../../../ir/nodes.ts';
+import type { Choice, DoNode, Input, NodeId } from '../../../ir/nodes.ts';
 import { callerOf } from './slots.ts';
 import { CALL, addRefusal, addStop } from './told.ts';
 import { quote } from '../../expressions/cel-text.ts';
@@ -10,7 +10,12 @@ import { callFields } from '../escalation-packet.ts';
 import { ANSWER, APPROVED, CHECKED, EDITS_MAX, NO_RETRY, addTrouble, name, pick } from './gate.ts';
 import type { Gate } from './gate.ts';
 
-export const APPROVAL_CHOICES = ['approve', 'edit', 'reject', 'respond'] as const;
+const APPROVAL_CHOICES: readonly Choice[] = [
+  { name: 'approve' },
+  { name: 'edit', edit: { type: 'object' }, needs: 'edit' },
+  { name: 'reject' },
+  { name: 'respond', needs: 'text' },
+];
 
 /** `again` is where arguments are judged that somebody has changed. */
 export function addApproval(gate: Gate, again: NodeId): NodeId {
@@ -67,8 +72,6 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
       kind: 'ask',
       about: tool,
       choices: APPROVAL_CHOICES,
-      edits: { edit: { type: 'object' } },
-      wants: { edit: 'edit', respond: 'text' },
       onExpiry: 'reject',
       code: 'CONFIRM_REQUIRED',
       askedBy: turn.agent,

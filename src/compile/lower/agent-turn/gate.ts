@@ -93,9 +93,7 @@ export function addQuestion(
       effect: {
         kind: 'ask',
         about: about === 'missing' ? 'missing_info' : about,
-        choices: ['respond', 'stop'],
-        edits: {},
-        wants: { respond: 'text' },
+        choices: [{ name: 'respond', needs: 'text' }, { name: 'stop' }],
         onExpiry: 'stop',
         code,
         askedBy: turn.agent,

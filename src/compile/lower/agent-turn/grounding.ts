@@ -114,9 +114,7 @@ function addQuestion(builder: Builder, turn: AgentTurn, ask: NodeId, timeoutMs: 
       effect: {
         kind: 'ask',
         about: 'ungrounded',
-        choices: ['approve', 'respond', 'stop'],
-        edits: {},
-        wants: { respond: 'text' },
+        choices: [{ name: 'approve' }, { name: 'respond', needs: 'text' }, { name: 'stop' }],
         onExpiry: 'stop',
         code: 'REVIEW_REQUIRED',
         askedBy: agent,

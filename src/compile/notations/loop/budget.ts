@@ -4,8 +4,7 @@
  */
 import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
-import { CLOCK } from '../../../ir/meters.ts';
-import { BUDGET_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
+import { BUDGET_DIMENSIONS, CLOCK, STEPS } from '../../lower/budget-meters.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { addLet, addQuestion, failedTrace } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
@@ -52,13 +51,13 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
       : null;
   return (id, node) => {
     // Whatever looks at a budget, be it only to see that what comes later will not fit, has a way out of its own.
-    if (node.denied !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
+    if (node.onBudget !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
     // The question about more budget.
     if (node.op === 'do' && node.grant !== undefined) return node;
     const inBranch = node.label.name.startsWith('tool_invocation');
     const over = inBranch ? branch : main;
-    if (meter === null) return { ...node, denied: over };
-    return { ...node, denied: addExpansion(l, id, over, meter(over, inBranch ? 'calls' : 'turns')) };
+    if (meter === null) return { ...node, onBudget: over };
+    return { ...node, onBudget: addExpansion(l, id, over, meter(over, inBranch ? 'calls' : 'turns')) };
   };
 }
 

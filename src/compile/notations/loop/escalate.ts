@@ -198,7 +198,7 @@ function addDoubt(l: Lowering): NodeId {
     origin: 'escalation_check',
     agent: loop.escalation.safer,
     input: { prompt: verifyPrompt(loop) },
-    writes: [{ slot: 'safer', mode: 'unfenced', value: 'it.text' }],
+    writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }],
     next: addVerdictCheck(l, 'safer', judged),
     fail: person,
   });

@@ -47,7 +47,7 @@ export function addFinish(l: Lowering): void {
       {
         op: 'do',
         label: { name: 'memory_write' },
-        denied: trace,
+        onBudget: trace,
         effect: {
           kind: 'check',
           check: 'memory.write',

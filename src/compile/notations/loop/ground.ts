@@ -90,7 +90,7 @@ export function addGrounding(l: Lowering): void {
     l,
     idOf(l, 'observation_grounding'),
     'observation_grounding',
-    [{ slot: SAID, mode: 'unfenced', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
+    [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
     look,
   );
 }

@@ -32,7 +32,7 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addJudgement(l);
   addEscalation(l);
   addFinish(l);
-  const lowered = builder.build({ id: loop.id, entry, rates: loop.rates, stores: STORES });
+  const lowered = builder.build({ id: loop.id, entry, view: { rates: loop.rates, stores: STORES } });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return lowered;

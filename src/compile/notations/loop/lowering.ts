@@ -1,6 +1,6 @@
 /** What all parts of the lowering share: the builder, the loop, and the few shapes of nodes that it is made of. */
 import type { TerminalCode } from '../../../ir/codes.ts';
-import type { AskEffect, Case, DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
+import type { Choice, Case, DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { MODEL_RETRY } from '../../lower/agent-turn/agent-turn.ts';
 import type { Builder } from '../../lower/builder.ts';
@@ -52,7 +52,7 @@ export interface ModelCall {
   readonly charges?: readonly MeterId[];
   readonly input: Input;
   readonly reserve?: DoNode['effect']['reserve'];
-  readonly denied?: NodeId;
+  readonly onBudget?: NodeId;
   readonly writes: readonly Write[];
   readonly next: NodeId;
   readonly fail: NodeId;
@@ -66,7 +66,7 @@ export function addModel({ builder, loop, at }: Lowering, call: ModelCall): Node
       op: 'do',
       label: { name: call.origin, ...(call.enters === true ? { enters: call.agent } : {}) },
       ...(call.charges === undefined ? {} : { charges: call.charges }),
-      ...(call.denied === undefined ? {} : { denied: call.denied }),
+      ...(call.onBudget === undefined ? {} : { onBudget: call.onBudget }),
       effect: { ...effect, input: call.input, reserve: { ...effect.reserve, ...call.reserve } },
       writes: call.writes,
       timeoutMs: null,
@@ -90,8 +90,8 @@ export interface Question {
   readonly message: Expr;
   readonly payload?: Input;
   readonly charges?: readonly MeterId[];
-  /** Of choices that take more than words: what, as a JSON Schema. */
-  readonly edits?: AskEffect['edits'];
+  /** Of choices that take data: its JSON Schema. */
+  readonly edits?: { readonly [choice: string]: Json };
   readonly grant?: DoNode['grant'];
   /** Writes beside the answer itself, which is in `heard`. */
   readonly writes?: readonly Write[];
@@ -103,11 +103,14 @@ export interface Question {
 /** Choices that say something, in words or as JSON. */
 const IN_WORDS: ReadonlySet<string> = new Set(['respond', 'revise']);
 
-/** Asks somebody, and goes where the answer says. */
+function choiceOf(name: string, edit: Json | undefined): Choice {
+  if (IN_WORDS.has(name)) return { name, edit: edit ?? true, needs: 'either' };
+  return edit === undefined ? { name } : { name, edit };
+}
+
+/** Asks a person, and goes where the answer says. */
 export function addQuestion(l: Lowering, question: Question): NodeId {
   const { id, about, choices, ways } = question;
-  const inWords = <T>(what: () => T): { [choice: string]: T } =>
-    Object.fromEntries(choices.filter((choice) => IN_WORDS.has(choice)).map((choice) => [choice, what()]));
   const { code } = ESCALATIONS[question.row];
   const cases = Object.entries(ways).map(([choice, to]) => ({ when: `${HEARD}.choice == ${quote(choice)}`, to }));
   const decided = addPick(l, l.builder.fresh(`${about}.decided`), about, cases, question.otherwise);
@@ -120,9 +123,7 @@ export function addQuestion(l: Lowering, question: Question): NodeId {
       effect: {
         kind: 'ask',
         about,
-        choices,
-        edits: { ...inWords((): Json => true), ...question.edits },
-        wants: inWords(() => 'either' as const),
+        choices: choices.map((name) => choiceOf(name, question.edits?.[name])),
         onExpiry: 'reject',
         code: question.code ?? code,
         askedBy: l.loop.executor,

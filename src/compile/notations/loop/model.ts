@@ -1,6 +1,6 @@
 /** A bounded loop with every default settled. */
 import type { TerminalCode } from '../../../ir/codes.ts';
-import type { Expr, FlowBody } from '../../../ir/nodes.ts';
+import type { Expr, View } from '../../../ir/nodes.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding-check.ts';
 import type { LoopProfile } from './presets.ts';
@@ -38,7 +38,7 @@ export interface Loop {
   readonly retries: number;
   /** How often the loop goes round at most. */
   readonly rounds: number;
-  readonly rates: FlowBody['rates'];
+  readonly rates: View['rates'];
   /** The shared sections, with the budgets of the profile filled in. */
   readonly definitions: Definitions;
 }

@@ -85,7 +85,7 @@ export function addPlan(l: Lowering): void {
     agent: loop.planner,
     enters: true,
     input: { prompt: planPrompt(loop) },
-    writes: [{ slot: DRAFT, mode: 'unfenced', value: 'it.text' }],
+    writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
     next: ordered,
     fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], failedTrace(l)),
   });

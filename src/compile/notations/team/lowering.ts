@@ -92,9 +92,7 @@ export interface Question {
   readonly origin: string;
   readonly about: string;
   readonly askedBy: string;
-  readonly choices: readonly string[];
-  readonly edits?: AskEffect['edits'];
-  readonly wants?: AskEffect['wants'];
+  readonly choices: AskEffect['choices'];
   readonly message: Expr;
   readonly payload: Input;
   readonly code: 'CONFIRM_REQUIRED' | 'REVIEW_REQUIRED';
@@ -112,8 +110,6 @@ export function addQuestion({ builder }: Lowering, question: Question): NodeId {
       kind: 'ask',
       about,
       choices,
-      edits: question.edits ?? {},
-      ...(question.wants === undefined ? {} : { wants: question.wants }),
       onExpiry: 'reject',
       code,
       askedBy,

@@ -53,7 +53,7 @@ export function lowerWorkflow({ workflow, agents, body }: ReadWorkflow, plan: Pl
   const end = addEnd(kit, plan);
   for (const [index, unit] of plan.units.entries())
     addUnit(lowering, unit, entries[index] as NodeId, entries[index + 1] ?? end);
-  return builder.build({ id: workflow.id, entry: entries[0] ?? end, itemised: true, keepEnded: 200 });
+  return builder.build({ id: workflow.id, entry: entries[0] ?? end, view: { stepResults: true, keepEnded: 200 } });
 }
 
 /** A step's own name if no other step has it. */
@@ -125,7 +125,7 @@ export function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: 
     { ...place(step), id: idOf(step), enters: step.name },
     {
       effect: { ...effect, input },
-      ...(schema === null ? {} : { schema, unfenced: true }),
+      ...(schema === null ? {} : { schema }),
       writes: way.writes,
       timeoutMs: step.timeoutMs,
       retry: retryOf(step),

@@ -22,7 +22,7 @@ export function lowerAgent(lowering: Lowering, prepared: Prepared, value: NodeOf
       op: 'do',
       ...entered(lowering, prepared),
       effect: builder.model(value.agent, prepared.expr),
-      ...(schema === null ? {} : { schema, unfenced: true }),
+      ...(schema === null ? {} : { schema }),
       writes: outputs(lowering, value.id, 'it.text'),
       timeoutMs: null,
       retry: NO_RETRY,
@@ -80,10 +80,10 @@ function failing(lowering: Lowering, prepared: Prepared): NodeId {
 }
 
 function outputs({ slots, expressions, out }: Lowering, id: string, value: Expr): readonly Write[] {
-  const reply = { mode: 'unfenced', value } as const;
+  const reply = { mode: 'reply', value } as const;
   return [
     { slot: slots.of(id), path: ['output'], ...reply },
     ...(expressions.uses.bare ? [{ slot: SLOT.agent, ...reply }] : []),
-    ...out(value, 'unfenced'),
+    ...out(value, 'reply'),
   ];
 }
