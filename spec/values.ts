@@ -76,14 +76,9 @@ export function semantic(type: string, cause: unknown = ''): Failure {
 }
 
 /** A failure as flows see it in the slot `error`. */
-export function problem(node: Node, { class: kind, type, message }: Failure, attempts = 1): ErrorRecord {
-  return {
-    class: kind,
-    type,
-    message,
-    node: node.label.authored ?? node.label.name,
-    code: codeOfFailure(kind, attempts),
-  };
+export function problem({ label }: Node, { class: kind, type, message }: Failure, attempts = 1): ErrorRecord {
+  const node = label.authored ?? label.name;
+  return { class: kind, type, message, node, code: codeOfFailure(kind, attempts) };
 }
 
 function orElse<T>(attempt: () => T, otherwise: T): T {
