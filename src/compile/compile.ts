@@ -8,18 +8,14 @@ import { warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
 import { boundsOf } from './certificate/certificate.ts';
 import type { Bounds } from './certificate/certificate.ts';
 import { definitionsOf } from './document/definitions.ts';
-import type { Dialect } from './notations/front-end.ts';
 import type { Diagnostic, Report } from './diagnose/diagnostics.ts';
-import { lowerFlow } from './notations/flow/front-end.ts';
-import { lowerLoopDocument } from './notations/loop/front-end.ts';
-import { lowerSteps } from './notations/workflow/front-end.ts';
-import { lowerTeam } from './notations/team/front-end.ts';
 import { readDocument } from './document/document.ts';
 import type { ReadDocument } from './document/document.ts';
 import { seal } from './lower/hash.ts';
 import type { Sha256 } from './lower/hash.ts';
 import type { PriceLookup } from './document/model-table.ts';
-import type { Notation } from './document/notation.ts';
+import type { Notation } from './notations/notation.ts';
+import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
 import { checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
@@ -42,7 +38,8 @@ export interface CompileOptions extends PolicyOptions {
 
 export interface CompileResult {
   readonly ok: boolean;
-  readonly notation: Notation | null;
+  /** The name of the notation; null if the document has none. */
+  readonly notation: string | null;
   readonly diagnostics: readonly Diagnostic[];
   readonly flow?: CompiledFlow;
   readonly bounds?: Bounds;
@@ -50,42 +47,29 @@ export interface CompileResult {
   readonly graph?: Picture;
 }
 
-const DIALECTS: { readonly [notation in Notation]: Dialect | null } = {
-  flow: lowerFlow,
-  workflow: lowerSteps,
-  orchestration: lowerTeam,
-  staged: null,
-  loop: lowerLoopDocument,
-};
-
 export function compile(source: string | object, options: CompileOptions): CompileResult {
   const parsed =
     typeof source === 'string' ? parseSource(source, options.file ?? '<text>') : locate(source, options.file);
   const { report } = parsed;
-  const document = parsed.doc === null ? null : readDocument(parsed.doc, report);
-  if (document === null) return { ok: false, notation: null, diagnostics: report.list() };
-  return { ...compileDocument(document, report, options), notation: document.notation, diagnostics: report.list() };
+  const document = parsed.doc === null ? null : readDocument(parsed.doc, NOTATIONS, report);
+  const notation = NOTATIONS.find(({ name }) => name === document?.notation);
+  if (document === null || notation === undefined) return { ok: false, notation: null, diagnostics: report.list() };
+  const compiled = compileDocument(document, notation, report, options);
+  return { ...compiled, notation: notation.name, diagnostics: report.list() };
 }
 
 type Compiled = Omit<CompileResult, 'notation' | 'diagnostics'>;
 
-function compileDocument(document: ReadDocument, report: Report, options: CompileOptions): Compiled {
-  const dialect = DIALECTS[document.notation];
-  if (dialect === null) {
-    report.error(
-      'unsupported-notation',
-      document.at,
-      `this version does not run \`${document.notation}\` documents yet`,
-      {
-        help: 'It runs `flow`, `workflow`, `Orchestration` and `loop`.',
-      },
-    );
-    return { ok: false };
-  }
+function compileDocument(
+  document: ReadDocument,
+  notation: Notation,
+  report: Report,
+  options: CompileOptions,
+): Compiled {
   const policies = readPolicies(document, report, options);
   checkBoundaries(document, report);
   checkVerifications(document, report);
-  const { lowered, picture } = dialect(
+  const { lowered, picture } = notation.lower(
     document,
     definitionsOf(document.sections.value, { ...options, policies }),
     report,
@@ -98,10 +82,9 @@ function compileDocument(document: ReadDocument, report: Report, options: Compil
   if (report.failed()) return { ok: false, ...graph };
   const { bounds, least } = boundsOf(lowered.body);
   warnAboutCost(bounds, lowered.body, document.at, report);
-  // A team is bounded by its turns; its notation, as it is printed, has no word for the rest.
-  if (document.notation !== 'orchestration') warnAboutCounts(bounds, document.at, report);
+  if (notation.boundedByTurns !== true) warnAboutCounts(bounds, document.at, report);
   warnAboutBudgets(bounds, lowered.body, document, report);
-  warnOfTier(lowered, document, report);
+  warnOfTier(lowered, document, notation.excess, report);
   try {
     return { ok: true, flow: seal({ ...lowered.body, least }, options.hash), bounds, ...graph };
   } catch {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { isDiagnosticCode } from '../../src/compile/diagnose/codes.ts';
+import { NOTATIONS } from '../../src/compile/notations/registry.ts';
 import { readDocument } from '../../src/compile/document/document.ts';
 import { plain } from '../../src/compile/source/located.ts';
 import { renderDiagnostic } from '../../src/compile/diagnose/render.ts';
@@ -124,7 +125,7 @@ function mutateData(value: unknown, roll: (below: number) => number): unknown {
 }
 
 function check(text: string | null, parsed: ReturnType<typeof parseSource>, label: string) {
-  if (parsed.doc !== null) readDocument(parsed.doc, parsed.report);
+  if (parsed.doc !== null) readDocument(parsed.doc, NOTATIONS, parsed.report);
   const found = parsed.report.list();
   if (parsed.doc === null && found.length === 0) throw new Error(`${label}: refused without a reason`);
   for (const each of found) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { plain } from '../../src/compile/source/located.ts';
+import { NOTATIONS } from '../../src/compile/notations/registry.ts';
 import { readDocument } from '../../src/compile/document/document.ts';
 import { locate } from '../../src/compile/source/source.ts';
 
@@ -12,7 +13,7 @@ describe('locate', () => {
 
   test('the same validation speaks of paths instead of lines', () => {
     const { doc, report } = locate({ agents: [{ id: 'a', temprature: 1 }], loop: {} });
-    readDocument(doc!, report);
+    readDocument(doc!, NOTATIONS, report);
     expect(report.list()).toMatchObject([
       {
         code: 'unknown-key',

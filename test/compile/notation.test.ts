@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { plain } from '../../src/compile/source/located.ts';
+import { NOTATIONS } from '../../src/compile/notations/registry.ts';
 import { detectNotation } from '../../src/compile/document/notation.ts';
 import { parseSource } from '../../src/compile/source/source.ts';
 
 function detect(yaml: string) {
   const { doc, report } = parseSource(yaml, 'a.yaml');
-  const detected = detectNotation(doc!, report);
+  const detected = detectNotation(doc!, NOTATIONS, report);
   return {
     detected,
     said: report.list().map((each) => `${each.code} ${each.line}:${each.column}`),

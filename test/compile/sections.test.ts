@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NOTATIONS } from '../../src/compile/notations/registry.ts';
 import { readDocument } from '../../src/compile/document/document.ts';
 import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { toolNames } from '../../src/compile/document/names-check.ts';
@@ -7,7 +8,7 @@ import { schemaProblems } from '../../src/compile/document/shape/schema-check.ts
 
 function read(yaml: string) {
   const { doc, report } = parseSource(`${yaml}\nloop: {}\n`, 'a.yaml');
-  const document = readDocument(doc!, report);
+  const document = readDocument(doc!, NOTATIONS, report);
   return {
     document,
     said: report
@@ -88,7 +89,7 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
 
   test('tool names know declared and built-in tools and those of a server, and suggest', () => {
     const { document } = read('tools: { mail.send: {} }\nmcp: { files: { url: "http://x" } }');
-    const names = toolNames(document!.sections.value, document!.doc, new Set(['http.get']));
+    const names = toolNames(document!.sections.value, document!.names, new Set(['http.get']));
     expect(['mail.send', 'http.get', 'files.anything', 'mail.sned'].map((name) => names.has(name))).toEqual([
       true,
       true,

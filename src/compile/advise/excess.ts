@@ -4,25 +4,9 @@
  */
 import type { FlowBody } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Notation } from '../document/notation.ts';
-
-export function excessOf(notation: Notation, body: FlowBody, authored: Authored): readonly Excess[] {
-  switch (notation) {
-    case 'loop':
-      return loopExcess(body);
-    case 'flow':
-      return flowExcess(body, authored);
-    case 'workflow':
-      return workflowExcess(body, authored);
-    case 'orchestration':
-      return teamExcess(authored);
-    case 'staged':
-      return [];
-  }
-}
 
 /** At most one finding: the lowest tier that is enough. */
-function loopExcess(body: FlowBody): readonly Excess[] {
+export function loopExcess(body: FlowBody): readonly Excess[] {
   const agents = Object.values(body.agents);
   const tier = agents.length <= 1 ? 1 : 2;
   const found = (needs: Excess['needs'], why: string): readonly Excess[] => [{ uses: 6, needs, why }];
@@ -43,7 +27,7 @@ function limitOf({ meters }: FlowBody, id: string): number | null {
   return meters[id]?.max ?? null;
 }
 
-function workflowExcess(body: FlowBody, { steps = [] }: Authored): readonly Excess[] {
+export function workflowExcess(body: FlowBody, { steps = [] }: Authored): readonly Excess[] {
   if (!Array.isArray(steps)) return [];
   const list = steps.map((step) => (isRecord(step) ? step : {}));
   return [...list.flatMap((_, index) => stepExcess(body, list, index)), ...stepsExcess(body, list)];
@@ -73,7 +57,7 @@ function stepsExcess(body: FlowBody, steps: readonly Authored[]): readonly Exces
   return [{ uses: 2, needs: 1, why: 'the last step reads no result of the steps before it' }];
 }
 
-function teamExcess(authored: Authored): readonly Excess[] {
+export function teamExcess(authored: Authored): readonly Excess[] {
   const agents = Array.isArray(authored['Agents']) ? authored['Agents'] : [];
   const selection = isRecord(authored['Selection']) ? authored['Selection'] : {};
   if (selection['Type'] === 'llm' && agents.length === 1)
@@ -126,7 +110,7 @@ export function isRecord(value: Json | undefined): value is Authored {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function flowExcess(body: FlowBody, authored: Authored): readonly Excess[] {
+export function flowExcess(body: FlowBody, authored: Authored): readonly Excess[] {
   const nodes = Array.isArray(authored['nodes']) ? authored['nodes'].filter(isRecord) : [];
   return [
     ...nodes.flatMap((node) => agentExcess(body, node)),

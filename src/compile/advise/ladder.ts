@@ -5,8 +5,9 @@
 import type { Lowered } from '../lower/builder.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
+import type { FlowBody } from '../../ir/nodes.ts';
 import { isRecord } from './excess.ts';
-import { excessOf } from './excess.ts';
+import type { Authored, Excess } from './excess.ts';
 import { plain } from '../source/located.ts';
 
 export const LADDER = [
@@ -25,10 +26,15 @@ export const LADDER = [
 ] as const;
 export type Tier = (typeof LADDER)[number]['tier'];
 
-export function warnOfTier({ body, places }: Lowered, document: ReadDocument, report: Report): void {
+export function warnOfTier(
+  { body, places }: Lowered,
+  document: ReadDocument,
+  excessOf: (body: FlowBody, authored: Authored) => readonly Excess[] = () => [],
+  report: Report,
+): void {
   const authored = plain(document.body);
   if (!isRecord(authored)) return;
-  for (const { uses, needs, why, node } of excessOf(document.notation, body, authored)) {
+  for (const { uses, needs, why, node } of excessOf(body, authored)) {
     const at = (node === undefined ? undefined : places.get(node)) ?? document.at;
     report.warning(
       'simpler-tier',

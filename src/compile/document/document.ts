@@ -6,7 +6,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { listed } from './shape/fault-words.ts';
 import { RESERVED_KEY, type Located, type LocatedMap, withEntries } from '../source/located.ts';
 import { nearest } from '../diagnose/nearest.ts';
-import { NOTATION_KEYS, detectNotation, type Detected } from './notation.ts';
+import { detectNotation, type Detected, type NotationKeys } from './notation.ts';
 import { SECTION_NAMES, isSectionName, sectionsSchema, type Sections } from './schema/schema.ts';
 import { sectionNames, type SectionNames } from './names.ts';
 import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
@@ -20,30 +20,37 @@ export interface ReadDocument extends Detected {
 }
 
 /** Null where the notation is unclear; whatever can be said about the sections is in the report even then. */
-export function readDocument(doc: Located, report: Report, options: SectionOptions = {}): ReadDocument | null {
-  const detected = detectNotation(doc, report);
-  const sections = readSections(doc, report, options);
+export function readDocument(
+  doc: Located,
+  notations: readonly NotationKeys[],
+  report: Report,
+  options: SectionOptions = {},
+): ReadDocument | null {
+  const detected = detectNotation(doc, notations, report);
+  const names = sectionNames(doc, keysOf(notations));
+  const sections = readSections(doc, names, report, options);
   if (doc.kind !== 'map' || detected === null || sections === null) return null;
-  if (!detected.bare) reportStrayKeys(doc, report);
-  return { ...detected, doc, sections, names: sectionNames(doc) };
+  if (!detected.bare) reportStrayKeys(doc, notations, report);
+  return { ...detected, doc, sections, names };
 }
 
 /** In a bare document the other keys are the notation's, which reads them as strictly. */
-function reportStrayKeys(doc: LocatedMap, report: Report): void {
-  const known = [...SECTION_NAMES, ...NOTATION_KEYS];
+function reportStrayKeys(doc: LocatedMap, notations: readonly NotationKeys[], report: Report): void {
+  const known = [...SECTION_NAMES, ...keysOf(notations)];
+  const places = notations.flatMap(({ key, olderPlace }) =>
+    olderPlace === undefined || doc.entries.has(key) ? [] : [olderPlace],
+  );
   for (const { key, keyRange } of doc.entries.values()) {
-    if (
-      key === RESERVED_KEY ||
-      isSectionName(key) ||
-      NOTATION_KEYS.includes(key) ||
-      (key === 'runtime' && !doc.entries.has('flow'))
-    )
-      continue;
+    if (key === RESERVED_KEY || [...known, ...places].includes(key)) continue;
     const near = nearest(key, known);
     report.error('unknown-key', keyRange, `unknown key \`${key}\` in this document`, {
       help: near === undefined ? `Known keys: ${listed(known)}.` : `Did you mean \`${near}\`?`,
     });
   }
+}
+
+function keysOf(notations: readonly NotationKeys[]): readonly string[] {
+  return notations.map(({ key }) => key);
 }
 
 /** Sections that this release reads and checks but does not act on yet; using one gives a warning, never silence. */
@@ -56,10 +63,20 @@ interface SectionOptions {
 }
 
 /** Reads only the section keys of the document; the others are the notation's. */
-function readSections(doc: Located, report: Report, options: SectionOptions = {}): Shaped<Sections> | null {
+function readSections(
+  doc: Located,
+  names: SectionNames,
+  report: Report,
+  options: SectionOptions = {},
+): Shaped<Sections> | null {
   if (doc.kind !== 'map') return null;
   const sections = readShape(sectionsSchema, withEntries(doc, isSectionName), report);
   if (sections !== null)
-    checkSections(sections, doc, report, { builtinTools: BUILTIN_TOOL_NAMES, unenforced: UNENFORCED, ...options });
+    checkSections(sections, doc, report, {
+      names,
+      builtinTools: BUILTIN_TOOL_NAMES,
+      unenforced: UNENFORCED,
+      ...options,
+    });
   return sections;
 }

@@ -3,22 +3,23 @@ import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt, nearest } from '../diagnose/nearest.ts';
 import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
-import { declareIds, sectionNames, type Names, type SectionNames } from './names.ts';
+import { declareIds, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
 
 interface CheckOptions {
+  readonly names: SectionNames;
   readonly builtinTools: ReadonlySet<string>;
   readonly unenforced: readonly (keyof Sections)[];
 }
 
 export function checkSections(sections: Shaped<Sections>, doc: Located, report: Report, options: CheckOptions): void {
-  const names = sectionNames(doc);
+  const { names } = options;
   declareIds(childOf(doc, 'agents'), report, { what: 'agent' });
   if (childOf(doc, 'models') !== undefined) checkModels(sections, names.models, report);
   checkProviders(sections, report);
   checkSchemas(sections, report);
-  checkTools(sections, toolNames(sections.value, doc, options.builtinTools), report);
+  checkTools(sections, toolNames(sections.value, names, options.builtinTools), report);
   checkServers(sections, names.servers, report);
   for (const key of options.unenforced) {
     const entry = entryOf(doc, key);
@@ -32,10 +33,9 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
 /** Every tool that a document may name: declared, built in, or offered by an MCP server. */
 export function toolNames(
   sections: Sections,
-  doc: Located,
+  { tools, servers }: SectionNames,
   builtin: ReadonlySet<string> = new Set(),
 ): Pick<Names, 'has' | 'near'> {
-  const { tools, servers }: SectionNames = sectionNames(doc);
   const declared = new Set([...tools.all, ...builtin]);
   return {
     // The tools of a server are known only when it runs, so every name with its prefix counts.

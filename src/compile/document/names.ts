@@ -6,7 +6,6 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import { childOf, entryMeant, itemsOf, textOf, type Located } from '../source/located.ts';
 import type { Range } from '../source/range.ts';
-import { NOTATION_KEYS } from './notation.ts';
 import { AGENT_KEYS } from './schema/agents.ts';
 import { SECTION_NAMES, isSectionName, type Sections } from './schema/schema.ts';
 import { isPoison } from './shape/poison.ts';
@@ -90,8 +89,8 @@ export function namesAt(
   return namesOf(namesInList(entry.value, keys), entry.key !== field || isPoisonedList(entry.value, keys));
 }
 
-export function sectionNames(doc: Located): SectionNames {
-  const misspelt = misspeltSections(doc);
+export function sectionNames(doc: Located, notationKeys: readonly string[]): SectionNames {
+  const misspelt = misspeltSections(doc, notationKeys);
   const fromMap = (section: 'models' | 'tools' | 'mcp'): Names => {
     const located = childOf(doc, section);
     const broken = located !== undefined && located.kind !== 'map';
@@ -131,8 +130,8 @@ function keysOf(located: Located | undefined): readonly string[] {
 }
 
 /** Sections that an unknown top-level key was probably meant to be. */
-function misspeltSections(doc: Located): ReadonlySet<keyof Sections> {
-  const known = [...SECTION_NAMES, ...NOTATION_KEYS];
+function misspeltSections(doc: Located, notationKeys: readonly string[]): ReadonlySet<keyof Sections> {
+  const known = [...SECTION_NAMES, ...notationKeys];
   const meant = keysOf(doc)
     .filter((key) => !known.includes(key))
     .map((key) => nearest(key, known) ?? '');

@@ -14,8 +14,8 @@ import type { Lowered } from '../lower/builder.ts';
 import { START } from '../source/range.ts';
 import type { Range } from '../source/range.ts';
 
-export function checkBoundaries({ sections, doc }: ReadDocument, report: Report): void {
-  const known = toolNames(sections.value, doc, BUILTIN_TOOL_NAMES);
+export function checkBoundaries({ sections, names }: ReadDocument, report: Report): void {
+  const known = toolNames(sections.value, names, BUILTIN_TOOL_NAMES);
   checkOne(sections.value.boundary, ['boundary']);
   for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
     checkOne(boundary, ['agents', index, 'boundary']);

@@ -30,14 +30,14 @@ export function isSectionName(key: string): key is keyof Sections {
 interface NotationSchema {
   /** The top-level key, such as `flow`. */
   readonly key: string;
-  readonly schema: z.ZodType;
+  readonly schema?: z.ZodType;
   /** The keys of the bare form, where the document itself is the notation. */
   readonly bare?: z.ZodRawShape;
 }
 
 export function documentSchema(notations: readonly NotationSchema[]): { readonly [key: string]: Json } {
   const variants = notations.flatMap(({ key, schema, bare }) => [
-    record({ ...sectionShape, [key]: schema }),
+    ...(schema === undefined ? [] : [record({ ...sectionShape, [key]: schema })]),
     ...(bare === undefined ? [] : [record({ ...sectionShape, ...bare })]),
   ]);
   const [first, ...rest] = variants;

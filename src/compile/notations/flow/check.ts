@@ -13,9 +13,9 @@ import type { Ways } from './ways.ts';
 const ITERATIONS_HUGE = 100_000;
 
 export function checkFlow(flow: Flow, ways: Ways, document: ReadDocument, report: Report): void {
-  const { doc, sections, names } = document;
+  const { sections, names } = document;
   const { agents } = names;
-  const tools = toolNames(sections.value, doc, BUILTIN_TOOL_NAMES);
+  const tools = toolNames(sections.value, names, BUILTIN_TOOL_NAMES);
   for (const node of flow.nodes.values()) {
     const { id, value } = node;
     if (value.type === 'agent' && !agents.has(value.agent)) {

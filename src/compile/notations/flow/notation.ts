@@ -1,5 +1,9 @@
 /** The graph notation: reads a flow, checks it by the page's guarantees and more, and lowers it. */
-import type { Dialect } from '../front-end.ts';
+import { flowExcess } from '../../advise/excess.ts';
+import type { LoweredDocument, Notation } from '../notation.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { ReadDocument } from '../../document/document.ts';
 import { checkFlow } from './check.ts';
 import { createExpressions } from './expressions.ts';
 import { graphOfFlow } from './graph.ts';
@@ -9,11 +13,21 @@ import { drawFlow } from './picture.ts';
 import { prepare } from './prepare.ts';
 import { readFlow } from './read.ts';
 import { recentAgents } from './recent.ts';
+import { flowSchema } from './schema.ts';
 import { slotsOf } from './slots.ts';
 import { checkTools } from './tools.ts';
 import { readWays } from './ways.ts';
 
-export const lowerFlow: Dialect = (document, definitions, report) => {
+export const flowNotation: Notation = {
+  name: 'flow',
+  key: 'flow',
+  olderPlace: 'runtime',
+  schema: flowSchema,
+  excess: flowExcess,
+  lower: lowerFlow,
+};
+
+function lowerFlow(document: ReadDocument, definitions: Definitions, report: Report): LoweredDocument {
   const flow = readFlow(document, report);
   if (flow === null) return { lowered: null, picture: null };
   const graph = graphOfFlow(flow);
@@ -26,4 +40,4 @@ export const lowerFlow: Dialect = (document, definitions, report) => {
   const picture = drawFlow(flow, graph);
   if (report.failed()) return { lowered: null, picture };
   return { lowered: lowerGraph({ flow, graph, slots, expressions, definitions }, prepared), picture };
-};
+}

@@ -1,22 +1,33 @@
 /** The team notation: reads the agents and the strategy of a document, and lowers them to the graph. */
 import { createBuilder } from '../../lower/builder.ts';
-import type { Dialect } from '../front-end.ts';
+import { teamExcess } from '../../advise/excess.ts';
+import type { Notation } from '../notation.ts';
 import { drawTeam } from './drawing.ts';
 import { addLet, exhausted, TURNS_DEFAULT } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
+import { teamSchema, teamShape } from './schema/schema.ts';
 import { SAID, begin } from './slots.ts';
 import type { Plan } from './strategies/strategy.ts';
 
-export const lowerTeam: Dialect = (document, definitions, report) => {
-  const read = readTeam(document, definitions, report);
-  if (read === null) return { lowered: null, picture: null };
-  const { team, reading, plan } = read;
-  if (plan === null) return { lowered: null, picture: null };
-  const picture = drawTeam(team, plan.drawing);
-  const sound = reading.body.sound && document.sections.sound && !report.failed();
-  return { lowered: sound ? lower(team, reading, plan) : null, picture };
+export const teamNotation: Notation = {
+  name: 'orchestration',
+  key: 'Orchestration',
+  bareKeys: ['Agents', 'Selection'],
+  schema: teamSchema,
+  bare: teamShape,
+  boundedByTurns: true,
+  excess: (_, authored) => teamExcess(authored),
+  lower(document, definitions, report) {
+    const read = readTeam(document, definitions, report);
+    if (read === null) return { lowered: null, picture: null };
+    const { team, reading, plan } = read;
+    if (plan === null) return { lowered: null, picture: null };
+    const picture = drawTeam(team, plan.drawing);
+    const sound = reading.body.sound && document.sections.sound && !report.failed();
+    return { lowered: sound ? lower(team, reading, plan) : null, picture };
+  },
 };
 
 function lower(team: Team, reading: Reading, plan: Plan) {

@@ -1,0 +1,30 @@
+/** A notation: the keys that announce it, its schema, and how a document of it becomes a graph and a picture. */
+import type * as z from 'zod';
+import type { FlowBody } from '../../ir/nodes.ts';
+import type { Authored, Excess } from '../advise/excess.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { Definitions } from '../document/definitions.ts';
+import type { ReadDocument } from '../document/document.ts';
+import type { NotationKeys } from '../document/notation.ts';
+import type { Lowered } from '../lower/builder.ts';
+import type { Picture } from '../picture/picture.ts';
+
+export interface LoweredDocument {
+  /** Null if errors make lowering pointless. */
+  readonly lowered: Lowered | null;
+  /** As much of the authored graph as could be read. */
+  readonly picture: Picture | null;
+}
+
+export interface Notation extends NotationKeys {
+  /** The schema of the value under the key. A notation without one is not in the editors' schema. */
+  readonly schema?: z.ZodType;
+  /** The fields of a bare document. */
+  readonly bare?: z.ZodRawShape;
+  /** Reads, checks, draws and lowers a document. Problems go to the report. */
+  readonly lower: (document: ReadDocument, definitions: Definitions, report: Report) => LoweredDocument;
+  /** Finds parts of a document that a lower tier of the ladder could do. */
+  readonly excess?: (body: FlowBody, authored: Authored) => readonly Excess[];
+  /** True if the notation bounds runs by turns and has no key for other counts: then there is no warning about them. */
+  readonly boundedByTurns?: boolean;
+}

@@ -1,0 +1,13 @@
+/** The staged notation. This version recognises its documents and refuses them. */
+import type { Notation } from '../notation.ts';
+
+export const stagedNotation: Notation = {
+  name: 'staged',
+  key: 'staged',
+  lower(document, _, report) {
+    report.error('unsupported-notation', document.at, 'this version does not run `staged` documents yet', {
+      help: 'It runs `flow`, `workflow`, `Orchestration` and `loop`.',
+    });
+    return { lowered: null, picture: null };
+  },
+};
