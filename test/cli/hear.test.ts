@@ -28,6 +28,9 @@ const event = (body: object): Event => ({ seq: 1, at: 1, ...body }) as Event;
 test('one line, the newest part of it, and only for a call that is under way', () => {
   const progress = createProgress(flow);
   progress.take(
+    event({ type: 'run.started', run: 'r', flow: '', entry: 'ask', input: null, seed: 1, origin: {}, deadline: null }),
+  );
+  progress.take(
     event({
       type: 'effect.requested',
       thread: '0',

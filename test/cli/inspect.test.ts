@@ -69,7 +69,13 @@ test('trace gives every event with its place in the chain, and on request what e
   expect(asked[0]?.prompt?.at(-1)?.content).toContain('My parcel never came.');
   const later = json(await sluice(['trace', run, '--json', '--after', '3'], { cwd })) as readonly EventJson[];
   expect(later).toEqual(events.slice(3));
-  expect((await sluice(['trace', run], { cwd })).stdout.trimEnd().split('\n')).toHaveLength(events.length);
+  const journal = (await sluice(['trace', run, '--events'], { cwd })).stdout.trimEnd().split('\n');
+  expect(journal).toHaveLength(events.length);
+  const story = (await sluice(['trace', run], { cwd })).stdout;
+  expect(story).toMatch(
+    /^ +\d+ {2}\S+ {2}question\.asked {4} gate {2}Refund \$250 for order A-1001\? \(approve or reject\)$/m,
+  );
+  expect(story).toMatch(/ run\.started {7} support \{"message":/);
 });
 
 test('replay and audit agree on an untouched journal; a changed byte is named, and replay refuses §handoffs/replay-traces', async () => {

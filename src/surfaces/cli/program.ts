@@ -131,9 +131,10 @@ function addInspecting(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
   program
     .command('trace')
-    .description('every event of a run')
+    .description('what happened in a run')
     .argument('<run>', 'a run')
-    .option('--prompts', 'add what each model was sent')
+    .option('--events', 'print every event of the journal')
+    .option('--prompts', 'add the messages that each model received')
     .option('--after <seq>', 'only later events')
     .action(call(async () => (await import('./commands/trace.ts')).traceCommand));
   program

@@ -1,10 +1,16 @@
-/** `sluice trace`: every event of a run; with `--prompts`, also the messages that each model received. */
+/**
+ * `sluice trace`: what happened in a run, one line per thing that a person would name. `--events` and `--json` give the
+ * journal's own events; `--prompts` adds the messages that each model received.
+ */
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
+import { createNarrator } from '../../../runtime/report/run-events.ts';
+import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
+import { detailOf } from '../view/notices.ts';
 import { findRun, withStore } from '../store.ts';
 import { harmless, oneLine } from '../text.ts';
 import { evolve } from '../../../core/evolve.ts';
@@ -16,6 +22,7 @@ import { promptOf, type Message } from '../../../effects/prompt/prompt.ts';
 
 export interface TraceOptions {
   readonly prompts?: boolean;
+  readonly events?: boolean;
   readonly after?: string;
 }
 
@@ -27,7 +34,13 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
     const prompts = options.prompts === true ? promptsOf(program, events) : new Map<number, Prompted>();
     const wanted = events.filter(({ seq }) => seq > after);
     if (cli.json) cli.printJson(wanted.map((event) => jsonOf(event, prompts.get(event.seq))));
-    else for (const event of wanted) cli.screen.print(lineOf(event, prompts.get(event.seq)));
+    else if (options.events === true || options.prompts === true)
+      for (const event of wanted) cli.screen.print(lineOf(event, prompts.get(event.seq)));
+    else {
+      const narrate = createNarrator(program);
+      for (const event of events)
+        for (const each of narrate(event)) if (event.seq > after) cli.screen.print(storyLine(each));
+    }
     return OK;
   });
 }
@@ -41,6 +54,14 @@ function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, pro
   const line = `${String(seq).padStart(5)}  ${time}  ${type.padEnd(17)}  ${hash.slice(0, 8)}  ${oneLine(JSON.stringify(data), 400)}`;
   if (prompted === undefined) return line;
   return [line, ...prompted.prompt.map(({ role, content }) => indent(`${role}: ${harmless(content)}`))].join('\n');
+}
+
+/** `   12  10:22:31.123  tool.finished      pay  payments.refund …` */
+function storyLine(event: RunEvent): string {
+  const time = new Date(event.at).toISOString().slice(11, 23);
+  const node = 'node' in event ? `${oneLine(event.node)}  ` : '';
+  const head = `${String(event.seq).padStart(5)}  ${time}  ${event.type.padEnd(17)}`;
+  return `${head}  ${node}${oneLine(detailOf(event), 300)}`.trimEnd();
 }
 
 function indent(text: string): string {

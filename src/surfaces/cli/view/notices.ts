@@ -1,93 +1,95 @@
-/** The lines that a person sees for one event. Bookkeeping events give none. */
-import type { CompiledFlow } from '../../../ir/nodes.ts';
-import type { Event } from '../../../ir/events.ts';
-import { seconds } from '../text.ts';
+/** The line that a person sees for one public event. Many events give none. */
+import type { RunEvent } from '../../../runtime/report/run-events.ts';
+import { oneLine, seconds } from '../text.ts';
 
 export interface Notice {
-  readonly kind: 'entered' | 'ended' | 'failed' | 'waiting' | 'answered' | 'retry' | 'trouble' | 'undo' | 'stopped';
+  readonly kind:
+    | 'entered'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'answered'
+    | 'tool'
+    | 'retry'
+    | 'trouble'
+    | 'undo'
+    | 'stopped';
   readonly node: string;
   readonly text: string;
   readonly ms?: number;
 }
 
-/** `kind` is the kind of the effect that the event is about. */
-export function noticesOf(event: Event, node: string, kind: string | null, flow: CompiledFlow): readonly Notice[] {
-  switch (event.type) {
-    case 'effect.requested':
-      return event.question === undefined
-        ? []
-        : [{ kind: 'waiting', node, text: `${event.question.choices.join(' or ')}?` }];
-    case 'effect.settled':
-      return kind === 'ask' && event.result.ok
-        ? [{ kind: 'answered', node, text: answerText(event.result.value) }]
-        : [];
-    case 'effect.judged':
-      if (event.verdict === 'accepted') return [];
-      if (event.verdict === 'failed')
-        return [{ kind: 'trouble', node, text: `${event.error.type}: ${event.error.message}` }];
-      return [
-        {
-          kind: 'retry',
-          node,
-          text: `${event.error.type}: ${event.error.message}; retry${delayText(event.notBefore - event.at)}`,
-        },
-      ];
-    case 'expression.failed':
-      return [{ kind: 'trouble', node, text: event.error.message }];
-    case 'value.missing':
-      return [
-        {
-          kind: 'trouble',
-          node,
-          text: `reads a value that does not exist: ${event.paths.map((path) => path.join('.')).join(', ')}`,
-        },
-      ];
-    case 'guard.failed':
-      return [{ kind: 'trouble', node, text: `a condition cannot be evaluated: ${event.message}` }];
-    case 'meter.tripped': {
-      const label = flow.meters[event.meter]?.label ?? event.meter;
-      return [
-        {
-          kind: 'trouble',
-          node,
-          text:
-            event.why === 'limit'
-              ? `${label} is reached`
-              : `${label} is too small to finish: ${event.left} left, at least ${event.needs} needed`,
-        },
-      ];
-    }
-    case 'meter.raised':
-      return event.raises.map(({ meter, by }) => ({
-        kind: 'answered',
-        node,
-        text: `${flow.meters[meter]?.label ?? meter} is raised by ${by}`,
-      }));
-    case 'fork.joined':
-      return event.met
-        ? []
-        : [
-            {
-              kind: 'trouble',
-              node: flow.nodes[event.to]?.label.name ?? node,
-              text: `the join failed${event.why === 'late' ? ': timeout' : ''}`,
-            },
-          ];
-    case 'undo.requested':
-      return [{ kind: 'undo', node, text: `calls ${event.tool}` }];
-    case 'run.halted':
-      return [{ kind: 'trouble', node, text: `cancelled by ${event.by}: ${event.why}` }];
-    default:
-      return [];
-  }
+type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
+type Words = { readonly [type in RunEvent['type']]?: (event: Of<type>) => Omit<Notice, 'node'> };
+
+const WORDS: Words = {
+  'node.started': () => ({ kind: 'entered', text: '' }),
+  'node.finished': ({ durationMs }) => ({ kind: 'ended', text: '', ms: durationMs }),
+  'node.failed': ({ durationMs }) => ({ kind: 'failed', text: '', ms: durationMs }),
+  'node.stopped': ({ durationMs }) => ({ kind: 'stopped', text: '', ms: durationMs }),
+  'node.retried': ({ error, delayMs }) => ({
+    kind: 'retry',
+    text: `${error.type}: ${error.message}; retry ${delayMs <= 0 ? 'at once' : `in ${seconds(delayMs)}`}`,
+  }),
+  'tool.started': ({ tool, args }) => ({ kind: 'tool', text: `${tool} ${argsText(args)}` }),
+  'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
+  'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
+  'question.answered': ({ choice, by }) => ({ kind: 'answered', text: `${choice}${by === '' ? '' : ` (${by})`}` }),
+  'question.closed': ({ reason }) => ({ kind: 'stopped', text: `the question is closed: ${reason}` }),
+  'budget.reached': ({ budget, left, needed }) => ({
+    kind: 'trouble',
+    text: left <= 0 ? `${budget} is reached` : `${budget} is too small to go on: ${left} left, ${needed} needed`,
+  }),
+  'budget.raised': ({ budget, by }) => ({ kind: 'answered', text: `${budget} is raised by ${by}` }),
+  trouble: ({ message }) => ({ kind: 'trouble', text: message }),
+  'undo.started': ({ tool, args }) => ({ kind: 'undo', text: `${tool} ${argsText(args)}` }),
+  'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
+};
+
+export function noticeOf(event: RunEvent): Notice | null {
+  const words = WORDS[event.type] as ((event: RunEvent) => Omit<Notice, 'node'>) | undefined;
+  return words === undefined ? null : { node: 'node' in event ? event.node : '', ...words(event) };
 }
 
-/** `approve (anna)` */
-export function answerText(value: unknown): string {
-  const { choice, by } = (value ?? {}) as { choice?: unknown; by?: unknown };
-  return `${String(choice)}${typeof by === 'string' && by !== '' ? ` (${by})` : ''}`;
+type Details = { readonly [type in RunEvent['type']]: (event: Of<type>) => string };
+
+const DETAILS: Details = {
+  'run.started': ({ flow, input }) => `${flow} ${argsText(input)}`,
+  'node.started': () => '',
+  'node.finished': ({ durationMs, output }) =>
+    `${seconds(durationMs)}${output === null ? '' : `  ${argsText(output)}`}`,
+  'node.failed': ({ durationMs, error }) =>
+    `${seconds(durationMs)}${error === null ? '' : `  ${error.type}: ${error.message}`}`,
+  'node.stopped': ({ durationMs }) => seconds(durationMs),
+  'node.retried': ({ attempt, delayMs, error }) =>
+    `attempt ${attempt} failed, next in ${seconds(delayMs)}: ${error.type}: ${error.message}`,
+  'model.started': ({ agent }) => agent,
+  'model.finished': ({ agent, durationMs, text, inputTokens, outputTokens }) =>
+    `${agent}  ${seconds(durationMs)}  ${inputTokens}+${outputTokens} tokens  ${argsText(text)}`,
+  'tool.proposed': ({ agent, tool, args }) => `${agent}  ${tool} ${argsText(args)}`,
+  'tool.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
+  'tool.finished': ({ tool, result, durationMs }) => `${tool}  ${seconds(durationMs)}  ${argsText(result)}`,
+  'tool.failed': ({ tool, error, durationMs }) => `${tool}  ${seconds(durationMs)}  ${error.type}: ${error.message}`,
+  'check.finished': ({ check, result }) => `${check}  ${argsText(result)}`,
+  'question.asked': ({ message, choices }) => `${message} (${choices.join(' or ')})`,
+  'question.answered': ({ choice, by, text }) =>
+    `${choice}${by === '' ? '' : ` by ${by}`}${text === null ? '' : `: ${text}`}`,
+  'question.closed': ({ reason }) => reason,
+  'budget.reached': ({ budget, left, needed }) => `${budget}: ${left} left, ${needed} needed`,
+  'budget.raised': ({ budget, by }) => `${budget} by ${by}`,
+  trouble: ({ message }) => message,
+  'undo.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
+  'undo.finished': ({ tool, error }) => `${tool}${error === null ? '' : `  ${error.type}: ${error.message}`}`,
+  'run.cancelled': ({ by, reason }) => `by ${by}: ${reason}`,
+  'run.ended': ({ code, output }) => `${code}  ${argsText(output)}`,
+};
+
+/** The rest of an event's line in `sluice trace`, after its type and node. */
+export function detailOf(event: RunEvent): string {
+  return (DETAILS[event.type] as (event: RunEvent) => string)(event);
 }
 
-function delayText(ms: number): string {
-  return ms <= 0 ? ' at once' : ` in ${seconds(ms)}`;
+/** Arguments as short JSON. */
+export function argsText(args: unknown): string {
+  return oneLine(args === null || args === undefined ? '' : JSON.stringify(args), 120);
 }

@@ -32,6 +32,7 @@ const LABELS = {
   failed: 'failed',
   waiting: 'waiting',
   answered: 'answer',
+  tool: 'tool',
   retry: 'retry',
   trouble: 'trouble',
   undo: 'undo',

@@ -1,9 +1,12 @@
-/** The steps of a run with their status, and notices for people. Computed from events, for both views. */
+/** The steps of a run with their status, and notices for people. Computed from public events, for both views. */
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
-import { enteredBy } from '../../../runtime/report/report.ts';
+import { createProgram } from '../../../core/program.ts';
+import { pure } from '../../../runtime/engine/pure.ts';
+import { createNarrator } from '../../../runtime/report/run-events.ts';
+import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine } from '../text.ts';
-import { answerText, noticesOf, type Notice } from './notices.ts';
+import { argsText, noticeOf, type Notice } from './notices.ts';
 
 export type StepStatus = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
 
@@ -25,108 +28,6 @@ export interface Progress {
   hear(key: EffectKey, text: string): void;
 }
 
-const LATEST_MAX = 4;
-/** How much streamed text is shown beside a step. */
-const HEARD_MAX = 60;
-const ROOT: ThreadId = '0';
-
-export function createProgress(flow: CompiledFlow): Progress {
-  const steps: Step[] = [];
-  const latest: Event[] = [];
-  const current = new Map<ThreadId, Step>();
-  const effects = new Map<string, { thread: ThreadId; node: string; kind: string }>();
-
-  const finish = (thread: ThreadId, at: number, status: StepStatus): readonly Notice[] => {
-    const step = current.get(thread);
-    current.delete(thread);
-    if (step === undefined || step.endedAt !== null) return [];
-    step.endedAt = at;
-    if (step.status !== 'failed') step.status = status;
-    const kind = step.status === 'failed' || step.status === 'stopped' ? step.status : 'ended';
-    return [{ kind, node: step.name, text: '', ms: at - step.startedAt }];
-  };
-  const below = (parent: ThreadId): readonly ThreadId[] =>
-    [...current.keys()].filter((thread) => thread.startsWith(`${parent}:`));
-
-  const enter = (event: Event): readonly Notice[] => {
-    const name = enteredBy(flow, event);
-    if (name === undefined) return [];
-    const thread = 'thread' in event ? event.thread : ROOT;
-    const ended = finish(thread, event.at, 'done');
-    const step: Step = { name, thread, startedAt: event.at, endedAt: null, status: 'running', doing: '' };
-    current.set(thread, step);
-    steps.push(step);
-    return [...ended, { kind: 'entered', node: name, text: '' }];
-  };
-
-  const close = (event: Event): readonly Notice[] => {
-    if (event.type === 'thread.ended')
-      return finish(event.thread, event.at, event.state === 'completed' ? 'done' : 'failed');
-    if (event.type === 'fork.joined')
-      return below(event.thread).flatMap((thread) => finish(thread, event.at, 'stopped'));
-    if (event.type === 'run.halted')
-      return [...current.keys()].flatMap((thread) => finish(thread, event.at, 'stopped'));
-    if (event.type === 'run.ended')
-      return [...current.keys()].flatMap((thread) =>
-        finish(thread, event.at, event.state === 'completed' ? 'done' : 'failed'),
-      );
-    return [];
-  };
-
-  const mark = (event: Event): void => {
-    if (event.type === 'effect.requested') {
-      effects.set(event.key, { thread: event.thread, node: event.node, kind: event.kind });
-      const step = current.get(event.thread);
-      if (step === undefined) return;
-      step.status = event.kind === 'ask' ? 'waiting' : 'running';
-      step.doing = DOING[event.kind](event.name);
-    } else if (event.type === 'effect.settled' || event.type === 'effect.judged') {
-      heard.delete(event.key);
-      const step = current.get(effects.get(event.key)?.thread ?? '');
-      if (step === undefined) return;
-      if (event.type === 'effect.judged' && event.verdict === 'failed') step.status = 'failed';
-      else if (event.type === 'effect.settled' && step.status === 'waiting') {
-        step.status = 'running';
-        step.doing = event.result.ok ? answerText(event.result.value) : 'no answer';
-      }
-    }
-  };
-
-  const heard = new Map<EffectKey, string>();
-  const hear = (key: EffectKey, text: string): void => {
-    const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
-    heard.set(key, tail);
-    const step = current.get(effects.get(key)?.thread ?? '');
-    if (step !== undefined && step.status === 'running') step.doing = oneLine(tail).trim();
-  };
-
-  return {
-    steps,
-    latest,
-    hear,
-    take: (event) => {
-      latest.push(event);
-      if (latest.length > LATEST_MAX) latest.shift();
-      const entered = enter(event);
-      mark(event);
-      const asked = 'key' in event ? effects.get(event.key) : undefined;
-      const node = originOf(flow, asked?.node ?? ('node' in event ? (event.node ?? null) : null));
-      return [...entered, ...noticesOf(event, node, asked?.kind ?? null, flow), ...close(event)];
-    },
-  };
-}
-
-const DOING = {
-  model: (name: string) => `agent ${name}`,
-  tool: (name: string) => `tool ${name}`,
-  check: (name: string) => `check ${name}`,
-  ask: () => 'waits for a person',
-} as const;
-
-function originOf(flow: CompiledFlow, id: string | null): string {
-  return id === null ? '' : (flow.nodes[id]?.label.name ?? id);
-}
-
 export interface View {
   take(event: Event): void;
   /** Adds streamed text of a model call in progress. */
@@ -135,4 +36,92 @@ export interface View {
   pause(): void;
   /** Ends the view. */
   end(): void;
+}
+
+const LATEST_MAX = 4;
+/** How much streamed text is shown beside a step. */
+const HEARD_MAX = 60;
+
+export function createProgress(flow: CompiledFlow): Progress {
+  const narrate = createNarrator(createProgram(flow, pure));
+  const steps: Step[] = [];
+  const latest: Event[] = [];
+  const current = new Map<ThreadId, Step>();
+  const threads = new Map<EffectKey, ThreadId>();
+  const heard = new Map<EffectKey, string>();
+  return {
+    steps,
+    latest,
+    hear: (key, text) => {
+      const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
+      heard.set(key, tail);
+      const step = stepOf(current, threads.get(key));
+      if (step?.status === 'running') step.doing = oneLine(tail).trim();
+    },
+    take: (event) => {
+      latest.push(event);
+      if (latest.length > LATEST_MAX) latest.shift();
+      if (event.type === 'effect.requested') threads.set(event.key, event.thread);
+      if (event.type === 'effect.settled') heard.delete(event.key);
+      return narrate(event).flatMap((each) => {
+        apply(each, steps, current);
+        return noticeOf(each) ?? [];
+      });
+    },
+  };
+}
+
+function apply(event: RunEvent, steps: Step[], current: Map<ThreadId, Step>): void {
+  if (!('branch' in event)) return;
+  if (event.type === 'node.started') {
+    const { node: name, branch: thread, at: startedAt } = event;
+    const step: Step = { name, thread, startedAt, endedAt: null, status: 'running', doing: '' };
+    current.set(thread, step);
+    steps.push(step);
+    return;
+  }
+  const step = stepOf(current, event.branch);
+  if (step === undefined) return;
+  const ended = ENDED[event.type];
+  if (ended !== undefined && step.thread === event.branch) {
+    step.status = ended;
+    step.endedAt = event.at;
+    current.delete(event.branch);
+    return;
+  }
+  const doing = doingOf(event);
+  if (doing === null) return;
+  step.status = event.type === 'question.asked' ? 'waiting' : 'running';
+  step.doing = doing;
+}
+
+const ENDED: { readonly [type: string]: StepStatus } = {
+  'node.finished': 'done',
+  'node.failed': 'failed',
+  'node.stopped': 'stopped',
+};
+
+function doingOf(event: RunEvent): string | null {
+  switch (event.type) {
+    case 'model.started':
+      return `agent ${event.agent}`;
+    case 'tool.started':
+      return `tool ${event.tool} ${argsText(event.args)}`.trimEnd();
+    case 'question.asked':
+      return 'waits for a person';
+    case 'question.answered':
+      return `${event.choice}${event.by === '' ? '' : ` (${event.by})`}`;
+    case 'undo.started':
+      return `undo ${event.tool}`;
+    default:
+      return null;
+  }
+}
+
+/** The step of a branch, or of the branch that it was forked from. */
+function stepOf(current: Map<ThreadId, Step>, thread: ThreadId | undefined): Step | undefined {
+  if (thread === undefined) return undefined;
+  const own = current.get(thread);
+  const fork = thread.lastIndexOf(':');
+  return own ?? (fork < 0 ? undefined : stepOf(current, thread.slice(0, fork)));
 }

@@ -1,0 +1,110 @@
+/** Public events: what user interfaces see of a run. They follow from the journal alone. */
+import { expect, test } from 'vitest';
+import { compile, createEngine, openMemory } from '../../src/index.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
+import { createNarrator, type RunEvent } from '../../src/runtime/report/run-events.ts';
+
+const DOCUMENT = `
+agents:
+  - { id: clerk, instructions: "Look the order up.", tools: [orders.get] }
+tools:
+  orders.get: { effect: read, trust: trusted }
+  pay: { effect: financial, compensate: pay.back }
+  pay.back: { effect: financial }
+  fail: { effect: write }
+flow:
+  id: desk
+  entry: look
+  nodes:
+    - { id: look, type: agent, agent: clerk, input: { task: "order {{event.payload.order}}" }, routes: [{ to: gate }] }
+    - { id: gate, type: approval, message: "Pay?", routes: [{ when: "approvals.gate == 'approve'", to: pay }, { to: end }] }
+    - { id: pay, type: tool, tool: pay, params: { amount: 5 }, routes: [{ to: both }] }
+    - id: both
+      type: parallel
+      branches: [{ to: quick }, { to: slow }]
+      routes: [{ to: last }]
+    - { id: quick, type: agent, agent: clerk, input: { task: quick }, routes: [{ to: end }] }
+    - { id: slow, type: agent, agent: clerk, input: { task: slow }, routes: [{ to: end }] }
+    - { id: last, type: tool, tool: fail, params: {} }
+`;
+const SCRIPT = {
+  agents: {
+    clerk: [
+      { text: '', tools: [{ name: 'orders.get', args: { id: 'A-1' } }] },
+      'found it',
+      { text: 'quick', delayMs: 100 },
+      { text: 'slow', delayMs: 3000 },
+    ],
+  },
+  tools: {
+    'orders.get': [{ result: { total: 5 } }],
+    pay: [{ result: { paid: true } }],
+    fail: [{ error: 'fatal', message: 'broken' }],
+    'pay.back': [{ result: { done: true } }],
+  },
+  approvals: { gate: 'approve' },
+} as const;
+
+async function story(): Promise<readonly RunEvent[]> {
+  const { flow, diagnostics } = compile(DOCUMENT);
+  if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
+  const journal = openMemory();
+  const engine = createEngine({ journal, script: SCRIPT });
+  const run = await engine.start(flow, { input: { order: 'A-1' } });
+  await engine.settled(run);
+  const { program, events } = await readRun(journal.journal, run);
+  await engine.close();
+  const narrate = createNarrator(program);
+  return events.flatMap((event) => narrate(event));
+}
+
+test('each thing that a person would name is one event, in order', async () => {
+  const events = await story();
+  const named = events.map((event) => `${event.type} ${'node' in event ? event.node : ''}`.trim());
+  expect(named.slice(0, 17)).toEqual([
+    'run.started',
+    'node.started look',
+    'model.started look',
+    'model.finished look',
+    'tool.proposed look',
+    'check.finished look',
+    'tool.started look',
+    'tool.finished look',
+    'model.started look',
+    'model.finished look',
+    'node.finished look',
+    'node.started gate',
+    'question.asked gate',
+    'question.answered gate',
+    'node.finished gate',
+    'node.started pay',
+    'tool.started pay',
+  ]);
+  expect(named.slice(-5)).toEqual([
+    'tool.failed last',
+    'node.failed last',
+    'undo.started pay',
+    'undo.finished pay',
+    'run.ended',
+  ]);
+});
+
+test('events carry arguments, results, questions and durations of their own branch', async () => {
+  const events = await story();
+  const of = (type: RunEvent['type'], node: string) =>
+    events.find((event) => event.type === type && 'node' in event && event.node === node);
+  expect(of('tool.finished', 'look')).toMatchObject({ tool: 'orders.get', args: { id: 'A-1' }, result: { total: 5 } });
+  expect(of('tool.proposed', 'look')).toMatchObject({ agent: 'clerk', tool: 'orders.get' });
+  expect(of('question.asked', 'gate')).toMatchObject({ message: 'Pay?', choices: ['approve', 'reject'] });
+  expect(of('question.answered', 'gate')).toMatchObject({ choice: 'approve' });
+  expect(of('node.finished', 'look')).toMatchObject({ output: 'found it' });
+  expect(of('node.finished', 'quick')).toMatchObject({ durationMs: 100 });
+  expect(of('node.finished', 'slow')).toMatchObject({ durationMs: 3000 });
+  expect(of('undo.started', 'pay')).toMatchObject({ tool: 'pay.back' });
+  expect(events.at(-1)).toMatchObject({ type: 'run.ended', state: 'failed', code: 'UNAVAILABLE_DEP' });
+});
+
+test('sequence numbers never go back, so a reader can resume', async () => {
+  const numbers = (await story()).map(({ seq }) => seq);
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+});
