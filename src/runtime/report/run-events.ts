@@ -171,6 +171,7 @@ function leave(told: Narration, event: Event): readonly RunEvent[] {
   const all = [...told.steps.keys()];
   switch (event.type) {
     case 'thread.ended':
+    case 'undo.started':
       return finish(told, event.thread, event, event.state === 'completed' ? 'finished' : 'failed');
     case 'fork.joined':
       return all
