@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
-import { createNarrator, type RunEvent } from '../../src/runtime/report/run-events.ts';
+import { createNarrator } from '../../src/runtime/report/narrate.ts';
+import type { RunEvent } from '../../src/runtime/report/run-events.ts';
 
 const DOCUMENT = `
 agents:

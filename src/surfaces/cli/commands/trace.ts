@@ -5,7 +5,7 @@
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
-import { createNarrator } from '../../../runtime/report/run-events.ts';
+import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';

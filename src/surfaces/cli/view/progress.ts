@@ -3,7 +3,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
 import { createProgram } from '../../../core/program.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
-import { createNarrator } from '../../../runtime/report/run-events.ts';
+import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine } from '../text.ts';
 import { argsText, noticeOf, type Notice } from './notices.ts';

@@ -1,0 +1,347 @@
+/** Computes the public events of a run from the events of its journal. */
+import { evolve } from '../../core/evolve.ts';
+import { authorOf } from '../../core/failure.ts';
+import { inputOf } from '../../core/outstanding.ts';
+import type { Program } from '../../core/program.ts';
+import type { Json } from '../../expr/json.ts';
+import type { EffectKey, Event, RunState, ThreadId } from '../../ir/events.ts';
+import { enteredBy } from './report.ts';
+import type { Base, EventError, InNode, RunEvent } from './run-events.ts';
+
+/** Turns journal events, given in order from the first one, into public events. */
+export type Narrator = (event: Event) => readonly RunEvent[];
+
+interface Step {
+  readonly name: string;
+  readonly startedAt: number;
+  output: Json;
+  error: EventError | null;
+}
+interface CallInfo {
+  readonly kind: string;
+  readonly name: string;
+  readonly node: string;
+  readonly thread: ThreadId;
+  readonly startedAt: number;
+  readonly args: Json;
+  readonly questionId: string | null;
+  result: Json;
+  used: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costMicros?: number };
+  attempt: number;
+}
+interface Narration {
+  readonly program: Program;
+  state: RunState | null;
+  /** The authored node that each branch is in. */
+  readonly steps: Map<ThreadId, Step>;
+  readonly calls: Map<EffectKey, CallInfo>;
+}
+
+export function createNarrator(program: Program): Narrator {
+  const story: Narration = { program, state: null, steps: new Map(), calls: new Map() };
+  return (event) => {
+    story.state = evolve(story.state, event);
+    const entered = enter(story, event);
+    return [...entered, ...eventsOf(story, event), ...leave(story, event)];
+  };
+}
+
+const ROOT: ThreadId = '0';
+
+function enter(story: Narration, event: Event): readonly RunEvent[] {
+  const { flow } = story.program;
+  const thread = 'thread' in event ? event.thread : ROOT;
+  const name = enteredBy(flow, event);
+  if (name === undefined) {
+    // A fork of another node begins: the step before it is done, and does not last until the branches end.
+    const step = story.steps.get(thread);
+    const isOther = event.type === 'thread.forked' && step !== undefined && step.name !== nameAt(story, event.node);
+    return isOther ? finish(story, thread, event, 'finished') : [];
+  }
+  const before = finish(story, thread, event, 'finished');
+  story.steps.set(thread, { name, startedAt: event.at, output: null, error: null });
+  return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
+}
+
+function leave(story: Narration, event: Event): readonly RunEvent[] {
+  const all = [...story.steps.keys()];
+  switch (event.type) {
+    case 'thread.ended':
+    case 'undo.started':
+      return finish(story, event.thread, event, event.state === 'completed' ? 'finished' : 'failed');
+    case 'fork.joined':
+      return all
+        .filter((thread) => thread.startsWith(`${event.thread}:`))
+        .flatMap((thread) => finish(story, thread, event, 'stopped'));
+    case 'run.halted':
+      return all.flatMap((thread) => finish(story, thread, event, 'stopped'));
+    case 'run.ended': {
+      const status = event.state === 'completed' ? 'finished' : 'failed';
+      return [...all.flatMap((thread) => finish(story, thread, event, status)), ended(story, event)];
+    }
+    default:
+      return [];
+  }
+}
+
+function finish(
+  story: Narration,
+  thread: ThreadId,
+  event: Event,
+  status: 'finished' | 'failed' | 'stopped',
+): readonly RunEvent[] {
+  const step = story.steps.get(thread);
+  story.steps.delete(thread);
+  if (step === undefined) return [];
+  const about = { ...base(event), node: step.name, branch: thread, durationMs: event.at - step.startedAt };
+  if (status === 'stopped') return [{ type: 'node.stopped', ...about }];
+  if (status === 'failed' || step.error !== null) return [{ type: 'node.failed', ...about, error: step.error }];
+  return [{ type: 'node.finished', ...about, output: step.output }];
+}
+
+function eventsOf(story: Narration, event: Event): readonly RunEvent[] {
+  switch (event.type) {
+    case 'run.started':
+      return [{ type: 'run.started', ...base(event), flow: story.program.flow.id, input: event.input }];
+    case 'effect.requested':
+      return requested(story, event);
+    case 'undo.requested':
+      return undoRequested(story, event);
+    case 'effect.settled':
+      return settled(story, event);
+    case 'effect.judged':
+      return judged(story, event);
+    case 'effect.dropped': {
+      const call = story.calls.get(event.key);
+      return call === undefined || call.questionId === null
+        ? []
+        : [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
+    }
+    case 'meter.tripped':
+    case 'meter.raised':
+      return budgetEvents(story, event);
+    case 'expression.failed':
+      return [trouble(story, event, event.error.message)];
+    case 'guard.failed':
+      return [trouble(story, event, `a condition cannot be evaluated: ${event.message}`)];
+    case 'value.missing':
+      return [trouble(story, event, `a value does not exist: ${event.paths.map((path) => path.join('.')).join(', ')}`)];
+    case 'fork.joined':
+      return event.met ? [] : [joinFailed(story, event)];
+    case 'run.halted':
+      return [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }];
+    default:
+      return [];
+  }
+}
+
+type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
+
+function requested(story: Narration, event: Of<'effect.requested'>): readonly RunEvent[] {
+  const pending = story.state?.pending.get(event.key);
+  const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
+  const call: CallInfo = {
+    kind: event.kind,
+    name: event.name,
+    node: nameAt(story, event.node),
+    thread: event.thread,
+    startedAt: event.at,
+    args: input['args'] ?? null,
+    questionId: event.question?.id ?? null,
+    result: null,
+    used: {},
+    attempt: 1,
+  };
+  story.calls.set(event.key, call);
+  const about = inNode(event, call);
+  if (event.question !== undefined) {
+    const { message = '', ...packet } = input;
+    const { id, choices, askedBy } = event.question;
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    return [
+      {
+        type: 'question.asked',
+        ...about,
+        id,
+        message: text,
+        choices: choices,
+        packet,
+        askedBy,
+        expiresAt: event.deadline,
+      },
+    ];
+  }
+  if (event.kind === 'model') return [{ type: 'model.started', ...about, agent: event.name }];
+  if (event.kind === 'tool') return [{ type: 'tool.started', ...about, tool: event.name, args: call.args }];
+  return [];
+}
+
+function undoRequested(story: Narration, event: Of<'undo.requested'>): readonly RunEvent[] {
+  const pending = story.state?.pending.get(event.key);
+  const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
+  const undone = story.calls.get(event.undoes);
+  const call: CallInfo = {
+    kind: 'undo',
+    name: event.tool,
+    node: undone?.node ?? '',
+    thread: event.thread,
+    startedAt: event.at,
+    args: input['args'] ?? null,
+    questionId: null,
+    result: null,
+    used: {},
+    attempt: 1,
+  };
+  story.calls.set(event.key, call);
+  return [{ type: 'undo.started', ...inNode(event, call), tool: event.tool, args: call.args }];
+}
+
+function settled(story: Narration, event: Of<'effect.settled'>): readonly RunEvent[] {
+  const call = story.calls.get(event.key);
+  if (call === undefined) return [];
+  call.attempt = event.attempt;
+  call.used = event.result.used ?? {};
+  call.result = event.result.ok ? event.result.value : null;
+  if (call.kind === 'undo') {
+    const error = event.result.ok ? null : event.result.error;
+    return [{ type: 'undo.finished', ...inNode(event, call), tool: call.name, error }];
+  }
+  if (call.questionId === null || !event.result.ok) return [];
+  const { choice, by, text } = (event.result.value ?? {}) as { choice?: unknown; by?: unknown; text?: unknown };
+  const answer = {
+    choice: String(choice),
+    by: typeof by === 'string' ? by : '',
+    text: typeof text === 'string' ? text : null,
+  };
+  return [{ type: 'question.answered', ...inNode(event, call), id: call.questionId, ...answer }];
+}
+
+function judged(story: Narration, event: Of<'effect.judged'>): readonly RunEvent[] {
+  const call = story.calls.get(event.key);
+  if (call === undefined || call.kind === 'undo') return [];
+  const about = inNode(event, call);
+  const durationMs = event.at - call.startedAt;
+  if (event.verdict === 'retry') {
+    const delayMs = Math.max(0, event.notBefore - event.at);
+    return [{ type: 'node.retried', ...about, attempt: call.attempt, delayMs, error: errorOf(event.error) }];
+  }
+  const step = story.steps.get(call.thread);
+  if (event.verdict === 'failed') {
+    const error = errorOf(event.error);
+    if (step !== undefined) step.error = error;
+    if (call.kind !== 'tool') return [{ type: 'trouble', ...about, message: `${error.type}: ${error.message}` }];
+    return [{ type: 'tool.failed', ...about, tool: call.name, args: call.args, error, durationMs }];
+  }
+  if (step !== undefined) step.error = null;
+  return accepted(call, step, about, durationMs);
+}
+
+function accepted(
+  call: CallInfo,
+  step: Step | undefined,
+  about: Omit<InNode, 'type'>,
+  durationMs: number,
+): readonly RunEvent[] {
+  const { name, result, used } = call;
+  switch (call.kind) {
+    case 'model': {
+      const { text = '', toolCalls = [] } = (result ?? {}) as {
+        text?: string;
+        toolCalls?: readonly { name: string; args: Json }[];
+      };
+      if (step !== undefined && toolCalls.length === 0) step.output = text;
+      const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = used;
+      return [
+        {
+          type: 'model.finished',
+          ...about,
+          agent: name,
+          durationMs,
+          text,
+          inputTokens,
+          outputTokens,
+          costUsd: costMicros / 1_000_000,
+        },
+        ...toolCalls.map(
+          ({ name: tool, args }) => ({ type: 'tool.proposed', ...about, agent: name, tool, args }) as const,
+        ),
+      ];
+    }
+    case 'tool':
+      if (step !== undefined && step.name === about.node) step.output = result;
+      return [{ type: 'tool.finished', ...about, tool: name, args: call.args, result, durationMs }];
+    case 'check':
+      return [{ type: 'check.finished', ...about, check: name, result }];
+    default:
+      return [];
+  }
+}
+
+function budgetEvents(story: Narration, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly RunEvent[] {
+  const { meters } = story.program.flow;
+  if (event.type === 'meter.raised') {
+    const call = story.calls.get(event.key);
+    return event.raises.map(({ meter, by }) => ({
+      type: 'budget.raised',
+      ...base(event),
+      node: call?.node ?? '',
+      branch: call?.thread ?? ROOT,
+      budget: meters[meter]?.label ?? meter,
+      by,
+    }));
+  }
+  const { meter, left, needs, node, thread } = event;
+  const budget = meters[meter]?.label ?? meter;
+  return [
+    { type: 'budget.reached', ...base(event), node: nameAt(story, node), branch: thread, budget, left, needed: needs },
+  ];
+}
+
+function ended(story: Narration, event: Of<'run.ended'>): RunEvent {
+  const outcome = story.state?.outcome;
+  const error = outcome?.error ?? null;
+  return {
+    type: 'run.ended',
+    ...base(event),
+    state: event.state,
+    code: event.code,
+    output: outcome?.output ?? null,
+    error: error === null ? null : errorOf(error),
+  };
+}
+
+function joinFailed(story: Narration, event: Of<'fork.joined'>): RunEvent {
+  const message = event.why === 'late' ? 'the branches did not finish in time' : 'too few branches succeeded';
+  return {
+    type: 'trouble',
+    ...base(event),
+    node: story.steps.get(event.thread)?.name ?? nameAt(story, event.to),
+    branch: event.thread,
+    message,
+  };
+}
+
+function trouble(
+  story: Narration,
+  event: Of<'expression.failed' | 'guard.failed' | 'value.missing'>,
+  message: string,
+): RunEvent {
+  return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };
+}
+
+function base({ seq, at }: Event): Base {
+  return { seq, at };
+}
+
+function inNode(event: Event, { node, thread }: CallInfo): InNode {
+  return { ...base(event), node, branch: thread };
+}
+
+function nameAt({ program: { flow } }: Narration, id: string): string {
+  const node = flow.nodes[id];
+  return node === undefined ? id : authorOf(node);
+}
+
+function errorOf({ class: kind, type, message }: EventError): EventError {
+  return { class: kind, type, message };
+}
