@@ -1,4 +1,7 @@
-/** An error that a user can act on: a code with a page of its own, one sentence, and often a way out. */
+/**
+ * Errors that a user can act on. Every error has a code from this closed set, one sentence, often a remedy, and a page at
+ * docs/errors/<code>.md.
+ */
 
 export class SluiceError extends Error {
   readonly code: ErrorCode;
@@ -14,100 +17,103 @@ export class SluiceError extends Error {
 
 export const ERROR_CODES = {
   // Calling the command
-  usage: { title: 'Wrong usage', summary: 'The command was called with arguments that it does not take.' },
+  usage: { title: 'Wrong usage', summary: 'The command was called with wrong arguments.' },
   'old-node': {
     title: 'Node is too old',
-    summary: 'The command was started on a release of Node that it does not run on.',
+    summary: 'This release of Node is not supported.',
   },
-  'file-not-found': { title: 'The file does not exist', summary: 'A file that the command was given is not there.' },
-  'file-unreadable': { title: 'The file cannot be read', summary: 'The file is there, but reading it failed.' },
+  'file-not-found': {
+    title: 'The file does not exist',
+    summary: 'A file that was passed to the command does not exist.',
+  },
+  'file-unreadable': { title: 'The file cannot be read', summary: 'The file exists, but it could not be read.' },
   'bad-module': {
-    title: 'A module without a flow',
-    summary: 'A TypeScript module does not export what was asked of it.',
+    title: 'The module has no flow',
+    summary: 'A TypeScript module does not export the expected flow.',
   },
   interrupted: {
     title: 'Stopped by a signal',
-    summary: 'The process was asked to stop; the run is kept and can be resumed.',
+    summary: 'The process was asked to stop. The run is stored and can be resumed.',
   },
-  'internal-error': { title: 'A fault of the program', summary: 'Something happened that should be impossible.' },
+  'internal-error': { title: 'Internal error', summary: 'The program is in a state that should be impossible.' },
 
   // The journal
-  'journal-busy': { title: 'The journal is busy', summary: 'Another process held the database for too long.' },
+  'journal-busy': { title: 'The journal is busy', summary: 'Another process kept the database locked for too long.' },
   'journal-read-only': {
-    title: 'The journal cannot be written',
+    title: 'The journal is read-only',
     summary: 'The database file or its folder is read-only.',
   },
   'journal-newer': {
     title: 'The journal is from a newer release',
-    summary: 'The database was written by a later release than this one.',
+    summary: 'The database was written by a newer release.',
   },
-  'journal-damaged': { title: 'The journal is damaged', summary: 'The database file cannot be read as one.' },
+  'journal-damaged': { title: 'The journal is damaged', summary: 'The file is not a valid database.' },
   'journal-unavailable': {
     title: 'The journal cannot be reached',
     summary: 'Opening, reading or writing the database file failed.',
   },
-  'disk-full': { title: 'The disk is full', summary: 'An append did not fit; nothing of it was kept.' },
-  'chain-broken': { title: 'The journal was changed', summary: 'An event does not hash to what the next one expects.' },
+  'disk-full': { title: 'The disk is full', summary: 'The disk had no space for an append. Nothing of it was stored.' },
+  'chain-broken': { title: 'The journal was changed', summary: 'The hash chain of a run is broken.' },
   'replay-differs': {
-    title: 'The replay took another way',
-    summary: 'Deciding again over the journal gave other events than it holds.',
+    title: 'The replay differs',
+    summary: 'The replay gave other events than the journal has.',
   },
   'invariant-broken': {
-    title: 'A law of the engine was broken',
-    summary: 'The run was stopped since its state contradicts itself.',
+    title: 'The state is inconsistent',
+    summary: 'The run was stopped, because its state breaks a law of the engine.',
   },
 
   // Runs
-  'run-not-found': { title: 'No such run', summary: 'The journal holds no run by that id.' },
-  'bad-run-id': { title: 'Not a run id', summary: 'A run id given by the caller has characters that it may not have.' },
+  'run-not-found': { title: 'No such run', summary: 'The journal has no run with this id.' },
+  'bad-run-id': { title: 'Not a run id', summary: 'The run id contains characters that are not allowed.' },
   'bad-start': {
-    title: 'Nothing that can be started',
-    summary: 'A start was given no compiled flow, or an input that is not JSON.',
+    title: 'The run cannot start',
+    summary: 'The start has no compiled flow, or its input is not JSON.',
   },
-  'run-exists': { title: 'The run id is taken', summary: 'A run by that id exists, with another flow or input.' },
-  'run-ended': { title: 'The run has ended', summary: 'The run is over, so that it cannot be changed any more.' },
+  'run-exists': { title: 'The run id is taken', summary: 'A run with this id exists, with another flow or input.' },
+  'run-ended': { title: 'The run has ended', summary: 'The run has ended and cannot be changed.' },
   'lease-lost': {
     title: 'The lease was lost',
-    summary: 'Another worker took the run over, so that this one stopped before it acted.',
+    summary: 'Another process owns the run now. This one stopped before it acted.',
   },
   'engine-closed': { title: 'The engine is closed', summary: 'A call came after `close`.' },
   'value-too-large': {
     title: 'A value is too large',
-    summary: 'An input, an output or a result is larger than what is stored.',
+    summary: 'An input, an output or a result is larger than the journal stores.',
   },
 
   // People
-  'approval-not-found': { title: 'No such approval', summary: 'Nothing by that id waits for an answer.' },
+  'approval-not-found': { title: 'No such approval', summary: 'No open approval has this id.' },
   'approval-closed': { title: 'Already answered', summary: 'The approval was answered, cancelled or has expired.' },
   'bad-answer': {
-    title: 'An answer that cannot be used',
-    summary: 'What came with the choice is missing, or is not what the question takes.',
+    title: 'The answer is not valid',
+    summary: 'The edit that belongs to the choice is missing or not valid.',
   },
   'not-a-choice': {
     title: 'Not one of the choices',
-    summary: 'The answer is not among those that the approval offers.',
+    summary: 'The answer is not one of the choices of the approval.',
   },
   'stale-payload': {
     title: 'The question has changed',
-    summary: 'The answer is to an earlier version of what is asked now.',
+    summary: 'The answer belongs to an earlier version of the question.',
   },
   'self-approval': {
-    title: 'Whoever asked may not approve',
-    summary: 'The answer came under the name of whoever asked.',
+    title: 'The asker may not approve',
+    summary: 'The answer has the name of the agent or flow that asked.',
   },
 
   // Models and tools
   'no-model': {
-    title: 'No model to run on',
-    summary: 'An agent names no model, and neither the command nor the environment does.',
+    title: 'No model',
+    summary: 'An agent names no model, and the command and the environment name none either.',
   },
   'no-credentials': {
-    title: "A provider's key is missing",
-    summary: 'The environment lacks the key that a model needs.',
+    title: "The provider's key is missing",
+    summary: 'The environment variable with the key of the provider is not set.',
   },
   'no-implementation': {
-    title: 'A tool that cannot be run',
-    summary: 'The tool has no implementation, and no script stands in for it.',
+    title: 'The tool has no implementation',
+    summary: 'The tool has no implementation, and no script provides its results.',
   },
 } as const satisfies { readonly [code: string]: { readonly title: string; readonly summary: string } };
 

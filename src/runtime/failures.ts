@@ -1,4 +1,4 @@
-/** What a performer threw, as a failure with a class. A performer that knows better throws a PerformError. */
+/** Turns an error of a performer into a failure with a class. A performer sets the class by throwing a PerformError. */
 import type { FailureClass } from '../ir/codes.ts';
 import type { Failure } from '../ir/events.ts';
 

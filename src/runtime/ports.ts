@@ -1,28 +1,28 @@
 /**
- * What the runtime needs of the outside. A journal has two verbs. Who works on a run, and what others want to tell it, is
- * a separate matter with a port of its own (docs/decisions/0002-ports.md).
+ * The ports of the runtime: a journal that loads and commits runs, a roster that says which worker owns which run, a clock,
+ * and a performer of calls (docs/decisions/0002-ports.md).
  */
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import type { Answer, Command, Fact, Instant, Question, RunId, Settled } from '../ir/events.ts';
 
-/** One transition of one run, ready to be stored as it is: the hash covers exactly these bytes. */
+/** One transition of one run. The hash covers exactly these bytes. */
 export interface Append {
   readonly run: RunId;
-  /** The last event that is already stored; the fence. 0 for a new run. */
+  /** The number of the last stored event, which fences the append. 0 for a new run. */
   readonly after: number;
-  /** How many events the body holds. */
+  /** The number of events in the body. */
   readonly count: number;
   readonly at: Instant;
   readonly body: string;
   readonly hash: string;
-  /** Big values that the body names by hash, and that this run has not stored before. */
+  /** Big values that the body refers to by hash and that this run has not stored before. */
   readonly blobs: readonly Blob[];
-  /** What has changed in the run's entry in the roster; null when nothing has. */
+  /** The new entry of the run in the roster; null if it stays the same. */
   readonly entry: RunEntryChange | null;
-  /** With the first append only: the graph that the run is pinned to. */
+  /** The graph of the run. With the first append only. */
   readonly flow: { readonly hash: string; readonly text: string } | null;
-  /** A fold that may be dropped at any time. */
+  /** A cache that may be deleted at any time. */
   readonly snapshot: Snapshot | null;
 }
 export interface Blob {
@@ -37,7 +37,7 @@ export interface Snapshot {
 export interface RunEntryChange {
   readonly status: RunStatus;
   readonly code: TerminalCode | null;
-  /** When the run has to be looked at although nobody tells it anything; null for never. */
+  /** The next deadline of the run; null if it has none. */
   readonly due: Instant | null;
   /** With the first append only. */
   readonly first?: { readonly flow: string; readonly notation: string; readonly startedAt: Instant };
@@ -51,9 +51,9 @@ export interface StoredAppend {
 }
 export interface StoredRun {
   readonly flow: string;
-  /** The latest snapshot that was asked for and is there. */
+  /** The latest snapshot, if one was asked for and exists. */
   readonly snapshot: Snapshot | null;
-  /** In order; those after the snapshot, or all of them. */
+  /** In order: those after the snapshot, or all. */
   readonly appends: readonly StoredAppend[];
   readonly blobs: readonly Blob[];
 }
@@ -61,8 +61,8 @@ export interface StoredRun {
 export interface Journal {
   load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
   /**
-   * All of them in one durable step. `stale` for each whose fence or lease does not hold: nothing of it is stored. An
-   * append that suspends or ends a run also lets go of it; one that wakes a suspended run takes it.
+   * Stores all appends in one durable step. An append whose fence or lease does not hold is `stale` and stores nothing. An
+   * append that suspends or ends a run also releases it. One that wakes a suspended run claims it.
    */
   commit(worker: WorkerId, appends: readonly Append[]): Promise<readonly ('committed' | 'stale')[]>;
 }
@@ -80,33 +80,33 @@ export interface RunEntry {
   readonly due: Instant | null;
   readonly owner: WorkerId | null;
 }
-/** Facts that somebody who does not own the run wants it to know: an answer, a cancellation. */
+/** An answer or a cancellation from a process that does not own the run. */
 export type Mail = {
   readonly id: number;
   readonly run: RunId;
   readonly fact: Extract<Fact, { type: 'answer' | 'cancel' }>;
 };
 
-/** Who works on which run. A worker holds one lease for all its runs; a run changes hands only when it is free or expired. */
+/** Says which worker owns which run. `stores/leases.ts` has the rules. */
 export interface Roster {
-  /** Joins or renews. False when the lease was lost: the worker must stop before it acts. */
+  /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
   renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
-  /** Takes the named run, or, without a name, runs that need work; only those that nobody alive owns. */
+  /** Claims the named run, or all runs that need work. Runs of a live worker stay with it. */
   claim(
     worker: WorkerId,
     now: Instant,
-    what: { readonly run: RunId } | { readonly limit: number },
+    which: { readonly run: RunId } | { readonly limit: number },
   ): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;
   post(run: RunId, fact: Mail['fact']): Promise<void>;
-  /** Unread mail for runs that this worker owns. */
+  /** Unread mail for the runs of this worker. */
   mail(worker: WorkerId): Promise<readonly Mail[]>;
-  /** Mail is struck out only after what it said is on the journal, or was refused. */
+  /** Mail is deleted only after its fact is stored or refused. */
   deleteMail(ids: readonly number[]): Promise<void>;
   list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
   find(run: RunId): Promise<RunEntry | null>;
-  /** Forgets the oldest ended runs of a notation, by start, until `keep` of it are left; never one that lives. Returns whom. */
+  /** Removes the oldest ended runs of a notation until `keep` runs are left. Returns the removed ones. */
   retain(notation: string, keep: number): Promise<readonly RunId[]>;
 }
 
@@ -116,32 +116,31 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Time as the runtime sees it; a script's clock is virtual, so that waits pass at once. */
 export interface Clock {
-  /** Whether waits pass at once. */
+  /** True when waits pass at once, as in a script. */
   readonly virtual: boolean;
   now(): Instant;
-  /** Calls back at the instant or after it; returns how to cancel. */
+  /** Calls back at the instant or later. Returns a function that cancels. */
   at(instant: Instant, wake: () => void): () => void;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Brackets work that takes real time: a virtual clock stands still meanwhile. */
+  /** Marks the begin of real work; the returned function marks its end. A virtual clock stands still between the two. */
   busy?(): () => void;
 }
 
-/** A command with all that its performer may need. */
+/** A command with everything that its performer may need. */
 export interface Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
-  /** SHA-256 over run, step, visit and inputs: the same for every attempt, never shared between runs. */
+  /** SHA-256 over run, step, visit and inputs: the same for every attempt, different for every run. */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Takes the text of a reply as it comes, for whoever listens to the run; undefined where nobody does. Nothing keeps it. */
-  readonly hear?: ((text: string) => void) | undefined;
+  /** Takes the text of a reply while it is generated. Undefined when no reader asked for it. The text is not stored. */
+  readonly onText?: ((text: string) => void) | undefined;
 }
 export interface Performer {
   perform(call: Call): Promise<Settled>;
-  /** Somebody who may answer at once, as a script does; null leaves the question to people. */
+  /** Answers a question at once, as a script does. Null leaves the question to a person. */
   answer?(question: Asked): Answer | null;
 }
 export interface Asked {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { outstanding } from '../../src/core/outstanding.ts';
-import { createPrograms, restore } from '../../src/runtime/engine/owned-run.ts';
+import { createPrograms, restoreRun } from '../../src/runtime/engine/owned-run.ts';
 import type { StoredRun } from '../../src/runtime/ports.ts';
 import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
 import { simulate } from '../../src/surfaces/testing/simulate.ts';
@@ -31,7 +31,7 @@ describe('snapshots', () => {
       const stored = (await store.journal.load(`s_${seed}`, { snapshot: false })) as StoredRun;
       const program = createPrograms()(flow);
       for (let length = 1; length <= stored.appends.length; length++) {
-        const { state } = restore('r', { ...stored, appends: stored.appends.slice(0, length) }, program);
+        const { state } = restoreRun('r', { ...stored, appends: stored.appends.slice(0, length) }, program);
         if (state === null) throw new Error('no state');
         const thawed = thawState(freezeState(state));
         expect(thawed).toEqual(state);
@@ -50,7 +50,7 @@ describe('snapshots', () => {
       expect(short.snapshot?.seq).toBeGreaterThan(100);
       expect(short.appends.length).toBeLessThan(whole.appends.length / 2);
       const program = createPrograms()(counting);
-      const [near, far] = [restore('r', short, program), restore('r', whole, program)];
+      const [near, far] = [restoreRun('r', short, program), restoreRun('r', whole, program)];
       // The earliest wake-up is a lower bound that a look at the clock moves on.
       expect({ ...near.state, wake: null }).toEqual({ ...far.state, wake: null });
       expect([near.seq, near.head]).toEqual([far.seq, far.head]);

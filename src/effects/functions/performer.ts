@@ -97,7 +97,7 @@ class Request extends Context implements ModelRequest {
     this.#source = call;
   }
   get hear(): ModelRequest['hear'] {
-    return this.#source.hear;
+    return this.#source.onText;
   }
   get messages(): readonly Message[] {
     return (this.#messages ??= promptOf(this.#source.flow, this.#source.command));

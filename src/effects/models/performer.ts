@@ -108,7 +108,7 @@ async function receive(
   const model = await connect(target, fetch);
   signal.throwIfAborted();
   const wire = watchWire(target.how.protocol);
-  if (!stream && onDelta === undefined && call.hear === undefined) {
+  if (!stream && onDelta === undefined && call.onText === undefined) {
     const result = await model.doGenerate(options);
     readBody(result, reply);
     wire.see(result.response?.body);
@@ -120,7 +120,7 @@ async function receive(
       text: (delta) => {
         const text = redactValue(delta, target.key);
         onDelta?.(command.run, command.key, text);
-        call.hear?.(text);
+        call.onText?.(text);
       },
     });
   }

@@ -60,8 +60,8 @@ function protectedCall(call: Call, pipeline: PiiPipeline): ProtectedCall {
     get signal() {
       return call.signal;
     },
-    get hear() {
-      return call.hear;
+    get onText() {
+      return call.onText;
     },
     restore: (text) => pipeline.restore(text, known),
   };

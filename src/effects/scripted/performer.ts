@@ -47,7 +47,7 @@ async function reply(script: Script, call: Call): Promise<Settled> {
   const text = entry.text ?? '';
   const used = usageOf(entry, call, input, text);
   if (entry.error !== undefined) return { ok: false, error: failureOf(entry), used };
-  call.hear?.(text);
+  call.onText?.(text);
   const calls = (entry.tools ?? []).map(({ name, args }, index) => ({ id: `c${index}`, name, args: args ?? {} }));
   return { ok: true, value: calls.length === 0 ? { text } : { text, toolCalls: calls }, used };
 }

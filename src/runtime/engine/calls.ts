@@ -1,4 +1,4 @@
-/** Calls under way for one run. Each can be aborted; the signal is made only when a performer asks for it. */
+/** The running calls of one run. The abort signal of a call is created only when its performer asks for it. */
 import { hash } from 'node:crypto';
 import { digest } from '../../core/digest.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -9,8 +9,8 @@ import { pure } from './pure.ts';
 export class Calls {
   readonly #running = new Map<EffectKey, RunningCall>();
 
-  start(command: Command, flow: CompiledFlow, clock: Clock, hearing?: Hearing): Call {
-    const call = new RunningCall(command, flow, clock, hearing);
+  start(command: Command, flow: CompiledFlow, clock: Clock, listeners?: TextListeners): Call {
+    const call = new RunningCall(command, flow, clock, listeners);
     this.#running.set(command.key, call);
     return call;
   }
@@ -19,7 +19,7 @@ export class Calls {
     return this.#running.get(key)?.command.attempt === attempt;
   }
 
-  /** Forgets a call that has come back. False when it was aborted in the meantime. */
+  /** Removes a call that has returned. False when it was aborted before. */
   end(key: EffectKey, attempt: number): boolean {
     return this.has(key, attempt) && this.#running.delete(key);
   }
@@ -41,22 +41,22 @@ export class Calls {
   }
 }
 
-/** Who listens to what models say while they say it. */
-export interface Hearing {
-  listens(run: RunId): boolean;
-  say(command: Command, text: string): void;
+/** Receive the text of model replies while it is generated. */
+export interface TextListeners {
+  hasListener(run: RunId): boolean;
+  onText(command: Command, text: string): void;
 }
 
 class RunningCall implements Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
   readonly clock: Clock;
-  readonly #hearing: Hearing | undefined;
+  readonly #listeners: TextListeners | undefined;
   #controller: AbortController | null = null;
   #aborted = false;
 
-  constructor(command: Command, flow: CompiledFlow, clock: Clock, hearing: Hearing | undefined) {
-    this.#hearing = hearing;
+  constructor(command: Command, flow: CompiledFlow, clock: Clock, listeners: TextListeners | undefined) {
+    this.#listeners = listeners;
     this.command = command;
     this.flow = flow;
     this.clock = clock;
@@ -68,19 +68,19 @@ class RunningCall implements Call {
     return this.#controller.signal;
   }
 
-  /** What an aborted call still says is said to nobody. */
-  get hear(): ((text: string) => void) | undefined {
-    const hearing = this.#hearing;
-    if (hearing === undefined || !hearing.listens(this.command.run)) return undefined;
+  get onText(): ((text: string) => void) | undefined {
+    const listeners = this.#listeners;
+    if (listeners === undefined || !listeners.hasListener(this.command.run)) return undefined;
     return (text) => {
-      if (!this.#aborted && text !== '') hearing.say(this.command, text);
+      // Drop text that arrives after an abort.
+      if (!this.#aborted && text !== '') listeners.onText(this.command, text);
     };
   }
 
-  /** The same for every attempt, so that a tool that has already done the work can say so; never shared between runs. */
+  /** The same for every attempt, so that a tool can recognise a repeated call. Different for every run. */
   get idempotencyKey(): string {
     const { run, node, key, input } = this.command;
-    // By the digest, which does not depend on the order of fields: a graph that was stored may come back in another one.
+    // The digest ignores the order of fields, which may change when a graph is stored.
     return hash('sha256', JSON.stringify([run, node, key, digest(input, pure.hash)]), 'hex');
   }
 

@@ -1,6 +1,6 @@
 /**
- * Time. The real clock waits; the virtual one jumps to the next thing that is due as soon as nothing is really under way,
- * so that a script with an hour of delays runs in a moment and always in the same order.
+ * The real clock, and a virtual one that jumps to the next timer as soon as no work is under way. On the virtual clock a
+ * script with an hour of delays runs in milliseconds, always in the same order.
  */
 import type { Instant } from '../../ir/events.ts';
 import type { Clock } from '../ports.ts';
@@ -26,7 +26,7 @@ export function createVirtualClock(start: Instant = Date.now()): Clock {
   const consider = (): void => {
     if (scheduled) return;
     scheduled = true;
-    // Two macrotasks: whatever was just resolved gets to ask for more before time moves on.
+    // Two macrotasks: code that was just resumed can set more timers before time moves on.
     setImmediate(() =>
       setImmediate(() => {
         scheduled = false;

@@ -1,47 +1,47 @@
-/** One lease for all the runs of a worker. Renewed well before it ends; once lost, it is lost for good. */
+/** The lease of a worker, for all its runs. It is renewed at a third of its term. Once lost, it cannot be renewed. */
 import type { Roster, WorkerId } from '../ports.ts';
 
 export interface Lease {
   ready(): Promise<void>;
-  /** By this machine's own watch, which a suspended process cannot fool: true only while nobody may have taken over. */
+  /** True while no other worker can have taken over. Measured by the monotonic clock, which counts the time of a pause. */
   holds(): boolean;
-  /** Renews now. False when that was too late, or could not be done. */
-  regain(): Promise<boolean>;
+  /** Renews now. False when another worker has taken over, or the store failed. */
+  renew(): Promise<boolean>;
   resign(): Promise<void>;
 }
 
 export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, onLost: () => void): Lease {
   let until = 0;
   let lost = false;
-  const renew = async (): Promise<void> => {
-    const asked = performance.now();
+  const request = async (): Promise<void> => {
+    const requestedAt = performance.now();
     const wall = Date.now();
-    if (await roster.renew(worker, wall, wall + leaseMs)) until = asked + leaseMs;
+    if (await roster.renew(worker, wall, wall + leaseMs)) until = requestedAt + leaseMs;
     else if (!lost) {
       lost = true;
       onLost();
     }
   };
-  const first = renew();
+  const first = request();
   first.catch(() => undefined);
-  const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / 3);
+  const timer = setInterval(() => void request().catch(() => undefined), leaseMs / 3);
   timer.unref();
   const holds = (): boolean => !lost && performance.now() < until;
-  let regaining: Promise<boolean> | null = null;
-  const regain = async (): Promise<boolean> => {
+  let renewing: Promise<boolean> | null = null;
+  const renew = async (): Promise<boolean> => {
     try {
-      await renew();
+      await request();
       return holds();
     } catch {
       return false;
     } finally {
-      regaining = null;
+      renewing = null;
     }
   };
   return {
     ready: () => first,
     holds,
-    regain: () => (regaining ??= regain()),
+    renew: () => (renewing ??= renew()),
     resign: async () => {
       clearInterval(timer);
       if (!lost) await roster.resign(worker);

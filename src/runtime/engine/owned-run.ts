@@ -1,26 +1,27 @@
-/** A run that this process works on: its fold in memory, the end of its chain, and what it waits for. */
+/** A run in the memory of the process that works on it: its state, the end of its chain, its inbox and its calls. */
 import type { Program } from '../../core/program.ts';
 import { createProgram } from '../../core/program.ts';
 import { evolve } from '../../core/evolve.ts';
+import { statusOf } from '../../core/outstanding.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Fact, Refusal, RunId, RunState } from '../../ir/events.ts';
-import { genesis } from '../journal/chain.ts';
+import { genesis, graphText } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
-import { Calls } from './calls.ts';
-import type { RunEntryChange, StoredRun } from '../ports.ts';
-import { graphText } from '../journal/chain.ts';
-import { pure } from './pure.ts';
 import { thawState } from '../journal/snapshot.ts';
 import { createShelf } from '../journal/values.ts';
 import type { Shelf } from '../journal/values.ts';
+import type { RunEntryChange, StoredRun } from '../ports.ts';
+import { Calls } from './calls.ts';
+import { pure } from './pure.ts';
 
-export interface Told {
+/** A fact on its way to a run. `done` reports whether it was refused; `failed`, that it could not be stored. */
+export interface Message {
   readonly fact: Fact;
   readonly done?: (refusal: Refusal | null) => void;
   readonly failed?: (error: Error) => void;
 }
 
-export interface Held {
+export interface OwnedRun {
   readonly run: RunId;
   readonly program: Program;
   readonly shelf: Shelf;
@@ -28,21 +29,22 @@ export interface Held {
   state: RunState | null;
   seq: number;
   head: string;
-  inbox: Told[];
-  dirty: boolean;
-  /** Whether what it owes the world is being performed; before that it can be told something, and be let go of again. */
+  inbox: Message[];
+  /** In the worker's queue. */
+  queued: boolean;
+  /** Its outstanding calls are being performed. Until then it can be sent messages, and released unchanged. */
   begun: boolean;
-  /** Whether a turn of it is being stored: until then nobody has been asked or told anything. */
+  /** A turn is being stored. Nothing of that turn has been acted on. */
   storing: boolean;
   entry: RunEntryChange | null;
   cancelWake: (() => void) | null;
-  /** Since the last snapshot: how much a reader would have to fold. */
+  /** Events and bytes since the last snapshot. */
   eventsSince: number;
   bytesSince: number;
   nextSnapshotAt: number;
 }
 
-export function hold(run: RunId, program: Program): Held {
+export function newRun(run: RunId, program: Program): OwnedRun {
   return {
     run,
     program,
@@ -52,7 +54,7 @@ export function hold(run: RunId, program: Program): Held {
     seq: 0,
     head: genesis(run, graphText(program.flow).print),
     inbox: [],
-    dirty: false,
+    queued: false,
     begun: false,
     storing: false,
     entry: null,
@@ -63,28 +65,33 @@ export function hold(run: RunId, program: Program): Held {
   };
 }
 
-/** Folds what is stored; the chain itself is checked by an audit, not on every load. */
-export function restore(run: RunId, stored: StoredRun, program: Program): Held {
+/** Folds the stored events. An audit checks the chain; this does not. */
+export function restoreRun(run: RunId, stored: StoredRun, program: Program): OwnedRun {
   const shelf = createShelf(stored.blobs);
-  const held = { ...hold(run, program), shelf };
+  const owned = { ...newRun(run, program), shelf };
   if (stored.snapshot !== null) {
-    held.state = thawState(stored.snapshot.body);
-    held.seq = stored.snapshot.seq;
-    held.head = stored.snapshot.hash;
+    owned.state = thawState(stored.snapshot.body);
+    owned.seq = stored.snapshot.seq;
+    owned.head = stored.snapshot.hash;
   }
   for (const append of stored.appends) {
-    if (append.after < held.seq) continue;
+    if (append.after < owned.seq) continue;
     for (const event of decodeEvents(program, append.body, append.after, append.at, shelf.unpack))
-      held.state = evolve(held.state, event);
-    held.seq = append.after + append.count;
-    held.head = append.hash;
-    held.eventsSince += append.count;
-    held.bytesSince += append.body.length;
+      owned.state = evolve(owned.state, event);
+    owned.seq = append.after + append.count;
+    owned.head = append.hash;
+    owned.eventsSince += append.count;
+    owned.bytesSince += append.body.length;
   }
-  return held;
+  return owned;
 }
 
-/** Programs are compiled once per graph, whoever runs it. */
+/** A suspended run has no owner: another process may have continued it since. */
+export function isSuspended({ state }: OwnedRun): boolean {
+  return state !== null && statusOf(state) === 'suspended';
+}
+
+/** Compiles a program once per graph. */
 export function createPrograms(): (flow: CompiledFlow) => Program {
   const programs = new Map<string, Program>();
   return (flow) => {

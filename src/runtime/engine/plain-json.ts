@@ -1,13 +1,13 @@
 /**
- * Whatever a tool gave, as the JSON that a journal stores, or a failure that says why it cannot be. What is JSON already is
- * handed on as it is; a walk is cheaper than writing it down twice. Nothing that a tool returns can stop a run.
+ * Turns the result of a tool, or the input of a caller, into JSON that the journal can store. A value that is already JSON
+ * passes unchanged, after a walk that is cheaper than serialising it. A result that cannot be stored is a failure of the call.
  */
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../failures.ts';
 
-/** How much of a result is kept, roughly its characters as JSON. */
+/** The largest result, in characters of JSON (approximately). */
 export const RESULT_MAX = 4 * 1024 * 1024;
-/** Deeper than this, whatever walks a value may run out of stack. */
+/** Deeper values could overflow the stack of a recursive walk. */
 const DEPTH_MAX = 1000;
 
 export function toolResult(name: string, value: unknown, max: number = RESULT_MAX): Json {
@@ -22,7 +22,7 @@ export function toolResult(name: string, value: unknown, max: number = RESULT_MA
   }
 }
 
-/** Whatever a caller gave, as the JSON that a journal stores; throws in a few words where that cannot be. */
+/** Throws, with a short reason, if the value cannot be JSON. */
 export function plainJson(value: unknown): Json {
   if (sizeOf(value, 0, Infinity) !== null) return value as Json;
   const text = JSON.stringify(value) as string | undefined;
@@ -30,14 +30,14 @@ export function plainJson(value: unknown): Json {
   return JSON.parse(text) as Json;
 }
 
-/** Dates, instances and holes become what JSON makes of them, so that the run sees what the journal will. */
+/** Dates, class instances and holes become what `JSON.stringify` makes of them, so that run and journal agree. */
 function normalised(name: string, value: unknown, max: number): Json {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw failed('ResultError', `the result of \`${name}\` is not JSON`);
   return text.length > max ? tooLarge(name, max) : (JSON.parse(text) as Json);
 }
 
-/** About how many characters it has; null where it is not JSON as it stands. Stops to count once it is too much. */
+/** The approximate size in characters, or null if the value is not JSON. Stops counting above the maximum. */
 function sizeOf(value: unknown, depth: number, max: number): number | null {
   if (typeof value === 'string') return value.length + 2;
   if (value === null || typeof value === 'boolean') return 4;
@@ -64,10 +64,7 @@ function plainValues(value: object): unknown[] | null {
 }
 
 function tooLarge(name: string, max: number): never {
-  throw failed(
-    'TooLargeError',
-    `the result of \`${name}\` has more than ${max} characters, which is the most that is kept`,
-  );
+  throw failed('TooLargeError', `the result of \`${name}\` has more than ${max} characters, which is the maximum`);
 }
 
 function failed(type: string, message: string): PerformError {

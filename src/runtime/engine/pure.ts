@@ -1,4 +1,4 @@
-/** The pure functions that the core is handed because it has no platform: SHA-256, JSON Schema, a bound on tokens. */
+/** Pure functions that the core gets from the platform: SHA-256, JSON Schema, an upper bound on tokens. */
 import { hash } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv';
@@ -7,13 +7,13 @@ import type { Json } from '../../expr/json.ts';
 import type { Pure } from '../../core/program.ts';
 
 export const pure: Pure = {
-  // 132 bits are plenty for a fingerprint, and every request stores one.
+  // 132 bits are enough for a fingerprint, and every request stores one.
   hash: (text) => hash('sha256', text, 'base64url').slice(0, 22),
   validate: (schema, value) => {
     const check = compiled(schema);
     return check(value) === true ? null : sentence(check);
   },
-  // No tokenizer in use makes more than one token of a byte; three bytes a token is the least that real text comes to.
+  // Real text has at least three bytes per token.
   countTokens: (text) => Math.ceil(Buffer.byteLength(text) / 3),
 };
 

@@ -1,4 +1,4 @@
-/** What a program holds in its hand: the engine, and what it says of a run. The JSON shape of a report is the contract's. */
+/** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
 import type { RunStatus, TerminalCode } from '../../ir/codes.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -10,20 +10,20 @@ export interface EngineOptions {
   readonly store: Store;
   readonly performer: Performer;
   readonly clock?: Clock;
-  /** Whether unfinished runs that nobody works on are picked up by themselves. Default true. */
+  /** Claims unfinished runs that no live process owns, and continues them. Default true. */
   readonly pickUp?: boolean;
-  /** How long a worker that fell silent keeps its runs. Default 10 s. */
+  /** A worker that has not renewed its lease for this long can lose its runs. Default 10 s. */
   readonly leaseMs?: number;
-  /** Events between snapshots, at least. Default 500; 0 for none. */
+  /** The least number of events between snapshots. Default 500; 0 for no snapshots. */
   readonly snapshotEvery?: number;
-  /** How many runs are kept, by notation, instead of what the flow says: ended ones go, the oldest first, when one is started. */
+  /** The number of runs to keep, by notation. A start removes the oldest ended runs above it. Overrides the flow's own number. */
   readonly retain?: { readonly [notation: string]: number };
-  /** What went wrong outside of any run, such as a full disk. The engine stops accepting work and rejects its callers. */
+  /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
   readonly onFault?: (error: Error) => void;
 }
 
 export interface StartOptions {
-  /** A run id of the caller's own makes the start idempotent. */
+  /** Makes the start idempotent: a second start under this id gives the same run. */
   readonly run?: RunId;
   readonly input?: Json;
   readonly seed?: number;
@@ -31,28 +31,28 @@ export interface StartOptions {
 }
 
 export interface Engine {
-  /** Resolves when the start is durable. The same id with the same flow and input gives the run that is there. */
+  /** Resolves when the start is stored. The same id with the same flow and input gives the existing run. */
   start(flow: CompiledFlow, options?: StartOptions): Promise<RunId>;
-  /** Resolves when the answer is durable; rejects with a SluiceError when it is refused. */
+  /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
   answer(approval: string, answer: Answer): Promise<RunId>;
   cancel(run: RunId, by: string, why?: string): Promise<void>;
-  /** Takes up a run that nobody works on. */
+  /** Continues a run that no live process owns. */
   resume(run: RunId): Promise<void>;
   get(run: RunId): Promise<Report>;
-  /** Resolves when the run has ended or waits for somebody. */
+  /** Resolves when the run has ended or waits for a person. */
   wait(run: RunId): Promise<void>;
-  /** The same, with the report. */
+  /** Waits, then reports. */
   settled(run: RunId): Promise<Report>;
   list(): Promise<readonly RunEntry[]>;
   /**
-   * The journal of a run from an event on; goes on live until the run ends. Resumable by seq. With `deltas`, what models say
-   * comes as well, piece by piece while they say it: beside the journal, kept nowhere, and only from now on.
+   * The events of a run after the given one, then new events until the run ends. With `deltas`, also the text of model
+   * replies while it is generated; that text is not stored.
    */
   events(run: RunId, options?: EventsOptions & { readonly deltas?: false }): AsyncIterable<ChainedEvent>;
   events(run: RunId, options: EventsOptions & { readonly deltas: boolean }): AsyncIterable<ChainedEvent | Delta>;
-  /** What waits for a person, over all runs or one. */
+  /** Open questions to people, of all runs or of one. */
   approvals(run?: RunId): Promise<readonly Waiting[]>;
-  /** Stops taking work, aborts what is under way, keeps everything on the journal. */
+  /** Aborts running calls and releases all runs. They can be resumed from the journal. */
   close(): Promise<void>;
 }
 
@@ -61,11 +61,11 @@ export interface EventsOptions {
   readonly live?: boolean;
 }
 
-/** A piece of what a model says while it says it. No event: it has no place in the journal, and the reply that follows counts. */
+/** A piece of a model reply while it is generated. It is not an event and not stored; the full reply is. */
 export interface Delta {
   readonly type: 'reply.streamed';
   readonly run: RunId;
-  /** The call that it belongs to, as `effect.requested` and `effect.settled` name it. */
+  /** The key of its call in `effect.requested` and `effect.settled`. */
   readonly key: EffectKey;
   readonly attempt: number;
   readonly agent: string;
@@ -103,9 +103,9 @@ export interface Usage {
   readonly memoryWrites: number;
   readonly sideEffects: number;
   readonly wallClockSeconds: number;
-  /** Questions that somebody answered. */
+  /** Questions that a person answered. */
   readonly reviews: number;
-  /** Everything in dollars: what models cost, and calls and reviews at the rates of the flow. */
+  /** Model cost plus calls and reviews at the rates of the flow, in dollars. */
   readonly scalarCostUsd: number;
 }
 
@@ -127,7 +127,7 @@ export interface Report {
     readonly message: string;
     readonly node: string;
   } | null;
-  /** Of a run that failed: who takes over now, and how grave it is. */
+  /** For a failed run: the role that takes over, and the severity. */
   readonly escalation?: Escalation;
 }
 export interface StepResult {

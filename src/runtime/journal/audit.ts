@@ -1,4 +1,4 @@
-/** Checks the chain of a run, byte by byte (L11), and says at which event it breaks. Replay refuses a broken chain. */
+/** Verifies the hash chain of a run (L11) and names the event where it breaks. Replay refuses a broken chain. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
@@ -30,7 +30,7 @@ export interface Replay {
   readonly difference: Difference | null;
 }
 
-/** With its entry in the roster, also whether the chain ends where the entry says: a tail that is gone breaks no link. */
+/** The roster entry shows whether events are missing at the end, which breaks no link. */
 export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
   const stored = await load(journal, run);
   const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (entry === null ? null : brokenEnd(stored, entry));
@@ -50,8 +50,8 @@ export async function replay(journal: Journal, run: RunId, entry: RunEntry | nul
   if (checked.broken !== null)
     throw new SluiceError(
       'chain-broken',
-      `run ${run} cannot be replayed: ${checked.broken.message}`,
-      'see `sluice audit verify`',
+      `run \`${run}\` cannot be replayed: ${checked.broken.message}`,
+      'run `sluice audit verify`',
     );
   const stored = await load(journal, run);
   const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
@@ -78,7 +78,7 @@ function brokenBlob(stored: StoredRun): Audit['broken'] {
     if (hash('sha256', blob.body, 'base64url') === blob.hash) continue;
     const user = stored.appends.find(({ body }) => body.includes(blob.hash));
     const seq = (user?.after ?? 0) + 1;
-    return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it names has been changed` };
+    return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it refers to was changed` };
   }
   return null;
 }
@@ -93,10 +93,10 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
       return {
         seq: seq + 1,
         last: append.after,
-        message: `event ${seq + 1}: missing, the journal goes on at event ${append.after + 1}`,
+        message: `event ${seq + 1} is missing; the journal continues at event ${append.after + 1}`,
       };
     if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
-    // Not before the first link holds: only then is the graph what it was.
+    // Only after the first link is verified is the graph known to be unchanged.
     program ??= createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
     const incomplete = incompleteAppend(program, append, unpack);
     if (incomplete !== null) return incomplete;
@@ -109,19 +109,19 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
 function brokenEnd(stored: StoredRun, { status, code }: RunEntry): Audit['broken'] {
   const append = stored.appends.at(-1);
   if (append === undefined)
-    return { seq: 1, last: 1, message: 'event 1: missing, the journal holds nothing of this run' };
+    return { seq: 1, last: 1, message: 'event 1 is missing; the journal has no events of this run' };
   const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
   const { unpack } = createShelf(stored.blobs);
   const last = decodeEvents(program, append.body, append.after, append.at, unpack).at(-1) as Event;
   const found = last.type === 'run.ended' ? `${last.state} ${last.code}` : 'unfinished';
   const listed = status === 'completed' || status === 'failed' || status === 'cancelled';
   if (found === (listed ? `${status} ${code}` : 'unfinished')) return null;
-  const said = listed ? `${status} ${code}` : status;
+  const listedAs = listed ? `${status} ${code}` : status;
   const { seq } = last;
-  return { seq, last: seq, message: `event ${seq}: the run is listed as ${said}, but here its events end ${found}` };
+  return { seq, last: seq, message: `event ${seq}: the run is listed as ${listedAs}, but its events end ${found}` };
 }
 
-/** The hash does not cover how many events an append holds, nor the values that it names. */
+/** The hash covers neither the number of events nor the values that they refer to. */
 function incompleteAppend(
   program: Program,
   { body, after, at, count }: StoredAppend,
@@ -135,14 +135,14 @@ function incompleteAppend(
       : {
           seq,
           last: after + found,
-          message: `event ${seq}: ${count} events are said to be stored from here on, but there are ${found}`,
+          message: `event ${seq}: the append declares ${count} events but has ${found}`,
         };
   } catch (error) {
     return { seq, last: after + count, message: `event ${seq}: ${(error as Error).message}` };
   }
 }
 
-/** Which of the events that were stored together was changed: the one that deciding again disagrees with, if it does. */
+/** Finds the changed event of an append: the first that a replay disagrees with. */
 function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit['broken']> {
   const append = stored.appends[index] as StoredAppend;
   const last = append.after + append.count;
@@ -164,13 +164,13 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
       return {
         seq,
         last,
-        message: `event 1 (run.started) of run ${run} does not fit the graph that is stored for it, or was itself changed`,
+        message: `event 1 (run.started) of run ${run} was changed, or the stored graph was`,
       };
     const type = suspects.find((event) => event.seq === seq)?.type ?? 'event';
-    return { seq, last, message: `event ${seq} (${type}) of run ${run} is not what was written${range}` };
+    return { seq, last, message: `event ${seq} (${type}) of run ${run} was changed${range}` };
   } catch {
     const seq =
       append.after + 1 + (program === null ? 0 : Math.min(readableEvents(program, append.body), append.count - 1));
-    return { seq, last, message: `event ${seq} of run ${run} cannot be read any more${range}` };
+    return { seq, last, message: `event ${seq} of run ${run} is unreadable${range}` };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The hash chain (L11). An append is one link: its hash covers the link before it, its place, its time and its bytes. For
- * people who read single events, every event has a hash; the last one of an append carries the hash that is stored.
+ * The hash chain (L11). An append is one link: its hash covers the previous hash, its position, its time and its bytes. For
+ * readers of single events every event has a hash; the last event of an append carries the stored one.
  */
 import canonicalize from 'canonicalize';
 import { hash } from 'node:crypto';
@@ -12,7 +12,7 @@ import type { ChainedEvent } from '../engine/types.ts';
 import type { StoredAppend } from '../ports.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 
-/** The link before a run's first one: it binds the chain to the run and to the bytes of its graph. */
+/** The hash before the first append. It binds the chain to the run id and to the bytes of its graph. */
 export function genesis(run: RunId, graphPrint: string): string {
   return hash('sha256', `${run}\n${graphPrint}`, 'base64url');
 }
@@ -38,14 +38,14 @@ export function linkEvents(previous: string, events: readonly Event[], last: str
 
 interface GraphText {
   readonly text: string;
-  /** SHA-256 of exactly this text: what the chain of a run starts from. */
+  /** SHA-256 of the text. The chain of a run starts from it. */
   readonly print: string;
 }
 
 export function graphText(flow: CompiledFlow): GraphText {
   let known = texts.get(flow);
   if (known === undefined) {
-    // Canonical, because the same graph may come from a document or from a program, with its keys in another order.
+    // Canonical: a document and a program may give the same graph with its keys in another order.
     const text = canonicalize(flow) as string;
     known = { text, print: printOf(text) };
     texts.set(flow, known);

@@ -1,12 +1,11 @@
 /**
- * Events one by one, as they are stored when nothing is known but the event itself. The events of every step have a short
- * positional form; the rare ones are stored as plain JSON. What follows from its neighbours (seq, time, the thread inside a
- * key) is not stored.
+ * The stored form of single events. Frequent events have a short positional form; rare ones are plain JSON. Fields that
+ * follow from the context (seq, time, the thread inside a key) are not stored.
  */
 import type { Json } from '../../expr/json.ts';
 import type { Event, EventBody, Recorded, Settled, WriteRecord } from '../../ir/events.ts';
 
-/** Turns a value into JSON text, putting big ones aside. */
+/** Turns a value into JSON text. Big values become references. */
 export type PackValue = (value: Json) => string;
 export type UnpackValue = (stored: Json) => Json;
 
@@ -58,7 +57,7 @@ export function encodeEvent(event: Event, pack: PackValue): string {
   }
 }
 
-/** What only some requests say; null where this one says none of it. */
+/** The optional fields of a request; null if it has none. */
 export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const { holds, watched, notBefore, paced, timed, question } = event;
   if (holds === undefined && watched === undefined && notBefore === undefined)
@@ -66,7 +65,7 @@ export function besides(event: Extract<EventBody, { type: 'effect.requested' }>)
   return { holds, watched, notBefore, paced, timed, question };
 }
 
-/** The fields of a positional form are what the tag says they are; nothing but `encodeEvent` writes them. */
+/** The tag determines the types of the fields. Only `encodeEvent` writes them. */
 type Positional = [string, never, never, never, never, never, never, never?, { undo?: { args: Json } }?];
 
 export function decodeEvent(stored: Json, at: number, unpack: UnpackValue): EventBody {
@@ -124,7 +123,7 @@ export function decodeEvent(stored: Json, at: number, unpack: UnpackValue): Even
     case 'l':
       return { ...(b as Forked), branches: { ...(b as Forked).branches, each: decodeRecorded(a, unpack) } };
     default:
-      throw new Error(`this journal holds an event form \`${String(tag)}\` that this version does not know`);
+      throw new Error(`the journal has an event form \`${String(tag)}\` that this release does not know`);
   }
 }
 
@@ -178,7 +177,7 @@ export function threadIn(key: string): string {
   return key.slice(0, key.lastIndexOf('#'));
 }
 
-/** Names are short and mostly plain; asking the engine to quote them is the slow part of a small event. */
+/** Most names need no escaping, and `JSON.stringify` is the slow part of a small event. */
 export function quote(text: string): string {
   return SIMPLE.test(text) ? `"${text}"` : JSON.stringify(text);
 }

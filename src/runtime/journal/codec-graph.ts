@@ -1,6 +1,6 @@
 /**
- * Events that do what the graph says, which is nearly all of them. A run is pinned to the bytes of its graph, so that such
- * an event is stored as the place where it stands there: what a node writes, asks for and leads to is not repeated.
+ * The stored form of events that follow from the graph, which is nearly all of them. A run is pinned to the bytes of its
+ * graph, so such an event is stored as a node id; the node's writes, request and target are not repeated.
  */
 import { nameOf } from '../../core/act.ts';
 import { declaredOf } from '../../core/declared.ts';
@@ -13,7 +13,7 @@ import type { PackValue, UnpackValue } from './codec-events.ts';
 
 type EventOf<Type extends EventBody['type']> = Extract<EventBody, { type: Type }>;
 
-/** An accepted effect and what it writes, which always follow each other: both in one; null where they do not fit. */
+/** An acceptance and the writes that follow it, in one form; null if they do not match the node. */
 export function encodeAccepted(program: Program, judged: Event, written: Event | undefined): string | null {
   if (judged.type !== 'effect.judged' || judged.verdict !== 'accepted') return null;
   if (written?.type !== 'slots.written' || written.charge !== undefined) return null;
@@ -26,7 +26,7 @@ export function encodeAccepted(program: Program, judged: Event, written: Event |
 }
 const HASH = 35;
 
-/** The place in the graph that says all of this event; null where it says something else as well. */
+/** The event as a node id; null if the event has more than the node says. */
 export function encodeByGraph(program: Program, event: Event, pack: PackValue): string | null {
   switch (event.type) {
     case 'effect.requested':
@@ -57,7 +57,7 @@ export function encodeByGraph(program: Program, event: Event, pack: PackValue): 
   }
 }
 
-/** Appends the events that a form of this file stands for; false when it is none. */
+/** Appends the decoded events; false if the form is not of this file. */
 export function decodeByGraph(
   program: Program,
   stored: readonly Json[],
@@ -191,6 +191,6 @@ function endingAt(program: Program, id: string): Omit<EventOf<'run.ended'>, 'typ
 
 function nodeOf<Op extends Node['op']>(program: Program, id: string, op: Op): Extract<Node, { op: Op }> {
   const node = program.flow.nodes[id];
-  if (node?.op !== op) throw new Error(`this journal names a place \`${id}\` that is not in the graph of its run`);
+  if (node?.op !== op) throw new Error(`the journal refers to a node \`${id}\` that is not in the graph of its run`);
   return node as Extract<Node, { op: Op }>;
 }

@@ -1,6 +1,6 @@
 /**
- * What is stored of the events of one turn: a JSON list, one event or two to a line, then a mark for every fact. Decoding
- * gives back exactly what was encoded, for ever: a new form gets a new tag.
+ * The stored form of the events of one turn: a JSON list with one or two events per line, then a checksum for every fact.
+ * Decoding gives back exactly the encoded events. A stored form never changes its meaning: a new form gets a new tag.
  */
 import { crc32 } from 'node:zlib';
 import type { Json } from '../../expr/json.ts';
@@ -29,12 +29,12 @@ export function encodeEvents(program: Program, events: readonly Event[], pack: P
   return `${text}${marks}]`;
 }
 
-/** Whether an event records what the world said. The others follow from these, and are found out by deciding again. */
+/** True for events that record a fact. A replay derives the others, so only facts need a checksum. */
 export function isFact({ type }: EventBody): boolean {
   return type === 'effect.settled' || type === 'run.started' || type === 'run.halted';
 }
 
-/** The first fact that does not match the mark that was stored with it: the hash says that something was changed, this what. */
+/** The first fact that does not match its checksum. The hash shows that an append was changed; this shows where. */
 export function damagedFact(program: Program, body: string, events: readonly Event[], pack: PackValue): Event | null {
   const marks = (JSON.parse(body) as Json[]).filter((each) => typeof each === 'number');
   const facts = events.filter(isFact);
@@ -55,7 +55,7 @@ export function decodeEvents(
       events.push(decodeEvent(each, at, unpack));
   }
   for (let i = 0; i < events.length; i++) {
-    // Decoded for this call alone, so that it can become the event itself.
+    // The object was created by this call, so it can be completed in place.
     const event = events[i] as Mutable<Event>;
     event.seq = after + 1 + i;
     event.at = at;
@@ -63,7 +63,7 @@ export function decodeEvents(
   return events as unknown as readonly Event[];
 }
 
-/** How many events stand on the lines before the first that cannot be read any more. */
+/** The number of events before the first unreadable line. */
 export function readableEvents(program: Program, body: string): number {
   const events: EventBody[] = [];
   for (const line of body.replace(/^\[/, '').split(',\n')) {

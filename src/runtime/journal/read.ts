@@ -1,4 +1,4 @@
-/** Reads a run from its journal: the fold, and the events it came from. */
+/** Reads a run from its journal: its state, and its events. */
 import { evolve } from '../../core/evolve.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createProgram } from '../../core/program.ts';

@@ -1,6 +1,6 @@
 /**
- * Replay (L2): folds the journal and decides again, transition by transition, without any call. What the world said is
- * taken from the journal; everything else must come out the same.
+ * Replay (L2): decides every transition again without any call. Facts (results, answers, the start) are taken from the
+ * journal; every other event must come out the same.
  */
 import { admit, expire } from '../../core/admit.ts';
 import { decide } from '../../core/decide.ts';
@@ -10,9 +10,9 @@ import type { Event, EventBody, Fact, Instant, RunState } from '../../ir/events.
 
 export interface Difference {
   readonly seq: number;
-  /** What the journal holds there; null when it ends. */
+  /** The event in the journal; null after its end. */
   readonly journal: EventBody | null;
-  /** What deciding again gives there; null when it gives nothing. */
+  /** The event of the replay; null if it gives none. */
   readonly replay: EventBody | null;
 }
 
@@ -88,7 +88,7 @@ class Walk {
     };
   }
 
-  /** The next event as the fact that it records, when it records one. */
+  /** The fact that the next event records, or null. */
   #nextFact(): Fact | null {
     const event = this.#events[this.#index];
     switch (event?.type) {
@@ -123,7 +123,7 @@ class Walk {
   }
 }
 
-/** Equal as the journal would store them: an absent field and an undefined one are the same. */
+/** Compares as JSON: an absent field equals an undefined one. */
 function sameBody(event: Event, body: EventBody): boolean {
   return canonical(bodyOf(event)) === canonical(body);
 }

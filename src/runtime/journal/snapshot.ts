@@ -1,18 +1,18 @@
 /**
- * Snapshots: a fold written down so that nobody has to fold from the start. Only a cache; deleting one changes nothing.
- * One is written only when what it saves is a good deal more than what it costs, so that they too grow linearly (L9).
+ * Snapshots store the state of a run, so that loading it does not fold all events. They are a cache and may be deleted. One
+ * is written only when the events since the last are at least twice its size, so that snapshots grow linearly too (L9).
  */
 import type { RunState } from '../../ir/events.ts';
 import type { Snapshot } from '../ports.ts';
 
-/** A fold as it goes on, with how much has happened since the last snapshot of it. */
+/** A state with the amount of events since its last snapshot. */
 export interface Folding {
   readonly state: RunState | null;
   readonly seq: number;
   readonly head: string;
   eventsSince: number;
   bytesSince: number;
-  /** Not before this many events is it worth looking again. */
+  /** The next snapshot is considered after this many events. */
   nextSnapshotAt: number;
 }
 
@@ -41,29 +41,29 @@ export function thawState(body: string): RunState {
 
 const WIDE = 32;
 
-/** The snapshot that is worth writing now, if any. */
-export function takeSnapshot(held: Folding, every: number): Snapshot | null {
-  const { state } = held;
+/** A snapshot if one is worth writing now. */
+export function takeSnapshot(fold: Folding, every: number): Snapshot | null {
+  const { state } = fold;
   if (
     every === 0 ||
-    held.eventsSince < Math.max(every, held.nextSnapshotAt) ||
+    fold.eventsSince < Math.max(every, fold.nextSnapshotAt) ||
     state === null ||
     state.outcome !== null
   )
     return null;
   if (state.threads.size > WIDE) {
-    // In the middle of a wide fork there is much to write down that will be gone in a moment.
-    held.nextSnapshotAt = held.eventsSince + every;
+    // Inside a wide fork the state is large and short-lived.
+    fold.nextSnapshotAt = fold.eventsSince + every;
     return null;
   }
   const body = freezeState(state);
-  if (body.length * 2 > held.bytesSince) {
-    // Too big for what it saves: look again when twice as much has happened.
-    held.nextSnapshotAt = held.eventsSince * 2;
+  if (body.length * 2 > fold.bytesSince) {
+    // Too large for what it saves: try again after twice as many events.
+    fold.nextSnapshotAt = fold.eventsSince * 2;
     return null;
   }
-  held.eventsSince = 0;
-  held.bytesSince = 0;
-  held.nextSnapshotAt = 0;
-  return { seq: held.seq, hash: held.head, body };
+  fold.eventsSince = 0;
+  fold.bytesSince = 0;
+  fold.nextSnapshotAt = 0;
+  return { seq: fold.seq, hash: fold.head, body };
 }

@@ -1,16 +1,16 @@
-/** Big values are stored once per run, by hash; events name them. */
+/** Stores big values once per run, by hash. Events refer to them. */
 import { hash } from 'node:crypto';
 import type { Json } from '../../expr/json.ts';
 import type { Blob } from '../ports.ts';
 
-/** In characters of JSON. Below this a reference saves nothing worth having. */
+/** In characters of JSON. Smaller values stay in their event. */
 const BIG = 4096;
 
-/** What one run has put aside so far. */
+/** The big values of one run. */
 export interface Shelf {
   readonly pack: (value: Json) => string;
   readonly unpack: (stored: Json) => Json;
-  /** The blobs that were new since the last call. */
+  /** The blobs added since the last call. */
   readonly takeNew: () => readonly Blob[];
 }
 
@@ -37,13 +37,13 @@ class RunShelf implements Shelf {
 
   unpack = (stored: Json): Json => {
     if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) return stored;
-    // A value of the run's own that has such a key among others was stored as it is.
+    // Only an object with exactly one such key is a reference; `$literal` wraps a user value that looks like one.
     const [key, ...others] = Object.keys(stored);
     if (others.length > 0 || (key !== '$literal' && key !== '$blob')) return stored;
     if (key === '$literal') return stored[key] as Json;
     const id = stored[key] as string;
     const body = this.#bodies.get(id);
-    if (body === undefined) throw new Error(`the value ${id} that an event names is not in the journal`);
+    if (body === undefined) throw new Error(`the journal lacks the value ${id} that an event refers to`);
     return JSON.parse(body) as Json;
   };
 
@@ -53,7 +53,7 @@ class RunShelf implements Shelf {
     return taken;
   }
 
-  /** A big object that is passed on is written out once, not once per step. */
+  /** A big object that several steps pass on is serialised once. */
   #packObject(value: object): string {
     const before = this.#shelved?.get(value);
     if (before !== undefined) return before;

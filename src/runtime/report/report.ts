@@ -1,4 +1,4 @@
-/** What a run came to, in the words of the contract. Derived from the journal alone. */
+/** The report on a run, in the shape of the contract. Derived from the journal alone. */
 import { SUSPENDING_CODES } from '../../ir/codes.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
 import { escalationOfCode } from '../../catalog/escalations.ts';
@@ -42,11 +42,11 @@ export function pathOf(program: Program, events: readonly Event[]): string[] {
 export function enteredBy(flow: CompiledFlow, event: Event): string | undefined {
   const id = actedBy(event);
   const node = id === undefined ? undefined : flow.nodes[id];
-  // Committing what a call brought is not a second entry.
+  // The commit of a call's result is not a second entry.
   return event.type === 'slots.written' && node?.op !== 'let' ? undefined : node?.label.enters;
 }
 
-/** The graph node whose first act this event is. */
+/** The node that an event shows as entered. */
 function actedBy(event: Event): string | undefined {
   switch (event.type) {
     case 'effect.requested':
@@ -86,8 +86,8 @@ export function waitingOf(program: Program, state: RunState): Waiting[] {
 }
 
 /**
- * What people said. Of a node that asks, the last time it asked; of calls that an agent wanted to make, each of them by its
- * tool: the second is `name (2)`.
+ * The choices of people, by node. A node that asked several times has its last choice. Approvals of an agent's tool calls are
+ * listed by tool: the second is `name (2)`.
  */
 function approvalsOf(program: Program, events: readonly Event[]): { [name: string]: string } {
   const asked = new Map<string, { readonly name: string; readonly inTurn: boolean }>();
@@ -109,7 +109,7 @@ function approvalsOf(program: Program, events: readonly Event[]): { [name: strin
   return Object.fromEntries(approvals);
 }
 
-/** What the author calls the place where a run is. */
+/** The name that the document gives to a node. */
 function nameAt({ flow }: Program, id: string): string {
   const node = flow.nodes[id];
   return node === undefined ? id : authorOf(node);
@@ -120,7 +120,7 @@ function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCo
   return code !== undefined && SUSPENDING_CODES.has(code) ? code : null;
 }
 
-/** What ended a run that failed: the failure itself, or the bound that left no room for anything else. */
+/** The error of a failed run: the failure itself, or the limit that stopped it. */
 function errorOf(program: Program, state: RunState, events: readonly Event[]): Report['error'] {
   if (state.outcome?.state !== 'failed') return null;
   const { code, error } = state.outcome;
@@ -138,9 +138,9 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
     return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
   }
   if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
-    // Money is counted in millionths and spoken of in dollars.
-    const said = (count: number): string => (meter?.unit === 'costMicros' ? `$${count / 1_000_000}` : String(count));
-    const message = `${meter?.label ?? stop.meter} has ${said(stop.left)} left, and ${said(stop.needs)} is needed`;
+    // Money is counted in millionths of a dollar.
+    const amount = (count: number): string => (meter?.unit === 'costMicros' ? `$${count / 1_000_000}` : String(count));
+    const message = `${meter?.label ?? stop.meter} has ${amount(stop.left)} left, and ${amount(stop.needs)} is needed`;
     return { class: 'budget', type: 'BudgetError', message, node: nameAt(program, stop.node) };
   }
   return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };

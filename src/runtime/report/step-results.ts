@@ -1,7 +1,6 @@
 /**
- * What each invocation of a step came to, from the journal alone: in the order in which they were asked for, so that it does
- * not depend on which branch was faster. A step that runs in a loop is named with its iteration; one whose agent called
- * tools is told by the reply that ended its turn.
+ * The result of each invocation of a step, in the order of the requests, so that the speed of branches does not matter. A
+ * step in a loop is named with its iteration. The result of an agent with tools is the reply that ended its turn.
  */
 import type { CompiledFlow, NodeId } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -63,7 +62,7 @@ interface Asked {
 }
 const NOTHING = { agent: '', inputTokens: 0, outputTokens: 0, value: null, accepted: false };
 
-/** What a counted gate leads to runs once per visit of that gate. */
+/** The target of a counted gate runs once per visit of the gate. */
 function repeatedNodes(flow: CompiledFlow): ReadonlySet<NodeId> {
   const bodies = new Set<NodeId>();
   for (const node of Object.values(flow.nodes)) {
@@ -73,7 +72,7 @@ function repeatedNodes(flow: CompiledFlow): ReadonlySet<NodeId> {
   return bodies;
 }
 
-/** Attempts that failed have used tokens too. */
+/** Failed attempts count their tokens too. */
 function settle(asked: Asked | undefined, result: Settled, at: number): void {
   if (asked === undefined) return;
   asked.inputTokens += result.used?.inputTokens ?? 0;
@@ -82,7 +81,7 @@ function settle(asked: Asked | undefined, result: Settled, at: number): void {
   if (result.ok) asked.value = result.value;
 }
 
-/** A reply that asks for tools ends nothing, where the agent has any. */
+/** A reply that calls tools does not end the turn of an agent with tools. */
 function accept({ agents }: CompiledFlow, asked: Asked | undefined): void {
   if (asked === undefined) return;
   const calls = fieldOf(asked.value, 'toolCalls');

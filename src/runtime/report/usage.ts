@@ -1,6 +1,6 @@
 /**
- * What a run has used, in every dimension that a budget knows, and what all of it comes to in dollars. Derived from the
- * journal; the calls count by attempts sent, and what nobody measures counts as it was reserved.
+ * The usage of a run in every budget dimension, and its total in dollars. Derived from the journal. Calls count by attempts;
+ * a dimension that is not measured counts as reserved.
  */
 import type { Amounts, CompiledFlow } from '../../ir/nodes.ts';
 import type { Event, RunState } from '../../ir/events.ts';
@@ -38,7 +38,7 @@ interface Counted {
   sideEffects: number;
   /** The longest input of one call. */
   contextTokens: number;
-  /** Questions that somebody answered. */
+  /** Questions that a person answered. */
   reviews: number;
 }
 

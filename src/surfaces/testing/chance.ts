@@ -1,11 +1,11 @@
-/** Everything random in a simulation, from one integer: the same seed gives the same choices in the same order. */
+/** The random source of a simulation: the same seed gives the same choices in the same order. */
 export interface Chance {
   /** A whole number from 0 up to, but not including, `count`. */
   below(count: number): number;
   /** True about once in `times`; never when `times` is 0. */
   oneIn(times: number): boolean;
   pick<T>(from: readonly T[]): T;
-  /** An independent source, so that one kind of fault does not shift another. */
+  /** An independent source, so that one kind of fault does not affect another. */
   fork(label: string): Chance;
 }
 

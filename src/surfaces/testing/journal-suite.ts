@@ -1,6 +1,6 @@
 /**
- * What every store promises, as tests. Whoever writes a store for Sluice runs them with a test runner of their own:
- * `journalSuite({ test }, 'mine', openMine)`. Each test opens a store of its own, and closes it.
+ * Tests of everything that a store promises. Run them against a new store with any test runner:
+ * `journalSuite({ test }, 'mine', openMine)`. Each test opens its own store and closes it.
  */
 import type { Store } from '../../runtime/ports.ts';
 import { commitCases } from './suite/commit-cases.ts';

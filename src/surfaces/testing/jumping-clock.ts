@@ -1,10 +1,10 @@
-/** A virtual clock whose hands somebody moves: what it says jumps, what it measures does not. */
+/** A virtual clock whose time of day can jump. Durations are not affected. */
 import type { Clock } from '../../runtime/ports.ts';
 import { createVirtualClock } from '../../runtime/engine/clock.ts';
 
 export interface JumpingClock extends Clock {
   jump(ms: number): void;
-  /** How much time has really passed. */
+  /** The time that has passed, without jumps. */
   elapsed(): number;
 }
 

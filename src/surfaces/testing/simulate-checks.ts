@@ -1,11 +1,11 @@
-/** What must hold of a simulated run at every turn, and of its journal at the end. Each finding names its law. */
+/** Checks the laws for a simulated run after every turn, and for its journal at the end. Each finding names its law. */
 import { isDeepStrictEqual } from 'node:util';
 import { TERMINAL_CODES } from '../../ir/codes.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId, RunState } from '../../ir/events.ts';
 import { audit, replay } from '../../runtime/journal/audit.ts';
-import { restore } from '../../runtime/engine/owned-run.ts';
+import { restoreRun } from '../../runtime/engine/owned-run.ts';
 import type { Journal, StoredRun } from '../../runtime/ports.ts';
 import { freezeState } from '../../runtime/journal/snapshot.ts';
 import type { Performed } from './simulate-types.ts';
@@ -15,14 +15,14 @@ export function stateViolations(flow: CompiledFlow, state: RunState): string[] {
   for (const [id, { max }] of Object.entries(flow.meters)) {
     const taken = (state.spent[id] ?? 0) + (state.held[id] ?? 0);
     const allowed = max === null ? Infinity : max + (state.raised?.[id] ?? 0);
-    if (taken > allowed) found.push(`L4: ${taken} of meter \`${id}\` are spent or held, and it allows ${allowed}`);
+    if (taken > allowed) found.push(`L4: ${taken} of meter \`${id}\` are spent or reserved, and it allows ${allowed}`);
   }
   return found;
 }
 
-/** `live` is the state in memory, frozen; what is stored must fold to it. The earliest wake-up is a mere lower bound. */
+/** The stored events must fold to `live`, the frozen state in memory, apart from `wake`, which is only a lower bound. */
 export function foldViolation(run: RunId, stored: StoredRun, program: Program, live: string): string | null {
-  const { state } = restore(run, stored, program);
+  const { state } = restoreRun(run, stored, program);
   const { wake: _a, ...folded } = JSON.parse(state === null ? '{}' : freezeState(state)) as RunState;
   const { wake: _b, ...kept } = JSON.parse(live) as RunState;
   if (folded.seq !== kept.seq) return null;
@@ -107,7 +107,7 @@ function undoViolations(state: RunState, events: readonly Event[]): string[] {
     if (order !== undefined) latest.set(event.thread, order);
     undone.add(event.undoes);
   }
-  // A run that completed keeps what it did, apart from branches that failed; that a review is needed says nothing here.
+  // A completed run keeps its effects, apart from failed branches. REVIEW_REQUIRED may leave effects in place.
   const stopped = state.outcome?.state !== 'completed' && state.outcome?.code !== 'REVIEW_REQUIRED';
   if (stopped)
     for (const key of registered.keys())
@@ -115,7 +115,7 @@ function undoViolations(state: RunState, events: readonly Event[]): string[] {
   return found;
 }
 
-/** The same attempt again only in another life, and then with the same key and the same input. */
+/** An attempt is repeated only after a crash, and then with the same key and input. */
 function performViolations(performed: readonly Performed[]): string[] {
   const found: string[] = [];
   const attempts = new Set<string>();

@@ -1,11 +1,11 @@
-/** One life of the process that works on a simulated run: from its start to the end of the run, a crash or a pause. */
+/** One process that works on a simulated run, from its start to the end of the run, a crash or a pause. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Event, RunId, Settled } from '../../ir/events.ts';
 import { digest } from '../../core/digest.ts';
 import { outstanding } from '../../core/outstanding.ts';
 import { decodeEvents } from '../../runtime/journal/codec.ts';
-import { createPrograms, hold, restore } from '../../runtime/engine/owned-run.ts';
-import type { Held } from '../../runtime/engine/owned-run.ts';
+import { createPrograms, newRun, restoreRun } from '../../runtime/engine/owned-run.ts';
+import type { OwnedRun } from '../../runtime/engine/owned-run.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import type { Append, Call, Journal, Store } from '../../runtime/ports.ts';
 import { freezeState, thawState } from '../../runtime/journal/snapshot.ts';
@@ -20,13 +20,13 @@ export interface LifeOptions {
   readonly options: SimulateOptions;
   readonly run: RunId;
   readonly store: Store;
-  /** How many lives there were before. */
+  /** The number of processes before this one. */
   readonly number: number;
   readonly time: { readonly elapsed: number; readonly ahead: number };
   readonly chance: Chance;
   readonly faults: FaultCounts;
   readonly performed: Performed[];
-  /** Attempts whose request is stored. */
+  /** Attempts whose request is stored, as `key attempt`. */
   readonly committed: Set<string>;
   readonly violate: (what: string) => void;
 }
@@ -64,14 +64,14 @@ class Process {
       performer: { perform: (call) => this.#perform(call) },
       clock: this.#clock,
       snapshotEvery: given.chance.pick([0, 2, 500]),
-      mayAct: () => this.#fate === 'alive',
-      regain: async () => this.#fate === 'alive',
-      onTurn: (held, events) => this.#turned(held, events),
-      onIdle: (held) => {
-        if (held.state?.outcome !== null && this.#fate === 'alive') this.#leave('dead', true);
+      holdsLease: () => this.#fate === 'alive',
+      renewLease: async () => this.#fate === 'alive',
+      onTurn: (owned, events) => this.#turned(owned, events),
+      onIdle: (owned) => {
+        if (owned.state?.outcome !== null && this.#fate === 'alive') this.#leave('dead', true);
       },
       onLost: () => {
-        if (this.#fate === 'alive') reject(new Error('the run was lost although nobody else was there'));
+        if (this.#fate === 'alive') reject(new Error('the run was lost although there is no other process'));
       },
       onFault: (error) => {
         if (this.#fate === 'alive') reject(error);
@@ -82,15 +82,15 @@ class Process {
 
   async begin(): Promise<void> {
     const { store, run, number, options, chance } = this.#given;
-    // Every life begins when the lease of the one before has run out.
+    // Every process starts after the lease of the one before has ended.
     const now = number * HOUR;
     await store.roster.renew(this.#worker.id, now, now + HOUR);
     const programOf = createPrograms();
     const stored = await store.journal.load(run, { snapshot: chance.oneIn(2) });
     if (stored === null) {
-      const held = hold(run, programOf(options.flow));
-      this.#worker.runs.set(run, held);
-      this.#worker.tell(held, {
+      const owned = newRun(run, programOf(options.flow));
+      this.#worker.runs.set(run, owned);
+      this.#worker.send(owned, {
         fact: {
           type: 'start',
           run,
@@ -102,29 +102,29 @@ class Process {
       });
     } else {
       const claimed = await store.roster.claim(this.#worker.id, now, { run });
-      const held = restore(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
-      // The end may have been stored without anybody learning of it.
-      if (held.state?.outcome !== null) return this.#leave('dead', true);
-      if (!claimed.includes(run)) throw new Error(`life ${number} cannot have the run`);
-      if (held.state !== null && chance.oneIn(2)) held.state = thawState(freezeState(held.state));
-      this.#worker.adopt(held);
-      this.#worker.begin(held);
-      this.#askPeople(held, [...(held.state?.pending.keys() ?? [])]);
+      const owned = restoreRun(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+      // The process before may have crashed after it stored the end.
+      if (owned.state?.outcome !== null) return this.#leave('dead', true);
+      if (!claimed.includes(run)) throw new Error(`process ${number} cannot claim the run`);
+      if (owned.state !== null && chance.oneIn(2)) owned.state = thawState(freezeState(owned.state));
+      this.#worker.adopt(owned);
+      this.#worker.begin(owned);
+      this.#askPeople(owned, [...(owned.state?.pending.keys() ?? [])]);
     }
     this.#trouble();
   }
 
-  /** Whoever waits for ever is cancelled in the end; in a disturbed run also somebody who does not wait. */
+  /** Cancels a run that waits for ever. With harmful faults, also cancels at random; with any faults, moves the clock. */
   #trouble(): void {
     const { chance, faults } = this.#given;
-    this.#later(30 * 24 * HOUR, (held) =>
-      this.#worker.tell(held, { fact: { type: 'cancel', by: 'simulator', why: 'nothing moves any more' } }),
+    this.#later(30 * 24 * HOUR, (owned) =>
+      this.#worker.send(owned, { fact: { type: 'cancel', by: 'simulator', why: 'the run makes no progress' } }),
     );
     if (!this.#disturbed) return;
     if (this.#harmful && chance.oneIn(6))
-      this.#later(chance.below(300), (held) => {
+      this.#later(chance.below(300), (owned) => {
         faults.cancels += 1;
-        this.#worker.tell(held, { fact: { type: 'cancel', by: 'ann', why: 'changed her mind' } });
+        this.#worker.send(owned, { fact: { type: 'cancel', by: 'ann', why: 'changed her mind' } });
       });
     for (let jumps = chance.below(3); jumps > 0; jumps--)
       this.#later(chance.below(200), () => {
@@ -141,10 +141,10 @@ class Process {
         if (this.#strikes(12)) this.#leave(this.#given.chance.pick(['dead', 'dead', 'paused']), false);
         if (this.#isDead()) throw new Error('dead');
         if (this.#fate !== 'alive') {
-          // By the time it wakes up somebody else has the run.
+          // When it wakes up, another process owns the run.
           await new Promise((resolve) => setImmediate(resolve));
           const results = await inner.commit(worker, appends);
-          if (results.includes('committed')) this.#given.violate('L8: a process that had lost its lease could commit');
+          if (results.includes('committed')) this.#given.violate('L8: a process without a lease could commit');
           return results;
         }
         const results = await inner.commit(worker, appends);
@@ -163,7 +163,7 @@ class Process {
   #note({ run, body, after, at, blobs }: Append): void {
     const { committed } = this.#given;
     const program = this.#worker.runs.get(run)?.program ?? createPrograms()(this.#given.options.flow);
-    // Blobs of earlier appends are not at hand, and which effects were asked for does not depend on them.
+    // Blobs of earlier appends are missing here, but requests do not depend on them.
     const { unpack } = createShelf(blobs);
     const known = (stored: Parameters<typeof unpack>[0]): ReturnType<typeof unpack> => {
       try {
@@ -195,7 +195,7 @@ class Process {
     if (result === null) {
       if (this.#disturbed && command.deadline !== null && chance.oneIn(2)) {
         faults.late += 1;
-        this.#afterDeadline(command.deadline, (held) => this.#worker.tell(held, { fact }));
+        this.#afterDeadline(command.deadline, (owned) => this.#worker.send(owned, { fact }));
       }
       return new Promise(() => undefined);
     }
@@ -204,77 +204,77 @@ class Process {
     if (this.#fate !== 'alive') return new Promise(() => undefined);
     for (let copies = this.#disturbed ? chance.below(3) : 0; copies > 0; copies--) {
       faults.duplicates += 1;
-      this.#later(chance.below(100), (held) => this.#worker.tell(held, { fact }));
+      this.#later(chance.below(100), (owned) => this.#worker.send(owned, { fact }));
     }
     return result;
   }
 
-  #turned(held: Held, events: readonly Event[]): void {
+  #turned(owned: OwnedRun, events: readonly Event[]): void {
     const { violate, chance } = this.#given;
-    const { state, program } = held;
+    const { state, program } = owned;
     if (state === null || this.#fate !== 'alive') return;
     this.#askPeople(
-      held,
+      owned,
       events.flatMap((event) =>
         event.type === 'effect.requested' || event.type === 'effect.judged' ? [event.key] : [],
       ),
     );
     for (const each of stateViolations(program.flow, state)) violate(each);
-    // What is owed is either under way, or back and about to be told.
-    const told = new Set(
-      held.inbox.flatMap(({ fact }) => (fact.type === 'settle' ? [`${fact.key} ${fact.attempt}`] : [])),
+    // An outstanding call is either running, or its result is in the inbox.
+    const received = new Set(
+      owned.inbox.flatMap(({ fact }) => (fact.type === 'settle' ? [`${fact.key} ${fact.attempt}`] : [])),
     );
     const { commands } = outstanding(program, state);
     for (const { key, attempt } of commands)
-      if (!held.calls.has(key, attempt) && !told.has(`${key} ${attempt}`))
-        violate(`L8: ${key} (attempt ${attempt}) is owed, but nobody is at it`);
-    if (held.calls.size > commands.length) violate('L8: a call is under way that nobody waits for');
+      if (!owned.calls.has(key, attempt) && !received.has(`${key} ${attempt}`))
+        violate(`L8: ${key} (attempt ${attempt}) is outstanding but not running`);
+    if (owned.calls.size > commands.length) violate('L8: a call is running that is not outstanding');
     if (chance.oneIn(4)) {
-      void this.#checkFold(held, freezeState(state));
+      void this.#checkFold(owned, freezeState(state));
     }
   }
 
-  /** Whatever was committed by now must fold to what is in memory. */
-  async #checkFold({ program }: Held, live: string): Promise<void> {
+  /** The committed events must fold to the state in memory. */
+  async #checkFold({ program }: OwnedRun, live: string): Promise<void> {
     const { store, run, violate } = this.#given;
     const stored = await store.journal.load(run);
     const found = stored === null ? null : foldViolation(run, stored, program, live);
     if (found !== null) violate(found);
   }
 
-  #askPeople(held: Held, keys: readonly string[]): void {
+  #askPeople(owned: OwnedRun, keys: readonly string[]): void {
     const { options, chance } = this.#given;
     for (const key of keys) {
-      const pending = held.state?.pending.get(key);
+      const pending = owned.state?.pending.get(key);
       if (pending === undefined || pending.question === null || pending.observed !== null) continue;
       const { question } = pending;
       const answer = options.world.answer(question);
       if (answer === null) continue;
       const fact = { type: 'answer', id: question.id, answer } as const;
       const afterMs = chance.below(this.#harmful ? 2 * HOUR : LATENCY_MAX_MS);
-      this.#later(afterMs, (here) => this.#worker.tell(here, { fact }));
+      this.#later(afterMs, (here) => this.#worker.send(here, { fact }));
       if (!this.#disturbed) continue;
       const wrong = { ...answer, choice: 'no such choice' };
-      this.#later(chance.below(afterMs + 1), (here) => this.#worker.tell(here, { fact: { ...fact, answer: wrong } }));
+      this.#later(chance.below(afterMs + 1), (here) => this.#worker.send(here, { fact: { ...fact, answer: wrong } }));
       this.#later(chance.below(afterMs + 1), (here) =>
-        this.#worker.tell(here, { fact: { ...fact, answer: { ...answer, by: question.askedBy } } }),
+        this.#worker.send(here, { fact: { ...fact, answer: { ...answer, by: question.askedBy } } }),
       );
-      this.#later(afterMs + chance.below(1000), (here) => this.#worker.tell(here, { fact }));
+      this.#later(afterMs + chance.below(1000), (here) => this.#worker.send(here, { fact }));
     }
   }
 
-  /** Something that happens later in this life, if there is a later. */
-  #later(ms: number, act: (held: Held) => void): void {
+  /** Acts later, if the process is still alive then. */
+  #later(ms: number, act: (owned: OwnedRun) => void): void {
     this.#clock.at(this.#clock.now() + ms, () => {
-      const held = this.#worker.runs.get(this.#given.run);
-      if (this.#fate === 'alive' && held !== undefined) act(held);
+      const owned = this.#worker.runs.get(this.#given.run);
+      if (this.#fate === 'alive' && owned !== undefined) act(owned);
     });
   }
 
-  /** By the clock on the wall, which somebody may set back in the meantime. */
-  #afterDeadline(deadline: number, act: (held: Held) => void): void {
-    this.#later(Math.max(0, deadline - this.#clock.now()) + this.#given.chance.below(100), (held) => {
-      if (this.#clock.now() >= deadline) act(held);
+  /** Waits by the time of day, which may be set back meanwhile. */
+  #afterDeadline(deadline: number, act: (owned: OwnedRun) => void): void {
+    this.#later(Math.max(0, deadline - this.#clock.now()) + this.#given.chance.below(100), (owned) => {
+      if (this.#clock.now() >= deadline) act(owned);
       else this.#afterDeadline(deadline, act);
     });
   }

@@ -1,13 +1,13 @@
-/** What a simulation is given and what it finds. */
+/** Options and results of a simulation. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Answer, Command, Event, Outcome, Question, RunState, Settled } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 
 export interface SimulatedWorld {
-  /** A pure function of the command, which never uses more than was reserved for it; null when no answer ever comes. */
+  /** A pure function of the command that never uses more than was reserved. Null if the call never returns. */
   perform(command: Command): Settled | null;
-  /** What somebody would say; null when nobody ever does. */
+  /** A person's answer; null if no one ever answers. */
   answer(question: Question): Answer | null;
 }
 export interface SimulateOptions {
@@ -16,11 +16,11 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly world: SimulatedWorld;
   /**
-   * `harmless` faults may change nothing but time: crashes, duplicates, answers that come after the deadline, clocks set
-   * back. `any` adds what may change how a run ends: cancellations, clocks set forward, people who take their time.
+   * `harmless` faults change nothing but time: crashes, duplicates, results after the deadline, clocks set back. `any` adds
+   * faults that may change how a run ends: cancellations, clocks set forward, late answers of people.
    */
   readonly faults: 'none' | 'harmless' | 'any';
-  /** Crashes at the most. Default 8. */
+  /** The largest number of crashes. Default 8. */
   readonly crashesMax?: number;
   readonly store?: Store;
 }

@@ -1,8 +1,7 @@
 /**
- * A run with everything that can go wrong, from one integer: latencies, crashes before, after and between commits, paused
- * processes that wake up too late, facts that are delivered twice, late answers, clocks that jump, people who answer when
- * they like or never, cancellations. What must hold all the same is checked on the way and at the end (L1, L2, L4, L5, L7,
- * L8, L11); what does not is in `violations`. The run takes no real time and calls nobody but the given world.
+ * Simulates a run under faults, all from one seed: latencies, crashes before, after and between commits, paused processes that
+ * wake up too late, duplicate and late results, clock jumps, late or missing answers, cancellations. The laws (L1, L2, L4, L5,
+ * L7, L8, L11) are checked after every turn and at the end; `violations` lists what failed. A simulation takes no real time.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { openMemory } from '../../stores/memory/open.ts';
@@ -44,7 +43,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   return { seed, outcome: state.outcome, state, events, faults: { ...faults }, violations: [...violations] };
 }
 
-/** What two runs in the same world must have in common, however they were disturbed: the end, and every slot. */
+/** Two runs in the same world must have the same outcome and slots, whatever faults occurred. Null if they do. */
 export function differenceBetween(quiet: Simulation, disturbed: Simulation): string | null {
   const seen = ({ outcome, state: { threads, spent } }: Simulation): Json =>
     JSON.parse(JSON.stringify({ outcome, spent, slots: threads.get('0')?.slots })) as Json;

@@ -1,10 +1,10 @@
-/** What `commit` promises: all or nothing of an append, one writer, no gaps, no second time. */
+/** Promises of `commit`: an append is stored whole or not at all, by one writer, once, and without gaps. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { Chain, ENDED, started } from './sample.ts';
 import type { Case } from './sample.ts';
 
 export const commitCases: { readonly [promise: string]: Case } = {
-  'a first append makes the run and gives it to its worker': async (store) => {
+  'a first append creates the run and makes its worker the owner': async (store) => {
     const chain = new Chain('r1');
     await store.roster.renew('w1', 0, 10_000);
     deepEqual(await store.journal.commit('w1', [chain.first()]), ['committed']);
@@ -26,7 +26,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     );
   },
 
-  'a commit of nothing is nothing': async (store) => {
+  'an empty commit returns an empty list': async (store) => {
     deepEqual(await store.journal.commit('w1', []), []);
   },
 
@@ -41,7 +41,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     equal(stored?.blobs.length, 1);
   },
 
-  'an append that leaves a gap is stale, with all that it brings': async (store) => {
+  'an append that leaves a gap is stale, with its blobs and its entry': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     chain.next();
@@ -80,7 +80,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     equal(await store.roster.find('r2'), null);
   },
 
-  'what is stale does not keep its neighbours out': async (store) => {
+  'a stale append does not affect the others of the commit': async (store) => {
     const [one, two, three] = [new Chain('r1'), new Chain('r2'), new Chain('r3')];
     await started(store, 'w1', one, two, three);
     two.next();
@@ -91,7 +91,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     ]);
   },
 
-  'commits that are asked for together all arrive, in their order': async (store) => {
+  'commits requested together are all stored, in order': async (store) => {
     const chain = new Chain('r1');
     const other = new Chain('r2');
     await started(store, 'w1', chain, other);
@@ -105,7 +105,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     );
   },
 
-  'a mistake in one call does not fail the calls beside it': async (store) => {
+  'an error in one call does not fail the others': async (store) => {
     const [one, two] = [new Chain('r1'), new Chain('r2')];
     await started(store, 'w1', one);
     const bad = store.journal.commit('w1', [{ ...two.first(), flow: null }]);
@@ -134,7 +134,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     equal(stored?.appends.at(-1)?.hash, long.head);
   },
 
-  "a run that has ended is in nobody's hands and takes nothing more": async (store) => {
+  'an ended run has no owner and takes no append': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     deepEqual(await store.journal.commit('w1', [chain.next({ entry: ENDED }), chain.next()]), ['committed', 'stale']);

@@ -1,4 +1,4 @@
-/** What leases promise: a run has one worker at a time, and whoever lost it finds out before it can write. */
+/** Promises about leases: a run has one worker at a time, and a worker that lost it cannot write. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
 import type { Case } from './sample.ts';
@@ -43,7 +43,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     equal((await store.roster.find('r2'))?.owner, 'w2');
   },
 
-  'whoever took over goes on where the other stopped': async (store) => {
+  'a worker that took over continues where the other stopped': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     await store.journal.commit('w1', [chain.next()]);
@@ -53,7 +53,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     equal((await store.journal.load('r1'))?.appends.length, 3);
   },
 
-  'a lease that ran out but that nobody took is renewed': async (store) => {
+  'a lease that ended can be renewed if no other worker took a run': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     deepEqual(await store.roster.claim('w1', 10_000, { run: 'r1' }), []);
@@ -61,14 +61,14 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     deepEqual(await store.journal.commit('w1', [chain.next()]), ['committed']);
   },
 
-  'a run that waits for a person belongs to nobody, and the append that wakes it takes it': async (store) => {
+  'a suspended run has no owner, and the append that wakes it claims it': async (store) => {
     const [one, two] = [new Chain('r1'), new Chain('r2')];
     await started(store, 'w1', one, two);
     await store.journal.commit('w1', [one.next({ entry: suspended(null) }), two.next({ entry: suspended(null) })]);
     equal((await store.roster.find('r1'))?.owner, null);
     deepEqual(await store.journal.commit('w1', [one.next({ entry: RUNNING })]), ['committed']);
     equal((await store.roster.find('r1'))?.owner, 'w1');
-    // Somebody else was quicker with the other one.
+    // Another worker claims the other run first.
     await store.roster.renew('w2', 0, 10_000);
     deepEqual(await store.roster.claim('w2', 1, { run: 'r2' }), ['r2']);
     deepEqual(await store.journal.commit('w1', [two.next({ entry: RUNNING })]), ['stale']);
@@ -100,7 +100,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     equal((await store.roster.find('r1'))?.owner, 'w1');
   },
 
-  'what was asked for before a release is stored before it': async (store) => {
+  'a commit requested before a release is stored before it': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     const committed = store.journal.commit('w1', [chain.next()]);
@@ -118,7 +118,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     deepEqual(await store.roster.claim('w1', 1, { limit: 10 }), ['r1']);
   },
 
-  'a claim without a name takes what needs work, the oldest first, up to the limit': async (store) => {
+  'a claim without a name takes runs that need work, the oldest first, up to the limit': async (store) => {
     await store.roster.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [
       new Chain('running').first(),
@@ -138,7 +138,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     deepEqual(await store.roster.claim('w2', 8_000, { limit: 3 }), ['later']);
   },
 
-  'a claim by name takes a free run whatever its state, and none that does not exist': async (store) => {
+  'a claim by name takes a free run in any state, and none that does not exist': async (store) => {
     await store.roster.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [new Chain('asleep').first(suspended(null)), new Chain('ended').first(ENDED)]);
     await store.roster.resign('w1');

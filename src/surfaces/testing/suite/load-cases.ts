@@ -1,4 +1,4 @@
-/** What `load` promises: the bytes that were committed, in order, with the blobs they name and the latest snapshot. */
+/** Promises of `load`: the committed bytes in order, the blobs they refer to, and the latest snapshot. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { genesis, link } from '../../../runtime/journal/chain.ts';
 import { Chain, started } from './sample.ts';
@@ -6,10 +6,10 @@ import type { Case } from './sample.ts';
 
 export const loadCases: { readonly [promise: string]: Case } = {
   'a run that was never started is null': async (store) => {
-    equal(await store.journal.load('nobody'), null);
+    equal(await store.journal.load('unknown'), null);
   },
 
-  'what is loaded is what was committed, byte by byte': async (store) => {
+  'load returns the committed bytes': async (store) => {
     const chain = new Chain('r1', { hash: 'h1', text: '{"id":"ä\\u0000"}' });
     await store.roster.renew('w1', 0, 10_000);
     const appends = [
@@ -26,7 +26,7 @@ export const loadCases: { readonly [promise: string]: Case } = {
     );
   },
 
-  'the chain of what is loaded holds': async (store) => {
+  'the hash chain of a loaded run is valid': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     await store.journal.commit('w1', [chain.next({ count: 2 }), chain.next()]);

@@ -1,4 +1,4 @@
-/** What the roster promises about entries, mail and forgetting. */
+/** Promises of the roster about entries, mail and the removal of runs. */
 import { deepEqual, equal, rejects } from 'node:assert/strict';
 import type { Mail, Store } from '../../../runtime/ports.ts';
 import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
@@ -12,7 +12,7 @@ const YES: Mail['fact'] = {
 const STOP: Mail['fact'] = { type: 'cancel', by: 'bob', why: 'too slow' };
 
 export const rosterCases: { readonly [promise: string]: Case } = {
-  'an entry says what the first append and the latest change said': async (store) => {
+  'an entry has the fields of the first append and of the latest change': async (store) => {
     const chain = new Chain('r1', { hash: 'h1', text: 't' });
     await store.roster.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [chain.first(RUNNING, { flow: 'refund', notation: 'steps', startedAt: 7 })]);
@@ -60,7 +60,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     deepEqual((await store.roster.list({ limit: 1 }))[0], await store.roster.find('r4'));
   },
 
-  'mail reaches the owner in order, until it is struck out': async (store) => {
+  'mail reaches the owner in order, until it is deleted': async (store) => {
     await started(store, 'w1', new Chain('r1'), new Chain('r2'));
     await started(store, 'w2', new Chain('r3'));
     await store.roster.post('r1', YES);
@@ -84,7 +84,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     equal((await store.roster.mail('w2')).length, 1);
   },
 
-  'mail waits for whoever takes the run': async (store) => {
+  'mail waits for the next owner of the run': async (store) => {
     await started(store, 'w1', new Chain('r1'));
     await store.roster.release('w1', ['r1']);
     await store.roster.post('r1', YES);
@@ -97,7 +97,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     );
   },
 
-  'the id of a letter is never given to another': async (store) => {
+  'the id of a piece of mail is never used again': async (store) => {
     await started(store, 'w1', new Chain('r1'));
     await store.roster.post('r1', YES);
     const [first] = await store.roster.mail('w1');
@@ -113,7 +113,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     await rejects(store.roster.post('unknown', STOP), { code: 'run-not-found' });
   },
 
-  'the oldest ended runs of a notation are forgotten, by start, and no other': async (store) => {
+  'the oldest ended runs of a notation are removed, by start, and no other': async (store) => {
     await store.roster.renew('w1', 0, 10_000);
     const graph = (run: string, startedAt: number, entry = ENDED) => new Chain(run).first(entry, { startedAt });
     const steps = new Chain('steps').first(ENDED, { notation: 'steps', startedAt: 0 });
@@ -136,13 +136,13 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       (await store.roster.list()).map(({ run }) => run),
       ['steps', 'newer', 'waits', 'lives', 'new'],
     );
-    // Those that live take up room, and are never the ones to go.
+    // Live runs count, but they are never removed.
     deepEqual(await store.roster.retain('graph', 1), ['new', 'newer']);
     equal((await store.journal.load('lives'))?.flow, '{"id":"demo"}');
     equal((await store.journal.load('steps'))?.appends.length, 1);
   },
 
-  'the id of a forgotten run may be used again, and inherits nothing': async (store) => {
+  'the id of a removed run may be used again, and inherits nothing': async (store) => {
     const chain = new Chain('r1');
     await started(store, 'w1', chain);
     await store.journal.commit('w1', [chain.next({ entry: ENDED, blobs: [{ hash: 'b1', body: 'one' }] })]);

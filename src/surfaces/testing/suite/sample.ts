@@ -1,4 +1,4 @@
-/** Appends as an engine would make them: chained by hash, each after the one before it. */
+/** Sample appends, chained by hash as the engine chains them. */
 import { genesis, link } from '../../../runtime/journal/chain.ts';
 import type { Append, RunEntryChange, Store } from '../../../runtime/ports.ts';
 
@@ -11,7 +11,7 @@ export function suspended(due: number | null): RunEntryChange {
   return { status: 'suspended', code: 'CONFIRM_REQUIRED', due };
 }
 
-/** A run's chain, from the point of view of whoever writes it. */
+/** The appends of one run, as its writer makes them. */
 export class Chain {
   readonly run: string;
   readonly flow: { readonly hash: string; readonly text: string };

@@ -1,0 +1,90 @@
+/** Delivers an answer or a cancellation to a run: directly, or by mail to the process that owns it. */
+import canonicalize from 'canonicalize';
+import { settle } from '../../core/settle.ts';
+import type { Fact, Refusal, RunId } from '../../ir/events.ts';
+import { isErrorCode, SluiceError } from '../errors.ts';
+import { readRun } from '../journal/read.ts';
+import type { Mail } from '../ports.ts';
+import { isTaken, unknownRun } from './host.ts';
+import type { Host } from './host.ts';
+import type { OwnedRun } from './owned-run.ts';
+import { POLL_MS } from './ownership.ts';
+import type { Ownership } from './ownership.ts';
+
+/** Resolves when the fact is stored. Rejects when it is refused. */
+export async function deliver(host: Host, ownership: Ownership, run: RunId, fact: Mail['fact']): Promise<void> {
+  const { store } = host;
+  let posted = false;
+  for (;;) {
+    await host.ensureOpen();
+    if ((await store.roster.find(run)) === null) throw unknownRun(run);
+    // The owner may have read the mail and released the run since.
+    if (posted && (await isRecorded(host, run, fact))) return;
+    const owned = await ownership.acquire(run);
+    if (owned !== null) {
+      if (await deliverHere(host, ownership, owned, fact, posted)) return;
+      continue;
+    }
+    // The owner does not report a refusal of mail, so judge the fact here as far as the stored events allow.
+    const { program, state } = await readRun(store.journal, run);
+    const refusal = settle(program, state, [fact], Date.now()).refusals.get(0) ?? null;
+    if (refusal !== null && !(posted && (await isRecorded(host, run, fact)))) throw errorOf(refusal);
+    if (!posted) await store.roster.post(run, fact);
+    posted = true;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** The run continues only after the fact is stored. False when another process claimed the run first. */
+async function deliverHere(
+  host: Host,
+  ownership: Ownership,
+  owned: OwnedRun,
+  fact: Mail['fact'],
+  posted: boolean,
+): Promise<boolean> {
+  let refusal: Refusal | null;
+  try {
+    refusal = refusalOfEnded(owned) ?? (await host.send(owned, fact));
+  } catch (error) {
+    if (isTaken(host, error)) return false;
+    throw error;
+  }
+  // A refused fact may be the one that the mail has already brought, or a second cancellation.
+  const stands = refusal === null || (posted && (await isRecorded(host, owned.run, fact))) || isStopping(owned, fact);
+  if (!stands && refusal !== null) {
+    await ownership.release(owned);
+    throw errorOf(refusal);
+  }
+  host.worker.begin(owned);
+  return true;
+}
+
+/** True when the journal holds this fact. An answer that came second is not recorded. */
+async function isRecorded({ store }: Host, run: RunId, fact: Mail['fact']): Promise<boolean> {
+  const { state, events } = await readRun(store.journal, run);
+  if (fact.type === 'cancel') return state.outcome !== null || state.threads.get('0')?.doing.is === 'unwinding';
+  const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
+  const { payload: _, ...answer } = fact.answer;
+  return events.some(
+    (event) =>
+      request?.type === 'effect.requested' &&
+      event.type === 'effect.settled' &&
+      event.key === request.key &&
+      event.result.ok &&
+      canonicalize(event.result.value) === canonicalize(answer),
+  );
+}
+
+function isStopping({ state }: OwnedRun, { type }: Fact): boolean {
+  return type === 'cancel' && state?.outcome === null && state.threads.get('0')?.doing.is === 'unwinding';
+}
+
+function refusalOfEnded({ run, state }: OwnedRun): Refusal | null {
+  const outcome = state?.outcome ?? null;
+  return outcome === null ? null : { refused: 'run-ended', message: `run \`${run}\` has ended with ${outcome.code}` };
+}
+
+function errorOf({ refused, message }: Refusal): SluiceError {
+  return new SluiceError(isErrorCode(refused) ? refused : 'internal-error', message);
+}

@@ -1,0 +1,127 @@
+/** Performs the calls that a run has requested, hands their results back to it, and wakes it when a deadline is due. */
+import { authorOf } from '../../core/failure.ts';
+import { commandOf, isOwed, outstanding, statusOf } from '../../core/outstanding.ts';
+import { nodeAt } from '../../core/program.ts';
+import type { Command, Event, RunState, Settled } from '../../ir/events.ts';
+import { failureOf } from '../failures.ts';
+import type { Call, Clock, Performer } from '../ports.ts';
+import type { TextListeners } from './calls.ts';
+import type { Message, OwnedRun } from './owned-run.ts';
+
+export interface DispatchOptions {
+  readonly performer: Performer;
+  readonly clock: Clock;
+  readonly listeners?: TextListeners | undefined;
+  /** False when the lease may have ended, by the monotonic clock of this process. */
+  readonly holdsLease: () => boolean;
+  /** Renews a lease that has ended; false when another worker has taken over. */
+  readonly renewLease: () => Promise<boolean>;
+  readonly send: (owned: OwnedRun, message: Message) => void;
+  /** The run is no longer owned by this process. */
+  readonly lose: (owned: OwnedRun) => void;
+}
+
+export class Dispatcher {
+  readonly #options: DispatchOptions;
+  #stopped = false;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+  }
+
+  /** Drops every result that arrives from now on. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Performs all outstanding calls. This is also how a run continues after a crash. */
+  performAll(owned: OwnedRun, state: RunState): void {
+    for (const command of outstanding(owned.program, state).commands) this.#perform(owned, command);
+    this.#answerAtOnce(owned, state, [...state.pending.keys()]);
+  }
+
+  /** Performs the calls that these events request, and aborts those that they settle or drop. */
+  performNew(owned: OwnedRun, state: RunState, events: readonly Event[]): void {
+    const questions: string[] = [];
+    for (const event of events) {
+      switch (event.type) {
+        case 'effect.settled':
+        case 'effect.dropped':
+          owned.calls.abort(event.key);
+          break;
+        case 'effect.requested':
+        case 'undo.requested':
+        case 'effect.judged': {
+          const pending = state.pending.get(event.key);
+          if (pending === undefined) break;
+          if (pending.kind === 'ask') questions.push(event.key);
+          else if (isOwed(pending) && !owned.calls.has(pending.key, pending.attempt))
+            this.#perform(owned, commandOf(owned.program, state, pending));
+        }
+      }
+    }
+    if (questions.length > 0) this.#answerAtOnce(owned, state, questions);
+  }
+
+  /** Sets the timer for the next deadline of the run. `isOwned` is false when the run was dropped meanwhile. */
+  arm(owned: OwnedRun, state: RunState, isOwned: boolean): void {
+    // The entry of a running run is not updated with every step, so its `due` may be out of date.
+    const due = owned.entry?.status === 'suspended' ? owned.entry.due : state.wake;
+    owned.cancelWake?.();
+    owned.cancelWake = null;
+    if (due === null || state.outcome !== null || !isOwned) return;
+    // On a virtual clock a bounded wait for a person passes at once, but it must not use up the run's own deadline.
+    if (this.#options.clock.virtual && due === state.deadline && statusOf(state) === 'suspended') return;
+    owned.cancelWake = this.#options.clock.at(due, () => {
+      owned.cancelWake = null;
+      this.#options.send(owned, { fact: { type: 'tick' } });
+    });
+  }
+
+  #answerAtOnce(owned: OwnedRun, state: RunState, keys: readonly string[]): void {
+    const { performer } = this.#options;
+    if (performer.answer === undefined) return;
+    for (const key of keys) {
+      const pending = state.pending.get(key);
+      if (pending === undefined || pending.question === null || pending.observed !== null) continue;
+      const { question, name, ordinal } = pending;
+      const node = authorOf(nodeAt(owned.program, pending.node));
+      const answer = performer.answer({ question, name, ordinal, node });
+      if (answer !== null) this.#options.send(owned, { fact: { type: 'answer', id: question.id, answer } });
+    }
+  }
+
+  #perform(owned: OwnedRun, command: Command): void {
+    const { clock, listeners } = this.#options;
+    const call = owned.calls.start(command, owned.program.flow, clock, listeners);
+    if (command.notBefore > clock.now()) clock.at(command.notBefore, () => this.#start(owned, call));
+    else this.#start(owned, call);
+  }
+
+  #start(owned: OwnedRun, call: Call): void {
+    const { performer, holdsLease, renewLease, lose } = this.#options;
+    const { command } = call;
+    if (!owned.calls.has(command.key, command.attempt)) return;
+    if (!holdsLease()) return void renewLease().then((renewed) => (renewed ? this.#start(owned, call) : lose(owned)));
+    const failed = (error: unknown): void => this.#returned(owned, command, { ok: false, error: failureOf(error) });
+    try {
+      performer.perform(call).then((result) => this.#returned(owned, command, result), failed);
+    } catch (error) {
+      // A performer may throw before it returns a promise.
+      failed(error);
+    }
+  }
+
+  #returned(owned: OwnedRun, { key, attempt, node }: Command, result: Settled): void {
+    if (!owned.calls.end(key, attempt) || this.#stopped) return;
+    this.#options.send(owned, { fact: { type: 'settle', key, attempt, result: withPrice(owned, node, result) } });
+  }
+}
+
+/** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */
+function withPrice({ program }: OwnedRun, id: string, result: Settled): Settled {
+  const node = program.flow.nodes[id];
+  const cost = node?.op === 'do' && node.effect.kind === 'tool' ? (node.effect.reserve.costMicros ?? 0) : 0;
+  if (cost === 0 || result.used?.costMicros !== undefined) return result;
+  return { ...result, used: { ...result.used, costMicros: cost } };
+}

@@ -1,0 +1,125 @@
+/**
+ * The parts that every operation of the engine shares: the worker, its lease, the feed, and the callers that wait for a run.
+ * A fault, such as a full disk or a lost lease, stops all of it: every waiting and later call rejects with that error.
+ */
+import type { Fact, Refusal, RunId } from '../../ir/events.ts';
+import type { Program } from '../../core/program.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../errors.ts';
+import type { Clock, Store } from '../ports.ts';
+import { realClock } from './clock.ts';
+import { Feed } from './feed.ts';
+import { createLease } from './lease.ts';
+import type { Lease } from './lease.ts';
+import { createPrograms } from './owned-run.ts';
+import type { OwnedRun } from './owned-run.ts';
+import type { EngineOptions } from './types.ts';
+import { Worker } from './worker.ts';
+
+export class Host {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly worker: Worker;
+  readonly lease: Lease;
+  readonly feed: Feed = new Feed();
+  readonly programOf: (flow: CompiledFlow) => Program = createPrograms();
+  /** Runs that broke an invariant here. They are not claimed again by this process. */
+  readonly broken: Map<RunId, Error> = new Map();
+  /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
+  readonly toReclaim: Set<RunId> = new Set();
+  fault: Error | null = null;
+  closing = false;
+  readonly #onFault: EngineOptions['onFault'];
+  readonly #waiters = new Map<RunId, (() => void)[]>();
+
+  constructor({ store, performer, clock = realClock, leaseMs = 10_000, snapshotEvery = 500, onFault }: EngineOptions) {
+    this.store = store;
+    this.clock = clock;
+    this.#onFault = onFault;
+    this.worker = new Worker({
+      journal: store.journal,
+      performer,
+      clock,
+      snapshotEvery,
+      listeners: this.feed,
+      holdsLease: () => this.lease.holds(),
+      renewLease: () => this.lease.renew(),
+      onTurn: (owned, events, previousHead) => this.feed.publish(owned.run, events, previousHead, owned.head),
+      onIdle: (owned) => this.#idle(owned),
+      onLost: (run) => {
+        this.toReclaim.add(run);
+        this.#wakeWaiters(run);
+      },
+      onFault: (error) => this.fail(error),
+      onBroken: (run, cause) => this.#break(run, cause),
+    });
+    this.lease = createLease(store.roster, this.worker.id, leaseMs, () =>
+      this.fail(new SluiceError('lease-lost', 'another process has taken over the runs of this one')),
+    );
+  }
+
+  /** Rejects after a fault or a close. */
+  async ensureOpen(): Promise<void> {
+    if (this.fault !== null) throw this.fault;
+    if (this.closing) throw new SluiceError('engine-closed', 'the engine is closed');
+    await this.lease.ready();
+  }
+
+  /** Resolves when the fact is stored, or with the reason why it was refused. */
+  send(owned: OwnedRun, fact: Fact): Promise<Refusal | null> {
+    return new Promise((done, failed) => this.worker.send(owned, { fact, done, failed }));
+  }
+
+  /** Resolves when the run has ended, is suspended, or left this process. */
+  untilIdle(run: RunId): Promise<void> {
+    return new Promise((resolve) => this.#waiters.set(run, [...(this.#waiters.get(run) ?? []), resolve]));
+  }
+
+  fail(error: Error): void {
+    this.fault ??= error;
+    this.#onFault?.(error);
+    this.#stop(error);
+  }
+
+  async close(): Promise<void> {
+    this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
+    // A lease that cannot be returned, for example on a full disk, ends by itself.
+    await this.lease.resign().catch(() => undefined);
+    await this.store.close();
+  }
+
+  #stop(reason: Error): void {
+    this.worker.stop(reason);
+    for (const run of [...this.#waiters.keys()]) this.#wakeWaiters(run);
+    this.feed.close();
+  }
+
+  #idle(owned: OwnedRun): void {
+    if (owned.inbox.length > 0) return;
+    if (owned.cancelWake === null) this.worker.drop(owned.run);
+    this.#wakeWaiters(owned.run);
+    if (owned.state?.outcome !== null) this.feed.end(owned.run);
+  }
+
+  #break(run: RunId, cause: Error): void {
+    const message = `run \`${run}\` was stopped, because its state is inconsistent: ${cause.message}`;
+    const error = new SluiceError('invariant-broken', message, undefined, cause);
+    this.broken.set(run, error);
+    this.#onFault?.(error);
+    this.#wakeWaiters(run);
+  }
+
+  #wakeWaiters(run: RunId): void {
+    for (const resolve of this.#waiters.get(run) ?? []) resolve();
+    this.#waiters.delete(run);
+  }
+}
+
+export function unknownRun(run: RunId): SluiceError {
+  return new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+}
+
+/** A suspended run has no owner, so another process may have claimed it first. False when this process itself must stop. */
+export function isTaken({ fault }: Host, error: unknown): boolean {
+  return fault === null && error instanceof SluiceError && error.code === 'lease-lost';
+}

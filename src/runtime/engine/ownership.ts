@@ -1,0 +1,105 @@
+/** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
+import type { RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Mail } from '../ports.ts';
+import { isTaken, unknownRun } from './host.ts';
+import type { Host } from './host.ts';
+import { isSuspended, restoreRun } from './owned-run.ts';
+import type { OwnedRun } from './owned-run.ts';
+
+export const POLL_MS = 200;
+const CLAIM_MAX = 100;
+
+export class Ownership {
+  readonly #host: Host;
+  readonly #pickUp: boolean;
+  readonly #timer: NodeJS.Timeout;
+  #polling: Promise<void>;
+
+  /** `pickUp`: also claims unfinished runs that no live process owns. */
+  constructor(host: Host, pickUp: boolean) {
+    this.#host = host;
+    this.#pickUp = pickUp;
+    this.#polling = host.lease.ready().then(
+      () => this.#poll(),
+      () => undefined,
+    );
+    this.#timer = setInterval(() => {
+      this.#polling = this.#polling.then(() => this.#poll());
+    }, POLL_MS);
+    this.#timer.unref();
+  }
+
+  /** Claims a run and continues it. Null when another live process owns it. */
+  async resume(run: RunId): Promise<OwnedRun | null> {
+    const owned = await this.acquire(run);
+    if (owned !== null) this.#host.worker.begin(owned);
+    return owned;
+  }
+
+  /** Claims a run and loads it, but performs nothing yet. Null when another live process owns it. */
+  async acquire(run: RunId): Promise<OwnedRun | null> {
+    const { worker, store, broken, programOf } = this.#host;
+    const here = worker.runs.get(run);
+    if (here !== undefined && !isSuspended(here)) return here;
+    if (broken.has(run)) return null;
+    const claimed = await store.roster.claim(worker.id, Date.now(), { run });
+    if (!claimed.includes(run)) return null;
+    const stored = await store.journal.load(run);
+    if (stored === null) throw unknownRun(run);
+    const owned = restoreRun(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+    // A suspended run has no owner, so that every process can answer it.
+    if (isSuspended(owned)) await store.roster.release(worker.id, [run]);
+    const again = worker.runs.get(run);
+    if (again !== undefined && (again.seq >= owned.seq || !isSuspended(again))) return again;
+    worker.drop(run);
+    if (owned.state?.outcome === null) worker.adopt(owned);
+    return owned;
+  }
+
+  /** Releases a run that was acquired and not continued. */
+  async release({ run, begun }: OwnedRun): Promise<void> {
+    if (begun) return;
+    const { worker, store } = this.#host;
+    worker.drop(run);
+    await store.roster.release(worker.id, [run]);
+  }
+
+  async stopPolling(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#polling;
+  }
+
+  async #poll(): Promise<void> {
+    const { store, worker, toReclaim } = this.#host;
+    if (this.#isStopped()) return;
+    try {
+      for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
+      if (this.#pickUp)
+        for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) toReclaim.add(run);
+      for (const run of toReclaim)
+        if ((await this.resume(run)) !== null || (await store.roster.find(run))?.owner !== worker.id)
+          toReclaim.delete(run);
+    } catch (error) {
+      if (!this.#isStopped()) this.#host.fail(error as Error);
+    }
+  }
+
+  /** Mail is deleted only after its fact is stored or refused. */
+  async #receive({ id, run, fact }: Mail): Promise<void> {
+    const owned = await this.acquire(run);
+    if (owned === null) return;
+    try {
+      if (owned.state?.outcome === null) await this.#host.send(owned, fact);
+    } catch (error) {
+      if (isTaken(this.#host, error)) return;
+      throw error;
+    }
+    await this.#host.store.roster.deleteMail([id]);
+    this.#host.worker.begin(owned);
+  }
+
+  #isStopped(): boolean {
+    return this.#host.closing || this.#host.fault !== null;
+  }
+}

@@ -1,0 +1,97 @@
+/** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
+import { randomUUID } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Json } from '../../expr/json.ts';
+import type { RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../errors.ts';
+import { readRun } from '../journal/read.ts';
+import type { Host } from './host.ts';
+import { newRun } from './owned-run.ts';
+import type { Ownership } from './ownership.ts';
+import { plainJson } from './plain-json.ts';
+import type { EngineOptions, StartOptions } from './types.ts';
+
+export const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
+
+export class Starter {
+  readonly #host: Host;
+  readonly #ownership: Ownership;
+  readonly #retain: EngineOptions['retain'];
+  /** Starts that are not stored yet. */
+  readonly #starting = new Map<RunId, Promise<unknown>>();
+
+  constructor(host: Host, ownership: Ownership, retain: EngineOptions['retain']) {
+    this.#host = host;
+    this.#ownership = ownership;
+    this.#retain = retain;
+  }
+
+  async start(flow: CompiledFlow, options: StartOptions = {}): Promise<RunId> {
+    const { run = newRunId(), seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
+    const { worker, programOf, store } = this.#host;
+    await this.#host.ensureOpen();
+    checkRunId(run);
+    const input = checkedInput(flow, options.input ?? null);
+    // The first of several starts under one id counts. Wait until it is stored.
+    for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
+      await first.catch(() => undefined);
+    const owned = { ...newRun(run, programOf(flow)), begun: true };
+    if (worker.runs.has(run)) return this.#existing(run, flow, input);
+    worker.runs.set(run, owned);
+    const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin });
+    this.#starting.set(run, stored);
+    try {
+      await stored;
+    } catch (error) {
+      if (worker.runs.get(run) === owned) worker.runs.delete(run);
+      const isTaken = error instanceof SluiceError && error.code === 'lease-lost';
+      if (isTaken && (await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
+      throw error;
+    } finally {
+      this.#starting.delete(run);
+    }
+    const keep = this.#retain?.[flow.notation] ?? flow.view?.keepEnded;
+    if (keep !== undefined) await store.roster.retain(flow.notation, keep);
+    return run;
+  }
+
+  async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
+    const { state } = await readRun(this.#host.store.journal, run);
+    if (state.flow !== flow.hash || canonicalize(state.input) !== canonicalize(input))
+      throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'choose another run id');
+    await this.#ownership.resume(run);
+    return run;
+  }
+}
+
+function checkRunId(run: RunId): void {
+  if (!RUN_ID.test(run))
+    throw new SluiceError('bad-run-id', `\`${run}\` is not a run id`, 'use up to 80 letters, digits, `_` and `-`');
+}
+
+/** Callers in JavaScript may pass anything. */
+function checkedInput(flow: CompiledFlow | undefined, input: unknown): Json {
+  if (flow === undefined)
+    throw new SluiceError(
+      'bad-start',
+      'there is no flow to start',
+      'a document with errors has diagnostics and no flow',
+    );
+  try {
+    return plainJson(input);
+  } catch (error) {
+    const why = (error as Error).message.split('\n')[0];
+    throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'give plain data');
+  }
+}
+
+/** Ids sort by time of creation and are short enough to type. */
+function newRunId(): RunId {
+  return `r_${Date.now().toString(36)}${randomHex()}`;
+}
+
+/** 32 random bits. `randomUUID` draws from a pool, which is faster than a system call each time. */
+function randomHex(): string {
+  return randomUUID().slice(0, 8);
+}

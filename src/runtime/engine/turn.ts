@@ -1,0 +1,80 @@
+/** One turn of a run: takes the messages from its inbox, settles its state, and prepares the append that stores the events. */
+import { earliest } from '../../core/admit.ts';
+import { statusOf } from '../../core/outstanding.ts';
+import { settle } from '../../core/settle.ts';
+import type { Event, Instant, Refusal, RunState } from '../../ir/events.ts';
+import { graphText, link } from '../journal/chain.ts';
+import { encodeEvents } from '../journal/codec.ts';
+import { takeSnapshot } from '../journal/snapshot.ts';
+import type { Append, RunEntryChange } from '../ports.ts';
+import type { Message, OwnedRun } from './owned-run.ts';
+
+export interface Turn {
+  readonly owned: OwnedRun;
+  readonly received: readonly Message[];
+  readonly events: readonly Event[];
+  readonly refusals: ReadonlyMap<number, Refusal>;
+  /** Null when nothing happened. */
+  readonly append: Append | null;
+  /** The end of the chain before this turn. */
+  readonly previousHead: string;
+}
+
+/** Advances the state in memory. The caller acts on it only after the append is stored. Throws on a broken invariant. */
+export function takeTurn(owned: OwnedRun, received: readonly Message[], now: Instant, snapshotEvery: number): Turn {
+  const previousHead = owned.head;
+  const facts = received.map(({ fact }) => fact);
+  const { state, events, refusals } = settle(owned.program, owned.state, facts, now);
+  owned.state = state;
+  const append = events.length === 0 || state === null ? null : appendOf(owned, state, events, snapshotEvery);
+  return { owned, received, events, refusals, append, previousHead };
+}
+
+export function acknowledge({ received, refusals }: Turn): void {
+  for (let index = 0; index < received.length; index++) received[index]?.done?.(refusals.get(index) ?? null);
+}
+
+export function entryOf(state: RunState): RunEntryChange {
+  const status = statusOf(state);
+  if (state.outcome !== null) return { status, code: state.outcome.code, due: null };
+  let code: RunEntryChange['code'] = null;
+  if (status === 'suspended') for (const { question } of state.pending.values()) code ??= question?.code ?? null;
+  // `wake` is a lower bound. A suspended run needs the exact time, or it would be claimed for nothing.
+  return { status, code, due: status === 'suspended' ? earliest(state, -Infinity) : state.wake };
+}
+
+function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], snapshotEvery: number): Append {
+  const { flow } = owned.program;
+  const after = owned.seq;
+  const at = (events[0] as Event).at;
+  const body = encodeEvents(owned.program, events, owned.shelf.pack);
+  const hash = link(owned.head, after, at, body);
+  owned.seq = after + events.length;
+  owned.head = hash;
+  owned.eventsSince += events.length;
+  owned.bytesSince += body.length;
+  const first = { flow: flow.id, notation: flow.notation, startedAt: at };
+  const entry = changeEntry(owned, state);
+  return {
+    run: owned.run,
+    after,
+    count: events.length,
+    at,
+    body,
+    hash,
+    blobs: owned.shelf.takeNew(),
+    entry: after === 0 && entry !== null ? { ...entry, first } : entry,
+    flow: after === 0 ? { hash: flow.hash, text: graphText(flow).text } : null,
+    snapshot: takeSnapshot(owned, snapshotEvery),
+  };
+}
+
+/**
+ * The new entry of the roster, or null if it stays. The entry of a running run stays although its deadlines move: the roster
+ * needs them only when no process works on the run. An entry that suspends is always written, because it releases the run.
+ */
+function changeEntry(owned: OwnedRun, state: RunState): RunEntryChange | null {
+  if (owned.entry?.status === 'running' && statusOf(state) === 'running') return null;
+  owned.entry = entryOf(state);
+  return owned.entry;
+}
