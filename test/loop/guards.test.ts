@@ -22,7 +22,7 @@ describe('guards', () => {
     async (when) => {
       const report = await guarded([{ when, code: 'IMPOSSIBLE', reason: 'No.' }]);
       expect(report).toMatchObject({ state: 'failed', code: 'IMPOSSIBLE', usage: { modelCalls: 0 } });
-      expect(report.error?.message).toBe('it cannot be told whether this holds: No.');
+      expect(report.error?.message).toBe('this guard cannot be evaluated: No.');
     },
   );
 

@@ -55,7 +55,7 @@ describe('an answer that does not', () => {
       usage: { modelCalls: 3 },
       error: { type: 'ValidationError' },
     });
-    expect(report.error?.message).toContain('does not have the form that it must have: `id` must be integer');
+    expect(report.error?.message).toContain('does not fit the output schema: `id` must be integer');
   });
 
   test('as often as the document says', async () => {

@@ -53,7 +53,7 @@ describe('where nobody can be asked', () => {
       { hash: (text) => text },
     );
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toMatchObject([
-      { code: 'bad-value', message: 'loop.plan.approve: a plan waits for approval here, and nobody can be asked' },
+      { code: 'bad-value', message: 'loop.plan.approve: the plan needs approval, and no person can be asked' },
     ]);
   });
 });

@@ -38,7 +38,7 @@ describe('the order of a plan', () => {
   });
 
   test.each([
-    ['itself', [{ id: 'a', do: 'A', after: ['a'] }], 'these steps wait for each other in a circle: a'],
+    ['itself', [{ id: 'a', do: 'A', after: ['a'] }], 'these steps wait for each other in a cycle: a'],
     [
       'a circle, and a step behind it',
       [
@@ -47,7 +47,7 @@ describe('the order of a plan', () => {
         { id: 'b', do: 'B', after: ['a', 'x'] },
         { id: 'c', do: 'C', after: ['b'] },
       ],
-      'these steps wait for each other in a circle: a, b, c',
+      'these steps wait for each other in a cycle: a, b, c',
     ],
     [
       'its own subtask',
@@ -55,13 +55,13 @@ describe('the order of a plan', () => {
         { id: 'a', do: 'A', after: ['b'] },
         { id: 'b', do: 'B', parent: 'a', done_when: 'x' },
       ],
-      'circle: a, b',
+      'cycle: a, b',
     ],
-    ['no step', [{ id: 'a', do: 'A', after: ['z'] }], 'step `a` waits for `z`, which is no step of this plan'],
+    ['no step', [{ id: 'a', do: 'A', after: ['z'] }], 'step `a` waits for `z`, which is not a step of this plan'],
     [
       'no parent',
       [{ id: 'a', do: 'A', parent: 'z', done_when: 'x' }],
-      'step `a` belongs to `z`, which is no step of this plan',
+      'step `a` belongs to `z`, which is not a step of this plan',
     ],
     [
       'no list',
@@ -69,7 +69,7 @@ describe('the order of a plan', () => {
         { id: 'a', do: 'A', after: 'b' },
         { id: 'b', do: 'B' },
       ],
-      '`after` of step `a` is no list',
+      '`after` of step `a` is not a list',
     ],
   ])('one that waits for %s is refused, and the planner is told', async (_, steps, words) => {
     const { report, prompts, difference } = await drive(planned(), script(steps));

@@ -68,7 +68,7 @@ describe('a reply that answers nothing', () => {
     async (reply) => {
       const { report, prompts } = await drive(bot, said(reply, reply, reply));
       expect([report.state, report.code, report.usage.modelCalls]).toEqual(['failed', 'VALIDATION_FAIL', 3]);
-      expect(prompts[1]).toContain('nothing was answered');
+      expect(prompts[1]).toContain('the reply contains no answer');
     },
   );
 

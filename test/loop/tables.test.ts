@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ESCALATIONS, ROUTES } from '../../src/catalog/escalations.ts';
-import { PHASES } from '../../src/compile/notations/loop/phases.ts';
+import { PHASES } from '../../src/compile/notations/loop/state.ts';
 import { stateFaults } from '../../src/compile/lower/state-rules.ts';
 import { RUN_STATES, SUSPENDING_CODES, TERMINAL_CODES } from '../../src/ir/codes.ts';
 import type { FlowBody } from '../../src/ir/nodes.ts';

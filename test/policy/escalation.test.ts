@@ -121,7 +121,7 @@ describe('a tool that nobody has', () => {
     const { report, dispatched } = await play(doc({ effect: 'read' }, boundary), script);
     expectRow(report.waiting[0], 'ambiguous_goal');
     expect(report.waiting[0]).toMatchObject({
-      message: 'bot wants to call x.dont, which it does not have. There are: x.do.',
+      message: 'bot wants to call x.dont, which it does not have. Available: x.do.',
       choices: ['respond', 'stop'],
       payload: { tool: 'x.dont', args: { to: 'ann' }, readings: ['x.do'] },
     });

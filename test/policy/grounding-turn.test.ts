@@ -36,7 +36,7 @@ describe.each(Object.keys(NOTATIONS))('an agent of a %s', (notation) => {
     const flow = mailer(notation, { escalation: { ungrounded: 'tell' } });
     const mended = await drive(flow, { agents: { clerk: [CLAIM, CLAIM, 'Nothing was sent.'] } });
     expect(mended.report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 3 } });
-    expect(mended.prompts[1]).toContain(`This does not hold: ${REASON}. Mend it.`);
+    expect(mended.prompts[1]).toContain(`This is not supported: ${REASON}. Correct it.`);
     expect(mended.difference).toBeNull();
   });
 

@@ -79,7 +79,7 @@ describe('what each phase leaves', () => {
     const driven = await run({}, [call({}, 'rm'), 'done']);
     expect(slots(driven)['eligible']).toEqual(['find']);
     expect(driven.report).toMatchObject({ code: 'SUCCESS', usage: { toolCalls: 0 } });
-    expect(driven.prompts[1]).toContain('there is no tool rm. There are: find.');
+    expect(driven.prompts[1]).toContain('there is no tool rm. Available: find.');
   });
 
   test('arguments that do not fit the schema are not sent §phases/action-selection', async () => {

@@ -4,7 +4,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
 import { reportProblems } from '../expressions/problem.ts';
 import { checkExpression } from '../expressions/expression.ts';
-import { GUARD_NAMES } from '../lower/agent-turn/fail-closed.ts';
+import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
 import { toolNames } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';

@@ -6,7 +6,7 @@ import { escalationOf } from '../../catalog/escalations.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import type { Expr, Input, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { OBSERVATIONS } from './agent-turn/slots.ts';
+import { OBSERVATIONS } from './agent-turn/turn.ts';
 import type { Trouble } from '../document/boundary.ts';
 import { literal, quote } from '../expressions/cel-text.ts';
 import type { Budgets } from '../document/schema/bounds.ts';

@@ -1,19 +1,20 @@
 /**
- * One turn of an agent that may use tools: it is asked, what it asks for is done and told it, until it asks for nothing
- * more. Every notation lowers its agents through here, so that what a turn is, records and costs is the same in all of them.
+ * One turn of an agent with tools: ask the model, make the calls it requests, show it the results, until it requests no more.
+ * Every notation lowers its agents through this file.
  */
 import type { FailureClass } from '../../../ir/codes.ts';
 import type { Expr, NodeId, Retry } from '../../../ir/nodes.ts';
-import { addCalls } from './calls.ts';
-import { addGroundedEnd } from './grounding.ts';
-import { REPLY, ROUNDS_MAX, TALK } from './slots.ts';
-import type { AgentTurn } from './slots.ts';
-import { addStop } from './told.ts';
+import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder.ts';
-import { quote } from '../../expressions/cel-text.ts';
+import { append, createKit, set } from '../kit.ts';
+import { addCalls } from './calls.ts';
+import { addGroundedEnd } from './grounding.ts';
+import { addStop } from './outcome.ts';
+import { REPLY, ROUNDS_MAX, TALK } from './turn.ts';
+import type { AgentTurn } from './turn.ts';
 
-/** A transient failure of a model is tried again twice. */
+/** A transient failure of a model is retried twice. */
 export const MODEL_RETRY: Retry = {
   max: 2,
   baseMs: 500,
@@ -21,80 +22,69 @@ export const MODEL_RETRY: Retry = {
   on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[],
 };
 
-/** Adds the turn and returns where it begins. Afterwards `reply` and `talk` are set, and `next` has control. */
+/** Adds the turn and returns its first node. At `next`, `reply` and `talk` are set. */
 export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
-  const { agent, hint, origin, at } = turn;
+  const { agent, hint, origin, at, opening = [], roundsMax = ROUNDS_MAX } = turn;
+  const kit = createKit(builder, at);
   const ask = builder.fresh(`${hint}.ask`);
   const look = builder.fresh(`${hint}.look`);
   const effect = builder.model(agent, '""');
-  const { enters, opening = [] } = turn;
-  const charges = [...(turn.charges ?? []), ...agentSteps(builder.definitions.agentBudgets, agent)];
-  const begin = builder.add(
-    turn.begin ?? builder.fresh(hint),
+  const begin = kit.set(
     {
-      op: 'let',
-      label: { name: origin, ...(enters === undefined ? {} : { enters }) },
-      ...(turn.expects === undefined ? {} : { expects: turn.expects }),
-      ...(charges.length === 0 ? {} : { charges }),
-      writes: [{ slot: TALK, mode: 'set', value: '[]' }, ...opening],
-      next: turn.prepare?.(ask) ?? ask,
+      id: turn.begin ?? builder.fresh(hint),
+      origin,
+      enters: turn.enters,
+      expects: turn.expects,
+      charges: [...(turn.charges ?? []), ...agentSteps(builder.definitions.agentBudgets, agent)],
     },
-    at,
+    [set(TALK, '[]'), ...opening],
+    turn.prepare?.(ask) ?? ask,
   );
-  builder.add(
-    ask,
+  kit.call(
+    { id: ask, origin },
     {
-      op: 'do',
-      label: { name: origin },
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
       ...(turn.schema === undefined ? {} : { schema: turn.schema }),
       writes: [
-        { slot: REPLY, mode: 'set', value: 'it' },
-        {
-          slot: TALK,
-          mode: 'append',
-          value: { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' },
-        },
+        set(REPLY, 'it'),
+        append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' }),
       ],
-      timeoutMs: turn.timeoutMs ?? null,
+      timeoutMs: turn.timeoutMs,
       retry: turn.retry ?? MODEL_RETRY,
       next: look,
-      failed: [],
-      fail: turn.fail ?? builder.failedEnd(),
+      fail: turn.fail,
     },
-    at,
   );
-  const over = addGroundedEnd(builder, turn, ask);
-  const endless = addEndless(builder, turn);
-  builder.add(
-    look,
+  const over = addGroundedEnd(kit, turn, ask);
+  // A turn that still requests tools has no answer to pass on, so it fails.
+  const endless = addStop(
+    kit,
+    turn,
+    `${hint}.endless`,
     {
-      op: 'pick',
-      label: { name: origin },
-      cases: [
-        ...endings(turn).map((when) => ({ when, to: over })),
-        { when: `${said('assistant')} > ${turn.roundsMax ?? ROUNDS_MAX}`, to: endless },
-      ],
-      otherwise: addCalls(builder, { ...turn, next: over }, ask, endless),
+      class: 'semantic',
+      type: 'RoundsError',
+      code: 'REPEATED_FAILURE',
+      message: quote(`${origin} still requested tools after ${roundsMax} rounds`),
     },
-    at,
+    turn.fail,
+  );
+  kit.pick(
+    { id: look, origin },
+    [
+      ...endings(turn).map((when) => ({ when, to: over })),
+      { when: `${messagesBy('assistant')} > ${roundsMax}`, to: endless },
+    ],
+    addCalls(kit, { ...turn, next: over }, ask, endless),
   );
   return begin;
 }
 
-/** When the turn is over: nothing was asked for, or it may ask for nothing more. */
+/** The turn is over when the reply requests no call, or when no further call is allowed. */
 function endings({ callsMax = 0 }: AgentTurn): readonly Expr[] {
-  return [`size(${REPLY}.toolCalls) == 0`, ...(callsMax > 0 ? [`${said('tool')} >= ${callsMax}`] : [])];
+  return [`size(${REPLY}.toolCalls) == 0`, ...(callsMax > 0 ? [`${messagesBy('tool')} >= ${callsMax}`] : [])];
 }
 
-function said(role: string): Expr {
+function messagesBy(role: string): Expr {
   return `size(${TALK}.filter(m, m.role == ${quote(role)}))`;
-}
-
-/** A turn that went round and round has failed: whoever asked the agent is not handed what it never said. */
-function addEndless(builder: Builder, turn: AgentTurn): NodeId {
-  const { hint, origin, fail, roundsMax = ROUNDS_MAX } = turn;
-  const message = quote(`${origin} still asked for tools after ${roundsMax} rounds`);
-  const stop = { class: 'semantic', type: 'RoundsError', code: 'REPEATED_FAILURE', message } as const;
-  return addStop(builder, turn, { ...stop, hint: `${hint}.endless` }, fail);
 }

@@ -1,236 +1,204 @@
 /**
- * What a call that a model proposes goes through before it is made, in this order: schema, permission, budget and rate,
- * risk, approval. Each step is a node of its own, so that each is an event; each refusal has its own way on. The steps that
- * cannot refuse anything under this boundary are there too: a trace shows that they were passed.
+ * The checks of a proposed call, in order: schema, permission, budget and rate, risk, approval. Each is a node, so each is in
+ * the trace, even where it cannot refuse under this boundary.
  */
 import { consequenceOf } from '../../document/boundary.ts';
-import type { Case, CheckEffect, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
-import { OBSERVATIONS } from './slots.ts';
-import { CALL, addRefusal, addStop } from './told.ts';
-import { addApproval } from './approval-gate.ts';
-import { agentMeterIds } from '../budget-meters.ts';
+import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { addGuards } from './fail-closed.ts';
-import { APPROVED, CHECKED, NO_RETRY, addQuestion, addTrouble, name, pick, step, tell } from './gate.ts';
+import { agentMeterIds } from '../budget-meters.ts';
+import { set, setField } from '../kit.ts';
+import type { Failure } from '../kit.ts';
+import { APPROVED, CHECKED, addApproval, addQuestion, addTrouble, name, pick, refuse, step } from './gate.ts';
 import type { Gate } from './gate.ts';
+import { addGuards } from './guards.ts';
+import { addRefusal, addStop } from './outcome.ts';
+import { CALL, OBSERVATIONS } from './turn.ts';
 
-/** How often in a row arguments may be mended. */
-export const REPAIRS_MAX = 2;
-/** How many denials in a run are taken for a mistake; the next is taken for an attempt. */
-export const DENIALS_MAX = 2;
-const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
-/** How often a call that comes too early is put off. */
+/** Attempts in a row to repair arguments. */
+const REPAIRS_MAX = 2;
+/** Denials in a run that count as mistakes; the next one ends the run. */
+const DENIALS_MAX = 2;
+/** Attempts to make a call that exceeds its rate. */
 const DEFERRALS_MAX = 3;
+/** Categories of writes that stay in the run's own folder or sandbox, or that only record a judgement. */
+const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 
-/** Adds the steps and returns the first of them. */
+/** Adds the checks and returns the first. */
 export function addEligibility(gate: Gate): NodeId {
-  const { builder } = gate;
-  const first = builder.fresh(`${gate.turn.hint}.${gate.tool}.schema`);
+  const first = gate.kit.builder.fresh(name(gate, 'schema'));
   addSchema(gate, first, addPermission(gate, addBudget(gate, addRisk(gate, first))));
   return first;
 }
 
-/** The arguments in the form that the tool takes. Who drafted them may mend them twice; a field that is missing can be asked for. */
+/** Converts and validates the arguments. The agent may repair them twice; a person can be asked for missing fields. */
 function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
   const { boundary, tool } = gate;
   const reason = `text(${quote(`the arguments of ${tool} are not valid: `)}, ${CHECKED}.reason)`;
   const refusal = { step: 'schema', tag: 'INVALID', reason };
-  const stop = { class: 'semantic', type: 'ArgumentError', code: 'VALIDATION_FAIL', message: reason } as const;
-  const tired = addTrouble(gate, 'malformed', refusal, stop);
-  // Who is told in any case is not spoken for by somebody else.
-  const told = consequenceOf(boundary, 'malformed', null) === 'tell';
-  const asks = boundary.decisions.includes('clarify') && !told;
-  const again = boundary.decisions.includes('repair') ? tell(gate, refusal) : tired;
+  const failure: Failure = { class: 'semantic', type: 'ArgumentError', code: 'VALIDATION_FAIL', message: reason };
+  const exhausted = addTrouble(gate, 'malformed', refusal, failure);
+  const again = boundary.decisions.includes('repair') ? refuse(gate, refusal) : exhausted;
   const last = `tail(${OBSERVATIONS}, ${REPAIRS_MAX})`;
-  const exhausted = `size(${last}) == ${REPAIRS_MAX} && ${last}.all(o, o.refused == "schema")`;
+  const often = `size(${last}) == ${REPAIRS_MAX} && ${last}.all(o, o.refused == "schema")`;
+  // Where the agent is told anyway, no person answers for it.
+  const asks = boundary.decisions.includes('clarify') && consequenceOf(boundary, 'malformed', null) !== 'tell';
+  const message = `text(${quote(`${tool} needs: `)}, join(${CHECKED}.missing, ", "))`;
   const cases: Case[] = [
     { when: `${CHECKED}.ok == true`, to: next },
     ...(asks
       ? [
           {
-            when: `${exhausted} && size(${CHECKED}.missing) > 0`,
-            to: addQuestion(
-              gate,
-              'missing',
-              `text(${quote(`${tool} needs: `)}, join(${CHECKED}.missing, ", "))`,
-              refusal,
-              stop,
-            ),
+            when: `${often} && size(${CHECKED}.missing) > 0`,
+            to: addQuestion(gate, { about: 'missing', message, refusal, failure }),
           },
         ]
       : []),
-    { when: exhausted, to: tired },
+    { when: often, to: exhausted },
   ];
-  const judged = pick(gate, 'schema.judged', cases, again);
-  check(
-    gate,
-    at,
-    'policy:arguments',
-    { raw: `${CALL}.raw` },
-    [{ slot: CALL, path: ['args'], mode: 'set', value: 'it.args' }],
-    judged,
-    tired,
-  );
+  check(gate, {
+    id: at,
+    check: 'policy:arguments',
+    input: { raw: `${CALL}.raw` },
+    writes: [setField(CALL, ['args'], 'it.args')],
+    next: pick(gate, 'schema.judged', cases, again),
+    fail: exhausted,
+  });
 }
 
-/** Denied by name or by policy. The third denial of a run is no slip any more. */
+/** Denied by the boundary or by a policy. The third denial of a run ends it. */
 function addPermission(gate: Gate, next: NodeId): NodeId {
-  const { builder, boundary, tool, turn } = gate;
-  const denied = (reason: Expr): NodeId => {
-    const stop = { class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED', message: reason } as const;
-    const usual = addTrouble(gate, 'denied', { step: 'permission', tag: 'DENIED', reason }, stop);
-    const often = `size(${OBSERVATIONS}.filter(o, o.refused == "permission")) >= ${DENIALS_MAX}`;
-    return pick(
-      gate,
-      'permission.denied',
-      [{ when: often, to: addStop(builder, turn, { ...stop, hint: name(gate, 'permission.repeated') }) }],
-      usual,
-    );
-  };
+  const { kit, boundary, tool, turn } = gate;
   if (boundary.tools.deny.includes(tool))
-    return pick(gate, 'permission', [], denied(quote(`the boundary does not let ${turn.agent} call ${tool}`)));
-  if (!builder.hasPolicies()) return pick(gate, 'permission', [], next);
-  const refused = denied(`text(${quote(`${tool} is not permitted: `)}, ${CHECKED}.reason)`);
-  const judged = pick(gate, 'permission.judged', [{ when: `${CHECKED}.ok == true`, to: next }], refused);
-  return check(gate, builder.fresh(name(gate, 'permission')), 'policy:authorize', {}, [], judged, refused);
+    return pick(gate, 'permission', [], denied(gate, quote(`the boundary does not let ${turn.agent} call ${tool}`)));
+  if (!kit.builder.hasPolicies()) return pick(gate, 'permission', [], next);
+  const refused = denied(gate, `text(${quote(`${tool} is not permitted: `)}, ${CHECKED}.reason)`);
+  return check(gate, {
+    id: kit.builder.fresh(name(gate, 'permission')),
+    check: 'policy:authorize',
+    next: pick(gate, 'permission.judged', [{ when: `${CHECKED}.ok == true`, to: next }], refused),
+    fail: refused,
+  });
 }
 
-/** What the call will need must be there before anybody is asked about it; a call that is too early waits. */
+function denied(gate: Gate, reason: Expr): NodeId {
+  const failure: Failure = { class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED', message: reason };
+  const usual = addTrouble(gate, 'denied', { step: 'permission', tag: 'DENIED', reason }, failure);
+  const often = `size(${OBSERVATIONS}.filter(o, o.refused == "permission")) >= ${DENIALS_MAX}`;
+  const ends = addStop(gate.kit, gate.turn, name(gate, 'permission.repeated'), failure);
+  return pick(gate, 'permission.denied', [{ when: often, to: ends }], usual);
+}
+
+/** The amounts that the call reserves must be free before a person is asked. A call above its rate waits. */
 function addBudget(gate: Gate, next: NodeId): NodeId {
-  const { builder, tool } = gate;
-  const def = builder.toolDef(tool);
-  const paced = def?.rate === undefined ? next : addRate(gate, next);
-  return builder.add(
-    builder.fresh(name(gate, 'budget')),
+  const { kit, tool, turn } = gate;
+  const { builder } = kit;
+  const paced = builder.toolDef(tool)?.rate === undefined ? next : addRate(gate, next);
+  return kit.pick(
     {
-      op: 'pick',
+      id: builder.fresh(name(gate, 'budget')),
       ...step(gate, 'budget'),
-      cases: [],
-      otherwise: paced,
-      charges: agentMeterIds(builder.definitions.agentBudgets, gate.turn.agent),
+      charges: agentMeterIds(builder.definitions.agentBudgets, turn.agent),
       needs: builder.tool(tool, {}).reserve,
     },
-    gate.turn.at,
+    [],
+    paced,
   );
 }
 
 function addRate(gate: Gate, next: NodeId): NodeId {
-  const { builder, tool } = gate;
   const reason = 'error.message';
-  const late = addTrouble(
-    gate,
-    'rate',
-    { step: 'rate', tag: 'RATE LIMITED', reason },
-    { class: 'rate_limit', type: 'RateLimitError', code: 'UNAVAILABLE_DEP', message: reason },
-  );
-  return builder.add(
-    builder.fresh(name(gate, 'rate')),
+  return gate.kit.check(
+    { hint: name(gate, 'rate'), ...step(gate, 'rate') },
     {
-      op: 'do',
-      ...step(gate, 'rate'),
-      effect: { kind: 'check', check: 'policy:rate', input: { tool: quote(tool) }, reserve: {} },
-      writes: [],
-      timeoutMs: null,
+      check: 'policy:rate',
+      input: { tool: quote(gate.tool) },
       retry: { max: DEFERRALS_MAX, baseMs: 0, capMs: 0, on: ['rate_limit'] },
       next,
-      failed: [],
-      fail: late,
+      fail: addTrouble(
+        gate,
+        'rate',
+        { step: 'rate', tag: 'RATE LIMITED', reason },
+        { class: 'rate_limit', type: 'RateLimitError', code: 'UNAVAILABLE_DEP', message: reason },
+      ),
     },
-    gate.turn.at,
   );
 }
 
-/** Which class of effect it is decides what it takes: nothing, a person, or arguments that somebody vouches for. */
+/** The effect class decides what the call needs: nothing, a person, or arguments from trusted sources. */
 function addRisk(gate: Gate, first: NodeId): NodeId {
-  const { builder, boundary, tool, dispatch, turn } = gate;
-  const { effect = 'write', category = '' } = builder.toolDef(tool) ?? {};
+  const { kit, boundary, tool, dispatch, turn } = gate;
+  const { effect = 'write', category = '' } = kit.builder.toolDef(tool) ?? {};
   const needsPerson = boundary.tools.approve.includes(tool);
-  // What stays within the run's own folder or sandbox reaches nobody, wherever its arguments come from.
+  // A contained write reaches nothing outside, whatever the source of its arguments.
   const contained = effect === 'write' && CONTAINED.has(category);
   const traced = effect !== 'read' && !contained && boundary.untrusted !== 'off';
   if (!needsPerson && !traced) return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
   const approval = addApproval(gate, first);
   const before = `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`;
+  const repeated = addRefusal(
+    kit,
+    turn,
+    name(gate, 'risk.again'),
+    { step: 'approval', tag: 'DENIED', reason: quote(`this call of ${tool} was rejected before`) },
+    gate.done,
+  );
   const asked: Case[] = [
     { when: `${APPROVED} == true`, to: dispatch },
-    {
-      when: before,
-      to: addRefusal(
-        builder,
-        turn,
-        {
-          hint: name(gate, 'risk.again'),
-          step: 'approval',
-          tag: 'DENIED',
-          reason: quote(`this call of ${tool} was rejected before`),
-        },
-        gate.done,
-      ),
-    },
+    { when: before, to: repeated },
   ];
-  const doubt = `text(${quote(`the arguments of ${tool} are not vouched for: `)}, ${CHECKED}.reason)`;
-  const distrusted =
-    boundary.untrusted === 'deny'
-      ? addTrouble(
-          gate,
-          'denied',
-          { step: 'risk', tag: 'DENIED', reason: doubt },
-          { class: 'guardrail', type: 'UntrustedArgumentsError', code: 'UNSAFE_DETECTION', message: doubt },
-        )
-      : approval;
+  const distrusted = boundary.untrusted === 'deny' ? addDistrusted(gate) : approval;
   const doubts: Case[] = traced ? [{ when: `${CHECKED}.ok != true`, to: distrusted }] : [];
   const risk = pick(gate, 'risk', [...asked, ...doubts], needsPerson ? approval : dispatch);
-  const sources: Input = {
-    user: 'input',
-    observations: OBSERVATIONS,
-    ...(turn.input['prompt'] === undefined ? {} : { prompt: turn.input['prompt'] }),
-  };
-  const entry = traced
-    ? check(gate, builder.fresh(name(gate, 'provenance')), 'policy:provenance', sources, [], risk, distrusted)
-    : risk;
-  return addGuards(gate, needsPerson, entry);
+  if (!traced) return addGuards(gate, needsPerson, risk);
+  const provenance = check(gate, {
+    id: kit.builder.fresh(name(gate, 'provenance')),
+    check: 'policy:provenance',
+    input: {
+      user: 'input',
+      observations: OBSERVATIONS,
+      ...(turn.input['prompt'] === undefined ? {} : { prompt: turn.input['prompt'] }),
+    },
+    next: risk,
+    fail: distrusted,
+  });
+  return addGuards(gate, needsPerson, provenance);
 }
 
-/** A check that cannot be made refuses. */
-function check(
-  gate: Gate,
-  at: NodeId,
-  which: string,
-  more: Input,
-  writes: readonly Write[],
-  next: NodeId,
-  fail: NodeId,
-): NodeId {
-  const { builder, tool, turn } = gate;
-  const effect: CheckEffect = {
-    kind: 'check',
-    check: which,
-    input: { tool: quote(tool), args: `${CALL}.args`, agent: quote(turn.agent), ...more },
-    reserve: {},
-  };
-  const broken = builder.add(
-    builder.fresh(`${at.replace(/^~/, '')}.broken`),
-    {
-      op: 'let',
-      ...step(gate, which),
-      writes: [{ slot: CHECKED, mode: 'set', value: { ok: 'false', reason: 'error.message' } }],
-      next: fail,
-    },
-    turn.at,
+function addDistrusted(gate: Gate): NodeId {
+  const reason = `text(${quote(`the arguments of ${gate.tool} are not vouched for: `)}, ${CHECKED}.reason)`;
+  return addTrouble(
+    gate,
+    'denied',
+    { step: 'risk', tag: 'DENIED', reason },
+    { class: 'guardrail', type: 'UntrustedArgumentsError', code: 'UNSAFE_DETECTION', message: reason },
   );
-  return builder.add(
-    at,
+}
+
+interface PolicyCheck {
+  readonly id: NodeId;
+  readonly check: `policy:${string}`;
+  readonly input?: Input;
+  readonly writes?: readonly Write[];
+  readonly next: NodeId;
+  /** Where a check goes that cannot be performed: it refuses. */
+  readonly fail: NodeId;
+}
+
+function check(gate: Gate, { id, check: which, input, writes = [], next, fail }: PolicyCheck): NodeId {
+  const { kit, tool, turn } = gate;
+  const broken = kit.set(
+    { hint: `${id.replace(/^~/, '')}.broken`, ...step(gate, which) },
+    [set(CHECKED, { ok: 'false', reason: 'error.message' })],
+    fail,
+  );
+  return kit.check(
+    { id, ...step(gate, which.slice('policy:'.length)) },
     {
-      op: 'do',
-      ...step(gate, which.slice('policy:'.length)),
-      effect,
-      writes: [...writes, { slot: CHECKED, mode: 'set', value: 'it' }],
-      timeoutMs: null,
-      retry: NO_RETRY,
+      check: which,
+      input: { tool: quote(tool), args: `${CALL}.args`, agent: quote(turn.agent), ...input },
+      writes: [...writes, set(CHECKED, 'it')],
       next,
-      failed: [],
       fail: broken,
     },
-    turn.at,
   );
 }

@@ -1,30 +1,32 @@
 /**
- * What the steps between a proposal and a call share: whose call of which tool it is, under which boundary, and the ways on
- * from a refusal. Which way is taken is the boundary's affair.
+ * The approval of a call, and the consequences of a refusal. A person sees the proposed call, the reason for the question and
+ * the way to undo it. The answer is bound to the tool and its arguments: approve, edit, reject, or respond with words.
  */
-import type { BoundaryDef, Case, Expr, Node, NodeId } from '../../../ir/nodes.ts';
-import { ROUNDS_MAX, callerOf } from './slots.ts';
-import type { AgentTurn } from './slots.ts';
-import { CALL, addRefusal, addStop } from './told.ts';
-import type { Refusal, Stop } from './told.ts';
+import type { BoundaryDef, Case, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import type { Trouble } from '../../document/boundary.ts';
-import type { Builder } from '../builder.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { refusalFields } from '../escalation-packet.ts';
+import { callFields, refusalFields } from '../escalation-packet.ts';
+import { chose, set, setField } from '../kit.ts';
+import type { Failure, Kit, Step } from '../kit.ts';
+import { addRefusal, addStop } from './outcome.ts';
+import type { Refusal } from './outcome.ts';
+import { CALL, ROUNDS_MAX, callerOf } from './turn.ts';
+import type { AgentTurn } from './turn.ts';
 
 export const CHECKED = '_checked';
 export const ANSWER = '_answer';
 export const APPROVED = '_approved';
 
+/** One tool of one turn, on the way from a proposal to the call. */
 export interface Gate {
-  readonly builder: Builder;
+  readonly kit: Kit;
   readonly turn: AgentTurn;
   readonly tool: string;
   readonly boundary: BoundaryDef;
-  /** Where the call is made. */
+  /** The node that makes the call. */
   readonly dispatch: NodeId;
-  /** Where the branch ends when the agent has been told. */
+  /** The end of the branch, after a refusal was recorded. */
   readonly done: NodeId;
 }
 
@@ -32,93 +34,157 @@ export function name({ turn, tool }: Gate, what: string): string {
   return `${turn.hint}.${tool}.${what}`;
 }
 
-/** What a trace shows: whose call, and which step it is at. What goes wrong there is told of whoever made the call. */
-export function step({ turn }: Gate, what: string): Pick<Node, 'label'> {
-  return { label: { name: `${turn.origin}: ${what}`, authored: callerOf(turn) } };
+/** A trace shows the turn and the step; an error is reported for the caller. */
+export function step({ turn }: Gate, what: string): Pick<Step, 'origin' | 'authored'> {
+  return { origin: `${turn.origin}: ${what}`, authored: callerOf(turn) };
 }
 
-export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
-/** How often people may change what is proposed at one place, over all its turns. */
-export const EDITS_MAX = ROUNDS_MAX;
+/** A step that is in the trace even if it has no case. */
+export function pick(gate: Gate, what: string, cases: readonly Case[], otherwise: NodeId): NodeId {
+  const { kit } = gate;
+  return kit.pick({ id: kit.builder.fresh(name(gate, what)), ...step(gate, what) }, cases, otherwise);
+}
 
-/** The way on from a refusal, as the boundary has it. */
-export function addTrouble(
-  gate: Gate,
-  trouble: Trouble,
-  refusal: Omit<Refusal, 'hint'>,
-  stop: Omit<Stop, 'hint'>,
-): NodeId {
-  const effect = gate.builder.toolDef(gate.tool)?.effect ?? 'write';
+export function refuse(gate: Gate, refusal: Refusal): NodeId {
+  return addRefusal(gate.kit, gate.turn, name(gate, `${refusal.step}.refused`), refusal, gate.done);
+}
+
+/** The consequence of a refusal: the agent is told, a person is asked, or the turn ends. */
+export function addTrouble(gate: Gate, trouble: Trouble, refusal: Refusal, failure: Failure): NodeId {
+  const effect = gate.kit.builder.toolDef(gate.tool)?.effect ?? 'write';
   switch (consequenceOf(gate.boundary, trouble, effect)) {
     case 'tell':
-      return tell(gate, refusal);
+      return refuse(gate, refusal);
     case 'fail':
-      return addStop(gate.builder, gate.turn, { ...stop, hint: name(gate, `${refusal.step}.stop`) });
-    case 'ask':
-      return addQuestion(gate, trouble, `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`, refusal, stop);
+      return addStop(gate.kit, gate.turn, name(gate, `${refusal.step}.stop`), failure);
+    case 'ask': {
+      const message = `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`;
+      return addQuestion(gate, { about: trouble, message, refusal, failure });
+    }
   }
 }
 
-/** Somebody says what to do about a refusal: their words go to the agent, or the run stops. */
-export function addQuestion(
-  gate: Gate,
-  about: Trouble | 'missing',
-  message: Expr,
-  refusal: Omit<Refusal, 'hint'>,
-  stop: Omit<Stop, 'hint'>,
-): NodeId {
-  const { builder, turn, boundary } = gate;
+export interface RefusalQuestion {
+  readonly about: Trouble | 'missing';
+  readonly message: Expr;
+  readonly refusal: Refusal;
+  readonly failure: Failure;
+}
+
+/** A person answers a refusal: the words go to the agent, or the turn ends. */
+export function addQuestion(gate: Gate, { about, message, refusal, failure }: RefusalQuestion): NodeId {
+  const { kit, turn, boundary } = gate;
   const code = about === 'missing' ? 'MISSING_INFO' : 'REVIEW_REQUIRED';
-  const heard = tell(gate, { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${CHECKED}.text)` });
-  const stopped = addStop(builder, turn, {
-    ...stop,
-    ...(code === 'MISSING_INFO' ? { code } : {}),
-    hint: name(gate, `${about}.stop`),
-  });
+  const answered = refuse(gate, { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${CHECKED}.text)` });
+  const ends = about === 'missing' ? { ...failure, code: 'MISSING_INFO' as const } : failure;
+  const stopped = addStop(kit, turn, name(gate, `${about}.stop`), ends);
   if (turn.people === false) return stopped;
-  const decided = pick(gate, `${about}.decided`, [{ when: `${CHECKED}.choice == "respond"`, to: heard }], stopped);
-  const shown = refusalFields({
-    trouble: about,
-    tool: `${CALL}.name`,
-    args: `${CALL}.args`,
-    problem: refusal.reason,
-    fields: `${CHECKED}.missing`,
-    tools: turn.tools,
-  });
-  return builder.add(
-    builder.fresh(name(gate, `${about}.ask`)),
+  return kit.ask(
+    { hint: name(gate, `${about}.ask`), origin: turn.origin, authored: callerOf(turn) },
     {
-      op: 'do',
-      label: { name: turn.origin, authored: callerOf(turn) },
-      effect: {
-        kind: 'ask',
-        about: about === 'missing' ? 'missing_info' : about,
-        choices: [{ name: 'respond', needs: 'text' }, { name: 'stop' }],
-        onExpiry: 'stop',
-        code,
-        askedBy: turn.agent,
-        input: { message, ...shown },
-        reserve: {},
-      },
-      writes: [{ slot: CHECKED, mode: 'set', value: 'it' }],
+      about: about === 'missing' ? 'missing_info' : about,
+      askedBy: turn.agent,
+      choices: [{ name: 'respond', needs: 'text' }, 'stop'],
+      onExpiry: 'stop',
+      code,
+      message,
+      payload: refusalFields({
+        trouble: about,
+        tool: `${CALL}.name`,
+        args: `${CALL}.args`,
+        problem: refusal.reason,
+        fields: `${CHECKED}.missing`,
+        tools: turn.tools,
+      }),
+      into: CHECKED,
       timeoutMs: boundary.approvalTimeoutMs,
-      retry: NO_RETRY,
-      next: decided,
-      failed: [],
+      next: pick(gate, `${about}.decided`, [{ when: chose(CHECKED, 'respond'), to: answered }], stopped),
       fail: stopped,
     },
-    turn.at,
   );
 }
 
-export function tell(gate: Gate, refusal: Omit<Refusal, 'hint'>): NodeId {
-  return addRefusal(gate.builder, gate.turn, { ...refusal, hint: name(gate, `${refusal.step}.refused`) }, gate.done);
+/** How often people may edit proposals at one place, over all its turns. */
+const EDITS_MAX = ROUNDS_MAX;
+
+/** `again` checks the arguments that a person edited. */
+export function addApproval(gate: Gate, again: NodeId): NodeId {
+  const { kit, turn, tool, boundary, dispatch } = gate;
+  if (turn.people === false) return addUnapprovable(gate);
+  const reason = quote(`the call of ${tool} was not approved`);
+  const rejected = addTrouble(
+    gate,
+    'rejected',
+    { step: 'approval', tag: 'DENIED', reason },
+    { class: 'policy', type: 'ApprovalRejectedError', code: 'PERMISSION_DENIED', message: reason },
+  );
+  const answered = addRefusal(
+    kit,
+    turn,
+    name(gate, 'approval.answered'),
+    { step: 'answer', tag: 'ANSWER', reason: `text(${ANSWER}.text)` },
+    gate.done,
+  );
+  // The editor has approved the new arguments; they must still be valid, permitted and affordable.
+  const edited = kit.set(
+    {
+      hint: name(gate, 'approval.edited'),
+      origin: turn.origin,
+      charges: [kit.visits(`edits:${turn.hint}.${tool}`, EDITS_MAX, rejected, `edits of ${tool}`)],
+    },
+    [setField(CALL, ['args'], `${ANSWER}.edit`), set(APPROVED, 'true')],
+    again,
+  );
+  const cases = [
+    { when: chose(ANSWER, 'approve'), to: dispatch },
+    { when: `${chose(ANSWER, 'edit')} && type(${ANSWER}.edit) == map`, to: edited },
+    { when: chose(ANSWER, 'respond'), to: answered },
+  ];
+  return kit.ask(
+    { hint: name(gate, 'approval'), origin: turn.origin, authored: callerOf(turn) },
+    {
+      about: tool,
+      askedBy: turn.agent,
+      choices: [
+        'approve',
+        { name: 'edit', edit: { type: 'object' }, needs: 'edit' },
+        'reject',
+        { name: 'respond', needs: 'text' },
+      ],
+      onExpiry: 'reject',
+      code: 'CONFIRM_REQUIRED',
+      ...packet(gate),
+      into: ANSWER,
+      timeoutMs: boundary.approvalTimeoutMs,
+      next: pick(gate, 'approval.decided', cases, rejected),
+      fail: rejected,
+    },
+  );
 }
 
-export function pick(gate: Gate, what: string, cases: readonly Case[], otherwise: NodeId): NodeId {
-  return gate.builder.add(
-    gate.builder.fresh(name(gate, what)),
-    { op: 'pick', ...step(gate, what), cases, otherwise },
-    gate.turn.at,
-  );
+/** The call needs approval, and the document says that no person can be asked. */
+function addUnapprovable(gate: Gate): NodeId {
+  return addStop(gate.kit, gate.turn, name(gate, 'approval.nobody'), {
+    class: 'policy',
+    type: 'ApprovalRequiredError',
+    code: 'CONFIRM_REQUIRED',
+    message: quote(`${gate.tool} needs approval, and no person can be asked`),
+  });
+}
+
+/** The content of the question. The answer is bound to all of it. */
+function packet({ kit, turn, tool, boundary }: Gate): { readonly message: Expr; readonly payload: Input } {
+  const def = kit.builder.toolDef(tool);
+  const { budgets, toolCosts } = kit.builder.definitions;
+  const doubt =
+    boundary.untrusted === 'off' || def?.effect === 'read'
+      ? '""'
+      : `${CHECKED}.ok == false ? text(" Careful: ", ${CHECKED}.reason, ".") : ""`;
+  return {
+    message: `text(${quote(`${turn.agent} wants to call ${tool}.`)}, ${doubt})`,
+    payload: {
+      ...callFields({ tool, def, cost: toolCosts[tool] ?? 0, args: `${CALL}.args`, budgets, observed: true }),
+      boundary: quote(boundary.version),
+    },
+  };
 }

@@ -1,47 +1,78 @@
 /**
- * The end of a turn under a boundary that says what follows from claims that nothing shows: what the agent says goes on only if
- * it rests on what was observed. Otherwise the agent is told and may mend it, a person is asked, or the turn fails.
+ * The grounding check in a graph, and the end of a turn under a boundary with a rule for unsupported claims
+ * (`escalation.ungrounded`). An unsupported answer goes back to the agent, to a person, or fails the turn.
  */
-import type { NodeId } from '../../../ir/nodes.ts';
-import { REPLY, TALK } from './slots.ts';
-import type { AgentTurn } from './slots.ts';
-import type { Builder } from '../builder.ts';
-import { object, quote } from '../../expressions/cel-text.ts';
-import { escalationField } from '../escalation-packet.ts';
-import { NO_RETRY } from './gate.ts';
-import { groundingEffect } from './grounding-check.ts';
+import type { Expr, Input, NodeId } from '../../../ir/nodes.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import { append, chose, set, setField } from '../kit.ts';
+import type { Kit } from '../kit.ts';
+import { OBSERVATIONS, REPLY, TALK } from './turn.ts';
+import type { AgentTurn } from './turn.ts';
+
+export const GROUNDING_CHECK = 'policy:grounding';
+export const VALUES = ['off', 'names', 'all'] as const;
+export const ON_VIOLATIONS = ['repair', 'halt', 'escalate'] as const;
+export type OnViolation = (typeof ON_VIOLATIONS)[number];
+
+export interface GroundingRules {
+  /** Observations must be cited. */
+  readonly cite: boolean;
+  /** Claims of actions need an observation. */
+  readonly claims: boolean;
+  /** The values that need a source. */
+  readonly values: (typeof VALUES)[number];
+}
+
+export interface Uttered {
+  /** The subject of the reason: "the answer …". */
+  readonly what: string;
+  readonly tools: readonly string[];
+  readonly said: Expr;
+  /** Texts that the agent may rely on. */
+  readonly given: readonly Expr[];
+  /** Texts by people: `[{ turn, text }]`. */
+  readonly heard: Expr;
+  /** Earlier sentences whose claims were supported. */
+  readonly claimed: Expr;
+}
+
+/** The input of `policy:grounding`. The verdict is `{ ok, claimed, reason?, kinds? }`. */
+export function groundingInput(uttered: Uttered, { cite, claims, values }: GroundingRules): Input {
+  return {
+    what: quote(uttered.what),
+    tools: literal([...uttered.tools]),
+    said: uttered.said,
+    observations: OBSERVATIONS,
+    given: `[${uttered.given.join(', ')}]`,
+    heard: uttered.heard,
+    claimed: uttered.claimed,
+    cite: String(cite),
+    claims: String(claims),
+    values: quote(values),
+  };
+}
 
 const GROUNDED = '_grounded';
 const REASON = `text(${GROUNDED}.reason)`;
-/** How often a turn may mend what it said. */
+/** Repairs of one turn. */
 const REPAIRS_MAX = 2;
 
-/** Where the turn goes when it is over: on, or through the check; `ask` is where the agent is asked again. */
-export function addGroundedEnd(builder: Builder, turn: AgentTurn, ask: NodeId): NodeId {
-  const { agent, hint, origin, at, tools, next } = turn;
+/** Returns the node after the last reply: `next`, or the check in front of it. `ask` asks the agent again. */
+export function addGroundedEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
+  const { agent, hint, origin, tools, next } = turn;
   if (tools.length === 0) return next;
-  const { escalation, approvalTimeoutMs } = builder.boundary(agent, tools, turn.gate ?? 'eligible');
+  const { escalation, approvalTimeoutMs } = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const consequence = Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
   if (consequence === undefined) return next;
   const violated = {
-    tell: () => addRepair(builder, turn, ask, `text("This does not hold: ", ${REASON}, ". Mend it.")`),
-    ask: () => addQuestion(builder, turn, ask, approvalTimeoutMs),
-    fail: () => addFailure(builder, turn),
+    tell: () => addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`),
+    ask: () => addQuestion(kit, turn, ask, approvalTimeoutMs),
+    fail: () => addFailure(kit, turn),
   }[consequence]();
-  const judged = builder.add(
-    builder.fresh(`${hint}.grounded`),
-    { op: 'pick', label: { name: origin }, cases: [{ when: `${GROUNDED}.ok == true`, to: next }], otherwise: violated },
-    at,
-  );
-  const broken = builder.add(
-    builder.fresh(`${hint}.grounding.broken`),
-    {
-      op: 'let',
-      label: { name: origin },
-      writes: [{ slot: GROUNDED, mode: 'set', value: { ok: 'false', reason: 'error.message' } }],
-      next: violated,
-    },
-    at,
+  const broken = kit.set(
+    { hint: `${hint}.grounding.broken`, origin },
+    [set(GROUNDED, { ok: 'false', reason: 'error.message' })],
+    violated,
   );
   const uttered = {
     what: 'the answer',
@@ -51,113 +82,69 @@ export function addGroundedEnd(builder: Builder, turn: AgentTurn, ask: NodeId): 
     heard: '[]',
     claimed: '[]',
   };
-  return builder.add(
-    builder.fresh(`${hint}.grounding`),
+  return kit.check(
+    { hint: `${hint}.grounding`, origin: `${origin}: grounding`, authored: origin },
     {
-      op: 'do',
-      label: { name: `${origin}: grounding`, authored: origin },
-      effect: groundingEffect(uttered, { cite: false, claims: true, values: 'names' }),
-      writes: [{ slot: GROUNDED, mode: 'set', value: 'it' }],
-      timeoutMs: null,
-      retry: NO_RETRY,
-      next: judged,
-      failed: [],
+      check: GROUNDING_CHECK,
+      input: groundingInput(uttered, { cite: false, claims: true, values: 'names' }),
+      into: GROUNDED,
+      next: kit.pick({ hint: `${hint}.grounded`, origin }, [{ when: `${GROUNDED}.ok == true`, to: next }], violated),
       fail: broken,
     },
-    at,
   );
 }
 
-function addRepair(builder: Builder, turn: AgentTurn, ask: NodeId, words: string): NodeId {
-  const { hint, origin, at } = turn;
-  const meter = builder.meter(`grounding:${hint}`, {
-    unit: 'visits',
-    max: REPAIRS_MAX * turn.visitsMax,
-    over: addFailure(builder, turn),
-    label: `repairs of what ${origin} says`,
-  });
-  return builder.add(
-    builder.fresh(`${hint}.grounding.mend`),
-    {
-      op: 'let',
-      label: { name: origin },
-      charges: [meter],
-      writes: [{ slot: TALK, mode: 'append', value: { role: quote('user'), content: words } }],
-      next: ask,
-    },
-    at,
+function addRepair(kit: Kit, turn: AgentTurn, ask: NodeId, words: Expr): NodeId {
+  const { hint, origin } = turn;
+  const meter = kit.visits(
+    `grounding:${hint}`,
+    REPAIRS_MAX * turn.visitsMax,
+    addFailure(kit, turn),
+    `repairs of the answer of ${origin}`,
+  );
+  return kit.set(
+    { hint: `${hint}.grounding.mend`, origin, charges: [meter] },
+    [append(TALK, { role: quote('user'), content: words })],
+    ask,
   );
 }
 
-function addQuestion(builder: Builder, turn: AgentTurn, ask: NodeId, timeoutMs: number | null): NodeId {
-  const { agent, hint, origin, at, next } = turn;
-  const stopped = addFailure(builder, turn);
-  const told = addRepair(builder, turn, ask, `text(${GROUNDED}.text)`);
-  const decided = builder.add(
-    builder.fresh(`${hint}.ungrounded.decided`),
-    {
-      op: 'pick',
-      label: { name: origin },
-      cases: [
-        { when: `${GROUNDED}.choice == "approve"`, to: next },
-        { when: `${GROUNDED}.choice == "respond"`, to: told },
-      ],
-      otherwise: stopped,
-    },
-    at,
+function addQuestion(kit: Kit, turn: AgentTurn, ask: NodeId, timeoutMs: number | null): NodeId {
+  const { agent, hint, origin, next } = turn;
+  const stopped = addFailure(kit, turn);
+  const answered = addRepair(kit, turn, ask, `text(${GROUNDED}.text)`);
+  const decided = kit.pick(
+    { hint: `${hint}.ungrounded.decided`, origin },
+    [
+      { when: chose(GROUNDED, 'approve'), to: next },
+      { when: chose(GROUNDED, 'respond'), to: answered },
+    ],
+    stopped,
   );
-  return builder.add(
-    builder.fresh(`${hint}.ungrounded.ask`),
+  return kit.ask(
+    { hint: `${hint}.ungrounded.ask`, origin },
     {
-      op: 'do',
-      label: { name: origin },
-      effect: {
-        kind: 'ask',
-        about: 'ungrounded',
-        choices: [{ name: 'approve' }, { name: 'respond', needs: 'text' }, { name: 'stop' }],
-        onExpiry: 'stop',
-        code: 'REVIEW_REQUIRED',
-        askedBy: agent,
-        input: {
-          message: `text(${quote(`${agent}: `)}, ${REASON})`,
-          ...escalationField('low_confidence'),
-          answer: `${REPLY}.text`,
-          problem: REASON,
-          observations: 'observations',
-        },
-        reserve: {},
-      },
-      // The reason stays, for whoever stops it here.
-      writes: [
-        { slot: GROUNDED, path: ['choice'], mode: 'set', value: 'it.choice' },
-        { slot: GROUNDED, path: ['text'], mode: 'set', value: 'it.text' },
-      ],
+      about: 'ungrounded',
+      askedBy: agent,
+      choices: ['approve', { name: 'respond', needs: 'text' }, 'stop'],
+      onExpiry: 'stop',
+      code: 'REVIEW_REQUIRED',
+      row: 'low_confidence',
+      message: `text(${quote(`${agent}: `)}, ${REASON})`,
+      payload: { answer: `${REPLY}.text`, problem: REASON, observations: OBSERVATIONS },
+      // The reason stays in the slot, for the error if the person stops the run.
+      writes: [setField(GROUNDED, ['choice'], 'it.choice'), setField(GROUNDED, ['text'], 'it.text')],
       timeoutMs,
-      retry: NO_RETRY,
       next: decided,
-      failed: [],
       fail: stopped,
     },
-    at,
   );
 }
 
-function addFailure(builder: Builder, { hint, origin, at, fail, refused }: AgentTurn): NodeId {
-  const error = object([
-    ['class', quote('semantic')],
-    ['type', quote('GroundingError')],
-    ['message', REASON],
-    ['node', quote(origin)],
-    ['code', quote('VALIDATION_FAIL')],
-  ]);
-  return builder.add(
-    builder.fresh(`${hint}.ungrounded`),
-    {
-      op: 'let',
-      label: { name: origin },
-      writes: [{ slot: 'error', mode: 'set', value: error }],
-      next: refused ?? fail ?? builder.failedEnd(),
-    },
-    at,
+function addFailure(kit: Kit, { hint, origin, fail, refused }: AgentTurn): NodeId {
+  return kit.fail(
+    { hint: `${hint}.ungrounded`, origin },
+    { class: 'semantic', type: 'GroundingError', code: 'VALIDATION_FAIL', message: REASON },
+    refused ?? fail,
   );
 }

@@ -1,6 +1,6 @@
 /** Where a run keeps what a flow's expressions read. Authored names that cannot stand in an expression get another slot name. */
 import type { Expr } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { isIdentifier, path } from '../../expressions/cel-text.ts';
 import type { NodeValue } from './schema.ts';
 

@@ -1,29 +1,28 @@
-/** Phases 7 to 9: what may be called, what the agent chooses, and the calls themselves, which every notation makes alike. */
+/** Phases 7 to 9: the eligible tools, the model's choice, and the calls, which every notation makes alike. */
 import type { NodeId } from '../../../ir/nodes.ts';
 import { addCalls } from '../../lower/agent-turn/calls.ts';
-import { REPLY, TALK } from '../../lower/agent-turn/slots.ts';
-import { told } from '../../lower/agent-turn/told.ts';
+import { REPLY, TALK } from '../../lower/agent-turn/turn.ts';
+import { outcomeOf } from '../../lower/agent-turn/outcome.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { toolsOf } from './intake.ts';
-import { addLet, addModel, addPick, failedTrace, idOf, stop } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import { addModel, failedTrace, idOf, stop } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
-import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, STEP, TRIGGER, TURN, append, set } from './slots.ts';
-import { actionPrompt } from './text.ts';
+import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, STEP, TRIGGER, TURN } from './state.ts';
+import { append, set } from '../../lower/kit.ts';
+import { actionPrompt } from './prompts.ts';
 
-/** The tool rounds are bounded by steps, which somebody may raise; this only closes the cycle for whoever checks the graph. */
+/** `budgets.steps` bounds the tool rounds, and a person may raise it. This limit only proves that the graph ends. */
 const ROUNDS_MAX = 10_000;
 
 export function addAction(l: Lowering): void {
-  const { builder, loop } = l;
+  const { loop } = l;
   const invoke = addInvocation(l);
   const planned = loop.planner !== null;
   const strangers = `${REPLY}.toolCalls.filter(c, !(c.name in ${PLAN}.filter(s, s.tool != null).map(s, s.tool)))`;
   const diverged = (): NodeId =>
-    addLet(
-      l,
-      builder.fresh('diverged'),
-      'plan_divergence',
+    l.kit.set(
+      { hint: 'diverged', origin: 'plan_divergence' },
       [
         set(KIND, '"divergence"'),
         set(TRIGGER, '"divergence"'),
@@ -31,10 +30,8 @@ export function addAction(l: Lowering): void {
       ],
       idOf(l, 'reflection_trigger'),
     );
-  const look = addPick(
-    l,
-    builder.fresh('action.look'),
-    'action_selection',
+  const look = l.kit.pick(
+    { hint: 'action.look', origin: 'action_selection' },
     [
       { when: `size(${REPLY}.toolCalls) == 0`, to: idOf(l, 'observation_grounding') },
       ...(planned ? [{ when: `size(${strangers}) > 0`, to: diverged() }] : []),
@@ -52,7 +49,7 @@ export function addAction(l: Lowering): void {
       append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' }),
     ],
     next: look,
-    fail: addLet(l, builder.fresh('action.failed'), 'action_selection', [], failedTrace(l)),
+    fail: l.kit.set({ hint: 'action.failed', origin: 'action_selection' }, [], failedTrace(l)),
   });
   const pressed = addPressure(l, act);
   const ready = planned ? addReady(l, pressed) : pressed;
@@ -61,24 +58,29 @@ export function addAction(l: Lowering): void {
     set(STEP, planned ? readyStep() : `${PLAN}[0]`),
     set('eligible', literal([...toolsOf(loop)])),
   ];
-  addLet(l, idOf(l, 'tool_eligibility'), 'tool_eligibility', writes, ready);
+  l.kit.set({ id: idOf(l, 'tool_eligibility'), origin: 'tool_eligibility' }, writes, ready);
 }
 
-/** Where the calls begin, also for what a person has let pass. */
+/** The first node of the calls; a person's approval of a divergence leads here too. */
 export function addInvocation(l: Lowering): NodeId {
-  const { builder, loop, at } = l;
+  const { builder, loop } = l;
   const id = idOf(l, 'tool_invocation');
   if (builder.has(id)) return id;
-  const endless = stop(l, 'BUDGET_EXHAUSTED', 'BudgetError', quote('there were too many rounds of calls'), 'budget');
+  const endless = stop(
+    l,
+    'BUDGET_EXHAUSTED',
+    'BudgetError',
+    quote('there were too many rounds of tool calls'),
+    'budget',
+  );
   const calls = addCalls(
-    builder,
+    l.kit,
     {
       agent: loop.executor,
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
       people: loop.escalation.people,
-      at,
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,
@@ -90,50 +92,44 @@ export function addInvocation(l: Lowering): NodeId {
     idOf(l, 'observation_grounding'),
     endless,
   );
-  return addLet(l, id, 'tool_invocation', [set(TRIGGER, 'null')], calls);
+  return l.kit.set({ id, origin: 'tool_invocation' }, [set(TRIGGER, 'null')], calls);
 }
 
-/** Steps that wait for each other for ever are a fault of the plan. */
+/** If no step can start, the plan is invalid. */
 function addReady(l: Lowering, next: NodeId): NodeId {
-  const stuck = addLet(
-    l,
-    l.builder.fresh('plan.stuck'),
-    'plan_validation',
+  const stuck = l.kit.set(
+    { hint: 'plan.stuck', origin: 'plan_validation' },
     [set(PLAN_PROBLEM, `text("no step can go on; finished are ", ${FINISHED})`)],
     addRepair(l),
   );
-  return addPick(l, l.builder.fresh('plan.ready'), 'tool_eligibility', [{ when: `${STEP} == null`, to: stuck }], next);
+  return l.kit.pick({ hint: 'plan.ready', origin: 'tool_eligibility' }, [{ when: `${STEP} == null`, to: stuck }], next);
 }
 
 /**
- * The context pressure gate. What was said is dropped; what is known stays where it is, and from then on the prompt shows it.
- * Gates read the state and never the talk, so that dropping it changes no outcome.
+ * Compression under context pressure: the talk is dropped, and from then on the prompt shows the state in full. No gate reads
+ * the talk, so dropping it changes no decision.
  */
 function addPressure(l: Lowering, next: NodeId): NodeId {
   const { at, window } = l.loop.compression;
   if (window === null) return next;
-  // Three characters a token is what a reservation counts with.
+  // Reservations count three characters per token.
   const chars = Math.floor(window * at * 3);
-  const dropped = addLet(
-    l,
-    l.builder.idOf('context_compression'),
-    'context_compression',
+  const dropped = l.kit.set(
+    { id: l.builder.idOf('context_compression'), origin: 'context_compression' },
     [set(TALK, '[]'), set(COMPRESSED, `${COMPRESSED} + 1`)],
     next,
   );
   const full = `size(${TALK}) > 1 && size(text(${TALK})) + size(${actionPrompt(l.loop)}) > ${chars}`;
-  return addPick(l, l.builder.fresh('context.look'), 'context_compression', [{ when: full, to: dropped }], next);
+  return l.kit.pick({ hint: 'context.look', origin: 'context_compression' }, [{ when: full, to: dropped }], next);
 }
 
-/** What the breaker says to a call that only repeats what was called before. */
+/** The outcome of a call that the breaker blocks. */
 export function blockedCall(l: Lowering): NodeId {
   const { builder, loop } = l;
   const message = '"[BLOCKED] the same call was made too often; try something else"';
-  return addLet(
-    l,
-    builder.fresh('blocked'),
-    'breaker',
-    told(loop.executor, message, { ok: 'false', error: '"repeated call"' }),
+  return l.kit.set(
+    { hint: 'blocked', origin: 'breaker' },
+    outcomeOf(loop.executor, message, { ok: 'false', error: '"repeated call"' }),
     builder.end({ state: 'completed', code: 'SUCCESS' }),
   );
 }

@@ -1,15 +1,16 @@
 /**
- * What happens where a budget has no room: somebody is asked for more, as often as the document allows, and what they grant
- * is added to the limit; or the run ends before the call that would need it.
+ * The way out of an exhausted budget: a person is asked for more, up to `escalation.expansions` times, and the grant is added
+ * to the limit. Otherwise the run ends before the call.
  */
 import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { BUDGET_DIMENSIONS, CLOCK, STEPS } from '../../lower/budget-meters.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
-import { addLet, addQuestion, failedTrace } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import type { Loop } from './model.ts';
-import { ENDING, set } from './slots.ts';
+import { addQuestion, failedTrace } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
+import type { Loop } from './settle.ts';
+import { ENDING } from './state.ts';
+import { set } from '../../lower/kit.ts';
 
 const AMOUNTS = [
   [STEPS, 'steps', 1] as const,
@@ -21,7 +22,7 @@ const AMOUNTS = [
 const LABELS: { readonly [meter: string]: string } = Object.fromEntries(
   AMOUNTS.map(([meter, field]) => [meter, `budgets.${field}`]),
 );
-/** Whose budget it is that is used up: the run's, or one agent's own. */
+/** The exhausted meter: the run's, or `meter@agent`. */
 const METER = 'tripped.meter.split("@")';
 const LATE = `${METER}[0] in [${quote(CLOCK)}, "time"]`;
 const WHOSE = `(size(${METER}) == 1 ? "" : text(${METER}[1], "."))`;
@@ -29,28 +30,22 @@ const LEFT = amount('tripped.left');
 const NEEDS = amount('tripped.needs');
 const SHORT = `text(${WHOSE}, ${LATE} ? "budgets.wall_clock_seconds is used up" : text(${literal(LABELS)}[${METER}[0]], " has ", ${LEFT}, " left, and ", ${NEEDS}, " are needed"))`;
 
-/** Whether somebody may grant more time, so that the end of it is a question and not the end of the run. */
+/** A person may grant more time, so the deadline is a question and not the end of the run. */
 export function isExtendable({ escalation, definitions }: Loop): boolean {
   return escalation.people && escalation.expansions > 0 && definitions.deadlineMs !== null;
 }
 
-/** Gives every call its way out. What is called inside a branch ends that branch, and the join then ends the run. */
+/** Gives every call a way out. A call inside a branch ends the branch, and the join then ends the run. */
 export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
   const main = addStop(l, 'budget', failedTrace(l));
   const branch = addStop(l, 'budget.branch', l.builder.failedEnd());
   const { people, expansions } = l.loop.escalation;
   const meter =
     people && expansions > 0
-      ? (over: NodeId, kind: string) =>
-          l.builder.meter(`expansions:${kind}`, {
-            unit: 'visits',
-            max: expansions,
-            over,
-            label: 'escalation.expansions',
-          })
+      ? (over: NodeId, kind: string) => l.kit.visits(`expansions:${kind}`, expansions, over, 'escalation.expansions')
       : null;
   return (id, node) => {
-    // Whatever looks at a budget, be it only to see that what comes later will not fit, has a way out of its own.
+    // A node that only compares amounts with a budget (`needs`) has a way out too.
     if (node.onBudget !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
     // The question about more budget.
     if (node.op === 'do' && node.grant !== undefined) return node;
@@ -73,10 +68,10 @@ function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
   l.stops.add('BUDGET_EXHAUSTED');
   const timed = Object.values(l.loop.definitions.agentBudgets).some((own) => own.wall_clock_seconds !== undefined);
   if (timed || isExtendable(l.loop)) l.stops.add('TIMEOUT');
-  return addLet(l, l.builder.fresh(`stop:${hint}`), 'budget', [set('error', error), set(ENDING, code)], next);
+  return l.kit.set({ hint: `stop:${hint}`, origin: 'budget' }, [set('error', error), set(ENDING, code)], next);
 }
 
-/** A yes without a number for what the call lacks grants that; of time, as much as there was. */
+/** Approval without amounts grants what the call lacks; for time, the original limit again. */
 function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): NodeId {
   const limited = AMOUNTS.filter(([, field]) => l.loop.definitions.budgets?.[field] !== undefined);
   const fields = [l.loop.definitions.budgets ?? {}, ...Object.values(l.loop.definitions.agentBudgets)].flatMap(
@@ -87,35 +82,34 @@ function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): Nod
     ...Object.entries(l.loop.definitions.agentBudgets).flatMap(([agent, budget]) =>
       AMOUNTS.filter(([, field]) => budget[field] !== undefined).map(([each, field, scale]) => {
         const own = `${each === CLOCK ? 'time' : each}@${agent}`;
-        // What an agent lacks is granted to it alone, and only where it lacks it.
+        // A grant to an agent applies only where the agent's own budget tripped.
         return [own, `tripped.meter == ${quote(own)} ? (${granted(own, field, scale)}) : 0`] as const;
       }),
     ),
   ];
   return addQuestion(l, {
-    id: l.builder.fresh('budget.ask'),
+    hint: 'budget.ask',
     row: 'budget_reached',
     about: 'budget',
     code: 'CONFIRM_REQUIRED',
-    choices: ['approve', 'reject'],
+    choices: [{ name: 'approve', edit: amounts([...new Set(fields)]) }, 'reject'],
     message: `text("More budget is needed: ", ${SHORT}, ".")`,
     payload: { short: 'tripped', budget: 'budget' },
     charges: [meter],
-    edits: { approve: amounts([...new Set(fields)]) },
     grant: Object.fromEntries(grant),
     ways: { approve: id },
     otherwise: over,
   });
 }
 
-/** Money is counted in millionths and spoken of in dollars. */
+/** Money is counted in millionths and shown in dollars. */
 function amount(count: Expr): Expr {
   return `(${METER}[0] == "budget.costMicros" ? text("$", ${count} / 1000000.0) : text(${count}))`;
 }
 
 const MEASURED: ReadonlySet<string> = new Set(['cost_usd', 'wall_clock_seconds']);
 
-/** So much more of each; whatever has no limit cannot be granted more of. */
+/** The schema of a grant. Only limited amounts can be granted. */
 function amounts(fields: readonly string[]): Json {
   const properties = Object.fromEntries(
     fields.map((field): [string, Json] => [
@@ -126,14 +120,14 @@ function amounts(fields: readonly string[]): Json {
   return { type: 'object', properties, additionalProperties: false, minProperties: 1 };
 }
 
-/** What was given in numbers, or what the call lacks. */
+/** The granted number, or the amount that the call lacks. */
 function granted(meter: string, field: string, scale: number): Expr {
   const lacks = `tripped.meter == ${quote(meter)} ? tripped.needs - tripped.left : 0`;
   const given = scale === 1 ? `it.edit.${field}` : whole(`it.edit.${field} * ${scale}.0`);
   return `it.choice != "approve" ? 0 : it.edit.${field} != null ? ${given} : ${lacks}`;
 }
 
-/** To the nearest: a product of decimals is often a hair below what was meant. What no integer can hold stays as it is. */
+/** Rounds to the nearest integer. A product above the integer range stays as it is. */
 function whole(product: Expr): Expr {
   return `(${product} < 9000000000000000.0 ? int(${product} + 0.5) : ${product})`;
 }

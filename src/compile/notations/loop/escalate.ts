@@ -1,7 +1,7 @@
-/** Phase 15: who takes over when the loop may not go on by itself, and under which code a run ends that nobody takes over. */
+/** Phase 15: the loop hands over to a person or to a stronger agent, or ends the run under a code. */
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, TALK } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { mayAsk, mayDecide } from '../../document/boundary.ts';
 import { addInvocation } from './act.ts';
@@ -9,8 +9,8 @@ import { addVerdictCheck } from './ground.ts';
 import type { EscalationId } from '../../../catalog/escalations.ts';
 import { changingTools } from './intake.ts';
 import { addOnward, confidenceIn } from './judge.ts';
-import { addLet, addModel, addPick, addQuestion, idOf, stop } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import { addModel, addQuestion, idOf, inWords, stop } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
 import { addRepair } from './plan.ts';
 import {
   ANSWER,
@@ -28,10 +28,9 @@ import {
   TRIGGER,
   TURN,
   UNFOUNDED,
-  append,
-  set,
-} from './slots.ts';
-import { verifyPrompt } from './text.ts';
+} from './state.ts';
+import { append, set } from '../../lower/kit.ts';
+import { verifyPrompt } from './prompts.ts';
 
 export function addEscalation(l: Lowering): void {
   const { loop } = l;
@@ -39,7 +38,7 @@ export function addEscalation(l: Lowering): void {
   const is = (trigger: string): string => `${TRIGGER} == ${quote(trigger)}`;
   const failing =
     loop.planner === null
-      ? stop(l, 'REPEATED_FAILURE', 'ToolFailure', `text("tools failed again and again: ", ${PROBLEM})`)
+      ? stop(l, 'REPEATED_FAILURE', 'ToolFailure', `text("tools failed repeatedly: ", ${PROBLEM})`)
       : addReplan(l);
   const spoken = [
     { when: `${STATUS} == "impossible"`, to: stop(l, 'IMPOSSIBLE', 'Impossible', firstOf(['reason', 'answer'])) },
@@ -85,43 +84,42 @@ export function addEscalation(l: Lowering): void {
         ]
       : []),
   ];
-  addPick(l, idOf(l, 'escalation_check'), 'escalation_check', cases, final);
+  l.kit.pick({ id: idOf(l, 'escalation_check'), origin: 'escalation_check' }, cases, final);
 }
 
-/** The planner is told what went wrong, as long as the plan may be mended. */
+/** The planner reads the failure and may repair the plan. */
 function addReplan(l: Lowering): NodeId {
   const writes = [
-    set(PLAN_PROBLEM, `text("a tool failed again and again: ", ${PROBLEM})`),
+    set(PLAN_PROBLEM, `text("a tool failed repeatedly: ", ${PROBLEM})`),
     set(TRIGGER, 'null'),
     set(TALK, '[]'),
   ];
-  return addLet(l, l.builder.fresh('replan'), 'repair', writes, addRepair(l));
+  return l.kit.set({ hint: 'replan', origin: 'repair' }, writes, addRepair(l));
 }
 
-/** What goes on after an answer begins with nothing open. */
+/** Clears the problem of the round. */
 const CLEARED: readonly Write[] = [set(TRIGGER, 'null'), set(KIND, 'null'), set(PROBLEM, 'null')];
 
 interface Review {
   readonly about: string;
-  /** What the run shows while it waits, and what it ends under. */
+  /** The code while the run waits, and the code of a rejection. */
   readonly code: TerminalCode;
   readonly ends: TerminalCode;
   readonly type: string;
-  /** What was approved may be no answer. */
+  /** The approved reply may be a question or a refusal instead of an answer. */
   readonly spoken?: readonly Case[];
-  readonly choices?: readonly string[];
+  /** False if there is no answer to approve. */
+  readonly approvable?: boolean;
 }
 
-/** A person looks at the answer: it goes out, goes back with a remark, or the run ends. */
+/** A person approves the answer, sends it back with a remark, or ends the run. */
 function addReview(l: Lowering, review: Review): NodeId {
-  const { about, code, ends, type, spoken = [], choices = ['approve', 'revise', 'reject'] } = review;
+  const { about, code, ends, type, spoken = [], approvable = true } = review;
   const message = `text(${PROBLEM} == null ? "An answer waits for review." : text("An answer needs review: ", ${PROBLEM}))`;
   const stopped = stop(l, ends, type, `text(${PROBLEM} == null ? "The answer was not approved." : ${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;
-  const approved = addLet(
-    l,
-    l.builder.fresh(`${about}.approved`),
-    'escalation_check',
+  const approved = l.kit.set(
+    { hint: `${about}.approved`, origin: 'escalation_check' },
     [
       set(REVIEWED, `${HEARD}.by`),
       set(STATUS, `${STATUS} == "conflict" && ${ANSWER} != null ? "complete" : ${STATUS}`),
@@ -129,17 +127,17 @@ function addReview(l: Lowering, review: Review): NodeId {
     ],
     spoken.length === 0
       ? addOnward(l)
-      : addPick(l, l.builder.fresh(`${about}.spoken`), 'escalation_check', spoken, addOnward(l)),
+      : l.kit.pick({ hint: `${about}.spoken`, origin: 'escalation_check' }, spoken, addOnward(l)),
   );
   return addQuestion(l, {
-    id: l.builder.fresh(`${about}.ask`),
+    hint: `${about}.ask`,
     row: 'low_confidence',
     about,
     code,
-    choices,
+    choices: [...(approvable ? ['approve'] : []), inWords('revise'), 'reject'],
     message,
     payload: packet(),
-    ways: { ...(choices.includes('approve') ? { approve: approved } : {}), revise: addRemark(l, about) },
+    ways: { ...(approvable ? { approve: approved } : {}), revise: addRemark(l, about) },
     otherwise: stopped,
   });
 }
@@ -152,18 +150,16 @@ function addConflict(l: Lowering): NodeId {
     ends: 'SOURCE_CONFLICT',
     type: 'SourceConflict',
   } as const;
-  return addPick(
-    l,
-    l.builder.fresh('conflict'),
-    'escalation_check',
-    [{ when: `${ANSWER} == null`, to: addReview(l, { ...review, choices: ['revise', 'reject'] }) }],
+  return l.kit.pick(
+    { hint: 'conflict', origin: 'escalation_check' },
+    [{ when: `${ANSWER} == null`, to: addReview(l, { ...review, approvable: false }) }],
     addReview(l, review),
   );
 }
 
-/** A stronger agent first, where there is one, then a person. */
+/** The `safer` agent judges first, if there is one; then a person. */
 function addDoubt(l: Lowering): NodeId {
-  const { builder, loop } = l;
+  const { loop } = l;
   const person = addReview(l, {
     about: 'confidence',
     code: 'LOW_CONFIDENCE',
@@ -171,17 +167,13 @@ function addDoubt(l: Lowering): NodeId {
     type: 'LowConfidence',
   });
   if (loop.escalation.safer === null) return person;
-  const judged = addPick(
-    l,
-    builder.fresh('safer.judge'),
-    'escalation_check',
+  const judged = l.kit.pick(
+    { hint: 'safer.judge', origin: 'escalation_check' },
     [
       {
         when: `${UNFOUNDED} == null && safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
-        to: addLet(
-          l,
-          builder.fresh('safer.sure'),
-          'escalation_check',
+        to: l.kit.set(
+          { hint: 'safer.sure', origin: 'escalation_check' },
           [set(SCORE, 'safer.confidence'), ...CLEARED],
           addOnward(l),
         ),
@@ -194,7 +186,7 @@ function addDoubt(l: Lowering): NodeId {
     person,
   );
   return addModel(l, {
-    id: builder.fresh('safer'),
+    hint: 'safer',
     origin: 'escalation_check',
     agent: loop.escalation.safer,
     input: { prompt: verifyPrompt(loop) },
@@ -206,30 +198,30 @@ function addDoubt(l: Lowering): NodeId {
 
 const SAFER_STATUS = 'lower(trim(text(safer.status)))';
 
-/** Who was asked to judge and answers instead has given another answer, which is validated like any. */
+/** The `safer` agent may reply with an answer of its own, which is validated like any other. */
 function addSaferAnswer(l: Lowering, person: NodeId): NodeId {
-  const { builder, loop } = l;
-  const meter = builder.meter('safer.answers', {
-    unit: 'visits',
-    max: loop.planner === null ? 1 : loop.plan.stepsMax,
-    over: person,
-    label: 'escalation.safer',
-  });
+  const { loop } = l;
+  const meter = l.kit.visits(
+    'safer.answers',
+    loop.planner === null ? 1 : loop.plan.stepsMax,
+    person,
+    'escalation.safer',
+  );
   const writes = [set(SAID, 'safer'), set(STATUS, SAFER_STATUS), set(ANSWER, 'safer.answer'), ...CLEARED];
-  return builder.add(
-    builder.fresh('safer.answers'),
-    { op: 'let', label: { name: 'escalation_check' }, charges: [meter], writes, next: idOf(l, 'validation_check') },
-    l.at,
+  return l.kit.set(
+    { hint: 'safer.answers', origin: 'escalation_check', charges: [meter] },
+    writes,
+    idOf(l, 'validation_check'),
   );
 }
 
-/** What the agent wants to do is not in the plan: no reflection, somebody decides. */
+/** The agent wants to call a tool that the plan does not name: a person decides. */
 function addDivergence(l: Lowering): NodeId {
   const stopped = stop(l, 'REVIEW_REQUIRED', 'PlanDivergence', `text(${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;
-  const go = addLet(l, l.builder.fresh('divergence.approved'), 'escalation_check', CLEARED, addInvocation(l));
+  const go = l.kit.set({ hint: 'divergence.approved', origin: 'escalation_check' }, CLEARED, addInvocation(l));
   return addQuestion(l, {
-    id: l.builder.fresh('divergence.ask'),
+    hint: 'divergence.ask',
     row: 'high_impact_mutation',
     about: 'divergence',
     code: 'REVIEW_REQUIRED',
@@ -254,10 +246,10 @@ function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCo
   if (!mayAsk(l.loop.definitions, l.loop.executor)) return withheld(l, code, question);
   if (!l.loop.escalation.people) return stopped;
   return addQuestion(l, {
-    id: l.builder.fresh(`${about}.ask`),
+    hint: `${about}.ask`,
     row,
     about,
-    choices: ['respond', 'reject'],
+    choices: [inWords('respond'), 'reject'],
     message: question,
     payload: { goal: GOAL, options: `${SAID}.options`, readings: `${SAID}.options`, fields: `${SAID}.fields` },
     ways: { respond: addRemark(l, about) },
@@ -265,13 +257,13 @@ function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCo
   });
 }
 
-/** The agent wants somebody else to decide, which its boundary does not let it want. */
+/** The boundary does not let the agent escalate. */
 function withheld(l: Lowering, code: TerminalCode, what: Expr): NodeId {
-  const message = `text(${quote(`${l.loop.executor} may not put this before anybody: `)}, ${what})`;
+  const message = `text(${quote(`${l.loop.executor} may not escalate this: `)}, ${what})`;
   return stop(l, code, 'NotGranted', message, 'policy');
 }
 
-/** What a person said becomes part of the talk, and the loop goes on. */
+/** The words of a person become a message to the agent, and the loop goes on. */
 function addRemark(l: Lowering, about: string): NodeId {
   const words = `text(${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`;
   const said = append(TALK, {
@@ -279,16 +271,14 @@ function addRemark(l: Lowering, about: string): NodeId {
     content: words,
   });
   const heard = append(TOLD, { turn: TURN, text: words });
-  return addLet(
-    l,
-    l.builder.fresh(`${about}.told`),
-    'ask_user',
+  return l.kit.set(
+    { hint: `${about}.told`, origin: 'ask_user' },
     [said, heard, set(REPAIRS, '0'), ...CLEARED],
     idOf(l, 'tool_eligibility'),
   );
 }
 
-/** What the agent said, in the first of these fields that has anything. */
+/** The first of these fields of the reply that is not null. */
 function firstOf(fields: readonly string[]): Expr {
   const given = fields.reduceRight<Expr>(
     (rest, field) => `${SAID}.${field} != null ? ${SAID}.${field} : (${rest})`,
@@ -297,7 +287,7 @@ function firstOf(fields: readonly string[]): Expr {
   return `text(${given})`;
 }
 
-/** What whoever decides has to see. */
+/** The fields that a reviewer sees. */
 function packet(): Input {
   return { goal: GOAL, answer: ANSWER, problem: PROBLEM, observations: OBSERVATIONS };
 }

@@ -1,14 +1,17 @@
 /**
- * What can be wrong with a round, in the order in which it counts. An answer is validated before anybody is asked about it: what
- * a person would have to settle counts last, unless there is no answer or the agent can still mend it.
+ * The problems that a round can have, in order of precedence, and the forms that a reply can take. An answer is validated
+ * before a person is asked about it: what a person must settle comes last, unless the agent can still repair it.
  */
-import type { Expr } from '../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
-import { quote } from '../../expressions/cel-text.ts';
-import type { Loop } from './model.ts';
-import { outputDue } from './output.ts';
-import { GIVEN, formFindings } from './reply.ts';
-import { ANSWER, CROSSED, MISSED, SAID, STATUS, VIOLATION } from './slots.ts';
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import type { Loop } from './settle.ts';
+import { ANSWER, CROSSED, FINISHED, KIND, MISSED, PLAN, PROBLEM, SAID, STATUS, VIOLATION } from './state.ts';
+import { set } from '../../lower/kit.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import {} from './nodes.ts';
+import type { Lowering } from './nodes.ts';
 
 export interface Finding {
   readonly when: Expr;
@@ -34,8 +37,8 @@ export function findings(loop: Loop): readonly Finding[] {
 }
 
 /**
- * What somebody may have to settle. `early` says when it is told before the answer is validated: where there is none to
- * validate, or where the agent can still mend it.
+ * Problems that a person may have to settle. `early` holds where the problem comes before validation: there is no answer to
+ * validate, or the agent can still repair it.
  */
 export function contested(loop: Loop): readonly (Finding & { readonly early: Expr })[] {
   const open = `!${offered(loop)}`;
@@ -66,16 +69,108 @@ export function contested(loop: Loop): readonly (Finding & { readonly early: Exp
   ];
 }
 
-/** The first that holds. */
+/** The first finding that holds. */
 export function chosen(rules: readonly Finding[], of: (finding: Finding) => Expr, otherwise: Expr): Expr {
   return rules.reduceRight<Expr>((rest, each) => `${each.when} ? ${of(each)} : (${rest})`, otherwise);
 }
 
-/** Whether there is an answer that could go out: of one that reports a conflict, when the cross-check has not settled it. */
+/** There is an answer that could be given. One that reports a conflict counts after the cross-check. */
 export function offered({ reflection }: Loop): Expr {
   return `(${GIVEN} || ${STATUS} == "conflict" && ${ANSWER} != null && ${CROSSED} >= ${reflection.conflict})`;
 }
 
-/** So many refused calls are taken for an attempt and not for a slip. */
+/** Refused calls that end the run. */
 const DENIALS_MAX = 3;
 const DENIED = `size(${OBSERVATIONS}.filter(o, !o.ok && type(o.error) == string && re(o.error, "(?i)^(unknown tool|not permitted|permission denied|denied by policy)"))) >= ${DENIALS_MAX}`;
+
+/** The values of `status` in a reply. */
+export const STATUSES = ['complete', 'partial', 'impossible', 'missing_info', 'ambiguous', 'conflict'] as const;
+/** Fields that mark an object as a reply in the loop's form. */
+const FIELDS = ['answer', 'confidence', 'citations', 'claims', 'question', 'options', 'reason'] as const;
+
+const NAMES = literal([...STATUSES]);
+const NAMED = `type(${SAID}) == map && type(${SAID}.status) == string`;
+export const SPELT = `lower(trim(${SAID}.status))`;
+
+/** The reply is an object in the loop's form. */
+export const STATED: Expr = `type(${SAID}) == map && ${SAID}.status in ${NAMES}`;
+/** The status differs from a known one only by case or spaces. */
+export const MISSPELT: Expr = `${NAMED} && !(${SAID}.status in ${NAMES}) && ${SPELT} in ${NAMES}`;
+/** The reply has the loop's form and an unknown status. */
+export const STRANGE: Expr = `${NAMED} && !(${SPELT} in ${NAMES}) && ${literal([...FIELDS])}.exists(f, f in ${SAID})`;
+export const STRANGE_WORDS: Expr = `text("there is no status \\"", ${SAID}.status, ${quote(`"; it is one of ${STATUSES.join(', ')}`)})`;
+
+/** The answer of an object in the loop's form. A finished one without `answer`, but with other fields, is itself the answer. */
+export const STATED_ANSWER: Expr = `${SAID}.answer == null && ${SAID}.status in ["complete", "partial"] && ${SAID}.exists(f, !(f in ${literal(['status', ...FIELDS])})) ? ${SAID} : ${SAID}.answer`;
+
+export const GIVEN = `${STATUS} in ["complete", "partial"]`;
+
+/** Mistakes in the form of a reply. Where an output schema applies (`due`), the schema is checked instead. */
+function formFindings(due: Expr): readonly { readonly when: Expr; readonly words: Expr }[] {
+  const free = `!(${due})`;
+  const blank = `type(${ANSWER}) == string && trim(${ANSWER}) == ""`;
+  return [
+    { when: `${GIVEN} && ${STRANGE} && ${free}`, words: STRANGE_WORDS },
+    {
+      when: `${GIVEN} && (${blank} || ${ANSWER} == null && ${free})`,
+      words: quote('the reply contains no answer: reply with the answer, or put it under `answer` in the JSON object'),
+    },
+  ];
+}
+
+/** Checks the answer against the executor's output schema, if it has one. */
+export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId {
+  const schema = outputOf(l.loop);
+  if (schema === null) return next;
+  const unfit = (reason: Expr): Expr => `text("the answer does not fit the output schema: ", ${reason})`;
+  const broken = l.kit.set(
+    { hint: 'output.broken', origin: 'validation_check' },
+    [set(KIND, quote('criteria')), set(PROBLEM, unfit('error.message')), set('error', 'null')],
+    next,
+  );
+  const check = l.kit.check(
+    { hint: 'output', origin: 'validation_check' },
+    {
+      check: 'policy:output',
+      input: { schema: literal(schema), answer: ANSWER, said: SAID },
+      writes: [
+        set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
+        set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
+        set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
+      ],
+      next,
+      fail: broken,
+    },
+  );
+  const due = `${KIND} == null && ${outputDue(l.loop, offered)}`;
+  return l.kit.pick({ hint: 'output.look', origin: 'validation_check' }, [{ when: due, to: check }], next);
+}
+
+/** The answer must fit the schema. In a plan, only the result of the last step must. */
+export function outputDue(loop: Loop, offered: Expr = `${STATUS} in ["complete", "partial"]`): Expr {
+  if (outputOf(loop) === null) return 'false';
+  return loop.planner === null ? `(${offered})` : `(${offered}) && size(${FINISHED}) + 1 >= size(${PLAN})`;
+}
+
+/** The instruction about the output schema. */
+export function outputText(loop: Loop): string {
+  const schema = outputOf(loop);
+  if (schema === null) return '';
+  const whose = loop.planner === null ? 'The answer' : 'The answer of the last step';
+  return `\n\n${whose} must be JSON that fits this schema: ${JSON.stringify(schema)}`;
+}
+
+/**
+ * A model that its provider holds to one schema can neither ask nor plan. So the planner and the executor reply freely, and
+ * the check above enforces the schema.
+ */
+export function withFreeReplies({ definitions, executor, planner }: Loop): Definitions {
+  const free = Object.entries(definitions.agents).map(([id, agent]) =>
+    id === executor || id === planner ? [id, { ...agent, output: null }] : [id, agent],
+  );
+  return { ...definitions, agents: Object.fromEntries(free) as Definitions['agents'] };
+}
+
+function outputOf({ definitions, executor }: Loop): Json {
+  return definitions.agents[executor]?.output ?? null;
+}

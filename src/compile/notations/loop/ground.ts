@@ -1,15 +1,15 @@
 /**
- * Phases 10 and 11. What tools did is in `observations`, raw and before anybody interprets it. Whoever says something to
- * somebody, be it an answer, a question, the result of a step or a verdict, may say only what is there.
+ * Phases 10 and 11. `observations` holds the raw results of tools. Every text for a person is checked against them: answers,
+ * questions, results of steps, and verdicts.
  */
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
-import { groundingEffect } from '../../lower/agent-turn/grounding-check.ts';
+import { GROUNDING_CHECK, groundingInput } from '../../lower/agent-turn/grounding.ts';
 import { toolsOf } from './intake.ts';
-import { addLet, addPick, idOf, NO_RETRY } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './reply.ts';
+import { idOf } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
+import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './findings.ts';
 import {
   ANSWER,
   CLAIMED,
@@ -25,27 +25,22 @@ import {
   TURN,
   UNFOUNDED,
   VIOLATION,
-  set,
-} from './slots.ts';
+} from './state.ts';
+import { set } from '../../lower/kit.ts';
 
-/** Whether this round called tools. */
+/** This round called tools. */
 export const ACTED = `size(${REPLY}.toolCalls) > 0`;
 
 export function addGrounding(l: Lowering): void {
-  const { builder } = l;
   const validate = idOf(l, 'validation_check');
-  const structured = addLet(
-    l,
-    builder.fresh('answer.structured'),
-    'state_update',
+  const structured = l.kit.set(
+    { hint: 'answer.structured', origin: 'state_update' },
     [set(ANSWER, STATED_ANSWER)],
     validate,
   );
-  const plain = addLet(l, builder.fresh('answer.plain'), 'state_update', [set(ANSWER, SAID)], validate);
-  const stored = addPick(
-    l,
-    builder.fresh('answer'),
-    'state_update',
+  const plain = l.kit.set({ hint: 'answer.plain', origin: 'state_update' }, [set(ANSWER, SAID)], validate);
+  const stored = l.kit.pick(
+    { hint: 'answer', origin: 'state_update' },
     [
       { when: `${STATUS} == "acting"`, to: validate },
       { when: STATED, to: structured },
@@ -58,7 +53,7 @@ export function addGrounding(l: Lowering): void {
     set(STATUS, status),
     set(REPAIRS, `${ACTED} && size(${MISSED}) == 0 ? 0 : ${REPAIRS}`),
   ];
-  const updated = addLet(l, idOf(l, 'state_update'), 'state_update', update, stored);
+  const updated = l.kit.set({ id: idOf(l, 'state_update'), origin: 'state_update' }, update, stored);
   const judged = addGroundingCheck(l, {
     hint: 'grounding.judge',
     origin: 'observation_grounding',
@@ -68,17 +63,13 @@ export function addGrounding(l: Lowering): void {
     into: VIOLATION,
     next: updated,
   });
-  const respelt = addLet(
-    l,
-    builder.fresh('said.respelt'),
-    'observation_grounding',
+  const respelt = l.kit.set(
+    { hint: 'said.respelt', origin: 'observation_grounding' },
     [{ ...set(SAID, SPELT), path: ['status'] }],
     judged,
   );
-  const look = addPick(
-    l,
-    builder.fresh('grounding.look'),
-    'observation_grounding',
+  const look = l.kit.pick(
+    { hint: 'grounding.look', origin: 'observation_grounding' },
     [
       { when: ACTED, to: updated },
       { when: MISSPELT, to: respelt },
@@ -86,10 +77,8 @@ export function addGrounding(l: Lowering): void {
     judged,
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
-  addLet(
-    l,
-    idOf(l, 'observation_grounding'),
-    'observation_grounding',
+  l.kit.set(
+    { id: idOf(l, 'observation_grounding'), origin: 'observation_grounding' },
     [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
     look,
   );
@@ -100,21 +89,19 @@ export interface Checked {
   readonly origin: string;
   readonly what: string;
   readonly said: Expr;
-  /** What it may go by beside the goal and the results so far. */
+  /** Texts that it may rely on, besides the goal and the results so far. */
   readonly given: readonly Expr[];
-  /** The slot that has the violation afterwards, or null. */
+  /** The slot that holds the violation afterwards, or null. */
   readonly into: string;
   readonly next: NodeId;
 }
 
-/** A check that cannot be made is not passed. */
+/** A check that cannot be performed counts as a violation. */
 export function addGroundingCheck(l: Lowering, { hint, origin, what, said, given, into, next }: Checked): NodeId {
-  const { builder, loop, at } = l;
-  const broken = addLet(
-    l,
-    builder.fresh(`${hint}.broken`),
-    origin,
-    [set(into, `text("it cannot be told whether ${what} is grounded: ", error.message)`), set('error', 'null')],
+  const { loop } = l;
+  const broken = l.kit.set(
+    { hint: `${hint}.broken`, origin },
+    [set(into, `text("the grounding of ${what} cannot be checked: ", error.message)`), set('error', 'null')],
     next,
   );
   const uttered = {
@@ -125,24 +112,19 @@ export function addGroundingCheck(l: Lowering, { hint, origin, what, said, given
     heard: TOLD,
     claimed: CLAIMED,
   };
-  return builder.add(
-    builder.fresh(hint),
+  return l.kit.check(
+    { hint, origin },
     {
-      op: 'do',
-      label: { name: origin },
-      effect: groundingEffect(uttered, loop.grounding),
+      check: GROUNDING_CHECK,
+      input: groundingInput(uttered, loop.grounding),
       writes: [set(into, 'it.ok == true ? null : it.reason'), set(CLAIMED, `${CLAIMED} + it.claimed`)],
-      timeoutMs: null,
-      retry: NO_RETRY,
       next,
-      failed: [],
       fail: broken,
     },
-    at,
   );
 }
 
-/** A verdict is about the answer, and may say what that says. */
+/** A verdict may repeat the answer. */
 export function addVerdictCheck(l: Lowering, slot: string, next: NodeId): NodeId {
   return addGroundingCheck(l, {
     hint: `${slot}.grounding`,

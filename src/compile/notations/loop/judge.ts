@@ -1,15 +1,15 @@
-/** Phases 12 to 14: what is wrong with this round, whether the agent is given it back, and whether the loop goes on. */
+/** Phases 12 to 14: find the problem of the round, decide whether the agent repairs it, and whether the loop goes on. */
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
-import { TALK } from '../../lower/agent-turn/slots.ts';
+import { TALK } from '../../lower/agent-turn/turn.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { chosen, contested, findings, offered } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
-import { addLet, addModel, addPick, failedTrace, idOf } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import type { Loop } from './model.ts';
-import { addOutputCheck, outputDue } from './output.ts';
-import { GIVEN } from './reply.ts';
+import { addModel, failedTrace, idOf } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
+import type { Loop } from './settle.ts';
+import { addOutputCheck, outputDue } from './findings.ts';
+import { GIVEN } from './findings.ts';
 import {
   ANSWER,
   CROSSED,
@@ -28,20 +28,17 @@ import {
   STEP,
   TRIGGER,
   UNFOUNDED,
-  append,
-  set,
-} from './slots.ts';
-import { reflectPrompt, verifyPrompt } from './text.ts';
+} from './state.ts';
+import { append, set } from '../../lower/kit.ts';
+import { reflectPrompt, verifyPrompt } from './prompts.ts';
 
 const VERDICT = 'verdict';
 
 export function addJudgement(l: Lowering): void {
   addTermination(l);
   const reflect = addReflection(l);
-  const late = addLet(
-    l,
-    l.builder.fresh('confidence'),
-    'validation_check',
+  const late = l.kit.set(
+    { hint: 'confidence', origin: 'validation_check' },
     [
       set(
         KIND,
@@ -55,7 +52,7 @@ export function addJudgement(l: Lowering): void {
     reflect,
   );
   const { verifier, confidence } = l.loop;
-  // What a person would have to settle is looked at last: they are shown what holds otherwise.
+  // A problem that a person must settle comes last, so that the person sees an otherwise valid answer.
   const staged = verifier !== null || confidence !== null || outputDue(l.loop) !== 'false';
   const verified = verifier === null ? late : addVerifier(l, verifier, late);
   const rules = [...findings(l.loop), ...(staged ? [] : contested(l.loop))];
@@ -72,16 +69,14 @@ export function addJudgement(l: Lowering): void {
     set(SCORE, `type(${SAID}) == map ? ${confidenceIn(`${SAID}.confidence`)} : null`),
   ];
   const next = staged ? addOutputCheck(l, offered(l.loop), verified) : reflect;
-  addLet(l, idOf(l, 'validation_check'), 'validation_check', writes, next);
+  l.kit.set({ id: idOf(l, 'validation_check'), origin: 'validation_check' }, writes, next);
 }
 
-/** The verifier's word counts before the agent's own, if it rests on observations as much as an answer has to. */
+/** The verifier's verdict replaces the agent's own confidence. The verdict is checked against the observations too. */
 function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
-  const heard = addLet(
-    l,
-    builder.fresh('verifier.heard'),
-    'validation_check',
+  const heard = l.kit.set(
+    { hint: 'verifier.heard', origin: 'validation_check' },
     [
       set(KIND, `${UNFOUNDED} != null ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
       set(
@@ -105,35 +100,22 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     input: { prompt: verifyPrompt(l.loop) },
     writes: [{ slot: VERDICT, mode: 'reply', value: 'it.text' }],
     next: checked,
-    fail: addLet(l, builder.fresh('verifier.failed'), 'validation_check', [], failedTrace(l)),
+    fail: l.kit.set({ hint: 'verifier.failed', origin: 'validation_check' }, [], failedTrace(l)),
   });
-  return addPick(
-    l,
-    builder.fresh('verifier.look'),
-    'validation_check',
+  return l.kit.pick(
+    { hint: 'verifier.look', origin: 'validation_check' },
     [{ when: `${KIND} == null && ${offered(l.loop)}`, to: id }],
     next,
   );
 }
 
-/** Whoever judges without ground judges again, as often as an agent may mend its answer. */
+/** An unsupported verdict is repeated, as often as an agent may repair its answer. */
 function addSecondLook(l: Lowering, verifier: NodeId, heard: NodeId): NodeId {
-  const { builder, loop } = l;
-  const meter = builder.meter('verdict.repairs', {
-    unit: 'visits',
-    max: loop.reflection.repairs,
-    over: heard,
-    label: 'reflection.repairs',
-  });
-  const again = builder.add(
-    builder.fresh('verifier.again'),
-    { op: 'let', label: { name: 'validation_check' }, charges: [meter], writes: [], next: verifier },
-    l.at,
-  );
-  return addPick(
-    l,
-    builder.fresh('verifier.sound'),
-    'validation_check',
+  const { loop } = l;
+  const meter = l.kit.visits('verdict.repairs', loop.reflection.repairs, heard, 'reflection.repairs');
+  const again = l.kit.set({ hint: 'verifier.again', origin: 'validation_check', charges: [meter] }, [], verifier);
+  return l.kit.pick(
+    { hint: 'verifier.sound', origin: 'validation_check' },
     [{ when: `${UNFOUNDED} != null`, to: again }],
     heard,
   );
@@ -151,32 +133,35 @@ function confidenceProblem({ confidence }: Loop): Expr {
     : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? (${SCORE} == null ? "no confidence from 0 to 1 was given, and ${confidence} is needed" : text("the confidence is ", ${SCORE}, ", and ${confidence} is needed")) : ${PROBLEM}`;
 }
 
-/** What is no number from 0 to 1 is no confidence. */
+/** A missing or out-of-range confidence is null. */
 export function confidenceIn(value: Expr): Expr {
   return `cel.bind(c, ${value}, type(c) in [int, double] && c >= 0 && c <= 1 ? c : null)`;
 }
 
-/** Reflection only where there is something to reflect on, and only as often as its kind allows. */
+/** Reflection needs a problem, and each kind of problem has a limit. */
 function addReflection(l: Lowering): NodeId {
-  const { builder, loop } = l;
+  const { loop } = l;
   const { reflection, grounding } = loop;
   const on = idOf(l, 'termination_check');
-  const triggered = addLet(l, builder.fresh('triggered'), 'reflection_trigger', [set(TRIGGER, KIND)], on);
-  const passed = addLet(l, builder.fresh('sound'), 'reflection_trigger', [set(KIND, 'null'), set(PROBLEM, 'null')], on);
-  const again = addLet(l, builder.fresh('repair.tool'), 'reflection_trigger', [set(REPAIRS, `${REPAIRS} + 1`)], on);
-  const told = append(TALK, { role: quote('user'), content: `text("This does not hold: ", ${PROBLEM}, ". Mend it.")` });
-  const mend = addLet(
-    l,
-    builder.fresh('repair.answer'),
-    'reflection_trigger',
+  const triggered = l.kit.set({ hint: 'triggered', origin: 'reflection_trigger' }, [set(TRIGGER, KIND)], on);
+  const passed = l.kit.set(
+    { hint: 'sound', origin: 'reflection_trigger' },
+    [set(KIND, 'null'), set(PROBLEM, 'null')],
+    on,
+  );
+  const again = l.kit.set({ hint: 'repair.tool', origin: 'reflection_trigger' }, [set(REPAIRS, `${REPAIRS} + 1`)], on);
+  const told = append(TALK, {
+    role: quote('user'),
+    content: `text("This is not acceptable: ", ${PROBLEM}, ". Correct it.")`,
+  });
+  const mend = l.kit.set(
+    { hint: 'repair.answer', origin: 'reflection_trigger' },
     [set(REPAIRS, `${REPAIRS} + 1`), set(STATUS, '"repair"'), told],
     on,
   );
   const room = `${REPAIRS} < ${reflection.repairs}`;
-  return addPick(
-    l,
-    idOf(l, 'reflection_trigger'),
-    'reflection_trigger',
+  return l.kit.pick(
+    { id: idOf(l, 'reflection_trigger'), origin: 'reflection_trigger' },
     [
       { when: `${TRIGGER} != null`, to: on },
       { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
@@ -196,31 +181,24 @@ function addReflection(l: Lowering): NodeId {
   );
 }
 
-/** Where there is no cross-check to be had, the answer is validated before a person is shown it. */
+/** If no cross-check is possible, the answer is validated before a person sees it. */
 function addUncrossed(l: Lowering, triggered: NodeId): NodeId {
-  const { builder, loop } = l;
-  const meter = builder.meter('conflict.uncrossed', {
-    unit: 'visits',
-    max: 1,
-    over: triggered,
-    label: 'reflection.conflict',
-  });
+  const { loop } = l;
+  const meter = l.kit.visits('conflict.uncrossed', 1, triggered, 'reflection.conflict');
   const writes = [set(CROSSED, String(loop.reflection.conflict))];
-  return builder.add(
-    builder.fresh('conflict.uncrossed'),
-    { op: 'let', label: { name: 'reflection_trigger' }, charges: [meter], writes, next: idOf(l, 'validation_check') },
-    l.at,
+  return l.kit.set(
+    { hint: 'conflict.uncrossed', origin: 'reflection_trigger', charges: [meter] },
+    writes,
+    idOf(l, 'validation_check'),
   );
 }
 
-/** One pass: the agent is asked what is wrong, and goes on with what it says. Without a budget for it, there is none. */
+/** One pass: the agent reflects on the problem and goes on with its notes. Without budget there is no pass. */
 function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, none: NodeId): NodeId {
-  const { builder, loop } = l;
+  const { loop } = l;
   const on = idOf(l, 'termination_check');
-  const noted = addLet(
-    l,
-    builder.fresh(`reflect.${kind}.noted`),
-    'reflection_trigger',
+  const noted = l.kit.set(
+    { hint: `reflect.${kind}.noted`, origin: 'reflection_trigger' },
     [
       set(counter, `${counter} + 1`),
       set(STATUS, '"repair"'),
@@ -229,7 +207,7 @@ function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, 
     on,
   );
   return addModel(l, {
-    id: builder.fresh(`reflect.${kind}`),
+    hint: `reflect.${kind}`,
     origin: 'reflection_trigger',
     agent: loop.planner ?? loop.executor,
     input: { prompt: reflectPrompt(loop, kind) },
@@ -244,10 +222,8 @@ function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, 
 function addTermination(l: Lowering): void {
   const round = idOf(l, 'tool_eligibility');
   const escalate = idOf(l, 'escalation_check');
-  addPick(
-    l,
-    idOf(l, 'termination_check'),
-    'termination_check',
+  l.kit.pick(
+    { id: idOf(l, 'termination_check'), origin: 'termination_check' },
     [
       { when: `${TRIGGER} != null`, to: escalate },
       { when: `${STATUS} in ["acting", "repair"]`, to: round },
@@ -257,24 +233,22 @@ function addTermination(l: Lowering): void {
   );
 }
 
-/** Where an answer goes that somebody has let pass: out, or on to the next step of the plan. */
+/** Where an approved answer goes: to the end, or to the next step of the plan. */
 export function addOnward(l: Lowering): NodeId {
   const final = idOf(l, 'final_response');
   const cases = stepCases(l);
-  return cases.length === 0 ? final : addPick(l, l.builder.fresh('onward'), 'escalation_check', cases, final);
+  return cases.length === 0 ? final : l.kit.pick({ hint: 'onward', origin: 'escalation_check' }, cases, final);
 }
 
-/** A step is done, and it was not the last one. */
+/** A step is done and is not the last one. */
 function stepCases(l: Lowering): readonly Case[] {
   if (l.loop.planner === null) return [];
-  const next = addLet(
-    l,
-    l.builder.fresh('step.done'),
-    'termination_check',
+  const next = l.kit.set(
+    { hint: 'step.done', origin: 'termination_check' },
     [
       append(FINISHED, `${STEP}.id`),
       append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),
-      // What was noted for one step is dropped with it.
+      // Notes of a step end with it.
       set(TALK, '[]'),
       set(SCRATCH, 'null'),
       set(REPAIRS, '0'),

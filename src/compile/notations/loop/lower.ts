@@ -1,28 +1,31 @@
-/** The loop as a graph: the phases in their order, each a node of its name, and the ways between them. */
-import type { MeterId, Node, NodeId } from '../../../ir/nodes.ts';
+/** The loop as a graph: one node per phase, in order, and the edges between them. */
+import type { Expr, MeterId, Node, NodeId } from '../../../ir/nodes.ts';
+import { object, quote } from '../../expressions/cel-text.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
-import type { Range } from '../../source/range.ts';
+import { createKit, set } from '../../lower/kit.ts';
 import { stateFaults } from '../../lower/state-rules.ts';
+import type { Range } from '../../source/range.ts';
 import { addAction, blockedCall } from './act.ts';
 import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
-import { addFinish } from './finish.ts';
+import { withFreeReplies } from './findings.ts';
 import { addGrounding } from './ground.ts';
 import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
-import type { Lowering } from './lowering.ts';
-import type { Loop } from './model.ts';
-import { withFreeReplies } from './output.ts';
+import { failedTrace, idOf } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
 import { addPlan } from './plan.ts';
-import { STORES } from './slots.ts';
+import type { Loop } from './settle.ts';
+import { ANSWER, ENDING, FINAL, GOAL, KIND, SAID, STATUS, STORES } from './state.ts';
 
 export function lowerLoop(loop: Loop, at: Range): Lowered {
   const builder = createBuilder('loop', withFreeReplies(loop), {
     extendable: isExtendable(loop),
-    complete: (id, node) => blamed(loop, priced(id, node)),
+    complete: (id, node) => withAuthor(loop, priced(id, node)),
   });
-  const l: Lowering = { builder, loop, at, stops: new Set() };
+  const l: Lowering = { kit: createKit(builder, at), builder, loop, stops: new Set() };
   const priced = pricing(l);
   const entry = addIntake(l);
   addPlan(l);
@@ -38,8 +41,8 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   return lowered;
 }
 
-/** Names the agent whose turn it is, or the loop, as the authored node of errors. Questions are known by what they are about. */
-function blamed({ id, executor }: Loop, node: Node): Node {
+/** Errors are reported for the agent whose turn it is, or for the loop. Questions are reported under their own name. */
+function withAuthor({ id, executor }: Loop, node: Node): Node {
   if (node.label.authored !== undefined || node.op === 'end' || (node.op === 'do' && node.effect.kind === 'ask'))
     return node;
   const { name } = node.label;
@@ -49,8 +52,8 @@ function blamed({ id, executor }: Loop, node: Node): Node {
 }
 
 /**
- * Every call gets its way out of a budget, and every tool call the breaker. Both are made when the first call is added: the
- * nodes that they consist of are no calls.
+ * Adds the budget gate to every call, and the breaker to every tool call. Both are created with the first call, because their
+ * own nodes are not calls.
  */
 function pricing(l: Lowering): (id: NodeId, node: Node) => Node {
   let made: { readonly gate: ReturnType<typeof budgetGate>; readonly breaker: MeterId } | null = null;
@@ -59,7 +62,7 @@ function pricing(l: Lowering): (id: NodeId, node: Node) => Node {
     made ??= { gate: budgetGate(l), breaker: addBreaker(l) };
     const { gate, breaker } = made;
     if (node.op !== 'do' || node.effect.kind !== 'tool') return gate(id, node);
-    // The same call in another round is the same call, so the round is left out of what is compared.
+    // The breaker compares calls across rounds, so the round is not part of the input.
     const { turn: _, ...input } = node.effect.input;
     return gate(id, { ...node, charges: [...(node.charges ?? []), breaker], effect: { ...node.effect, input } });
   };
@@ -74,4 +77,70 @@ function addBreaker(l: Lowering): MeterId {
     over: blockedCall(l),
     label: 'breaker',
   });
+}
+
+/** The cited observations; without citations, all successful ones. */
+const CITED: Expr = `type(${SAID}) == map && type(${SAID}.citations) == list ? ${SAID}.citations : ${OBSERVATIONS}.filter(o, o.ok).map(o, o.id)`;
+
+/** Phases 16 to 18: the answer with its citations, memory, and the end of the run under its code. */
+function addFinish(l: Lowering): void {
+  const { kit, builder } = l;
+  const ends = kit.pick(
+    { hint: 'terminate', origin: 'terminate' },
+    [
+      {
+        when: `${ENDING} == "PARTIAL_SUCCESS"`,
+        to: builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }),
+      },
+    ],
+    builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }),
+  );
+  const record = set(
+    'record',
+    object([
+      ['ending', ENDING],
+      ['status', STATUS],
+      ['open', KIND],
+    ]),
+  );
+  const trace = kit.set({ id: idOf(l, 'trace_logging'), origin: 'trace_logging' }, [record], ends);
+  // Failed runs have their own last phase: a certificate must not take a failure for the shortest path to success.
+  const stops = [...l.stops].map((code) => ({
+    when: `${ENDING} == ${quote(code)}`,
+    to: builder.end({ state: 'failed', code, output: ANSWER }),
+  }));
+  const failed = kit.pick({ hint: 'terminate.failed', origin: 'terminate' }, stops, builder.failedEnd(ANSWER));
+  kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record], failed);
+  const ending = `${STATUS} == "partial" ? "PARTIAL_SUCCESS" : "SUCCESS"`;
+  kit.set(
+    { id: idOf(l, 'final_response'), origin: 'final_response' },
+    [set(FINAL, object([['citations', CITED]])), set(ENDING, ending)],
+    addMemoryWrite(l, trace),
+  );
+}
+
+function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
+  const { kit, loop } = l;
+  const id = idOf(l, 'memory_write');
+  if (!loop.memory) return kit.set({ id, origin: 'memory_write' }, [], trace);
+  return kit.call(
+    { id, origin: 'memory_write', onBudget: trace },
+    {
+      effect: {
+        kind: 'check',
+        check: 'memory.write',
+        input: {
+          owner: quote(loop.executor),
+          goal: GOAL,
+          answer: ANSWER,
+          citations: `${FINAL}.citations`,
+          observations: OBSERVATIONS,
+        },
+        reserve: { memoryWrites: 1 },
+      },
+      into: 'remembered',
+      next: trace,
+      fail: kit.set({ hint: 'memory.failed', origin: 'memory_write' }, [set('error', 'null')], trace),
+    },
+  );
 }

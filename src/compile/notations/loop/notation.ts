@@ -1,8 +1,8 @@
-/** The notation of the bounded agent: reads a loop, checks it, and lowers it to the one graph that everything runs on. */
+/** The notation of the bounded agent. */
 import { loopExcess } from '../../advise/excess.ts';
 import type { Notation } from '../notation.ts';
+import { drawLoop } from './draw.ts';
 import { lowerLoop } from './lower.ts';
-import { drawLoop } from './picture.ts';
 import { readLoop } from './read.ts';
 import { loopSchema } from './schema.ts';
 
@@ -12,9 +12,8 @@ export const loopNotation: Notation = {
   schema: loopSchema,
   excess: loopExcess,
   lower(document, definitions, report) {
-    const read = readLoop(document, definitions, report);
-    if (read === null) return { lowered: null, picture: null };
-    const { loop } = read;
+    const loop = readLoop(document, definitions, report);
+    if (loop === null) return { lowered: null, picture: null };
     return { lowered: lowerLoop(loop, document.at), picture: drawLoop(loop) };
   },
 };

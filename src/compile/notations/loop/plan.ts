@@ -1,24 +1,24 @@
 /**
- * Phase 5. A plan is a list of steps that name the ones they wait for, in any order but without a circle. It is
- * validated against tools and budget before anything runs, mended at most as often as allowed with the precise error, and
- * given up with a reason after that.
+ * Phase 5. A plan is a list of steps; a step names the steps it waits for. The plan is validated against tools and budgets
+ * before anything runs. An invalid plan goes back to the planner with the exact problem, up to `plan.repairs` times.
  */
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { addGroundingCheck } from './ground.ts';
 import { mayAsk } from '../../document/boundary.ts';
 import { changingTools, toolsOf } from './intake.ts';
-import { addLet, addModel, addPick, addQuestion, failedTrace, idOf, stop } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import type { Loop } from './model.ts';
-import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, VIOLATION, set } from './slots.ts';
-import { planPrompt } from './text.ts';
+import { addModel, addQuestion, failedTrace, idOf, inWords, stop } from './nodes.ts';
+import type { Lowering } from './nodes.ts';
+import type { Loop } from './settle.ts';
+import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, VIOLATION } from './state.ts';
+import { set } from '../../lower/kit.ts';
+import { planPrompt } from './prompts.ts';
 
 const DRAFT = 'draft';
-/** What the planner says instead of a plan. */
+/** The status in a reply without a plan. */
 const SAYS = `lower(trim(text(${DRAFT}.status)))`;
-/** Steps of the draft that could never begin. */
+/** Steps of the draft that can never start. */
 const STUCK = 'draft_stuck';
 
 /** Adds the phase; the plan is in `plan` when the budget is assigned. */
@@ -26,28 +26,22 @@ export function addPlan(l: Lowering): void {
   const { loop, builder } = l;
   const begin = idOf(l, 'plan_selection');
   if (loop.planner === null) {
-    addLet(l, begin, 'plan_selection', [set(PLAN, '[{"id": "goal"}]')], idOf(l, 'budget_assign'));
+    l.kit.set({ id: begin, origin: 'plan_selection' }, [set(PLAN, '[{"id": "goal"}]')], idOf(l, 'budget_assign'));
     return;
   }
-  const accepted = addLet(
-    l,
-    builder.fresh('plan.accept'),
-    'plan_validation',
+  const accepted = l.kit.set(
+    { hint: 'plan.accept', origin: 'plan_validation' },
     [set(PLAN, `${DRAFT}.steps`), set(PLAN_PROBLEM, 'null'), set(REPAIRS, '0'), set(TRIGGER, 'null')],
     idOf(l, 'budget_assign'),
   );
   const agreed = loop.plan.approve ? addApproval(l, accepted) : accepted;
-  const unfounded = addLet(
-    l,
-    builder.fresh('plan.unfounded'),
-    'plan_validation',
+  const unfounded = l.kit.set(
+    { hint: 'plan.unfounded', origin: 'plan_validation' },
     [set(PLAN_PROBLEM, VIOLATION)],
     addRepair(l),
   );
-  const judged = addPick(
-    l,
-    builder.fresh('plan.judge'),
-    'plan_validation',
+  const judged = l.kit.pick(
+    { hint: 'plan.judge', origin: 'plan_validation' },
     [
       { when: `${VIOLATION} != null`, to: unfounded },
       {
@@ -59,23 +53,17 @@ export function addPlan(l: Lowering): void {
     ],
     addRepair(l),
   );
-  const validated = addLet(
-    l,
-    builder.idOf('plan_validation'),
-    'plan_validation',
+  const validated = l.kit.set(
+    { id: builder.idOf('plan_validation'), origin: 'plan_validation' },
     [set(PLAN_PROBLEM, problem(loop)), set(VIOLATION, 'null')],
-    addPick(
-      l,
-      builder.fresh('plan.look'),
-      'plan_validation',
+    l.kit.pick(
+      { hint: 'plan.look', origin: 'plan_validation' },
       [{ when: `type(${DRAFT}) == map && ${DRAFT}.status != null`, to: addWordsCheck(l, judged) }],
       judged,
     ),
   );
-  const ordered = addLet(
-    l,
-    builder.fresh('plan.order'),
-    'plan_validation',
+  const ordered = l.kit.set(
+    { hint: 'plan.order', origin: 'plan_validation' },
     [set(DRAFTS, `${DRAFTS} + 1`), set(STUCK, stuck(loop.plan.stepsMax))],
     validated,
   );
@@ -87,11 +75,11 @@ export function addPlan(l: Lowering): void {
     input: { prompt: planPrompt(loop) },
     writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
     next: ordered,
-    fail: addLet(l, builder.fresh('plan.failed'), 'plan_selection', [], failedTrace(l)),
+    fail: l.kit.set({ hint: 'plan.failed', origin: 'plan_selection' }, [], failedTrace(l)),
   });
 }
 
-/** Who plans nothing but asks, or gives up, says something to somebody. */
+/** A planner that asks or gives up writes a text for people, which is checked like any other. */
 function addWordsCheck(l: Lowering, next: NodeId): NodeId {
   return addGroundingCheck(l, {
     hint: 'plan.grounding',
@@ -104,7 +92,7 @@ function addWordsCheck(l: Lowering, next: NodeId): NodeId {
   });
 }
 
-/** Where a plan goes that does not hold: back to the planner, as long as it may be mended. */
+/** Sends an invalid plan back to the planner, until `plan.repairs` is used up. */
 export function addRepair(l: Lowering): NodeId {
   const { builder, loop } = l;
   const id = builder.idOf('repair');
@@ -115,20 +103,11 @@ export function addRepair(l: Lowering): NodeId {
     'PlanAbandoned',
     `text("The plan was given up after ${loop.plan.repairs} repairs: ", ${PLAN_PROBLEM})`,
   );
-  const meter = builder.meter('plan.repairs', {
-    unit: 'visits',
-    max: loop.plan.repairs,
-    over: given,
-    label: 'plan.repairs',
-  });
-  return builder.add(
-    id,
-    { op: 'let', label: { name: 'repair' }, charges: [meter], writes: [], next: idOf(l, 'plan_selection') },
-    l.at,
-  );
+  const meter = l.kit.visits('plan.repairs', loop.plan.repairs, given, 'plan.repairs');
+  return l.kit.set({ id, origin: 'repair', charges: [meter] }, [], idOf(l, 'plan_selection'));
 }
 
-/** The first step that may run now: not finished, and all that it waits for is. */
+/** The first open step whose prerequisites are finished. */
 export function readyStep(): Expr {
   const ready = `${PLAN}.filter(s, !(s.id in ${FINISHED}) && (s.after == null || s.after.all(a, a in ${FINISHED})) && (s.parent == null || s.parent in ${FINISHED}))`;
   return `cel.bind(ready, ${ready}, size(ready) == 0 ? null : ready[0])`;
@@ -136,7 +115,7 @@ export function readyStep(): Expr {
 
 function addApproval(l: Lowering, next: NodeId): NodeId {
   return addQuestion(l, {
-    id: l.builder.fresh('plan.approval'),
+    hint: 'plan.approval',
     row: 'high_impact_mutation',
     about: 'plan',
     choices: ['approve', 'reject'],
@@ -155,21 +134,19 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
 }
 
 function addClarification(l: Lowering, again: NodeId): NodeId {
-  const stopped = stop(l, 'MISSING_INFO', 'PlanAbandoned', `text("The plan needs to know: ", ${DRAFT}.question)`);
+  const stopped = stop(l, 'MISSING_INFO', 'PlanAbandoned', `text("The planner asks: ", ${DRAFT}.question)`);
   const { escalation, definitions, planner } = l.loop;
   if (!escalation.people || !mayAsk(definitions, planner ?? l.loop.executor)) return stopped;
-  const told = addLet(
-    l,
-    l.builder.fresh('plan.told'),
-    'ask_user',
+  const told = l.kit.set(
+    { hint: 'plan.told', origin: 'ask_user' },
     [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
     again,
   );
   return addQuestion(l, {
-    id: l.builder.fresh('plan.ask'),
+    hint: 'plan.ask',
     row: 'missing_input',
     about: 'missing_info',
-    choices: ['respond', 'reject'],
+    choices: [inWords('respond'), 'reject'],
     message: `text(${DRAFT}.question)`,
     payload: { goal: GOAL, fields: `${DRAFT}.fields` },
     ways: { respond: told },
@@ -177,7 +154,7 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
   });
 }
 
-/** The first thing that is wrong with the draft, in a sentence that says where; null where nothing is. */
+/** The first problem of the draft, as a sentence; null for a valid plan. */
 function problem(loop: Loop): Expr {
   const steps = `${DRAFT}.steps`;
   const budgets = loop.definitions.budgets ?? {};
@@ -191,12 +168,12 @@ function problem(loop: Loop): Expr {
   const stranger = (which: Expr, verb: string, id: Expr): readonly [Expr, Expr] => {
     const [when, words] = first(
       which,
-      `text("step \`", s.id, "\` ${verb} \`", ${id}, "\`, which is no step of this plan")`,
+      `text("step \`", s.id, "\` ${verb} \`", ${id}, "\`, which is not a step of this plan")`,
     );
     return [among(when), among(words)];
   };
   const rules: (readonly [Expr, Expr])[] = [
-    [`type(${DRAFT}) != map || type(${steps}) != list`, '"the reply is no JSON object with a list `steps`"'],
+    [`type(${DRAFT}) != map || type(${steps}) != list`, '"the reply is not a JSON object with a list `steps`"'],
     [`size(${steps}) == 0`, '"the plan has no steps"'],
     [
       `size(${steps}) > ${loop.plan.stepsMax}`,
@@ -204,7 +181,7 @@ function problem(loop: Loop): Expr {
     ],
     [
       `${steps}.exists(s, type(s) != map || type(s.id) != string || type(s.do) != string)`,
-      '"every step needs an `id` and, in `do`, what is to be done"',
+      '"every step needs an `id`, and a task in `do`"',
     ],
     first(`size(${steps}.filter(t, t.id == s.id)) > 1`, 'text("two steps have the id `", s.id, "`")'),
     first(
@@ -215,10 +192,10 @@ function problem(loop: Loop): Expr {
       `s.tool != null && !(s.tool in ${literal([...tools])})`,
       'text("step `", s.id, "` needs the tool `", s.tool, "`, which is not granted")',
     ),
-    first(`s.after != null && type(s.after) != list`, 'text("`after` of step `", s.id, "` is no list")'),
+    first(`s.after != null && type(s.after) != list`, 'text("`after` of step `", s.id, "` is not a list")'),
     stranger('s.after != null && s.after.exists(a, !(a in known))', 'waits for', 's.after.filter(a, !(a in known))[0]'),
     stranger('s.parent != null && !(s.parent in known)', 'belongs to', 's.parent'),
-    [`size(${STUCK}) > 0`, `text("these steps wait for each other in a circle: ", join(${STUCK}, ", "))`],
+    [`size(${STUCK}) > 0`, `text("these steps wait for each other in a cycle: ", join(${STUCK}, ", "))`],
     first(
       `s.parent != null && ${steps}.exists(p, p.id == s.parent && p.parent != null)`,
       'text("step `", s.id, "` is nested deeper than 2")',
@@ -243,7 +220,7 @@ function problem(loop: Loop): Expr {
   return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
 }
 
-/** Round by round, those steps are struck off whose prerequisites have been; what is left waits in a circle. */
+/** Removes steps whose prerequisites were removed, round by round; the rest form a cycle. */
 function stuck(rounds: number): Expr {
   const steps = `${DRAFT}.steps`;
   const next = (done: string): Expr =>

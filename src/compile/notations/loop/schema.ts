@@ -1,7 +1,7 @@
 /** The notation for one bounded agent, or for a planner and an executor, in one definition that also serves editors. */
 import type * as z from 'zod';
 import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
-import { ON_VIOLATIONS, VALUES } from '../../lower/agent-turn/grounding-check.ts';
+import { ON_VIOLATIONS, VALUES } from '../../lower/agent-turn/grounding.ts';
 import { PROFILES } from '../../document/schema/bounds.ts';
 
 const reason = () => text({ min: 1 }).describe('What is told to whoever has to mend it.');

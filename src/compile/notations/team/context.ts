@@ -6,7 +6,7 @@ import { CONTEXT_SOURCES } from '../../../catalog/validators.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { nearest } from '../../diagnose/nearest.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Path } from '../../source/located.ts';
 import { addCheck, addLet } from './lowering.ts';

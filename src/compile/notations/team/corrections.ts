@@ -3,7 +3,7 @@
  * and each text repeats the evidence it speaks of, because the agent may no longer see it.
  */
 import type { Expr, Write } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, TALK } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Correction } from './bad-turn.ts';
 import type { Member } from './model.ts';

@@ -3,7 +3,7 @@
  * refused is told why and has another turn; a recovery agent may have one in between, once.
  */
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { HANDOFF } from './agents.ts';
 import { addBadTurn, addStuck } from './bad-turn.ts';

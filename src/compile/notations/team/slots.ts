@@ -3,7 +3,7 @@
  * agent of each turn; `said` is the last message and `signal` the keyword of its handoff call; `bad` counts bad turns in a
  * row; `fails` counts refusals in a row for each route.
  */
-import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import type { Expr, Write } from '../../../ir/nodes.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
 

@@ -3,7 +3,7 @@
  * number, by which checks find the evidence of that turn.
  */
 import type { Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Range } from '../../source/range.ts';

@@ -3,7 +3,7 @@ import type { FailureClass } from '../../../ir/codes.ts';
 import type { AgentDef, Case, ForkNode, Input, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import { object, path, quote } from '../../expressions/cel-text.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
-import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Builder, Lowered } from '../../lower/builder.ts';
 import { append, createKit, set } from '../../lower/kit.ts';

@@ -1,6 +1,6 @@
 /** Lowers an agent node: one turn. Without tools that is one model call; with tools it is as many as the turn needs, bounded. */
 import type { AgentDef, Expr, NodeId, Write } from '../../../../ir/nodes.ts';
-import { REPLY } from '../../../lower/agent-turn/slots.ts';
+import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../../lower/agent-turn/agent-turn.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { entered } from './errors.ts';

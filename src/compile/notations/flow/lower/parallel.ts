@@ -1,6 +1,6 @@
 /** Lowers a parallel node: branches run to their own ends, and the join goes on with an object from branch head to output. */
 import type { ForkNode, NodeId, Write } from '../../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { branchNames } from '../edge.ts';
 import { entered, evaluated } from './errors.ts';

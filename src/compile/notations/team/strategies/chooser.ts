@@ -1,6 +1,6 @@
 /** A model beside the team that chooses or coordinates. Its tools only carry its answer; nothing runs. */
 import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
-import { REPLY } from '../../../lower/agent-turn/slots.ts';
+import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../../document/definitions.ts';

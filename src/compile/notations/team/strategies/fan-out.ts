@@ -3,7 +3,7 @@
  * merged into one message.
  */
 import type { Expr, ForkNode, NodeId } from '../../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
 import { addBlame } from '../../../lower/blame.ts';
 import { BAD_TURNS } from '../bad-turn.ts';
 import { addLet, addPick, exhausted, success } from '../lowering.ts';

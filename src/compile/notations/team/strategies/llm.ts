@@ -4,7 +4,7 @@
  */
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { text } from '../../../document/shape/fields.ts';
-import { REPLY } from '../../../lower/agent-turn/slots.ts';
+import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
 import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';

@@ -3,7 +3,7 @@
  * node's message.
  */
 import type { NodeId } from '../../../../../ir/nodes.ts';
-import { OBSERVATIONS, TALK } from '../../../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS, TALK } from '../../../../lower/agent-turn/turn.ts';
 import { addBlame } from '../../../../lower/blame.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
 import { addLet, addPick, exhausted } from '../../lowering.ts';

@@ -1,6 +1,6 @@
 /** Lowers the manager's loop. Only a member of the team can be chosen; rounds, stalls and new plans are counted. */
 import type { Expr, NodeId } from '../../../../../ir/nodes.ts';
-import { REPLY } from '../../../../lower/agent-turn/slots.ts';
+import { REPLY } from '../../../../lower/agent-turn/turn.ts';
 import { object, quote } from '../../../../expressions/cel-text.ts';
 import { BAD_TURNS, addBadTurn } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';

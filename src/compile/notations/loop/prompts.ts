@@ -1,11 +1,11 @@
 /** What agents are told. Put together where it is asked for, from the state of the task, so that the journal never holds it. */
 import type { Expr } from '../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/slots.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { toolsOf } from './intake.ts';
-import type { Loop } from './model.ts';
-import { outputText } from './output.ts';
-import { STATUSES } from './reply.ts';
+import type { Loop } from './settle.ts';
+import { outputText } from './findings.ts';
+import { STATUSES } from './findings.ts';
 import {
   ANSWER,
   BUDGET,
@@ -20,7 +20,7 @@ import {
   REPAIRS,
   STEP,
   UNFOUNDED,
-} from './slots.ts';
+} from './state.ts';
 
 const PROTOCOL = `\n\nReply with the answer alone, or with one JSON object: {"status": ${STATUSES.map((status) => JSON.stringify(status)).join(' | ')}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations], "claims": [{"tool": …}], "question": …, "reason": …}. Say that something was done only where an observation shows it.`;
 

@@ -1,7 +1,7 @@
 /** The loop as something to draw: the phases that people know, who acts in them, and the ways back. */
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
 import { toolsOf } from './intake.ts';
-import type { Loop } from './model.ts';
+import type { Loop } from './settle.ts';
 
 export function drawLoop(loop: Loop): Picture {
   const tools = toolsOf(loop);

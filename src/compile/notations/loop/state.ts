@@ -1,9 +1,8 @@
 /**
- * Where a loop keeps what it knows. `goal`, `plan`, `finished`, `results`, `task` and `observations` are the state of the
- * task: the system writes them, the model only reads them. `talk` and `scratch` are notes of one step and are dropped with
- * it. What gates and routes read is never taken from `talk`.
+ * The slots and the phases of a loop. `goal`, `plan`, `finished`, `results`, `task` and `observations` are the state of the
+ * task: the engine writes them, the model only reads them. `talk` and `scratch` are notes of one step and end with it. No gate
+ * and no route reads `talk`.
  */
-import type { Expr, Write } from '../../../ir/nodes.ts';
 
 export const GOAL = 'goal';
 export const LACKING = 'lacking';
@@ -12,31 +11,31 @@ export const SCOPE = 'scope';
 export const BUDGET = 'budget';
 export const PLAN = 'plan';
 export const PLAN_PROBLEM = 'plan_problem';
-/** How often a plan was made. */
+/** Number of plans made. */
 export const DRAFTS = 'drafts';
 export const STEP = 'step';
 export const FINISHED = 'finished';
 export const RESULTS = 'results';
 export const TASK = 'task';
 export const TURN = 'turn';
-/** The last reply as data where it is a JSON object, as text otherwise. */
+/** The last reply: an object if it is a JSON object, otherwise text. */
 export const SAID = 'said';
 export const STATUS = 'status';
 export const ANSWER = 'answer';
-/** The ids of this round's observations that are no success. */
+/** The ids of this round's failed observations. */
 export const MISSED = 'missed';
 export const VIOLATION = 'violation';
-/** What is wrong with the last verdict. */
+/** The unsupported statement of the last verdict, or null. */
 export const UNFOUNDED = 'unfounded';
-/** What people said in this run, and in which turn. */
+/** The answers of people in this run: `[{ turn, text }]`. */
 export const TOLD = 'told';
-/** Sentences that claimed something, and rightly. */
+/** Sentences whose claims were supported. */
 export const CLAIMED = 'claimed';
-/** What is wrong with this round, in one word and in a sentence. */
+/** The problem of this round: its kind, and a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';
 export const SCORE = 'score';
-/** What the loop cannot mend by itself. */
+/** The kind of problem that the loop cannot repair by itself. */
 export const TRIGGER = 'trigger';
 export const REPAIRS = 'repairs';
 export const DOUBTS = 'doubts';
@@ -46,11 +45,11 @@ export const COMPRESSED = 'compressed';
 export const REVIEWED = 'reviewed';
 export const HEARD = 'heard';
 export const FINAL = 'final';
-/** What the agent remembers of earlier runs. */
+/** Memory of earlier runs. */
 export const RECALLED = 'recalled';
 export const ENDING = 'ending';
 
-/** Which slot is which kind of state; whatever a model says is a note until it was judged. */
+/** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES = {
   talk: 'scratchpad',
   reply: 'scratchpad',
@@ -74,10 +73,25 @@ export const STORES = {
   observations: 'observations',
 } as const;
 
-export function set(slot: string, value: Expr): Write {
-  return { slot, mode: 'set', value };
-}
-
-export function append(slot: string, value: Write['value']): Write {
-  return { slot, mode: 'append', value };
-}
+/** The phases of the control loop, in order. Each is a node of that name. */
+export const PHASES = [
+  'goal_intake',
+  'scope_resolution',
+  'policy_check',
+  'state_init',
+  'plan_selection',
+  'budget_assign',
+  'tool_eligibility',
+  'action_selection',
+  'tool_invocation',
+  'observation_grounding',
+  'state_update',
+  'validation_check',
+  'reflection_trigger',
+  'termination_check',
+  'escalation_check',
+  'final_response',
+  'memory_write',
+  'trace_logging',
+] as const;
+export type Phase = (typeof PHASES)[number];

@@ -1,0 +1,82 @@
+/**
+ * The description of an agent's turn, and the slots that it uses. `talk` holds the messages of the turn, `reply` the last
+ * reply, `observations` the results of all tool calls of the run, in order:
+ * `{ id, turn, agent, tool, args, ok, result | error }`. The notation sets `turn`, the number of the turn.
+ */
+import type { Json } from '../../../expr/json.ts';
+import type { Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
+import type { GateMode } from '../../document/boundary.ts';
+import type { Range } from '../../source/range.ts';
+
+export const TALK = 'talk';
+export const REPLY = 'reply';
+export const OBSERVATIONS = 'observations';
+/** The call that a branch handles: `{ id, name, args }`. */
+export const CALL = 'call';
+export const ROUNDS_MAX = 50;
+
+/** A call is blocked when it would be the `identical`-th equal call among the last `window` calls. */
+export interface Breaker {
+  readonly identical: number;
+  readonly window: number;
+}
+const BREAKER: Breaker = { identical: 3, window: 5 };
+
+export function breakerOf({ breaker = BREAKER }: AgentTurn): Breaker | null {
+  return breaker;
+}
+
+/** The authored name under which errors of the turn's tool calls are reported. */
+export function callerOf({ authored, origin }: AgentTurn): string {
+  return authored ?? origin;
+}
+
+export interface AgentTurn {
+  readonly agent: string;
+  /** The prefix of the node ids of this turn; unique in the flow. */
+  readonly hint: string;
+  /** The authored name, for traces, and for errors unless `authored` is given. */
+  readonly origin: string;
+  readonly authored?: string;
+  /** The authored name to add to the run's path. */
+  readonly enters?: string;
+  readonly at?: Range;
+  /** Meters that the start of the turn charges. */
+  readonly charges?: readonly MeterId[];
+  /** Further writes at the start of the turn. */
+  readonly opening?: readonly Write[];
+  /** The input of the model call, except `messages`, which the turn supplies. */
+  readonly input: Input;
+  /** The tools that the agent may call. */
+  readonly tools: readonly string[];
+  /** A tool whose call ends the turn at once; later calls of the same reply are not made. */
+  readonly closing?: string;
+  /** Rounds of tool calls. A turn that needs more has failed. */
+  readonly roundsMax?: number;
+  /** The limit on repeated calls within the turn; null if the notation has its own. */
+  readonly breaker?: Breaker | null;
+  /** Tool calls of the turn; 0 for no limit. */
+  readonly callsMax?: number;
+  /** How often the turn can run in one run of the flow; bounds the rounds of all its runs together. */
+  readonly visitsMax: number;
+  readonly retry?: Retry;
+  /** The JSON Schema of the reply that ends the turn. */
+  readonly schema?: Json;
+  /** Slot paths that the author's texts read; a missing one is an event. */
+  readonly expects?: readonly (readonly string[])[];
+  /** The timeout of one model call. */
+  readonly timeoutMs?: number | null;
+  /** Fixes the id of the first node. */
+  readonly begin?: NodeId;
+  /** Adds nodes between the start of the turn and the first model call. */
+  readonly prepare?: (ask: NodeId) => NodeId;
+  readonly next: NodeId;
+  /** Where a failed model call goes. */
+  readonly fail?: NodeId;
+  /** Where the turn goes after a refused call ended it. Unless given, the run fails. */
+  readonly refused?: NodeId;
+  /** False if no person can be asked: the turn then ends where it would ask. */
+  readonly people?: boolean;
+  /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */
+  readonly gate?: GateMode;
+}

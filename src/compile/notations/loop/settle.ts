@@ -1,0 +1,238 @@
+/** A bounded loop with every default filled in. */
+import type { TerminalCode } from '../../../ir/codes.ts';
+import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
+import { PROFILES } from '../../../catalog/profiles.ts';
+import { OUTPUT_TOKENS_DEFAULT } from '../../document/definitions.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
+import { withInputFields } from '../../expressions/reads.ts';
+import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
+import type { Breaker } from '../../lower/agent-turn/turn.ts';
+import type { RawLoop } from './schema.ts';
+
+export interface Roles {
+  readonly executor: string;
+  readonly planner: string | null;
+}
+
+export interface Loop extends Roles {
+  readonly id: string;
+  readonly description: string | null;
+  readonly goal: string | null;
+  readonly criteria: readonly string[];
+  readonly profile: LoopProfile | null;
+  readonly requires: readonly string[];
+  readonly intents: readonly { readonly id: string; readonly when: Expr; readonly description: string }[];
+  readonly guards: readonly { readonly when: Expr; readonly code: TerminalCode; readonly reason: string }[];
+  readonly plan: { readonly stepsMax: number; readonly repairs: number; readonly approve: boolean };
+  readonly validate: readonly { readonly when: Expr; readonly reason: string }[];
+  readonly verifier: string | null;
+  readonly confidence: number | null;
+  readonly conflict: Expr | null;
+  readonly review: boolean;
+  readonly reflection: { readonly repairs: number; readonly confidence: number; readonly conflict: number };
+  readonly grounding: GroundingRules & { readonly onViolation: OnViolation };
+  readonly compression: { readonly at: number; readonly window: number | null };
+  readonly escalation: {
+    readonly people: boolean;
+    readonly timeoutMs: number | null;
+    readonly safer: string | null;
+    readonly expansions: number;
+  };
+  readonly breaker: Breaker;
+  readonly memory: boolean;
+  /** Repetitions of a failed model call. */
+  readonly retries: number;
+  /** Rounds of the loop. */
+  readonly rounds: number;
+  readonly rates: View['rates'];
+  /** The shared sections, with the budgets of the profile. */
+  readonly definitions: Definitions;
+}
+
+export type LoopProfile = (typeof PROFILE_NAMES)[number];
+
+/** Rounds of a loop without a profile and without `budgets.steps`. */
+const STEPS_DEFAULT = 50;
+/** Repetitions of a failed call without a profile and without `budgets.retries`. */
+const RETRIES_DEFAULT = 2;
+const BREAKER: Breaker = { identical: 3, window: 5 };
+
+export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
+  const profile = raw.profile ?? null;
+  const definitions = withTimeout(withBudgets(given, profile), raw.escalation?.timeout);
+  return {
+    ...roles,
+    ...withDefaults({ id: 'loop', criteria: [], requires: [], review: false, memory: false }, raw),
+    ...withDefaults({ description: null, goal: null, verifier: null, confidence: null }, raw),
+    profile,
+    ...expressionsOf(raw),
+    ...limitsOf(raw, definitions, roles.executor),
+    grounding: groundingOf(raw, definitions, roles.executor),
+    breaker: breakerOf(raw.breaker),
+    // A profile counts all attempts of a call; `budgets.retries` counts the repetitions.
+    retries: given.budgets?.retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
+    rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
+    definitions,
+  };
+}
+
+function expressionsOf(raw: RawLoop): Pick<Loop, 'intents' | 'guards' | 'validate' | 'conflict'> {
+  const { intents = [], guards = [], validate = [], conflict } = raw;
+  return {
+    intents: intents.map(({ id, when, description = id }) => ({ id, when: withInputFields(when), description })),
+    guards: guards.map(({ when, code = 'UNSAFE_DETECTION', reason }) => ({
+      when: withInputFields(when),
+      code,
+      reason,
+    })),
+    validate: validate.map(({ when, reason }) => ({ when: withInputFields(when), reason })),
+    conflict: conflict === undefined ? null : withInputFields(conflict),
+  };
+}
+
+type Limits = Pick<Loop, 'plan' | 'reflection' | 'compression' | 'escalation' | 'rates'>;
+
+function limitsOf(raw: RawLoop, definitions: Definitions, executor: string): Limits {
+  const { max_steps: stepsMax, ...plan } = raw.plan ?? {};
+  const { timeout, ...escalation } = raw.escalation ?? {};
+  const { tool_call: toolCall, external_call: externalCall, review } = raw.rates ?? {};
+  return {
+    plan: withDefaults({ stepsMax: 12, repairs: 2, approve: false }, { ...plan, stepsMax }),
+    reflection: withDefaults({ repairs: 2, confidence: 1, conflict: 1 }, raw.reflection),
+    compression: withDefaults({ at: 0.8, window: contextTokens(definitions, executor) }, raw.compression),
+    escalation: {
+      ...withDefaults({ people: true, safer: null, expansions: 0 }, escalation),
+      timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
+    },
+    rates: withDefaults({ toolCall: 0, externalCall: 0, review: 0 }, { toolCall, externalCall, review }),
+  };
+}
+
+/** The context window of the executor's model, or the budget's. */
+function contextTokens({ agents, models, budgets }: Definitions, executor: string): number | null {
+  const limits = models.find(agents[executor]?.model ?? null)?.['limits'] as
+    | { readonly context_tokens?: number }
+    | undefined;
+  return limits?.context_tokens ?? budgets?.context_tokens ?? null;
+}
+
+function groundingOf({ grounding = {} }: RawLoop, definitions: Definitions, executor: string): Loop['grounding'] {
+  return {
+    cite: grounding.cite === 'required',
+    ...withDefaults({ claims: true, values: 'names' as const }, grounding),
+    onViolation: grounding.on_violation ?? violationDefault(definitions, executor),
+  };
+}
+
+const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {
+  tell: 'repair',
+  ask: 'escalate',
+  fail: 'halt',
+};
+/** Without a profile, unsupported claims of an agent with tools of these classes go to a person. */
+const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
+
+/** As the boundary or its profile says; otherwise by the gravest effect of the agent's tools. */
+function violationDefault(definitions: Definitions, executor: string): OnViolation {
+  const { agents, agentBoundaries, tools, boundary } = definitions;
+  const written = [agentBoundaries[executor], boundary];
+  const profile = written.find((each) => each?.profile !== undefined)?.profile;
+  const consequence =
+    written.find((each) => each?.escalation?.ungrounded !== undefined)?.escalation?.ungrounded ??
+    (profile === undefined ? undefined : PROFILES[profile].escalation['ungrounded']);
+  if (consequence !== undefined) return ON_VIOLATION[consequence];
+  return (agents[executor]?.tools ?? []).some((name) => GRAVE.has(tools[name]?.effect ?? '')) ? 'escalate' : 'repair';
+}
+
+export function breakerOf(given: RawLoop['breaker']): Breaker {
+  return withDefaults(BREAKER, given);
+}
+
+/** The document's own budgets count; the profile fills in the rest. */
+function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
+  const budgets: Budgets = { ...(presetOf(profile) ?? { steps: STEPS_DEFAULT }), ...given.budgets };
+  const limited = budgets.output_tokens !== undefined || budgets.cost_usd !== undefined;
+  const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => [
+    id,
+    limited && agent.maxOutputTokens === null ? { ...agent, maxOutputTokens: OUTPUT_TOKENS_DEFAULT } : agent,
+  ]);
+  const seconds = budgets.wall_clock_seconds;
+  return {
+    ...given,
+    // The loop's profile is the boundary's too, unless the boundary names another.
+    boundary: profile === null ? given.boundary : { profile, ...given.boundary },
+    budgets,
+    agents: Object.fromEntries(agents),
+    deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
+  };
+}
+
+/** `escalation.timeout` also applies to approvals of calls, unless the boundary sets its own. */
+function withTimeout(given: Definitions, seconds: number | undefined): Definitions {
+  return seconds === undefined ? given : { ...given, boundary: { approval_timeout: seconds, ...given.boundary } };
+}
+
+/** The defaults, replaced by the fields of `given` that are defined. Fields without a default are left out. */
+function withDefaults<Defaults extends object, Given extends { readonly [field in keyof Defaults]?: unknown }>(
+  defaults: Defaults,
+  given: Given | undefined,
+): { readonly [field in keyof Defaults]: Defaults[field] | Exclude<Given[field], undefined> } {
+  const entries = Object.entries(defaults).map(([field, value]) => [
+    field,
+    (given as { readonly [name: string]: unknown } | undefined)?.[field] ?? value,
+  ]);
+  return Object.fromEntries(entries) as { readonly [field in keyof Defaults]: Defaults[field] };
+}
+
+type Preset = Required<Omit<Budgets, 'model_calls'>>;
+
+/** The budgets of the profiles that have some. `support` and `procurement` are boundaries only. */
+export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre']: Preset } = {
+  research: {
+    steps: 15,
+    tool_calls: 30,
+    external_calls: 5,
+    input_tokens: 200_000,
+    output_tokens: 30_000,
+    wall_clock_seconds: 300,
+    cost_usd: 2,
+    retries: 3,
+    reflections: 1,
+    context_tokens: 100_000,
+    memory_writes: 2,
+    side_effects: 0,
+  },
+  coding: {
+    steps: 30,
+    tool_calls: 50,
+    external_calls: 10,
+    input_tokens: 400_000,
+    output_tokens: 60_000,
+    wall_clock_seconds: 600,
+    cost_usd: 5,
+    retries: 5,
+    reflections: 2,
+    context_tokens: 200_000,
+    memory_writes: 5,
+    side_effects: 2,
+  },
+  sre: {
+    steps: 10,
+    tool_calls: 15,
+    external_calls: 2,
+    input_tokens: 100_000,
+    output_tokens: 15_000,
+    wall_clock_seconds: 120,
+    cost_usd: 1,
+    retries: 2,
+    reflections: 1,
+    context_tokens: 50_000,
+    memory_writes: 0,
+    side_effects: 0,
+  },
+};
+
+function presetOf(profile: LoopProfile | null): Preset | null {
+  return profile === null || profile === 'support' || profile === 'procurement' ? null : BUDGET_PRESETS[profile];
+}
