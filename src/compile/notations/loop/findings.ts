@@ -10,7 +10,6 @@ import { ANSWER, CROSSED, FINISHED, KIND, MISSED, PLAN, PROBLEM, SAID, STATUS, V
 import { set } from '../../lower/kit.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
-import {} from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 
 export interface Finding {
