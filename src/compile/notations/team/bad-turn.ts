@@ -3,10 +3,10 @@
  * kind, and the session is stuck. Each kind of correction is a node of its own, so that the journal names it.
  */
 import type { Expr, NodeId, Write } from '../../../ir/nodes.ts';
-import { object, quote } from '../../expressions/cel-text.ts';
-import { addLet, addPick } from './lowering.ts';
+import { quote } from '../../expressions/cel-text.ts';
+import { set, errorOf } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
-import { BAD, NOTE, SAID, set, tell } from './slots.ts';
+import { BAD, NOTE, SAID, tell } from './slots.ts';
 
 /** The bad turn in a row that stops a session. */
 export const BAD_TURNS = 3;
@@ -65,28 +65,23 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
     ];
     return {
       when,
-      to: addLet(
-        l,
-        `${hint}.correction:${type}`,
-        `correction:${type}`,
+      to: l.kit.set(
+        { hint: `${hint}.correction:${type}`, origin: `correction:${type}` },
         writes,
         bad.nextOf?.(type) ?? bad.next ?? again,
       ),
     };
   });
   const last = corrections.at(-1)?.to ?? again;
-  const chosen = addPick(
-    l,
-    `${hint}.choose`,
-    origin,
+  const chosen = l.kit.pick(
+    { hint: `${hint}.choose`, origin },
     corrections.slice(0, -1).map(({ when = 'true', to }) => ({ when, to })),
     last,
   );
-  const measured = bad.measures === undefined ? chosen : addLet(l, `${hint}.measure`, origin, bad.measures, chosen);
-  return addPick(
-    l,
-    `${hint}.bad`,
-    origin,
+  const measured =
+    bad.measures === undefined ? chosen : l.kit.set({ hint: `${hint}.measure`, origin }, bad.measures, chosen);
+  return l.kit.pick(
+    { hint: `${hint}.bad`, origin },
     [{ when: `${BAD} >= ${limit - 1}`, to: addStuck(l, site, bad.what, bad.reason) }],
     measured,
   );
@@ -94,15 +89,11 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
 
 /** Fails the session and names the stuck agent and the last problem. */
 export function addStuck(l: Lowering, { hint, origin, agent }: Site, what: string, reason: Expr = '""'): NodeId {
-  const error = object([
-    ['class', quote('semantic')],
-    ['type', quote('StuckError')],
-    [
-      'message',
-      `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`,
-    ],
-    ['node', quote(origin)],
-    ['code', quote('REPEATED_FAILURE')],
-  ]);
-  return addLet(l, `${hint}.stuck`, origin, [set(BAD, `${BAD} + 1`), set('error', error)], l.builder.failedEnd(SAID));
+  const message = `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`;
+  const error = errorOf({ class: 'semantic', type: 'StuckError', code: 'REPEATED_FAILURE', message }, origin);
+  return l.kit.set(
+    { hint: `${hint}.stuck`, origin },
+    [set(BAD, `${BAD} + 1`), set('error', error)],
+    l.builder.failedEnd(SAID),
+  );
 }

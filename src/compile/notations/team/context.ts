@@ -9,11 +9,11 @@ import { nearest } from '../../diagnose/nearest.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Path } from '../../source/located.ts';
-import { addCheck, addLet } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Reading } from './model.ts';
 import type { RawSource } from './schema/agents.ts';
-import { CONTEXT, TURN, set, tell } from './slots.ts';
+import { set } from '../../lower/kit.ts';
+import { CONTEXT, TURN, tell } from './slots.ts';
 
 const CHECK = 'context:assemble';
 /** The task is repeated after a long context, if the task is longer than this. */
@@ -75,15 +75,16 @@ export function assemble(
   agent: string,
 ): NodeId {
   const heading = '[AGENT CONTEXT — assembled from artifacts]';
-  const done = addLet(
-    l,
-    `${hint}.layout`,
-    origin,
+  const done = l.kit.set(
+    { hint: `${hint}.layout`, origin },
     [{ slot: CONTEXT, path: ['text'], mode: 'set', value: sections(heading) }],
     next,
   );
-  const none = addLet(l, `${hint}.none`, origin, [set(CONTEXT, '{"text": ""}'), set('error', 'null')], next);
-  return addCheck(l, hint, origin, CHECK, inputOf(sources, agent), CONTEXT, done, none);
+  const none = l.kit.set({ hint: `${hint}.none`, origin }, [set(CONTEXT, '{"text": ""}'), set('error', 'null')], next);
+  return l.kit.check(
+    { hint, origin },
+    { check: CHECK, input: inputOf(sources, agent), into: CONTEXT, next: done, fail: none },
+  );
 }
 
 /** Adds the sources to the shared history as one block. */
@@ -95,21 +96,21 @@ export function injectContext(
   receiver: string,
   next: NodeId,
 ): NodeId {
-  const inject = addLet(
-    l,
-    `${hint}.block`,
-    origin,
+  const inject = l.kit.set(
+    { hint: `${hint}.block`, origin },
     [tell(sections(`[HANDOFF CONTEXT — assembled for ${receiver}]`), receiver)],
     next,
   );
-  const some = l.builder.add(l.builder.fresh(`${hint}.some`), {
-    op: 'pick',
-    label: { name: origin },
-    cases: [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }],
-    otherwise: next,
-  });
-  const none = addLet(l, `${hint}.none`, origin, [set('error', 'null')], next);
-  return addCheck(l, hint, origin, CHECK, inputOf(sources, receiver), CONTEXT, some, none);
+  const some = l.kit.pick(
+    { hint: `${hint}.some`, origin },
+    [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }],
+    next,
+  );
+  const none = l.kit.set({ hint: `${hint}.none`, origin }, [set('error', 'null')], next);
+  return l.kit.check(
+    { hint, origin },
+    { check: CHECK, input: inputOf(sources, receiver), into: CONTEXT, next: some, fail: none },
+  );
 }
 
 /** Reads sources into `context.sections`, for a message of the engine. */
@@ -121,8 +122,15 @@ export function readSources(
   agent: string,
   next: NodeId,
 ): NodeId {
-  const none = addLet(l, `${hint}.none`, origin, [set(CONTEXT, '{"sections": []}'), set('error', 'null')], next);
-  return addCheck(l, hint, origin, CHECK, inputOf(sources, agent), CONTEXT, next, none);
+  const none = l.kit.set(
+    { hint: `${hint}.none`, origin },
+    [set(CONTEXT, '{"sections": []}'), set('error', 'null')],
+    next,
+  );
+  return l.kit.check(
+    { hint, origin },
+    { check: CHECK, input: inputOf(sources, agent), into: CONTEXT, next, fail: none },
+  );
 }
 
 export function reminder(): Expr {

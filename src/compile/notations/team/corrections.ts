@@ -7,7 +7,8 @@ import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Correction } from './bad-turn.ts';
 import type { Member } from './model.ts';
-import { BROKEN, IDLE, SAID, SIGNAL, TURN, set } from './slots.ts';
+import { set } from '../../lower/kit.ts';
+import { BROKEN, IDLE, SAID, SIGNAL, TURN } from './slots.ts';
 
 export interface Silence {
   readonly measures?: readonly Write[];

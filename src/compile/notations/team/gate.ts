@@ -1,6 +1,6 @@
 /**
- * What stands between a signal and its effect: checks of evidence, one after the other, and then a person. Whoever is
- * refused is told why and has another turn; a recovery agent may have one in between, once.
+ * The gate of a route: checks of evidence in order, then a person. A refused agent gets the reason and another turn. A
+ * recovery agent can get one turn in between, once.
  */
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
@@ -9,39 +9,25 @@ import { HANDOFF } from './agents.ts';
 import { addBadTurn, addStuck } from './bad-turn.ts';
 import type { Correction, Site } from './bad-turn.ts';
 
-import { addCheck, addLet, addPick, addQuestion } from './lowering.ts';
+import { set, setField } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
 import type { FailureType } from './schema/sections.ts';
-import {
-  ANSWER,
-  BAD,
-  CONTRACTS,
-  FAILS,
-  FAULT,
-  RECOVERED,
-  SAID,
-  TURN,
-  VERDICT,
-  count,
-  remark,
-  set,
-  tell,
-} from './slots.ts';
+import { ANSWER, BAD, CONTRACTS, FAILS, FAULT, RECOVERED, SAID, TURN, VERDICT, count, remark, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Gate {
   readonly site: Site;
-  /** What counts its refusals; unique among the gates. */
+  /** The key of its refusal counter; unique among the gates. */
   readonly key: string;
-  /** What is refused, in a message: `the handover to Tester`. */
+  /** The name of the route in messages. */
   readonly what: string;
   readonly checks: readonly Check[];
-  /** Who a person is asked about; null where nobody is asked. */
+  /** The question to a person; null if none is asked. */
   readonly approval: { readonly about: string; readonly message: string } | null;
   readonly recovery: string | null;
   readonly pass: NodeId;
-  /** Where an agent goes whose evidence is doubtful, before it has another turn. */
+  /** The next node after doubtful evidence, before the agent's next turn. */
   readonly audit?: NodeId;
 }
 
@@ -60,36 +46,30 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
       config: literal(config),
     };
     const note = name.startsWith('contract:') ? noteContract(l, site, label) : null;
-    const judged = addPick(
-      l,
-      `${site.hint}.judged`,
-      site.origin,
+    const judged = l.kit.pick(
+      { hint: `${site.hint}.judged`, origin: site.origin },
       [{ when: `${VERDICT}.ok == true`, to: next }],
       refused,
     );
-    next = addCheck(
-      l,
-      `${site.hint}.${key}.${name}`,
-      site.origin,
-      name,
-      input,
-      VERDICT,
-      note === null ? judged : note(judged),
+    next = l.kit.check(
+      { hint: `${site.hint}.${key}.${name}`, origin: site.origin },
+      {
+        check: name,
+        input,
+        into: VERDICT,
+        next: note === null ? judged : note(judged),
+        fail: l.builder.failedEnd(SAID),
+      },
     );
   }
   return next;
 }
 
-/** What a contract came to is kept, for whoever has to pick the session up from evidence alone. */
+/** Keeps the verdict of a contract, for the recap of lossless compaction. */
 function noteContract(l: Lowering, site: Site, label: string): ((next: NodeId) => NodeId) | null {
   if (l.team.raw.Compaction?.Mode !== 'lossless') return null;
-  return (next) =>
-    l.builder.add(l.builder.fresh(`${site.hint}.note`), {
-      op: 'let',
-      label: { name: site.origin },
-      writes: [{ slot: CONTRACTS, path: [label], mode: 'set', value: VERDICT }],
-      next,
-    });
+  const step = { hint: `${site.hint}.note`, origin: site.origin };
+  return (next) => l.kit.set(step, [setField(CONTRACTS, [label], VERDICT)], next);
 }
 
 function addRefusal(l: Lowering, gate: Gate): NodeId {
@@ -120,19 +100,17 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     corrections: corrections(gate),
     nextOf: (type) => (type === 'conflicting_evidence' || type === 'no_progress' ? gate.audit : undefined),
   });
-  const decide = addPick(l, `${hint}.${key}.policy`, origin, cases, bad);
-  return addLet(
-    l,
-    `${hint}.${key}.refused`,
-    origin,
-    [set(FAULT, classOf(key)), { slot: FAILS, path: [key], mode: 'set', value: `${count(FAILS, key)} + 1` }],
+  const decide = l.kit.pick({ hint: `${hint}.${key}.policy`, origin }, cases, bad);
+  return l.kit.set(
+    { hint: `${hint}.${key}.refused`, origin },
+    [set(FAULT, classOf(key)), setField(FAILS, [key], `${count(FAILS, key)} + 1`)],
     decide,
   );
 }
 
 const FAILURES: readonly FailureType[] = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'];
 
-/** Not the first refusal, and nothing was done since: that is no progress, whatever the check says. */
+/** A second refusal without a tool call in between is `NoProgress`. */
 function classOf(key: string): Expr {
   const idle = `!${OBSERVATIONS}.exists(o, o.turn == ${TURN} && o.tool != ${quote(HANDOFF)})`;
   return `${count(FAILS, key)} > 0 && ${idle} ? "NoProgress" : (${VERDICT}.failure == null ? "InvalidTransition" : ${VERDICT}.failure)`;
@@ -154,60 +132,56 @@ function corrections({ site, what }: Gate): readonly Correction[] {
   ];
 }
 
-/** One turn for somebody who may remove what is in the way; then the agent that was refused goes on. */
+/** One turn of the recovery agent; then the refused agent goes on. */
 function addRecovery(l: Lowering, { site, key, what }: Gate, recovery: string): NodeId {
   const { hint, origin, agent, again } = site;
-  const resume = addLet(
-    l,
-    `${hint}.${key}.recovered`,
-    'recovery:done',
+  const resume = l.kit.set(
+    { hint: `${hint}.${key}.recovered`, origin: 'recovery:done' },
     [tell(quote(`${recovery} has looked at what blocked ${what}. Go on, and say it again when it is done.`), agent)],
     again,
   );
   const turn = addTeamTurn(l, { agent: recovery, hint: `${hint}.${key}.recovery`, origin, next: resume });
   const diagnosis = `text(${quote(`RECOVERY: ${what} by ${agent} was refused `)}, ${count(FAILS, key)}, ${quote(' times in a row. ')}, ${VERDICT}.reason, " Remove what is in the way.")`;
-  return addLet(
-    l,
-    `${hint}.${key}.recover`,
-    'recovery:activated',
-    [set(BAD, `${BAD} + 1`), { slot: RECOVERED, path: [key], mode: 'set', value: 'true' }, tell(diagnosis, recovery)],
+  return l.kit.set(
+    { hint: `${hint}.${key}.recover`, origin: 'recovery:activated' },
+    [set(BAD, `${BAD} + 1`), setField(RECOVERED, [key], 'true'), tell(diagnosis, recovery)],
     turn,
   );
 }
 
-/** A person decides whether the agent may try again, and may tell it something. */
+/** A person decides whether the agent may try again, and may add a remark. */
 function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
   const { hint, origin, agent, again } = site;
-  const retry = addLet(
-    l,
-    `${hint}.${key}.retry`,
-    'correction:operator',
+  const retry = l.kit.set(
+    { hint: `${hint}.${key}.retry`, origin: 'correction:operator' },
     [set(BAD, '0'), tell(`text("The operator lets you try again.", ${remark()})`, agent)],
     again,
   );
-  const decided = addPick(
-    l,
-    `${hint}.${key}.escalated`,
-    origin,
+  const decided = l.kit.pick(
+    { hint: `${hint}.${key}.escalated`, origin },
     [{ when: `${ANSWER}.choice == "approve"`, to: retry }],
     addStuck(l, site, `${what} was refused`, `text(": ", ${VERDICT}.reason)`),
   );
   const message = `text(${quote(`${agent} cannot go on: ${what} was refused. `)}, ${VERDICT}.reason)`;
-  return addQuestion(l, {
-    hint: `${hint}.${key}.escalate`,
-    origin,
-    about: agent,
-    askedBy: agent,
-    choices: [{ name: 'approve' }, { name: 'reject' }],
-    message,
-    payload: { fault: FAULT, said: SAID },
-    code: 'REVIEW_REQUIRED',
-    into: ANSWER,
-    next: decided,
-  });
+  return l.kit.ask(
+    { hint: `${hint}.${key}.escalate`, origin },
+    {
+      about: agent,
+      askedBy: agent,
+      choices: ['approve', 'reject'],
+      onExpiry: 'reject',
+      message,
+      payload: { fault: FAULT, said: SAID },
+      code: 'REVIEW_REQUIRED',
+      row: 'low_confidence',
+      into: ANSWER,
+      next: decided,
+      fail: l.builder.failedEnd(SAID),
+    },
+  );
 }
 
-/** A rejected route is no bad turn: the agent did nothing wrong. */
+/** A rejected route is not a bad turn. */
 function addApproval(
   l: Lowering,
   { site, key, pass }: Gate,
@@ -215,24 +189,30 @@ function addApproval(
 ): NodeId {
   const { hint, origin, agent, again } = site;
   const text = `text(${quote(`Route to ${approval.about} was blocked by the operator. Continue your work or await further instructions.`)}, ${remark()})`;
-  const blocked = addLet(l, `${hint}.${key}.blocked`, 'correction:route_blocked', [tell(text, agent)], again);
-  const decided = addPick(
-    l,
-    `${hint}.${key}.decided`,
-    origin,
+  const blocked = l.kit.set(
+    { hint: `${hint}.${key}.blocked`, origin: 'correction:route_blocked' },
+    [tell(text, agent)],
+    again,
+  );
+  const decided = l.kit.pick(
+    { hint: `${hint}.${key}.decided`, origin },
     [{ when: `${ANSWER}.choice == "approve"`, to: pass }],
     blocked,
   );
-  return addQuestion(l, {
-    hint: `${hint}.${key}.approval`,
-    origin: approval.about,
-    about: approval.about,
-    askedBy: agent,
-    choices: [{ name: 'approve' }, { name: 'reject' }],
-    message: quote(approval.message),
-    payload: { from: quote(agent), to: quote(approval.about), said: SAID },
-    code: 'CONFIRM_REQUIRED',
-    into: ANSWER,
-    next: decided,
-  });
+  return l.kit.ask(
+    { hint: `${hint}.${key}.approval`, origin: approval.about },
+    {
+      about: approval.about,
+      askedBy: agent,
+      choices: ['approve', 'reject'],
+      onExpiry: 'reject',
+      message: quote(approval.message),
+      payload: { from: quote(agent), to: quote(approval.about), said: SAID },
+      code: 'CONFIRM_REQUIRED',
+      row: 'high_impact_mutation',
+      into: ANSWER,
+      next: decided,
+      fail: l.builder.failedEnd(SAID),
+    },
+  );
 }

@@ -1,9 +1,10 @@
 /** The team notation: reads the agents and the strategy of a document, and lowers them to the graph. */
 import { createBuilder } from '../../lower/builder.ts';
 import { teamExcess } from '../../advise/excess.ts';
+import { createKit } from '../../lower/kit.ts';
 import type { Notation } from '../notation.ts';
 import { drawTeam } from './drawing.ts';
-import { addLet, exhausted, TURNS_DEFAULT } from './lowering.ts';
+import { exhausted, TURNS_DEFAULT } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
@@ -41,13 +42,22 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     { returns: SAID },
   );
   const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;
-  const open: Lowering = { builder, team, meter: null, turnsMax, prefix: '', at: (...path) => reading.at(...path) };
+  const kit = createKit(builder);
+  const open: Lowering = {
+    builder,
+    kit,
+    team,
+    meter: null,
+    turnsMax,
+    prefix: '',
+    at: (...path) => reading.at(...path),
+  };
   const label =
     team.termination.cap === null ? `agent turns (${turnsMax} where MaxIterations says nothing)` : 'MaxIterations';
   const l =
     plan.turnsMax === null
       ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
       : open;
-  const entry = addLet(l, 'session', team.id, begin(), plan.lower(l));
+  const entry = l.kit.set({ hint: 'session', origin: team.id }, begin(), plan.lower(l));
   return builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID) });
 }

@@ -3,6 +3,7 @@
  * agent of each turn; `said` is the last message and `signal` the keyword of its handoff call; `bad` counts bad turns in a
  * row; `fails` counts refusals in a row for each route.
  */
+import { append, set } from '../../lower/kit.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import type { Expr, Write } from '../../../ir/nodes.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
@@ -36,14 +37,10 @@ export const NOTE = 'note';
 /** The author of messages that neither an agent nor the user wrote. */
 export const ENGINE = 'sluice';
 
-export function set(slot: string, value: Expr): Write {
-  return { slot, mode: 'set', value };
-}
-
 /** The writes that begin a session. */
 export function begin(): readonly Write[] {
   return [
-    { slot: HISTORY, mode: 'append', value: { author: quote('user'), role: quote('user'), content: 'input' } },
+    append(HISTORY, { author: quote('user'), role: quote('user'), content: 'input' }),
     set(TURNS, '[]'),
     set(OBSERVATIONS, '[]'),
     ...clean(),
@@ -58,11 +55,7 @@ export function clean(): readonly Write[] {
 /** A message of the engine in the shared history. */
 export function tell(content: Expr, to: string | null, more: { readonly [field: string]: Expr } = {}): Write {
   const addressee: { readonly [field: string]: Expr } = to === null ? {} : { to: quote(to) };
-  return {
-    slot: HISTORY,
-    mode: 'append',
-    value: { author: quote(ENGINE), role: quote('user'), ...addressee, content, turn: TURN, ...more },
-  };
+  return append(HISTORY, { author: quote(ENGINE), role: quote('user'), ...addressee, content, turn: TURN, ...more });
 }
 
 /** One counter of several, such as the refusals of one edge. */

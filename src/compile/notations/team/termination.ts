@@ -9,7 +9,7 @@ import type { Path } from '../../source/located.ts';
 import type { Site } from './bad-turn.ts';
 import { readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
-import { addPick, success } from './lowering.ts';
+import { success } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
@@ -122,7 +122,7 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
       if (agents === null || speakers.every((agent) => agents.includes(agent))) return { when: matches, to };
       return { when: `${TURNS}[size(${TURNS}) - 1] in ${literal([...agents])} && ${matches}`, to };
     });
-  return addPick(l, `${site.hint}.termination`, site.origin, cases, next);
+  return l.kit.pick({ hint: `${site.hint}.termination`, origin: site.origin }, cases, next);
 }
 
 /** A sub-graph has no rules of its own: the session matches only the message that the sub-graph returns. */

@@ -9,10 +9,11 @@ import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Range } from '../../source/range.ts';
 import { HANDOFF } from './agents.ts';
 import { assemble, reminder } from './context.ts';
-import { addPick, member } from './lowering.ts';
+import { member } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Member, Team } from './model.ts';
-import { CONTEXT, CONTRACTS, HISTORY, SAID, SIGNAL, STATE, TURN, TURNS, set } from './slots.ts';
+import { set } from '../../lower/kit.ts';
+import { CONTEXT, CONTRACTS, HISTORY, SAID, SIGNAL, STATE, TURN, TURNS } from './slots.ts';
 
 const EVIDENCE_MAX = 20;
 
@@ -113,13 +114,11 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
       set(SAID, content),
       set(SIGNAL, withSteps ? handed : 'null'),
     ];
-    return l.builder.add(l.builder.fresh(`${hint}.${kind}`), { op: 'let', label: { name: origin }, writes, next });
+    return l.kit.set({ hint: `${hint}.${kind}`, origin }, writes, next);
   };
   const spoken = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;
-  return addPick(
-    l,
-    `${hint}.commit`,
-    origin,
+  return l.kit.pick(
+    { hint: `${hint}.commit`, origin },
     [
       { when: `size(${TALK}) == 1`, to: store('said', `${REPLY}.text`, false) },
       { when: `${REPLY}.text != ""`, to: store('done', `${REPLY}.text`, true) },

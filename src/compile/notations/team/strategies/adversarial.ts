@@ -10,10 +10,10 @@ import { isPoison } from '../../../document/shape/poison.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, agentShape, edgeShape } from '../drawing.ts';
 import type { Drawing } from '../drawing.ts';
-import { addLet, addPick } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
-import { HISTORY, PARTIAL, SAID, TURN, set } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { HISTORY, PARTIAL, SAID, TURN } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { lacking, strategy } from './strategy.ts';
 
@@ -57,7 +57,11 @@ function lowerAdversarial(l: Lowering, raw: RawAdversarial): NodeId {
   const { builder } = l;
   const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ARTIFACT });
   const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: ARTIFACT });
-  let next = addPick(l, 'adversarial.end', 'adversarial', [{ when: `${PARTIAL} == true`, to: partial }], whole);
+  let next = l.kit.pick(
+    { hint: 'adversarial.end', origin: 'adversarial' },
+    [{ when: `${PARTIAL} == true`, to: partial }],
+    whole,
+  );
   for (const [index, stage] of [...raw.Stages.entries()].reverse()) next = addStage(l, raw, stage, index, next);
   return next;
 }
@@ -80,19 +84,15 @@ function addStage(
     turn: TURN,
     label: quote(`[${label}]`),
   };
-  const promote = addLet(
-    l,
-    `${hint}.promote`,
-    label,
+  const promote = l.kit.set(
+    { hint: `${hint}.promote`, origin: label },
     [{ slot: HISTORY, mode: 'append', value: item }, set(NOTES, '[]')],
     next,
   );
-  const timeout = addLet(l, `${hint}.exhausted`, label, [set(PARTIAL, 'true')], promote);
+  const timeout = l.kit.set({ hint: `${hint}.exhausted`, origin: label }, [set(PARTIAL, 'true')], promote);
   const over = Rounds === 1 ? timeout : addRevision(l, hint, label, Generator, Critic, Rounds, generate, timeout);
-  const judged = addPick(
-    l,
-    `${hint}.judged`,
-    label,
+  const judged = l.kit.pick(
+    { hint: `${hint}.judged`, origin: label },
     [{ when: `size(alone(${SAID}, [${quote(PassKeyword)}])) > 0`, to: promote }],
     over,
   );
@@ -107,7 +107,7 @@ function addStage(
     visitsMax: Rounds,
     next: judged,
   });
-  const made = addLet(l, `${hint}.made`, label, [set(ARTIFACT, SAID)], critique);
+  const made = l.kit.set({ hint: `${hint}.made`, origin: label }, [set(ARTIFACT, SAID)], critique);
   addTeamTurn(l, {
     agent: Generator,
     hint: `${hint}.generate`,
@@ -119,7 +119,7 @@ function addStage(
     visitsMax: Rounds,
     next: made,
   });
-  return addLet(l, `${hint}.start`, label, [set(NOTES, '[]')], generate);
+  return l.kit.set({ hint: `${hint}.start`, origin: label }, [set(NOTES, '[]')], generate);
 }
 
 /** There is one revision fewer than critiques, so the promoted artifact was always reviewed. */
@@ -153,7 +153,7 @@ function addRevision(
       },
     },
   ];
-  return addLet(l, `${hint}.revise`, label, notes, generate, [meter]);
+  return l.kit.set({ hint: `${hint}.revise`, origin: label, charges: [meter] }, notes, generate);
 }
 
 function draw(raw: RawAdversarial): Drawing {

@@ -5,6 +5,7 @@ import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../../../document/definitions.ts';
 import { modelName } from '../agents.ts';
+import { SAID } from '../slots.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
 import type { RawModel } from '../schema/agents.ts';
@@ -60,14 +61,12 @@ export function reserve({ report, body }: Reading, team: Team, id: string): void
 
 /** Asks the model. Its answer is in `reply`. */
 export function addAsk(
-  { builder }: Lowering,
+  { builder, kit }: Lowering,
   {
-    id,
     agent,
-    hint,
     input,
-    charges,
     next,
+    ...step
   }: {
     readonly id?: NodeId;
     readonly agent: string;
@@ -77,16 +76,9 @@ export function addAsk(
     readonly next: NodeId;
   },
 ): NodeId {
-  return builder.add(id ?? builder.fresh(hint), {
-    op: 'do',
-    label: { name: agent },
-    ...(charges === undefined ? {} : { charges }),
-    effect: { ...builder.model(agent, '""'), input },
-    writes: [{ slot: REPLY, mode: 'set', value: 'it' }],
-    timeoutMs: null,
-    retry: MODEL_RETRY,
-    next,
-    failed: [],
-    fail: builder.failedEnd('said'),
-  });
+  const effect = { ...builder.model(agent, '""'), input };
+  return kit.call(
+    { origin: agent, ...step },
+    { effect, into: REPLY, retry: MODEL_RETRY, next, fail: builder.failedEnd(SAID) },
+  );
 }

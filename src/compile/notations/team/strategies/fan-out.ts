@@ -4,11 +4,11 @@
  */
 import type { Expr, ForkNode, NodeId } from '../../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
-import { addBlame } from '../../../lower/blame.ts';
 import { BAD_TURNS } from '../bad-turn.ts';
-import { addLet, addPick, exhausted, success } from '../lowering.ts';
+import { exhausted, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import { BRANCHES, ENDED, SAID, TURNS, set } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { BRANCHES, ENDED, SAID, TURNS } from '../slots.ts';
 import { addTermination, openRules } from '../termination.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addMerge } from './merge.ts';
@@ -29,10 +29,8 @@ export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: 
   const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, merged));
   if (l.meter === null) return fork;
   // All branches run or none: a missing branch would leave a gap in the merge.
-  return addPick(
-    l,
-    `${hint}.room`,
-    origin,
+  return l.kit.pick(
+    { hint: `${hint}.room`, origin },
     [{ when: `size(${TURNS}) + ${branches.length} > ${l.turnsMax}`, to: exhausted(l) }],
     fork,
   );
@@ -47,38 +45,33 @@ export function addFork(
   widthMax: number,
   next: NodeId,
 ): NodeId {
-  return l.builder.add(l.builder.fresh(`${hint}.fork`), {
-    op: 'fork',
-    label: { name: origin },
-    over,
-    widthMax,
-    need: 'all',
-    eager: true,
-    timeoutMs: null,
-    into: BRANCHES,
-    gather: [
-      { slot: OBSERVATIONS, mode: 'concat' },
-      { slot: TURNS, mode: 'concat' },
-      ...(openRules(l).length === 0 ? [] : [{ slot: ENDED, mode: 'any' } as const]),
-    ],
-    next,
-    failed: [],
-    fail: addBlame(l.builder, hint, origin, BRANCHES, l.builder.failedEnd(SAID)),
-  });
+  const ended = openRules(l).length === 0 ? [] : [{ slot: ENDED, mode: 'any' } as const];
+  return l.kit.fork(
+    { hint: `${hint}.fork`, origin },
+    {
+      over,
+      widthMax,
+      eager: true,
+      into: BRANCHES,
+      gather: [{ slot: OBSERVATIONS, mode: 'concat' }, { slot: TURNS, mode: 'concat' }, ...ended],
+      next,
+      fail: l.kit.branchError({ hint: `${hint}.blame`, origin }, BRANCHES, l.builder.failedEnd(SAID)),
+    },
+  );
 }
 
 /** Lowering inside a branch: a matched termination ends the branch and is remembered. */
 export function branchOf(l: Lowering, hint: string, origin: string): Lowering {
   if (openRules(l).length === 0) return l;
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
-  return { ...l, ended: addLet(l, `${hint}.matched`, origin, [set(ENDED, 'true')], done) };
+  return { ...l, ended: l.kit.set({ hint: `${hint}.matched`, origin }, [set(ENDED, 'true')], done) };
 }
 
 /** After the join: ends the session if a branch matched a termination. The other branches finish their turns first. */
 export function addEnding(l: Lowering, hint: string, origin: string, next: NodeId): NodeId {
   if (openRules(l).length === 0) return next;
-  const end = addLet(l, `${hint}.over`, origin, [set(SAID, lastSaid())], success(l));
-  return addPick(l, `${hint}.ended`, origin, [{ when: `${ENDED} == true`, to: end }], next);
+  const end = l.kit.set({ hint: `${hint}.over`, origin }, [set(SAID, lastSaid())], success(l));
+  return l.kit.pick({ hint: `${hint}.ended`, origin }, [{ when: `${ENDED} == true`, to: end }], next);
 }
 
 /** The last message in the order of the branches, without branches that the cap stopped. */

@@ -14,11 +14,12 @@ import { choiceOf, heard, silenceOf } from '../corrections.ts';
 import { END, START, agentShapes, edgeShape } from '../drawing.ts';
 import type { Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
-import { addLet, addPick, member, success } from '../lowering.ts';
+import { member, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
 import { gateFields } from '../schema/sections.ts';
-import { HEARD, clean, set } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { HEARD, clean } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
@@ -133,14 +134,12 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
       },
     ],
   });
-  const routed = addPick(
-    l,
-    `${agent}.route`,
-    agent,
+  const routed = l.kit.pick(
+    { hint: `${agent}.route`, origin: agent },
     [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
     addForeign(l, site, choice),
   );
-  addTurnOf(l, agent, addLet(l, `${agent}.listen`, agent, [set(HEARD, heard(words, false))], routed));
+  addTurnOf(l, agent, l.kit.set({ hint: `${agent}.listen`, origin: agent }, [set(HEARD, heard(words, false))], routed));
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
@@ -155,7 +154,7 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
       ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${raw.Agent} would go on.` }
       : null,
     recovery: raw.RecoveryAgent ?? null,
-    pass: addLet(l, `${site.agent}.fire:${raw.Keyword}`, site.agent, clean(), onward),
+    pass: l.kit.set({ hint: `${site.agent}.fire:${raw.Keyword}`, origin: site.agent }, clean(), onward),
   });
 }
 

@@ -9,10 +9,11 @@ import { literal, quote } from '../../../expressions/cel-text.ts';
 import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { START, agentShape, agentShapes, edgeShape } from '../drawing.ts';
-import { addLet, addPick, exhausted } from '../lowering.ts';
+import { exhausted } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { model } from '../schema/agents.ts';
-import { BAD, HEARD, HISTORY, NOTE, TURNS, set } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { BAD, HEARD, HISTORY, NOTE, TURNS } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { addAsk, chooserDef, hasTwin, reserve, roster } from './chooser.ts';
@@ -70,14 +71,14 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
     when: `size(${HEARD}) == 1 && ${HEARD}[0] == ${quote(name)}`,
     to: addSpeaker(l, name, ask),
   }));
-  const judged = addPick(l, `${SELECTOR}.judged`, SELECTOR, cases, wrong);
+  const judged = l.kit.pick({ hint: `${SELECTOR}.judged`, origin: SELECTOR }, cases, wrong);
   const twins = team.names.filter((name) => hasTwin(name, team));
   const names = literal(team.names.filter((name) => !twins.includes(name)));
   const plain = `${REPLY}.text.replace("\\"", "").replace("\`", "").replace("'", "")`;
   const bare = `cel.bind(t, trim(${plain}), t.endsWith(".") ? t.substring(0, size(t) - 1) : t)`;
   const exact = `${literal(twins)}.filter(n, lines(t).exists(line, trim(line) == n))`;
   const heard = `cel.bind(t, ${bare}, alone(t, ${names})${twins.length === 0 ? '' : ` + ${exact}`})`;
-  const listen = addLet(l, `${SELECTOR}.listen`, SELECTOR, [set(HEARD, heard)], judged);
+  const listen = l.kit.set({ hint: `${SELECTOR}.listen`, origin: SELECTOR }, [set(HEARD, heard)], judged);
   const meter = builder.meter('selections', {
     unit: 'visits',
     max: l.turnsMax * BAD_TURNS,
@@ -92,7 +93,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
   const room = [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }];
-  const next = addTermination(l, siteOf(l, agent), addPick(l, `${agent}.room`, agent, room, ask));
+  const next = addTermination(l, siteOf(l, agent), l.kit.pick({ hint: `${agent}.room`, origin: agent }, room, ask));
   return addTurnOf(l, agent, next, [set(BAD, '0'), set(NOTE, 'null')]);
 }
 

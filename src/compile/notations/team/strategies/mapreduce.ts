@@ -5,13 +5,14 @@
 import type * as z from 'zod';
 import type { MeterId, NodeId } from '../../../../ir/nodes.ts';
 import { int, name, record } from '../../../document/shape/fields.ts';
-import { object, quote } from '../../../expressions/cel-text.ts';
+import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, agentShape, edgeShape } from '../drawing.ts';
-import { addLet, addPick, success } from '../lowering.ts';
+import { success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
-import { BRANCHES, SAID, set, tell } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { BRANCHES, SAID, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
 import type { Phases } from './scattergather.ts';
@@ -73,19 +74,15 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
   const again = l.builder.fresh(`${hint}.split`);
   const mapped = addMapped(l, raw, phases);
   const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
-  const take = addLet(l, `${hint}.items`, origin, [set(ITEMS, found)], mapped);
+  const take = l.kit.set({ hint: `${hint}.items`, origin }, [set(ITEMS, found)], mapped);
   const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list at \`${ItemsJsonPath}\`.`)})`;
-  const retry = addLet(
-    l,
-    `${hint}.correction:split`,
-    'correction:split',
+  const retry = l.kit.set(
+    { hint: `${hint}.correction:split`, origin: 'correction:split' },
     [set(TRIES, `${TRIES} + 1`), tell(correction, Splitter)],
     again,
   );
-  const judged = addPick(
-    l,
-    `${hint}.judged`,
-    origin,
+  const judged = l.kit.pick(
+    { hint: `${hint}.judged`, origin },
     [
       { when: `type(${found}) == list`, to: take },
       { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry },
@@ -102,7 +99,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
     visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax,
     next: judged,
   });
-  return addLet(l, `${hint}.start`, origin, [set(TRIES, '1')], again);
+  return l.kit.set({ hint: `${hint}.start`, origin }, [set(TRIES, '1')], again);
 }
 
 /** Bounds the tries if no number of turns bounds the session. */
@@ -123,22 +120,18 @@ function addMapped(l: Lowering, raw: RawMapReduce, { hint, origin, next }: Phase
     enters: Reducer,
     next,
   });
-  const mapped = addLet(
-    l,
-    `${hint}.mapped`,
-    origin,
+  const mapped = l.kit.set(
+    { hint: `${hint}.mapped`, origin },
     [tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') }), set(SAID, lastSaid())],
     reduce,
   );
-  const none = addLet(
-    l,
-    `${hint}.none`,
-    origin,
+  const none = l.kit.set(
+    { hint: `${hint}.none`, origin },
     [tell(quote('The list of items is empty: nothing was mapped.'), Reducer)],
     reduce,
   );
   const map = addMap(l, raw, hint, origin, mapped);
-  return addPick(l, `${hint}.some`, origin, [{ when: `size(${ITEMS}) == 0`, to: none }], map);
+  return l.kit.pick({ hint: `${hint}.some`, origin }, [{ when: `size(${ITEMS}) == 0`, to: none }], map);
 }
 
 /** Each item is a task of its own, without the history and without the other items. */
@@ -165,12 +158,9 @@ function addMap(
 
 function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }: RawMapReduce, hint: string): NodeId {
   const message = `${Splitter} gave no JSON with a list at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
-  const error = object([
-    ['class', quote('semantic')],
-    ['type', quote('SplitError')],
-    ['message', quote(message)],
-    ['node', quote(`${l.prefix}${Splitter}`)],
-    ['code', quote('REPEATED_FAILURE')],
-  ]);
-  return addLet(l, `${hint}.unsplit`, `${l.prefix}${Splitter}`, [set('error', error)], l.builder.failedEnd(SAID));
+  return l.kit.fail(
+    { hint: `${hint}.unsplit`, origin: `${l.prefix}${Splitter}` },
+    { class: 'semantic', type: 'SplitError', code: 'REPEATED_FAILURE', message: quote(message) },
+    l.builder.failedEnd(SAID),
+  );
 }

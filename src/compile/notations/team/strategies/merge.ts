@@ -7,9 +7,9 @@ import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { list, name, oneOf, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Range } from '../../../source/range.ts';
-import { addLet, addPick } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
-import { BRANCHES, SAID, set, tell } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { BRANCHES, SAID, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 
 const MERGES = ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'] as const;
@@ -42,17 +42,13 @@ const MERGED = 'merged';
 export function addMerge(l: Lowering, { hint, origin, branches, merge, next }: Merge): NodeId {
   const names = branches.map(({ agent }) => agent);
   const inject = (how: string): NodeId =>
-    addLet(
-      l,
-      `${hint}.merged:${how}`,
-      `merge:${how}`,
+    l.kit.set(
+      { hint: `${hint}.merged:${how}`, origin: `merge:${how}` },
       [tell(`text(${quote(`[parallel merge — ${how}]\n`)}, ${MERGED})`, null), set(SAID, MERGED)],
       next,
     );
-  const union = addLet(
-    l,
-    `${hint}.union`,
-    origin,
+  const union = l.kit.set(
+    { hint: `${hint}.union`, origin },
     [set(MERGED, names.length === 1 ? `${BRANCHES}[0].output` : blocks(names))],
     inject('union'),
   );
@@ -80,25 +76,25 @@ function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): No
     case 'union':
       return attempt.union;
     case 'consensus': {
-      const take = addLet(l, `${hint}.consensus`, origin, [set(MERGED, `${BRANCHES}[0].output`)], inject(strategy));
-      return addPick(
-        l,
-        `${hint}.agree`,
-        origin,
+      const take = l.kit.set(
+        { hint: `${hint}.consensus`, origin },
+        [set(MERGED, `${BRANCHES}[0].output`)],
+        inject(strategy),
+      );
+      return l.kit.pick(
+        { hint: `${hint}.agree`, origin },
         [{ when: `${BRANCHES}.all(b, ${statement('b')} == ${statement(`${BRANCHES}[0]`)})`, to: take }],
         otherwise,
       );
     }
     case 'vote': {
       const winner = `majority(${BRANCHES}.map(b, ${statement('b')}))`;
-      const take = addLet(
-        l,
-        `${hint}.vote`,
-        origin,
+      const take = l.kit.set(
+        { hint: `${hint}.vote`, origin },
         [set(MERGED, `cel.bind(w, ${winner}, ${BRANCHES}.filter(b, ${statement('b')} == w)[0].output)`)],
         inject(strategy),
       );
-      return addPick(l, `${hint}.elect`, origin, [{ when: `${winner} != null`, to: take }], otherwise);
+      return l.kit.pick({ hint: `${hint}.elect`, origin }, [{ when: `${winner} != null`, to: take }], otherwise);
     }
     case 'ranked':
     case 'semantic_diff':
@@ -133,16 +129,14 @@ function addJudge(
   strategy: 'ranked' | 'semantic_diff',
   { hint, origin, names, agent, inject, otherwise }: Attempt,
 ): NodeId {
-  const take = addLet(l, `${hint}.${strategy}`, origin, [set(MERGED, SAID)], inject(strategy));
-  const judged = addPick(
-    l,
-    `${hint}.${strategy}.judged`,
-    origin,
+  const take = l.kit.set({ hint: `${hint}.${strategy}`, origin }, [set(MERGED, SAID)], inject(strategy));
+  const judged = l.kit.pick(
+    { hint: `${hint}.${strategy}.judged`, origin },
     [{ when: `trim(${SAID}) != ""`, to: take }],
     otherwise,
   );
   const prompt = `text(${quote(`${ASKED[strategy] ?? ''}\n\nThe task:\n`)}, input, "\\n\\n", ${blocks(names)})`;
-  const undecided = addLet(l, `${hint}.${strategy}.undecided`, origin, [set('error', 'null')], otherwise);
+  const undecided = l.kit.set({ hint: `${hint}.${strategy}.undecided`, origin }, [set('error', 'null')], otherwise);
   return addTeamTurn(l, {
     agent,
     hint: `${hint}.${strategy}.judge`,

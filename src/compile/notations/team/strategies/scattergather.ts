@@ -5,10 +5,11 @@ import { fault, int, list, name, record } from '../../../document/shape/fields.t
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, agentShape, edgeShape } from '../drawing.ts';
-import { addLet, success } from '../lowering.ts';
+import { success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
-import { BRANCHES, SAID, set, tell } from '../slots.ts';
+import { set } from '../../../lower/kit.ts';
+import { BRANCHES, SAID, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
 import { lacking, strategy } from './strategy.ts';
@@ -77,10 +78,8 @@ export function lowerScatterGather(
     enters: Synthesizer,
     next,
   });
-  const gathered = addLet(
-    l,
-    `${hint}.gathered`,
-    origin,
+  const gathered = l.kit.set(
+    { hint: `${hint}.gathered`, origin },
     [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') }), set(SAID, lastSaid())],
     gather,
   );

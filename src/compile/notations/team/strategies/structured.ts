@@ -7,7 +7,6 @@ import type { Path } from '../../../source/located.ts';
 import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { START, agentShapes, edgeShape } from '../drawing.ts';
-import { addLet, addPick } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { BAD, SAID, clean } from '../slots.ts';
@@ -96,10 +95,14 @@ function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): vo
     const onward = addTermination(l, site, l.builder.idOf(each.Agent));
     return {
       when: conditionOf(each.Condition),
-      to: addLet(l, `${agent}.fire:${each.Agent}`, agent, clean(), onward),
+      to: l.kit.set({ hint: `${agent}.fire:${each.Agent}`, origin: agent }, clean(), onward),
     };
   });
-  const routed = addPick(l, `${agent}.route`, agent, cases, addTermination(l, site, addCorrection(l, site, own)));
+  const routed = l.kit.pick(
+    { hint: `${agent}.route`, origin: agent },
+    cases,
+    addTermination(l, site, addCorrection(l, site, own)),
+  );
   addTurnOf(l, agent, routed);
 }
 

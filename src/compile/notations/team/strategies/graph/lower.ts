@@ -5,9 +5,10 @@ import { addBadTurn } from '../../bad-turn.ts';
 import type { Correction, Site } from '../../bad-turn.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
-import { addLet, addPick, exhausted, member } from '../../lowering.ts';
+import { exhausted, member } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
-import { BRANCHES, HEARD, SAID, TURNS, clean, set, tell } from '../../slots.ts';
+import { set } from '../../../../lower/kit.ts';
+import { BRANCHES, HEARD, SAID, TURNS, clean, tell } from '../../slots.ts';
 import { addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addEnding, addFork, branchOf } from '../fan-out.ts';
@@ -21,7 +22,7 @@ const PHASE = 'phase';
 /** `done` follows a terminal node, whose message is in `said`. */
 export function lowerGraph(l: Lowering, graph: Graph, done: NodeId): NodeId {
   for (const node of graph.nodes.values()) if (!node.raw.Parallel) addNode(l, graph, node, done);
-  return addLet(l, `${l.prefix}phase`, graph.entry, [set(PHASE, '1')], idOf(l, graph.entry));
+  return l.kit.set({ hint: `${l.prefix}phase`, origin: graph.entry }, [set(PHASE, '1')], idOf(l, graph.entry));
 }
 
 function idOf(l: Lowering, id: string): NodeId {
@@ -95,14 +96,12 @@ function addEdges(
   const automatic = last?.when === 'true' ? last.to : null;
   const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
   if (words.length === 0) return otherwise;
-  const routed = addPick(
-    l,
-    `${site.hint}.route`,
-    site.origin,
+  const routed = l.kit.pick(
+    { hint: `${site.hint}.route`, origin: site.origin },
     automatic === null ? cases : cases.slice(0, -1),
     otherwise,
   );
-  return addLet(l, `${site.hint}.listen`, site.origin, [set(HEARD, heard(words, true))], routed);
+  return l.kit.set({ hint: `${site.hint}.listen`, origin: site.origin }, [set(HEARD, heard(words, true))], routed);
 }
 
 function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {
@@ -123,10 +122,8 @@ function addEdge(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, site: S
       ? idOf(l, raw.To)
       : addGroup(l, graph, node, edge, idOf(l, group));
   const fired = [...clean(), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
-  const fire = addLet(
-    l,
-    `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`,
-    site.origin,
+  const fire = l.kit.set(
+    { hint: `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`, origin: site.origin },
     fired,
     addTermination(l, site, onward, passedOn(edge)),
   );
@@ -166,10 +163,8 @@ function addGroup(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, next: 
     name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`,
     to: addBranch(branch, graph, each, `${hint}.${each.id}`),
   }));
-  const joined = addLet(
-    l,
-    `${hint}.joined`,
-    origin,
+  const joined = l.kit.set(
+    { hint: `${hint}.joined`, origin },
     [
       ...clean(),
       tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') }),
@@ -179,10 +174,8 @@ function addGroup(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, next: 
   );
   const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, joined));
   if (l.meter === null) return fork;
-  return addPick(
-    l,
-    `${hint}.room`,
-    origin,
+  return l.kit.pick(
+    { hint: `${hint}.room`, origin },
     [{ when: `size(${TURNS}) + ${members.length} > ${l.turnsMax}`, to: exhausted(l) }],
     fork,
   );
@@ -197,5 +190,5 @@ function addBranch(l: Lowering, graph: Graph, node: GraphNode, hint: string): No
   const take = (edge: Edge): NodeId => addEdgeGate(l, site, edge, addTermination(l, site, done, passedOn(edge)));
   const next = forward.length === 0 ? addTermination(l, site, done) : addEdges(l, graph, node, site, take, forward);
   addWork(l, node, site, begin, next);
-  return addLet(l, `${hint}.start`, site.origin, clean(), begin);
+  return l.kit.set({ hint: `${hint}.start`, origin: site.origin }, clean(), begin);
 }

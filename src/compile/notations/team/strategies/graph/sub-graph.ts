@@ -4,11 +4,11 @@
  */
 import type { NodeId } from '../../../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../../../lower/agent-turn/turn.ts';
-import { addBlame } from '../../../../lower/blame.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { addLet, addPick, exhausted } from '../../lowering.ts';
+import { exhausted } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
-import { HISTORY, SAID, SIGNAL, TURN, TURNS, clean, set } from '../../slots.ts';
+import { set } from '../../../../lower/kit.ts';
+import { HISTORY, SAID, SIGNAL, TURN, TURNS, clean } from '../../slots.ts';
 import { lowerMapReduce } from '../mapreduce.ts';
 import { lowerScatterGather } from '../scattergather.ts';
 import type { Graph, GraphNode, Inner } from './model.ts';
@@ -36,52 +36,44 @@ export function addInner(
         : lowerScatterGather(below, inner.raw, phases);
   const output = `${OUTCOME}["0"].output`;
   const item = { author: quote(node.id), role: quote('assistant'), content: output, turn: TURN };
-  const take = addLet(
-    l,
-    `${origin}.output`,
-    origin,
+  const take = l.kit.set(
+    { hint: `${origin}.output`, origin },
     [{ slot: HISTORY, mode: 'append', value: item }, set(SAID, output)],
     next,
   );
   // A session that ends inside the sub-graph returns the message from inside.
   const over = (end: NodeId): NodeId =>
-    addLet(l, `${origin}.over`, origin, [set(SAID, `cel.bind(o, ${OUTCOME}[0].output, o == null ? ${SAID} : o)`)], end);
-  const joined = addPick(
-    l,
-    `${origin}.ended`,
-    origin,
+    l.kit.set(
+      { hint: `${origin}.over`, origin },
+      [set(SAID, `cel.bind(o, ${OUTCOME}[0].output, o == null ? ${SAID} : o)`)],
+      end,
+    );
+  const joined = l.kit.pick(
+    { hint: `${origin}.ended`, origin },
     [{ when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: over(exhausted(l)) }],
     take,
   );
-  const fork = builder.add(builder.fresh(`${origin}.run`), {
-    op: 'fork',
-    label: { name: origin },
-    over: { heads: [{ name: node.id, to: addLet(below, `${origin}/start`, origin, clean(), entry) }] },
-    widthMax: 0,
-    need: 'all',
-    eager: true,
-    timeoutMs: null,
-    into: OUTCOME,
-    gather: [
-      { slot: OBSERVATIONS, mode: 'concat' },
-      { slot: TURNS, mode: 'concat' },
-      { slot: SIGNAL, mode: 'last' },
-      { slot: TURN, mode: 'last' },
-    ],
-    next: joined,
-    failed: [],
-    fail: addBlame(builder, origin, origin, OUTCOME, over(builder.failedEnd(SAID))),
-  });
+  const fork = l.kit.fork(
+    { hint: `${origin}.run`, origin },
+    {
+      over: { heads: [{ name: node.id, to: below.kit.set({ hint: `${origin}/start`, origin }, clean(), entry) }] },
+      eager: true,
+      into: OUTCOME,
+      gather: [
+        { slot: OBSERVATIONS, mode: 'concat' },
+        { slot: TURNS, mode: 'concat' },
+        { slot: SIGNAL, mode: 'last' },
+        { slot: TURN, mode: 'last' },
+      ],
+      next: joined,
+      fail: l.kit.branchError({ hint: `${origin}.blame`, origin }, OUTCOME, over(builder.failedEnd(SAID))),
+    },
+  );
   // The turns inside charge the session's meter; this one bounds how often the sub-graph runs.
-  const runs = builder.meter(`runs:${origin}`, {
-    unit: 'visits',
-    max: l.turnsMax,
-    over: exhausted(l),
-    label: `runs of ${origin}`,
-  });
-  return builder.add(
-    begin,
-    { op: 'let', label: { name: origin }, charges: [runs], writes: [set(SIGNAL, 'null'), set(TALK, '[]')], next: fork },
-    l.at(...node.path, 'Id'),
+  const runs = l.kit.visits(`runs:${origin}`, l.turnsMax, exhausted(l), `runs of ${origin}`);
+  return l.kit.set(
+    { id: begin, origin, charges: [runs], at: l.at(...node.path, 'Id') },
+    [set(SIGNAL, 'null'), set(TALK, '[]')],
+    fork,
   );
 }

@@ -1,16 +1,17 @@
 /** Lowers the manager's loop. Only a member of the team can be chosen; rounds, stalls and new plans are counted. */
 import type { Expr, NodeId } from '../../../../../ir/nodes.ts';
 import { REPLY } from '../../../../lower/agent-turn/turn.ts';
-import { object, quote } from '../../../../expressions/cel-text.ts';
+import { quote } from '../../../../expressions/cel-text.ts';
 import { BAD_TURNS, addBadTurn } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { addAsk, hasTwin, roster } from '../chooser.ts';
 import { recent } from '../llm.ts';
-import { addLet, addPick, exhausted, success } from '../../lowering.ts';
+import { exhausted, success } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
 import { LEDGER, ORIENTATION, SPEAKER } from './tools.ts';
 import { addReview } from './review.ts';
-import { BAD, NOTE, SAID, lined, set, tell } from '../../slots.ts';
+import { set } from '../../../../lower/kit.ts';
+import { BAD, NOTE, SAID, lined, tell } from '../../slots.ts';
 import { addTeamTurn } from '../../turn.ts';
 
 export interface MagenticLimits {
@@ -38,7 +39,11 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
   const round = addRound(l, raw, orient);
   const { builder } = l;
   const ready = raw.EnablePlanReview
-    ? addPick(l, 'manager.initial', MANAGER, [{ when: `${RESETS} == 0`, to: addReview(l, PLAN, orient, round) }], round)
+    ? l.kit.pick(
+        { hint: 'manager.initial', origin: MANAGER },
+        [{ when: `${RESETS} == 0`, to: addReview(l, PLAN, orient, round) }],
+        round,
+      )
     : round;
   const site = siteOf(orient, 'manager.plan');
   const wrong = addBadTurn(l, site, {
@@ -46,24 +51,24 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
     corrections: [{ type: 'manager_plan', text: quote(`Answer by calling \`${ORIENTATION}\`.`) }],
     shared: false,
   });
-  const complete = addLet(
-    l,
-    'manager.complete',
-    MANAGER,
+  const complete = l.kit.set(
+    { hint: 'manager.complete', origin: MANAGER },
     [set(SAID, `${SAID} == null ? ${PLAN}.task_summary : ${SAID}`)],
     success(l),
   );
-  const judged = addPick(
-    l,
-    'manager.planned',
-    MANAGER,
+  const judged = l.kit.pick(
+    { hint: 'manager.planned', origin: MANAGER },
     [
       { when: `${PLAN}.task_complete == true`, to: complete },
       { when: `${PLAN}.plan in [null, "", []]`, to: wrong },
     ],
     ready,
   );
-  const listen = addLet(l, 'manager.plan', MANAGER, [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')], judged);
+  const listen = l.kit.set(
+    { hint: 'manager.plan', origin: MANAGER },
+    [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')],
+    judged,
+  );
   const most = (1 + raw.MaxResetCount) * BAD_TURNS + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
   const meter = builder.meter('orientations', { unit: 'visits', max: most, over: exhausted(l), label: 'plans' });
   addAsk(l, {
@@ -74,10 +79,8 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
     charges: [meter],
     next: listen,
   });
-  return addLet(
-    l,
-    'manager.start',
-    MANAGER,
+  return l.kit.set(
+    { hint: 'manager.start', origin: MANAGER },
     [set(ROUNDS, '0'), set(STALLS, '0'), set(RESETS, '0'), set(FACTS, '[]'), set(NOTE, 'null')],
     orient,
   );
@@ -92,7 +95,7 @@ function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
   const { builder } = l;
   const round = builder.fresh('manager.round');
   const judged = addLedger(l, raw, orient, addSelection(l, raw, round));
-  const listen = addLet(l, 'manager.listen', MANAGER, [set(UPDATE, answered(LEDGER))], judged);
+  const listen = l.kit.set({ hint: 'manager.listen', origin: MANAGER }, [set(UPDATE, answered(LEDGER))], judged);
   const ask = addAsk(l, {
     agent: MANAGER,
     hint: 'manager.update',
@@ -101,56 +104,50 @@ function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
   });
   const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount;
   const meter = builder.meter('rounds', { unit: 'visits', max: most, over: exhausted(l), label: 'MaxRoundCount' });
-  const begin = addLet(l, 'manager.begin', MANAGER, [set(ROUNDS, `${ROUNDS} + 1`)], ask, [meter]);
-  return builder.add(round, {
-    op: 'pick',
-    label: { name: MANAGER },
-    cases: [{ when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) }],
-    otherwise: begin,
-  });
+  const begin = l.kit.set(
+    { hint: 'manager.begin', origin: MANAGER, charges: [meter] },
+    [set(ROUNDS, `${ROUNDS} + 1`)],
+    ask,
+  );
+  const used = { when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) };
+  return l.kit.pick({ id: round, origin: MANAGER }, [used], begin);
 }
 
 /** Reads the ledger: done, stalled, or on to `select`. */
 function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: NodeId): NodeId {
-  const replan = addLet(
-    l,
-    'manager.replan',
-    'magentic:replan',
+  const replan = l.kit.set(
+    { hint: 'manager.replan', origin: 'magentic:replan' },
     [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')],
     orient,
   );
-  const stalled = addPick(
-    l,
-    'manager.stalled',
-    MANAGER,
+  const stalled = l.kit.pick(
+    { hint: 'manager.stalled', origin: MANAGER },
     [{ when: `${RESETS} >= ${raw.MaxResetCount}`, to: addStalledOut(l, raw) }],
     replan,
   );
-  const progress = addPick(
-    l,
-    'manager.progress',
-    MANAGER,
+  const progress = l.kit.pick(
+    { hint: 'manager.progress', origin: MANAGER },
     [{ when: `${STALLS} >= ${raw.MaxStallCount}`, to: stalled }],
     select,
   );
-  const counted = addLet(
-    l,
-    'manager.count',
-    MANAGER,
+  const counted = l.kit.set(
+    { hint: 'manager.count', origin: MANAGER },
     [
       set(STALLS, `${PROGRESS} ? 0 : ${STALLS} + 1`),
       set(FACTS, `${UPDATE}.facts == null ? ${FACTS} : ${UPDATE}.facts`),
     ],
     progress,
   );
-  const finish = addLet(
-    l,
-    'manager.finish',
-    MANAGER,
+  const finish = l.kit.set(
+    { hint: 'manager.finish', origin: MANAGER },
     [set(SAID, `trim(text(${UPDATE}.final_answer)) == "" ? ${SAID} : ${UPDATE}.final_answer`)],
     success(l),
   );
-  return addPick(l, 'manager.ledger', MANAGER, [{ when: `${UPDATE}.task_complete == true`, to: finish }], counted);
+  return l.kit.pick(
+    { hint: 'manager.ledger', origin: MANAGER },
+    [{ when: `${UPDATE}.task_complete == true`, to: finish }],
+    counted,
+  );
 }
 
 function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
@@ -171,8 +168,12 @@ function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
     ],
     shared: false,
   });
-  const judged = addPick(l, 'manager.chosen', MANAGER, cases, wrong);
-  const listen = addLet(l, 'manager.choose', MANAGER, [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')], judged);
+  const judged = l.kit.pick({ hint: 'manager.chosen', origin: MANAGER }, cases, wrong);
+  const listen = l.kit.set(
+    { hint: 'manager.choose', origin: MANAGER },
+    [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')],
+    judged,
+  );
   const meter = builder.meter('selections', {
     unit: 'visits',
     max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * BAD_TURNS,
@@ -201,19 +202,16 @@ function addParticipant(l: Lowering, agent: string, round: NodeId): NodeId {
     opening: [set(BAD, '0')],
     next: round,
   });
-  return addLet(l, `${agent}.instruct`, MANAGER, [tell(`${CHOICE}.instruction`, agent)], turn);
+  return l.kit.set({ hint: `${agent}.instruct`, origin: MANAGER }, [tell(`${CHOICE}.instruction`, agent)], turn);
 }
 
 function addStalledOut(l: Lowering, raw: MagenticLimits): NodeId {
   const message = quote(`the team could make no further progress after ${raw.MaxResetCount} new plans`);
-  const error = object([
-    ['class', quote('semantic')],
-    ['type', quote('StalledError')],
-    ['message', message],
-    ['node', quote(MANAGER)],
-    ['code', quote('REPEATED_FAILURE')],
-  ]);
-  return addLet(l, 'manager.gaveup', 'magentic:stalled', [set('error', error)], l.builder.failedEnd(SAID));
+  return l.kit.fail(
+    { hint: 'manager.gaveup', origin: 'magentic:stalled' },
+    { class: 'semantic', type: 'StalledError', code: 'REPEATED_FAILURE', message, node: MANAGER },
+    l.builder.failedEnd(SAID),
+  );
 }
 
 /** The manager's answer: the arguments of its tool call, or the JSON in its text. */

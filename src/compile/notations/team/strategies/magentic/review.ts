@@ -1,10 +1,10 @@
 /** A person reviews the first plan: approves it, edits it, or sends it back with a remark. */
 import type { Expr, NodeId, Write } from '../../../../../ir/nodes.ts';
 import type { Json } from '../../../../../expr/json.ts';
-import { addLet, addPick, addQuestion } from '../../lowering.ts';
+import { set, setField } from '../../../../lower/kit.ts';
 import type { Lowering } from '../../lowering.ts';
 import { ORIENTATION } from './tools.ts';
-import { ANSWER, NOTE, lined, remark, set } from '../../slots.ts';
+import { ANSWER, NOTE, SAID, lined, remark } from '../../slots.ts';
 
 /** An edited plan: text, a list of steps, or an object like the manager's. */
 const STEPS: readonly Json[] = [
@@ -19,7 +19,7 @@ export function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId
   const edit = `${ANSWER}.edit`;
   const given = (field: string, otherwise: Expr): Write => {
     const value = `type(${edit}) == map && ${edit}.${field} != null ? ${edit}.${field} : ${otherwise}`;
-    return { slot: plan, path: [field], mode: 'set', value };
+    return setField(plan, [field], value);
   };
   const steps = lined(`(type(${edit}) == map ? ${edit}.plan : ${edit})`);
   const writes: readonly Write[] = [
@@ -27,41 +27,36 @@ export function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId
     given('known_facts', `${plan}.known_facts`),
     // The next step belonged to the plan that was edited.
     given('next_step', 'null'),
-    { slot: plan, path: ['plan'], mode: 'set', value: steps },
+    setField(plan, ['plan'], steps),
   ];
-  const edited = addLet(l, 'review.edited', ORIENTATION, writes, next);
-  const back = addLet(
-    l,
-    'review.back',
-    'correction:plan_review',
+  const edited = l.kit.set({ hint: 'review.edited', origin: ORIENTATION }, writes, next);
+  const back = l.kit.set(
+    { hint: 'review.back', origin: 'correction:plan_review' },
     [set(NOTE, `text("The plan was sent back.", ${remark()}, " Make a better one.")`)],
     again,
   );
-  const decided = addPick(
-    l,
-    'review.decided',
-    ORIENTATION,
+  const decided = l.kit.pick(
+    { hint: 'review.decided', origin: ORIENTATION },
     [
       { when: `${ANSWER}.choice == "approve"`, to: next },
       { when: `${ANSWER}.choice == "edit"`, to: edited },
     ],
     back,
   );
-  return addQuestion(l, {
-    hint: 'review',
-    origin: ORIENTATION,
-    about: 'plan_review',
-    askedBy: 'manager',
-    choices: [
-      { name: 'approve' },
-      { name: 'edit', edit: PLAN, needs: 'edit' },
-      { name: 'reject' },
-      { name: 'respond', needs: 'text' },
-    ],
-    message: `text("The manager's plan:\\n", ${plan}.plan)`,
-    payload: { plan },
-    code: 'CONFIRM_REQUIRED',
-    into: ANSWER,
-    next: decided,
-  });
+  return l.kit.ask(
+    { hint: 'review', origin: ORIENTATION },
+    {
+      about: 'plan_review',
+      askedBy: 'manager',
+      choices: ['approve', { name: 'edit', edit: PLAN, needs: 'edit' }, 'reject', { name: 'respond', needs: 'text' }],
+      onExpiry: 'reject',
+      message: `text("The manager's plan:\\n", ${plan}.plan)`,
+      payload: { plan },
+      code: 'CONFIRM_REQUIRED',
+      row: 'high_impact_mutation',
+      into: ANSWER,
+      next: decided,
+      fail: l.builder.failedEnd(SAID),
+    },
+  );
 }

@@ -6,9 +6,10 @@ import type { Site } from '../../bad-turn.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
-import { addLet, addPick, member } from '../../lowering.ts';
+import { member } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
-import { BAD, CONTEXT, HEARD, PARTIAL, STATE, clean, set } from '../../slots.ts';
+import { set } from '../../../../lower/kit.ts';
+import { BAD, CONTEXT, HEARD, PARTIAL, STATE, clean } from '../../slots.ts';
 import { addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addFanOut } from '../fan-out.ts';
@@ -27,7 +28,7 @@ export function lowerMachine(session: Lowering, machine: Machine): NodeId {
   );
   for (const name of machine.entered) addState(l, machine, name, audit);
   const { Initial } = machine.raw;
-  return addLet(l, 'initial', Initial, [set(STATE, quote(Initial))], audit.arrive(Initial));
+  return l.kit.set({ hint: 'initial', origin: Initial }, [set(STATE, quote(Initial))], audit.arrive(Initial));
 }
 
 function isCapped({ raw }: Machine): boolean {
@@ -77,14 +78,12 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
       },
     ],
   });
-  const routed = addPick(
-    l,
-    `${name}.route`,
-    name,
+  const routed = l.kit.pick(
+    { hint: `${name}.route`, origin: name },
     [{ when: `size(${HEARD}) == 0`, to: silent }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
     silent,
   );
-  return addLet(l, `${name}.listen`, name, [set(HEARD, heard(words, false))], routed);
+  return l.kit.set({ hint: `${name}.listen`, origin: name }, [set(HEARD, heard(words, false))], routed);
 }
 
 function addNudge(l: Lowering, site: Site, choice: string): NodeId {
@@ -122,14 +121,18 @@ function addTransition(
           label: `MaxRevisits of ${name} → ${raw.To}`,
         });
   const fire = (writes: readonly Write[], next: NodeId): NodeId =>
-    addLet(l, `${name}.fire:${raw.To}`, name, [...clean(), ...writes], next, meter === undefined ? undefined : [meter]);
+    l.kit.set(
+      { hint: `${name}.fire:${raw.To}`, origin: name, charges: meter === undefined ? undefined : [meter] },
+      [...clean(), ...writes],
+      next,
+    );
   if (raw.Parallel) {
     const branches = (raw.Targets ?? []).map((target) => ({
       name: target,
       agent: state(target).Agent,
       at: l.at(...machine.path(target)),
     }));
-    const joined = addLet(l, `${name}.join:${raw.To}`, name, [entered], handed);
+    const joined = l.kit.set({ hint: `${name}.join:${raw.To}`, origin: name }, [entered], handed);
     const fanned = addFanOut(l, { hint, origin: name, branches, merge: raw.Merge ?? null, next: joined });
     return fire([], addTermination(l, site, fanned));
   }

@@ -4,7 +4,6 @@
  */
 import type { NodeId } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { addLet, addPick } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
 import { SAID, STATE, TURNS, tell } from '../../slots.ts';
 import { addTeamTurn } from '../../turn.ts';
@@ -24,24 +23,18 @@ export function auditor(l: Lowering, states: readonly (readonly [name: string, b
   const { AgentName, EveryNTurns, FindingsKeyword, TriggerOnSuspiciousTransition } = verifier;
   const origin = AgentName;
   const [last] = states.slice(-1);
-  const back = addPick(
-    l,
-    'verifier.back',
-    origin,
+  const back = l.kit.pick(
+    { hint: 'verifier.back', origin },
     states.slice(0, -1).map(([name, to]) => ({ when: `${STATE} == ${quote(name)}`, to })),
     last?.[1] ?? '',
   );
-  const finding = addLet(
-    l,
-    'verifier.finding',
-    'verification:finding',
+  const finding = l.kit.set(
+    { hint: 'verifier.finding', origin: 'verification:finding' },
     [tell(`text(${quote(`VERIFICATION FINDING [${AgentName}]: `)}, ${SAID})`, null)],
     back,
   );
-  const judged = addPick(
-    l,
-    'verifier.judged',
-    origin,
+  const judged = l.kit.pick(
+    { hint: 'verifier.judged', origin },
     [{ when: `size(leading(${SAID}, [${quote(FindingsKeyword)}])) > 0`, to: finding }],
     back,
   );
@@ -50,7 +43,7 @@ export function auditor(l: Lowering, states: readonly (readonly [name: string, b
   const arrivals = new Map(
     states.map(([name, to]) => [
       name,
-      EveryNTurns === 0 ? to : addPick(l, `${name}.arrive`, name, [{ when: due, to: audit }], to),
+      EveryNTurns === 0 ? to : l.kit.pick({ hint: `${name}.arrive`, origin: name }, [{ when: due, to: audit }], to),
     ]),
   );
   return {
