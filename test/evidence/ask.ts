@@ -10,8 +10,11 @@ import type { Json } from '../../src/expr/json.ts';
 import { realClock } from '../../src/runtime/engine/clock.ts';
 
 export interface Case {
+  /** Files on disk beside those that the observations wrote. */
   readonly files?: { readonly [path: string]: Json };
   readonly observations?: readonly Observation[];
+  /** Written files that are no longer on disk. */
+  readonly gone?: readonly string[];
   readonly turn?: number;
   readonly agent?: string;
   readonly config?: { readonly [field: string]: Json };
@@ -36,6 +39,7 @@ export async function check(
   {
     files = {},
     observations = [],
+    gone = [],
     turn = 1,
     agent = 'Dev',
     config = {},
@@ -45,7 +49,7 @@ export async function check(
     options = {},
   }: Case,
 ): Promise<Answer> {
-  const workDir = workDirWith(files);
+  const workDir = workDirWith({ ...writtenBy(observations, gone), ...files });
   const input = {
     ...more,
     observations: observations as unknown as Json,
@@ -75,6 +79,19 @@ export async function check(
   });
   if (!settled.ok) throw new Error(settled.error.message);
   return settled.value as unknown as Answer;
+}
+
+/** The files that are on disk after the observed calls. */
+function writtenBy(observations: readonly Observation[], gone: readonly string[]): { [path: string]: Json } {
+  const files: { [path: string]: Json } = {};
+  for (const { tool, args, ok, result } of observations) {
+    const path = String(args['path'] ?? '').replace(/^\/workspace\//, '');
+    const done = ok && path !== '' && typeof result !== 'string';
+    if (done && (tool === 'write_file' || tool === 'patch_file')) files[path] = args['content'] ?? '';
+    if (done && tool === 'delete_file') delete files[path];
+  }
+  for (const path of gone) delete files[path];
+  return files;
 }
 
 export function workDirWith(files: { readonly [path: string]: Json }): string {

@@ -334,6 +334,6 @@ describe('all of them', () => {
     expect(await check('contract:toString', {})).toMatchObject({ ok: false });
     expect(await check('validator:Nope', {})).toMatchObject({ ok: false });
     expect(await check('validator:constructor', {})).toMatchObject({ ok: false });
-    await expect(check('policy:Nope', {})).rejects.toThrow('nobody performs');
+    await expect(check('policy:Nope', {})).rejects.toThrow('no performer for');
   });
 });

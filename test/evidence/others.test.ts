@@ -190,7 +190,7 @@ describe('a validator of the user’s own', () => {
     );
     await expect(
       check('validator:Mine', { options: { validators: { Mine: (() => true) as unknown as Validator } } }),
-    ).rejects.toThrow('gives no verdict');
+    ).rejects.toThrow('returned no verdict');
   });
 });
 

@@ -169,8 +169,27 @@ rows('RequireReviewJudgement', [
   ['no command this turn', { response: review(good), observations: [ran('x', 0, { turn: 0 })] }, 'ConflictingEvidence'],
   [
     'fewer entries than criteria',
-    { response: review(good), files: brief({ acceptance_criteria: ['a', 'b'] }), observations: [ran('x')] },
+    { response: review(good), files: brief({ acceptance_criteria: ['adds', 'b'] }), observations: [ran('x')] },
     'MissingEvidence: The review judges 1 of 2',
+  ],
+  [
+    'entries for other criteria than those of the brief',
+    { response: review(good, good), files: brief({ acceptance_criteria: ['adds', 'b'] }), observations: [ran('x')] },
+    'There is no entry for `b`',
+  ],
+  [
+    'an entry without evidence',
+    { response: review({ ...good, evidence: ' ' }), observations: [ran('x')] },
+    'The entry for `adds` has no `evidence`',
+  ],
+  [
+    'a criterion with other punctuation',
+    {
+      response: review({ ...good, criterion: '1. Adds two numbers!' }),
+      files: brief({ acceptance_criteria: [{ criterion: 'adds two numbers' }] }),
+      observations: [ran('x')],
+    },
+    true,
   ],
   [
     'a brief that is named and not there',
@@ -244,6 +263,8 @@ describe('RequireRelatedTestsPass', () => {
 
   test('without a command there is nothing to go by', async () => {
     expect(await check('validator:RequireRelatedTestsPass', { options: runner(0) })).toMatchObject({ ok: false });
-    await expect(check('validator:RequireRelatedTestsPass', { config: selector })).rejects.toThrow('nothing is set up');
+    await expect(check('validator:RequireRelatedTestsPass', { config: selector })).rejects.toThrow(
+      'no sandbox is configured',
+    );
   });
 });

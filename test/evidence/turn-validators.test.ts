@@ -69,8 +69,21 @@ rows('RequireWriteFile', [
 rows('RequireAllFilesWritten', [
   ['all written this turn', { files: { [BRIEF]: brief }, observations: [wrote('src/a.ts')] }, true],
   ['all written in an earlier turn', { files: { [BRIEF]: brief }, observations: [wrote('src/a.ts', before)] }, true],
-  ['written with another spelling', { files: { [BRIEF]: brief }, observations: [wrote('./SRC//a.ts')] }, true],
-  ['written further in', { files: { [BRIEF]: brief }, observations: [wrote('packages/x/src/a.ts')] }, true],
+  [
+    'written with another spelling of the path',
+    { files: { [BRIEF]: brief }, observations: [wrote('./src//a.ts')] },
+    true,
+  ],
+  [
+    'written in another folder',
+    { files: { [BRIEF]: brief }, observations: [wrote('packages/x/src/a.ts')] },
+    'MissingEvidence',
+  ],
+  [
+    'written, and no longer on disk',
+    { files: { [BRIEF]: brief }, observations: [wrote('src/a.ts')], gone: ['src/a.ts'] },
+    'MissingEvidence',
+  ],
   [
     'another file with a similar name',
     { files: { [BRIEF]: brief }, observations: [wrote('src/ba.ts')] },

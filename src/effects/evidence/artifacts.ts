@@ -1,7 +1,9 @@
-/** The artifacts that checks read: where they are, and what stands in them. A file that cannot be read says why. */
+/** Reads the artifacts of a session: the brief, the test report, and the settings that say where they are. */
+import { createHash } from 'node:crypto';
 import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
+import { changedFile, normalPath, pathOf } from './records.ts';
 
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 export type Fields = { readonly [field: string]: Json };
@@ -24,11 +26,40 @@ export async function readObject(evidence: Evidence, path: string): Promise<Read
   }
 }
 
-export function readBrief(evidence: Evidence): Promise<Read<Fields>> {
-  return readObject(evidence, setting(evidence, 'BriefPath', ARTIFACTS.brief));
+export function briefPath(evidence: Evidence): string {
+  return setting(evidence, 'BriefPath', ARTIFACTS.brief);
 }
 
-/** A field of the check's own configuration, or of the `Validation` section that it was handed. */
+/** The brief belongs to the agent that first wrote it. A brief that was changed by another agent cannot be used. */
+export async function readBrief(evidence: Evidence): Promise<Read<Fields>> {
+  const path = briefPath(evidence);
+  const brief = await readObject(evidence, path);
+  if (!brief.ok) return brief;
+  const why = await foreignChange(evidence, path);
+  return why === null ? brief : { ok: false, why };
+}
+
+/** A JSON object at a path; the brief is read as such. */
+export function readSourceObject(evidence: Evidence, path: string): Promise<Read<Fields>> {
+  return normalPath(path) === normalPath(briefPath(evidence)) ? readBrief(evidence) : readObject(evidence, path);
+}
+
+/** Null if only the owner changed the file. */
+async function foreignChange(evidence: Evidence, path: string): Promise<string | null> {
+  const writes = evidence.observations.filter((each) => changedFile(each) && pathOf(each) === normalPath(path));
+  const owner = writes[0]?.agent;
+  if (owner === undefined) return null;
+  const own = writes.findLastIndex(({ agent }) => agent === owner);
+  const foreign = writes.slice(own + 1).at(-1);
+  const ask = `only ${owner}, who wrote it, may change it. Ask ${owner} to write it again`;
+  if (foreign !== undefined) return `\`${path}\` was changed by ${foreign.agent}, but ${ask}`;
+  const recorded = textIn(writes[own]?.result, 'sha256');
+  const text = recorded === '' ? null : await evidence.readText(path);
+  if (text === null || createHash('sha256').update(text).digest('hex') === recorded) return null;
+  return `\`${path}\` is not as ${owner} wrote it, but ${ask}`;
+}
+
+/** A field of the check's configuration, or of its `Validation` section. */
 export function setting(evidence: Evidence, field: string, otherwise = ''): string {
   const value = evidence.config[field] ?? (evidence.config['Validation'] as Fields | null | undefined)?.[field];
   return typeof value === 'string' && value !== '' ? value : otherwise;
@@ -39,7 +70,7 @@ export function settingList(evidence: Evidence, field: string): readonly string[
   return Array.isArray(value) && value.length > 0 ? value.map(String) : null;
 }
 
-/** A field by its path, such as `plan.files`; undefined when it is not there. */
+/** A field by its path, such as `plan.files`; undefined if it is missing. */
 export function fieldAt(fields: Fields, path: string): Json | undefined {
   let at: Json | undefined = fields;
   for (const name of path.split('.')) {
@@ -50,7 +81,7 @@ export function fieldAt(fields: Fields, path: string): Json | undefined {
   return at;
 }
 
-/** The paths that a list names, as text or as objects with a `path`. */
+/** The paths in a list of texts or of objects with a `path`. */
 export function pathsIn(list: Json | undefined): string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item) => {
@@ -74,7 +105,7 @@ export function textIn(value: Json | undefined, field: string): string {
   return typeof text === 'string' ? text.trim() : '';
 }
 
-/** Whether there is anything in it at all. */
+/** True for a text or list that is not empty, and for any other value but null. */
 export function isFilled(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.trim() !== '';
   if (Array.isArray(value)) return value.length > 0;

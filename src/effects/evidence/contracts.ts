@@ -1,14 +1,14 @@
-/** What contracts may require of the whole session: files, commands, reports, checklists, tests. */
+/** The predicates of contracts, which read the whole session: files, commands, reports, checklists, tests. */
 import type { PredicateName } from '../../catalog/validators.ts';
 import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
-import { fieldAt, pathsIn, readBrief, readObject, resultsIn, setting } from './artifacts.ts';
+import { fieldAt, pathsIn, readBrief, readObject, readSourceObject, resultsIn, setting } from './artifacts.ts';
 import type { Read } from './artifacts.ts';
+import { block, pass } from './evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from './evidence.ts';
-import { coveredBy, matchesPattern, samePath } from './match.ts';
-import { requireRelatedTestsPass } from './related-tests.ts';
-import { fakes, withoutAssertions } from './report-validators.ts';
-import { block, pass } from './verdicts.ts';
+import { coveredBy, mentions, normalPath } from './records.ts';
+import { requireRelatedTestsPass } from './validators/related-tests.ts';
+import { fakes, staleReport, withoutAssertions } from './validators/reports.ts';
 
 export const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
   FilesWritten: filesWritten,
@@ -21,7 +21,7 @@ export const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
 
 type Requirement = { readonly [field: string]: Json };
 
-/** All that a contract requires, in order, as it is declared: `FilesWritten: {…}`, or an object with a `Type`. */
+/** Checks the requirements of a contract in order. Each is `FilesWritten: {…}` or an object with a `Type`. */
 export async function contractHolds(name: string, requires: readonly Json[], evidence: Evidence): Promise<Verdict> {
   const shown: string[] = [];
   for (const entry of requires) {
@@ -45,7 +45,7 @@ export function contractOf(name: string): Validator {
   );
 }
 
-/** A file that a command made has no write of its own on record; it has to be on disk. */
+/** Each file must be on disk at its full path, and written in this session by a file tool or by a command. */
 async function filesWritten(evidence: Evidence): Promise<Verdict> {
   const source = setting(evidence, 'Source', setting(evidence, 'BriefPath', ARTIFACTS.brief));
   const field = setting(evidence, 'Field', 'files_to_change');
@@ -55,12 +55,12 @@ async function filesWritten(evidence: Evidence): Promise<Verdict> {
       'MissingEvidence',
       `${nameOf(evidence)} failed — the files from \`${source}\` are not known: ${listed.why}.`,
     );
-  const written = evidence.filesWritten('session');
+  const written = new Set(evidence.filesWritten('session'));
   const byCommand = evidence.commands('session').some(({ passed }) => passed);
   const left: string[] = [];
   for (const path of pathsIn(listed.value)) {
-    if (written.some((each) => samePath(each, path))) continue;
-    if (!byCommand || (await evidence.readText(path)) === null) left.push(path);
+    const isWritten = byCommand || written.has(normalPath(path));
+    if (!isWritten || (await evidence.readText(path)) === null) left.push(path);
   }
   return left.length === 0
     ? pass()
@@ -80,22 +80,24 @@ async function commandSucceeded(evidence: Evidence): Promise<Verdict> {
   const runs = evidence.commands('session');
   const shown: CommandRun[] = [];
   for (const pattern of wanted.value) {
-    const covering = coveredBy(
-      pattern,
-      runs.filter(({ passed }) => passed),
-    );
-    if (covering === null) {
-      const tried = runs.filter(({ command }) => matchesPattern(command, pattern.replaceAll('&&', '|')));
-      const how = tried.length === 0 ? 'has not run' : 'has not succeeded';
-      return block(
-        tried.length === 0 ? 'MissingEvidence' : 'InvalidTransition',
-        `${nameOf(evidence)} failed — \`${pattern}\` ${how} in this session. Run it with shell_run until it ends with exit code 0.`,
-        tried.map(({ id }) => id),
-      );
-    }
+    const covering = coveredBy(pattern, runs);
+    if (covering === null) return notCovered(evidence, pattern, runs);
     shown.push(...covering);
   }
   return pass([...new Set(shown.map(({ id }) => id))]);
+}
+
+function notCovered(evidence: Evidence, pattern: string, runs: readonly CommandRun[]): Verdict {
+  const tried = runs.filter((run) => mentions(run, pattern.replaceAll('&&', '|')));
+  const how = tried.length === 0 ? 'has not run' : 'has not succeeded';
+  const hint = tried.some(({ passed }) => passed)
+    ? ' An exit code that is discarded, as by `|| true`, does not count.'
+    : '';
+  return block(
+    tried.length === 0 ? 'MissingEvidence' : 'InvalidTransition',
+    `${nameOf(evidence)} failed — \`${pattern}\` ${how} in this session. Run it with shell_run until it ends with exit code 0.${hint}`,
+    tried.map(({ id }) => id),
+  );
 }
 
 async function fileExists(evidence: Evidence): Promise<Verdict> {
@@ -116,12 +118,13 @@ async function testReport(evidence: Evidence): Promise<Verdict> {
       'InvalidTransition',
       `${nameOf(evidence)} failed — \`${path}\` has failures: ${failed.map(({ criterion }) => criterion).join(', ')}.`,
     );
-  if (evidence.config['HasAssertions'] !== true) return pass();
+  const stale = staleReport(evidence, path);
+  if (stale !== null || evidence.config['HasAssertions'] !== true) return stale ?? pass();
   const brief = await readBrief(evidence);
   return fakes(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();
 }
 
-/** Items of a JSON list, or the boxes of a Markdown file. There has to be at least one. */
+/** Items of a JSON list, or the boxes of a Markdown file. There must be at least one. */
 async function checklistComplete(evidence: Evidence): Promise<Verdict> {
   const source = setting(evidence, 'Source', setting(evidence, 'BriefPath', ARTIFACTS.brief));
   const field = setting(evidence, 'Field');
@@ -186,7 +189,7 @@ async function patternsOf(evidence: Evidence): Promise<Read<string[]>> {
 }
 
 async function valueIn(evidence: Evidence, source: string, field: string): Promise<Read<Json>> {
-  const file = await readObject(evidence, source);
+  const file = await readSourceObject(evidence, source);
   if (!file.ok) return file;
   const value = fieldAt(file.value, field);
   return value === undefined ? { ok: false, why: `\`${source}\` has no \`${field}\`` } : { ok: true, value };

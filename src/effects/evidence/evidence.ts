@@ -1,12 +1,12 @@
 /**
- * What a check may look at: the observations that are on the journal, and files as they are on disk. There is no way from
- * here to what an agent says it did, with one exception: the reply of the turn, for the check that wants a judgement in it.
+ * The evidence that a check may read: tool calls recorded in the journal, and files on disk. What an agent says it did is not
+ * evidence. The one exception is the reply of the turn, for checks that read a judgement in it.
  */
 import type { EvidenceFailure } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import type { RunId } from '../../ir/events.ts';
 
-/** One tool call as it was observed. */
+/** One recorded tool call. */
 export interface Observation {
   readonly id: string;
   readonly turn: number;
@@ -19,17 +19,20 @@ export interface Observation {
 }
 export interface Verdict {
   readonly ok: boolean;
-  /** Why not, in words that tell an agent what to do. */
+  /** For a refusal: the reason, in words that tell the agent what to do. */
   readonly reason: string;
   readonly failure?: EvidenceFailure;
-  /** Ids of the observations that speak for it or against it. */
+  /** Ids of the observations that the verdict rests on. */
   readonly evidence?: readonly string[];
 }
-/** A command that really ran. */
+/** A shell command that ran. */
 export interface CommandRun {
   readonly id: string;
   readonly turn: number;
+  /** The place of the call among all observations of the session. */
+  readonly index: number;
   readonly command: string;
+  /** True if the line exited with 0. */
   readonly passed: boolean;
   readonly output: string;
 }
@@ -38,17 +41,17 @@ export type Scope = 'turn' | 'session';
 export interface Evidence {
   /** Of the whole session, in order. */
   readonly observations: readonly Observation[];
-  /** Of the current turn only: what came before a correction no longer counts. */
+  /** Of the current turn only. */
   readonly thisTurn: readonly Observation[];
   readonly turn: number;
   readonly agent: string;
   readonly config: { readonly [field: string]: Json };
-  /** What the agent said in this turn. */
+  /** The agent's message of this turn. */
   readonly response: string;
   commands(scope: Scope): readonly CommandRun[];
-  /** Paths that were written, and not deleted since. */
+  /** Paths that were written and not deleted since. */
   filesWritten(scope: Scope): readonly string[];
-  /** Null when there is no such file under the work directory. */
+  /** Null if there is no such file under the work directory. */
   readText(path: string): Promise<string | null>;
   run(command: string, timeoutMs: number): Promise<Ran>;
   readonly files: FileTree;
@@ -62,18 +65,60 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A check, built in or of the user's own. */
+/** A check, built in or the user's own. */
 export type Validator = (evidence: Evidence) => Verdict | Promise<Verdict>;
 
 export interface EvidenceOptions {
   readonly workDir: string | ((run: RunId) => string);
-  /** Where a module that a document names as a validator is looked for. */
+  /** The folder from which validator modules are loaded. */
   readonly documentDir?: string;
-  /** Validators of the user's own, by name. */
+  /** The user's own validators, by name. */
   readonly validators?: { readonly [name: string]: Validator };
-  /** Runs a command in the sandbox, for the checks that run tests themselves. */
+  /** Runs a command in the sandbox, for checks that run tests. */
   readonly run?: (
     command: string,
     request: { readonly workDir: string; readonly timeoutMs: number; readonly signal: AbortSignal },
   ) => Promise<Ran>;
+}
+
+export function pass(evidence: readonly string[] = [], reason = ''): Verdict {
+  return { ok: true, reason, evidence };
+}
+
+export function block(failure: EvidenceFailure, reason: string, evidence: readonly string[] = []): Verdict {
+  return { ok: false, reason, failure, evidence };
+}
+
+const CONFLICTING = [
+  'fake',
+  'hallucin',
+  'inconsistent',
+  'no evidence',
+  'never ran',
+  'never actually ran',
+  'not in change log',
+  'not recorded',
+  'command was not run',
+  'no record',
+  'fabricated',
+  'cannot be verified',
+  'unverifiable',
+];
+const MISSING = [
+  'not found',
+  'does not exist',
+  'no file',
+  'missing',
+  'could not read',
+  'failed to read',
+  'brief not',
+  'test report not',
+];
+
+/** The failure type of a user's validator that gives only a reason. */
+export function failureOf(reason: string): EvidenceFailure {
+  const text = reason.toLowerCase();
+  if (CONFLICTING.some((mark) => text.includes(mark))) return 'ConflictingEvidence';
+  if (MISSING.some((mark) => text.includes(mark))) return 'MissingEvidence';
+  return 'InvalidTransition';
 }

@@ -1,7 +1,6 @@
 /**
  * Performs the checks that read evidence: `validator:<Name>` over the current turn, `contract:<Name>` over the session, and
- * `context:<source>`, which gives text. A check that says no says why and what kind of failure it is; a name that nobody
- * knows is a no. Nothing is decided here: what follows from a verdict is the flow's affair.
+ * `context:<source>`, which returns text. A refusal has a reason and a failure type. An unknown name is a refusal.
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,12 +9,13 @@ import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { contractHolds, contractOf } from './contracts.ts';
-import type { Evidence, EvidenceOptions, Validator, Verdict } from './evidence.ts';
-import { gather } from './gather.ts';
+import { listBeneath, readBeneath } from '../safe-path.ts';
+import { block, failureOf } from './evidence.ts';
+import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
+import { commandsOf, writtenBy } from './records.ts';
 import { readSource, readSources } from './sources.ts';
 import type { Wanted } from './sources.ts';
-import { BUILTIN_VALIDATORS } from './validators.ts';
-import { block, kindOf } from './verdicts.ts';
+import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
 export function evidencePerformer(options: EvidenceOptions): Performer {
   return {
@@ -27,9 +27,9 @@ export function evidencePerformer(options: EvidenceOptions): Performer {
         throw new PerformError({
           class: 'fatal',
           type: 'NotConfiguredError',
-          message: `nobody performs the ${kind} \`${name}\``,
+          message: `no performer for the ${kind} \`${name}\``,
         });
-      // Reading files and running tests takes real time, during which a script's clock stands still.
+      // Reading files and running tests takes real time; a script's clock stands still meanwhile.
       const done = call.clock.busy?.();
       try {
         const evidence = gather(call, options);
@@ -44,8 +44,9 @@ export function evidencePerformer(options: EvidenceOptions): Performer {
 }
 
 const FAMILIES = new Set(['validator', 'contract', 'context']);
+const FILE_MAX = 4 * 1024 * 1024;
 
-/** A second failure without a single call in between is no progress, whatever else it is. Saying where to go is no call. */
+/** A second refusal without a tool call in between is `NoProgress`. A handoff is not such a call. */
 function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: Call): Json {
   const { ok, reason, evidence = [] } = verdict;
   if (ok) return { ok, reason, evidence: [...evidence] };
@@ -54,18 +55,18 @@ function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: C
   return {
     ok: false,
     reason,
-    failure: before > 0 && idle ? 'NoProgress' : (verdict.failure ?? kindOf(reason)),
+    failure: before > 0 && idle ? 'NoProgress' : (verdict.failure ?? failureOf(reason)),
     evidence: [...evidence],
   };
 }
 
-/** A contract as it was declared, or one predicate by its name. */
+/** A declared contract, or one predicate by name. */
 function contract(name: string, { config }: Evidence): Validator {
   const requires = config['Requires'];
   return Array.isArray(requires) ? (evidence) => contractHolds(name, requires, evidence) : contractOf(name);
 }
 
-/** `assemble` reads all the sources that it is given; anything else is a source itself. */
+/** `assemble` reads all given sources; any other name is one source. */
 async function contextOf(which: string, evidence: Evidence, { command }: Call): Promise<object> {
   const { sources } = command.input;
   return which === 'assemble' && Array.isArray(sources)
@@ -73,7 +74,7 @@ async function contextOf(which: string, evidence: Evidence, { command }: Call): 
     : readSource(which, evidence);
 }
 
-/** The user's own come first: by module, as the document names it, or as they were handed over. */
+/** The user's validators come first: by module, then those given to the engine. */
 async function validatorOf(
   name: string,
   { config }: Evidence,
@@ -91,7 +92,7 @@ async function validatorOf(
   );
 }
 
-/** One that throws is broken: that is nobody's failed turn, and it lets nothing through. */
+/** A validator that throws or returns no verdict fails the run. */
 function guarded(name: string, validator: Validator): Validator {
   return async (evidence) => {
     try {
@@ -100,7 +101,7 @@ function guarded(name: string, validator: Validator): Validator {
     } catch (error) {
       throw broken(name, error instanceof Error ? error.message : String(error));
     }
-    throw broken(name, 'it gives no verdict');
+    throw broken(name, 'it returned no verdict');
   };
 }
 
@@ -112,7 +113,7 @@ async function load(reference: string, documentDir: string): Promise<Validator> 
     throw broken(reference, error instanceof Error ? error.message : String(error));
   });
   const found = Object.hasOwn(module, name) ? module[name] : undefined;
-  if (typeof found !== 'function') throw broken(reference, 'there is no such function');
+  if (typeof found !== 'function') throw broken(reference, 'the module exports no such function');
   return found as Validator;
 }
 
@@ -122,4 +123,46 @@ function broken(name: string, why: string): PerformError {
     type: 'ValidatorError',
     message: `the validator \`${name}\` is broken: ${why}`,
   });
+}
+
+/** The evidence for one check. */
+function gather({ command, signal }: Call, options: EvidenceOptions): Evidence {
+  const { observations: all = [], turn = 0, agent = '', config = {}, message = '' } = command.input;
+  const observations = (Array.isArray(all) ? all : []) as unknown as readonly Observation[];
+  const thisTurn = observations.filter(
+    (each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent),
+  );
+  const workDir = typeof options.workDir === 'function' ? options.workDir(command.run) : options.workDir;
+  const of = (scope: Scope): readonly Observation[] => (scope === 'turn' ? thisTurn : observations);
+  return {
+    observations,
+    thisTurn,
+    turn: Number(turn),
+    agent: String(agent),
+    config: (config ?? {}) as { readonly [field: string]: Json },
+    response: typeof message === 'string' ? message : JSON.stringify(message),
+    commands: (scope) => commandsOf(of(scope), observations),
+    filesWritten: (scope) => writtenBy(of(scope)),
+    readText: (path) => readText(workDir, path),
+    run: (line, timeoutMs) => {
+      if (options.run === undefined)
+        throw new PerformError({
+          class: 'fatal',
+          type: 'NotConfiguredError',
+          message: `the check \`${command.name}\` runs commands, but no sandbox is configured`,
+        });
+      return options.run(line, { workDir, timeoutMs, signal });
+    },
+    files: { list: (path) => listBeneath(workDir, path) },
+  };
+}
+
+/** Null for a path that is not a file or leads out of the work directory. */
+async function readText(workDir: string, path: string): Promise<string | null> {
+  try {
+    return (await readBeneath(workDir, path, FILE_MAX))?.data.toString('utf8') ?? null;
+  } catch (error) {
+    if (error instanceof PerformError && error.type === 'PathError') return null;
+    throw error;
+  }
 }

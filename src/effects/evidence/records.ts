@@ -1,36 +1,63 @@
-/** What observations say was done: commands with their end, files written and deleted. */
+/** Reads observations: commands with their outcome, files written and deleted. */
 import type { Json } from '../../expr/json.ts';
+import { alternativesOf, contains, readCommandLine, shows } from './commands.ts';
 import type { CommandRun, Observation } from './evidence.ts';
-import { normalPath } from './match.ts';
 
 const COMMANDS = new Set(['shell_run', 'shell_run_script']);
 const WRITES = new Set(['write_file', 'patch_file']);
-/** How a result that is text says that it is none. */
+/** How a text result begins if the call failed. */
 const FAILED = /^\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT\b)/;
 
-/** Whether the call did what it was for. A command that ran and failed did not. */
+/** True if the call did its work. A command that ran and failed did not. */
 export function succeeded({ tool, ok, result = null }: Observation): boolean {
   if (!ok || (typeof result === 'string' && FAILED.test(result))) return false;
   return !COMMANDS.has(tool) || exitCodeOf(result) === 0;
 }
 
-export function commandsOf(observations: readonly Observation[]): CommandRun[] {
+/** The commands among some of the session's observations. */
+export function commandsOf(observations: readonly Observation[], session = observations): CommandRun[] {
   return observations
     .filter(({ tool }) => COMMANDS.has(tool))
     .map((observation) => ({
       id: observation.id,
       turn: observation.turn,
+      index: session.indexOf(observation),
       command: textAt(observation.args, 'command') || textAt(observation.args, 'script'),
       passed: succeeded(observation),
       output: outputOf(observation.result ?? null),
     }));
 }
 
-/** Paths in the order in which they were last written, without those that were deleted afterwards. */
+/** True if the line exited with 0 and the pattern occurs in commands that must have succeeded. */
+export function proves({ passed, command }: CommandRun, pattern: string): boolean {
+  return passed && contains(readCommandLine(command).proven, pattern);
+}
+
+/** True if the pattern occurs in any command of the line that does something. */
+export function mentions({ command }: CommandRun, pattern: string): boolean {
+  return contains(readCommandLine(command).all, pattern);
+}
+
+/**
+ * The runs that cover a pattern: one alternative suffices, and its parts, joined by `&&`, may have succeeded in separate
+ * runs. Null if no alternative is covered.
+ */
+export function coveredBy(pattern: string, runs: readonly CommandRun[]): readonly CommandRun[] | null {
+  const proven = runs
+    .filter(({ passed }) => passed)
+    .map((run) => ({ run, commands: readCommandLine(run.command).proven }));
+  for (const parts of alternativesOf(pattern)) {
+    const covering = parts.map((part) => proven.findLast(({ commands }) => commands.some((each) => shows(each, part))));
+    if (covering.every((each) => each !== undefined)) return covering.map(({ run }) => run);
+  }
+  return null;
+}
+
+/** Paths in the order in which they were last written, without those deleted since. */
 export function writtenBy(observations: readonly Observation[]): string[] {
   const written = new Set<string>();
   for (const observation of observations) {
-    const path = normalPath(textAt(observation.args, 'path'));
+    const path = pathOf(observation);
     if (path === '' || !succeeded(observation)) continue;
     if (WRITES.has(observation.tool) || observation.tool === 'delete_file') written.delete(path);
     if (WRITES.has(observation.tool)) written.add(path);
@@ -38,15 +65,30 @@ export function writtenBy(observations: readonly Observation[]): string[] {
   return [...written];
 }
 
+/** True if the call changed a file. */
+export function changedFile(observation: Observation): boolean {
+  return (WRITES.has(observation.tool) || observation.tool === 'delete_file') && succeeded(observation);
+}
+
 export function isWrite({ tool }: Observation): boolean {
   return WRITES.has(tool) || tool === 'git_commit';
 }
 
-export function isCommand({ tool }: Observation): boolean {
-  return COMMANDS.has(tool);
+/** The path that a file tool was called with. */
+export function pathOf({ args }: Observation): string {
+  return normalPath(textAt(args, 'path'));
 }
 
-/** Text counts as success unless it says otherwise; an object has to show its code. */
+/** A path from the work directory: without `./`, doubled slashes, and the sandbox's name of the work directory. */
+export function normalPath(path: string): string {
+  return path
+    .replace(/^\/workspace\/+/, '')
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .join('/');
+}
+
+/** A text result counts as success unless it begins with a failure mark; an object must have an exit code. */
 function exitCodeOf(result: Json): number | null {
   if (typeof result === 'string') return FAILED.test(result) ? 1 : 0;
   if (result === null || typeof result !== 'object' || Array.isArray(result)) return null;

@@ -1,6 +1,6 @@
 /**
- * Text for an agent's context, out of what is on record or on disk: the session's summary, the latest changes, a field of
- * the brief, a file. A source that has nothing gives no text, and says why.
+ * Text for an agent's context: the session summary, the latest changes, a field of the brief, a file. A source without text
+ * has a reason instead.
  */
 import type { Json } from '../../expr/json.ts';
 import { fieldAt, readBrief } from './artifacts.ts';
@@ -9,7 +9,6 @@ import { commandsOf, succeeded, writtenBy } from './records.ts';
 
 export interface SourceText {
   readonly text: string;
-  /** Whether the source could be resolved. */
   readonly found: boolean;
   readonly truncated: boolean;
   readonly reason: string;
@@ -37,7 +36,7 @@ export interface Wanted {
   readonly maxChars?: number;
 }
 
-/** Several at once, as sections with a label; those that have nothing are named, with the reason. */
+/** Several sources as labelled sections. Sources without text are listed with the reason. */
 export async function readSources(
   wanted: readonly Wanted[],
   evidence: Evidence,
@@ -89,15 +88,15 @@ function changesOf(observations: readonly Observation[]): string[] {
       .map(({ args }) => String(args['path']));
     const ran = commandsOf(own).map(({ command, passed }) => `${passed ? 'ok' : 'failed'}: ${command}`);
     const lines = [
-      ...said('wrote', writtenBy(own)),
-      ...said('deleted', deleted),
-      ...ran.map((line) => `  ran ${line}`),
+      ...line('wrote', writtenBy(own)),
+      ...line('deleted', deleted),
+      ...ran.map((each) => `  ran ${each}`),
     ];
     return lines.length === 0 ? [] : [[`turn ${turn}, ${own[0]?.agent ?? ''}:`, ...lines].join('\n')];
   });
 }
 
-function said(verb: string, paths: readonly string[]): string[] {
+function line(verb: string, paths: readonly string[]): string[] {
   return paths.length === 0 ? [] : [`  ${verb} ${paths.join(', ')}`];
 }
 

@@ -1,8 +1,8 @@
-/** Runs the tests that belong to what was changed, and believes their exit code. */
-import type { Evidence, Ran, Validator } from './evidence.ts';
-import type { Fields } from './artifacts.ts';
-import { block, pass } from './verdicts.ts';
-import { PerformError } from '../../runtime/failures.ts';
+/** Runs the tests of the changed files, and reads their exit code. */
+import type { Evidence, Ran, Validator } from '../evidence.ts';
+import type { Fields } from '../artifacts.ts';
+import { block, pass } from '../evidence.ts';
+import { PerformError } from '../../../runtime/failures.ts';
 
 const TIMEOUT_MS = 120_000;
 const OUTPUT_MAX = 2_000;
@@ -14,7 +14,7 @@ export const requireRelatedTestsPass: Validator = async (evidence) => {
     if (ran.exitCode !== 0)
       return block(
         'InvalidTransition',
-        `The related tests do not pass: \`${command}\` ended with exit code ${ran.exitCode}.\n${said(ran)}`,
+        `The related tests do not pass: \`${command}\` ended with exit code ${ran.exitCode}.\n${tailOf(ran)}`,
       );
   }
   return commandsOf(evidence).length > 0
@@ -25,7 +25,7 @@ export const requireRelatedTestsPass: Validator = async (evidence) => {
       );
 };
 
-/** One command per changed file where it can be had, else the whole suite. */
+/** One command for each changed file, or the whole suite. */
 function commandsOf(evidence: Evidence): string[] {
   const selector = (evidence.config['TestSelector'] ?? evidence.config) as Fields;
   const related = textOf(selector['FindRelatedCommand']);
@@ -46,11 +46,11 @@ async function outcome(evidence: Evidence, command: string): Promise<Ran> {
   }
 }
 
-function said({ stdout, stderr }: Ran): string {
+function tailOf({ stdout, stderr }: Ran): string {
   return `${stdout}${stderr}`.trim().slice(-OUTPUT_MAX);
 }
 
-/** A file name is one word of the command, whatever it contains. */
+/** A file name as one word of a command. */
 function quoted(name: string): string {
   const path = name.startsWith('-') ? `./${name}` : name;
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

@@ -1,9 +1,9 @@
-/** The built-in validators by name. */
-import type { ValidatorName } from '../../catalog/validators.ts';
+/** The built-in validators. To add one, write it, list it here, and add its name to `catalog/validators.ts`. */
+import type { ValidatorName } from '../../../catalog/validators.ts';
+import type { Validator } from '../evidence.ts';
 import { architectureValidator } from './architecture.ts';
-import type { Validator } from './evidence.ts';
 import { requireRelatedTestsPass } from './related-tests.ts';
-import { requireAcceptanceCriteriaPassed, requireReviewJudgement, testReportValid } from './report-validators.ts';
+import { requireAcceptanceCriteriaPassed, requireReviewJudgement, testReportValid } from './reports.ts';
 import {
   blockOnConsecutiveFail,
   requireAllFilesWritten,
@@ -11,7 +11,7 @@ import {
   requireSessionContextWrite,
   requireShellPass,
   requireWriteFile,
-} from './turn-validators.ts';
+} from './turn.ts';
 
 export const BUILTIN_VALIDATORS: { readonly [name in ValidatorName]: Validator } = {
   RequireBrief: requireBrief,

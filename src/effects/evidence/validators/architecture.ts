@@ -1,15 +1,14 @@
 /**
- * Holds files to the layers that a manifest declares: what a layer imports must be itself, a layer it may depend on, or
- * nothing of ours. Looks at the files, not at who wrote them. Without a manifest there is nothing to hold them to.
+ * Checks files against the layers of a manifest: a layer may import itself, the layers it may depend on, and anything outside
+ * the project. Without a manifest it passes.
  */
 import { posix } from 'node:path';
 import { RE2JS } from 're2js';
 import { parse } from 'yaml';
-import { ARTIFACTS } from '../../catalog/validators.ts';
-import { setting } from './artifacts.ts';
-import type { Evidence, Validator } from './evidence.ts';
-import { importsIn } from './imports.ts';
-import { block, pass } from './verdicts.ts';
+import { ARTIFACTS } from '../../../catalog/validators.ts';
+import { setting } from '../artifacts.ts';
+import type { Evidence, Validator } from '../evidence.ts';
+import { block, pass } from '../evidence.ts';
 
 interface Layer {
   readonly name: string;
@@ -78,7 +77,7 @@ function layersIn(text: string): Layer[] | null {
   }
 }
 
-/** By the file that a relative name leads to, by namespace, or by a dotted or slashed name that is a path of ours. */
+/** The layer of an import: by relative path, by namespace, or by a dotted or slashed path of the project. */
 function layerOf(name: string, file: string, layers: readonly Layer[]): Layer | undefined {
   if (name.startsWith('.') && !/^\.+\w/.test(name)) {
     const path = posix.join(posix.dirname(file), name);
@@ -90,7 +89,7 @@ function layerOf(name: string, file: string, layers: readonly Layer[]): Layer | 
   return bySpace ?? layers.find(({ owns }) => owns(name) || owns(name.replaceAll('.', '/')));
 }
 
-/** A folder stands for what is under it; `*` for a part of a name, `**` for any folders. */
+/** A folder matches everything under it; `*` matches part of a name, `**` any folders. */
 function glob(pattern: string): (path: string) => boolean {
   const clean = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
   if (!clean.includes('*')) return (path) => path === clean || path.startsWith(`${clean}/`);
@@ -117,4 +116,46 @@ async function filesIn(evidence: Evidence): Promise<string[]> {
 
 function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
+}
+
+interface Imported {
+  readonly name: string;
+  readonly line: number;
+}
+
+const SCRIPT = [
+  /\bfrom\s+['"]([^'"]+)['"]/g,
+  /\bimport\s*\(?\s*['"]([^'"]+)['"]/g,
+  /\brequire\s*\(\s*['"]([^'"]+)['"]/g,
+];
+const DOTTED = [/^\s*import\s+(?:static\s+)?([\w.]+)/g];
+const LANGUAGES: { readonly [extension: string]: readonly RegExp[] } = {
+  ts: SCRIPT,
+  tsx: SCRIPT,
+  mts: SCRIPT,
+  cts: SCRIPT,
+  js: SCRIPT,
+  jsx: SCRIPT,
+  mjs: SCRIPT,
+  cjs: SCRIPT,
+  py: [/^\s*from\s+([\w.]+)\s+import\b/g, /^\s*import\s+([\w.]+)/g],
+  cs: [/^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?([\w.]+)\s*;/g],
+  java: DOTTED,
+  kt: DOTTED,
+  scala: DOTTED,
+  go: [/^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w./-]+)"\s*$/g],
+  rs: [/^\s*(?:pub\s+)?use\s+([\w:]+)/g],
+};
+
+/** The names that a source file imports, found line by line. */
+function importsIn(path: string, source: string): Imported[] {
+  const patterns = LANGUAGES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? [];
+  return source.split('\n').flatMap((text, index) =>
+    patterns.flatMap((pattern) =>
+      [...text.slice(0, 1_000).matchAll(pattern)].map(([, name = '']) => ({
+        name: name.replaceAll('::', '.'),
+        line: index + 1,
+      })),
+    ),
+  );
 }

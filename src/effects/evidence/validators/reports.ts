@@ -1,0 +1,301 @@
+/** Validators of the test report, the review and the acceptance criteria, each checked against what really ran. */
+import { RE2JS } from 're2js';
+import { ARTIFACTS } from '../../../catalog/validators.ts';
+import type { Json } from '../../../expr/json.ts';
+import {
+  briefPath,
+  isFilled,
+  listIn,
+  pathsIn,
+  readBrief,
+  readObject,
+  resultsIn,
+  setting,
+  settingList,
+  textIn,
+} from '../artifacts.ts';
+import type { Fields, Result } from '../artifacts.ts';
+import { isIdle, readCommandLine, squeezed } from '../commands.ts';
+import type { SimpleCommand } from '../commands.ts';
+import { block, pass } from '../evidence.ts';
+import type { CommandRun, Evidence, Validator, Verdict } from '../evidence.ts';
+import { changedFile, normalPath, pathOf } from '../records.ts';
+
+const ASSERTIONS = ['tester::assert', 'if .+ throw', '\\bassert\\b', '\\bexpect\\b'];
+const TOOL_CALL =
+  /^\s*(functions\.)?(shell_run|write_file|read_file|patch_file|delete_file|list_directory|handoff|session_context_\w+|code_run|http\.\w+)\s*(\(|\{)/i;
+export const testReportValid: Validator = async (evidence) => {
+  const path = setting(evidence, 'TestReportPath', ARTIFACTS.testReport);
+  const report = await readObject(evidence, path);
+  if (!report.ok) return block('MissingEvidence', `The test report is not valid: ${report.why}.`);
+  const results = resultsIn(report.value);
+  if (results.length === 0) return block('MissingEvidence', `The test report \`${path}\` has no results.`);
+  const brief = await readBrief(evidence);
+  const criteria = brief.ok ? listIn(brief.value, 'acceptance_criteria').length : 0;
+  return (
+    structural(results) ??
+    fakes(report.value) ??
+    (results.length < criteria
+      ? block('MissingEvidence', `The test report has ${results.length} results for ${criteria} acceptance criteria.`)
+      : null) ??
+    (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ??
+    staleReport(evidence, path) ??
+    recorded(results, evidence)
+  );
+};
+
+/** A report that is older than the last change of a file says nothing about that change. Null if it is newer. */
+export function staleReport(evidence: Evidence, path: string): Verdict | null {
+  const { observations } = evidence;
+  const written = observations.findLastIndex((each) => changedFile(each) && pathOf(each) === normalPath(path));
+  // A command may have written the report as well.
+  const made = written === -1 ? (evidence.commands('session').findLast(({ passed }) => passed)?.index ?? -1) : written;
+  const changed = lastChange(evidence);
+  if (changed === null || changed.index < made) return null;
+  return block(
+    'ConflictingEvidence',
+    `The test report is stale: \`${changed.path}\` was changed after it. Run the tests again and write a new report.`,
+  );
+}
+
+/** The last change of a file that is not an artifact. */
+function lastChange({ observations }: Evidence): { readonly index: number; readonly path: string } | null {
+  const index = observations.findLastIndex((each) => changedFile(each) && !pathOf(each).startsWith('.fuseraft/'));
+  const found = observations[index];
+  return found === undefined ? null : { index, path: pathOf(found) };
+}
+
+/** Blocks if a test file of the brief has no assertion. */
+export async function withoutAssertions(evidence: Evidence, brief: Fields): Promise<Verdict | null> {
+  const patterns = (settingList(evidence, 'TestAssertionPatterns') ?? ASSERTIONS).map((pattern) =>
+    RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE),
+  );
+  for (const path of pathsIn(brief['files_to_change']).filter(isTestFile)) {
+    const text = await evidence.readText(path);
+    if (text === null) return block('MissingEvidence', `The test file \`${path}\` does not exist.`);
+    if (!patterns.some((pattern) => pattern.matcher(text).find()))
+      return block('ConflictingEvidence', `The test file \`${path}\` asserts nothing, so it proves nothing.`);
+  }
+  return null;
+}
+
+export function fakes(report: Fields): Verdict | null {
+  const named = listIn(report, 'fake_test_files').map(String);
+  return named.length === 0
+    ? null
+    : block(
+        'ConflictingEvidence',
+        `The test report lists fake test files: ${named.join(', ')}. Replace them with real tests.`,
+      );
+}
+
+/** The review needs an entry with evidence for every criterion of the brief, and a command that ran in this turn. */
+export const requireReviewJudgement: Validator = async (evidence) => {
+  const review = reviewIn(evidence.response);
+  if (review === null || review.length === 0)
+    return block(
+      'MissingEvidence',
+      'The review is missing. Answer with JSON: {"review": [{"criterion": …, "verdict": "PASS" or "FAIL", "evidence": …}]}.',
+    );
+  const entries = review.map((entry) => ({
+    criterion: textIn(entry, 'criterion'),
+    verdict: textIn(entry, 'verdict').toUpperCase(),
+    evidence: textIn(entry, 'evidence'),
+  }));
+  const odd = entries.find(({ criterion, verdict }) => criterion === '' || (verdict !== 'PASS' && verdict !== 'FAIL'));
+  if (odd !== undefined)
+    return block('InvalidTransition', 'Every entry of the review needs a `criterion` and a `verdict` of PASS or FAIL.');
+  const failed = entries.filter(({ verdict }) => verdict === 'FAIL');
+  if (failed.length > 0)
+    return block(
+      'InvalidTransition',
+      `The review fails ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`,
+    );
+  const brief = await readBrief(evidence);
+  if (!brief.ok && (setting(evidence, 'BriefPath') !== '' || (await evidence.readText(briefPath(evidence))) !== null))
+    return block('MissingEvidence', `The criteria of the review are not known: ${brief.why}.`);
+  const criteria = brief.ok ? listIn(brief.value, 'acceptance_criteria').map(criterionOf) : [];
+  return unjudged(entries, criteria) ?? ranThisTurn(evidence);
+};
+
+interface Entry {
+  readonly criterion: string;
+  readonly evidence: string;
+}
+
+function unjudged(entries: readonly Entry[], criteria: readonly string[]): Verdict | null {
+  const bare = entries.find((entry) => entry.evidence === '');
+  if (bare !== undefined)
+    return block(
+      'MissingEvidence',
+      `The entry for \`${bare.criterion}\` has no \`evidence\`. Name the command or the file that shows it.`,
+    );
+  const left = [...entries];
+  const missing = criteria.filter((criterion) => {
+    const index = left.findIndex((entry) => isSameCriterion(entry.criterion, criterion));
+    if (index !== -1) left.splice(index, 1);
+    return index === -1;
+  });
+  if (missing.length === 0) return null;
+  const named = missing.map((criterion) => `\`${criterion}\``).join(', ');
+  const judged = `${criteria.length - missing.length} of ${criteria.length} acceptance criteria`;
+  return block(
+    'MissingEvidence',
+    `The review judges ${judged}. There is no entry for ${named}: use these words as \`criterion\`.`,
+  );
+}
+
+/** The same words, apart from letter case, punctuation and space; or one contains the other. */
+function isSameCriterion(judged: string, wanted: string): boolean {
+  const [a, b] = [plain(judged), plain(wanted)];
+  if (a === b) return true;
+  return (b.length >= CRITERION_MIN && a.includes(b)) || (a.length >= CRITERION_MIN && b.includes(a));
+}
+
+/** A shorter part of a criterion does not name it. */
+const CRITERION_MIN = 12;
+
+function plain(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+function criterionOf(entry: Json): string {
+  return typeof entry === 'string' ? entry : textIn(entry, 'criterion');
+}
+
+function ranThisTurn(evidence: Evidence): Verdict {
+  const runs = evidence.commands('turn');
+  return runs.length > 0
+    ? pass(runs.map(({ id }) => id))
+    : block(
+        'ConflictingEvidence',
+        'The review says PASS, but no command ran this turn. Check with shell_run before you judge.',
+      );
+}
+
+export const requireAcceptanceCriteriaPassed: Validator = async (evidence) => {
+  const brief = await readBrief(evidence);
+  if (!brief.ok) return block('MissingEvidence', `The acceptance criteria are not known: ${brief.why}.`);
+  const passed = evidence.commands('session').filter((run) => run.passed);
+  const found: string[] = [];
+  for (const criterion of listIn(brief.value, 'acceptance_criteria')) {
+    const sentinel = textIn(criterion, 'expected_output_contains');
+    if (sentinel === '') continue;
+    const run = passed.findLast((each) => printedBy(each, sentinel));
+    if (run === undefined)
+      return block(
+        'MissingEvidence',
+        `No command that succeeded has shown \`${sentinel}\`, which the criterion \`${textIn(criterion, 'criterion')}\` expects${tryOf(criterion)}.`,
+      );
+    found.push(run.id);
+  }
+  return pass(found);
+};
+
+/** True if the text is in the output, and not because the line itself prints it, as with `echo`. */
+function printedBy({ output, command }: CommandRun, sentinel: string): boolean {
+  const wanted = squeezed(sentinel);
+  if (!squeezed(output).includes(wanted)) return false;
+  return !readCommandLine(command).all.some((each) => isIdle(each) && squeezed(each.words.join(' ')).includes(wanted));
+}
+
+function structural(results: readonly Result[]): Verdict | null {
+  const failed = results.filter(({ status }) => status === 'FAIL');
+  if (failed.length > 0)
+    return block(
+      'InvalidTransition',
+      `The test report has failures: ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`,
+    );
+  const odd = results.find(({ status }) => status !== 'PASS');
+  if (odd !== undefined)
+    return block('InvalidTransition', `The result of \`${odd.criterion}\` is neither PASS nor FAIL.`);
+  const bare = results.find(({ command }) => command === '');
+  if (bare !== undefined)
+    return block('MissingEvidence', `The result of \`${bare.criterion}\` names no command that shows it.`);
+  const call = results.find(({ command }) => TOOL_CALL.test(command));
+  if (call !== undefined)
+    return block(
+      'ConflictingEvidence',
+      `The command of \`${call.criterion}\` is a tool call written as text, not a command: \`${call.command}\`.`,
+    );
+  const code = results.find(({ exitCode }) => exitCode !== null && exitCode !== 0);
+  return code === undefined
+    ? null
+    : block('ConflictingEvidence', `The result of \`${code.criterion}\` says PASS with exit code ${code.exitCode}.`);
+}
+
+/** Every command of the report must have run like that, after the last change, and have succeeded. */
+function recorded(results: readonly Result[], evidence: Evidence): Verdict {
+  const runs = evidence.commands('session');
+  if (runs.length === 0)
+    return block('ConflictingEvidence', 'The test report names commands, but no command ever ran.');
+  const changed = lastChange(evidence);
+  const shown: string[] = [];
+  for (const { criterion, command } of results) {
+    if (readCommandLine(command).proven.length === 0)
+      return block(
+        'ConflictingEvidence',
+        `The command of \`${criterion}\` proves nothing: it only prints, or its exit code is discarded: \`${command}\`.`,
+      );
+    const last = runs.findLast((run) => isRun(command, run.command));
+    if (last === undefined)
+      return block('ConflictingEvidence', `The command of \`${criterion}\` was never run: \`${command}\`.`);
+    if (!last.passed || !isProven(command, last.command))
+      return block('ConflictingEvidence', `The command of \`${criterion}\` was run and failed: \`${command}\`.`, [
+        last.id,
+      ]);
+    if (changed !== null && last.index < changed.index)
+      return block(
+        'ConflictingEvidence',
+        `The command of \`${criterion}\` ran before \`${changed.path}\` was changed. Run it again: \`${command}\`.`,
+        [last.id],
+      );
+    shown.push(last.id);
+  }
+  return pass([...new Set(shown)]);
+}
+
+/** True if the reported line ran: as a whole, or with all its commands inside a longer line. */
+function isRun(reported: string, ran: string): boolean {
+  return squeezed(reported) === squeezed(ran) || includesAll(readCommandLine(ran).all, reported);
+}
+
+/** True if the run that succeeded proves every command of the reported line. */
+function isProven(reported: string, ran: string): boolean {
+  return includesAll(readCommandLine(ran).proven, reported);
+}
+
+function includesAll(commands: readonly SimpleCommand[], reported: string): boolean {
+  const texts = new Set(commands.map(({ text }) => squeezed(text)));
+  const wanted = readCommandLine(reported).proven;
+  return wanted.length > 0 && wanted.every(({ text }) => texts.has(squeezed(text)));
+}
+
+function isTestFile(path: string): boolean {
+  return /(^|[/._-])(tests?|specs?|__tests__)([/._-]|$)/i.test(path) || /Tests?\.\w+$/.test(path);
+}
+
+/** The review in a reply: the whole reply, a fenced block, or the object in it. */
+function reviewIn(response: string): readonly Json[] | null {
+  const fence = /```(?:json)?\s*\n([\s\S]*?)```/.exec(response)?.[1];
+  const [from, to] = [response.indexOf('{'), response.lastIndexOf('}')];
+  for (const candidate of [response, fence, from === -1 ? undefined : response.slice(from, to + 1)]) {
+    if (candidate === undefined) continue;
+    try {
+      const value = JSON.parse(candidate) as Json;
+      if (value !== null && typeof value === 'object' && !Array.isArray(value) && Array.isArray(value['review']))
+        return value['review'];
+    } catch {
+      continue;
+    }
+  }
+  return null;
+}
+
+function tryOf(criterion: Json): string {
+  const command = textIn(criterion, 'test_command');
+  return isFilled(command) ? `; try \`${command}\`` : '';
+}

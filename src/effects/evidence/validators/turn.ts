@@ -1,0 +1,150 @@
+/** Validators of the current turn: files written, commands passed, a summary left. */
+import { isFilled, pathsIn, readBrief, setting } from '../artifacts.ts';
+import { block, pass } from '../evidence.ts';
+import type { Evidence, Observation, Validator } from '../evidence.ts';
+import { isWrite, mentions, normalPath, pathOf, proves, succeeded } from '../records.ts';
+
+/** `BlockOnConsecutiveFail` looks at this many turns. */
+const TURNS = 3;
+
+export const requireBrief: Validator = async (evidence) => {
+  const brief = await readBrief(evidence);
+  if (!brief.ok)
+    return block(
+      'MissingEvidence',
+      `The brief is not there yet: ${brief.why}. Write it with \`goal\`, \`files_to_change\` and \`acceptance_criteria\`.`,
+    );
+  const empty = ['goal', 'files_to_change', 'acceptance_criteria'].filter((field) => !isFilled(brief.value[field]));
+  return empty.length === 0
+    ? pass()
+    : block(
+        'MissingEvidence',
+        `The brief is incomplete: ${list(empty)} ${empty.length === 1 ? 'is' : 'are'} missing or empty.`,
+      );
+};
+
+/** A written file must still be on disk. */
+export const requireWriteFile: Validator = async (evidence) => {
+  const writes = evidence.thisTurn.filter(isWrite);
+  const done = writes.filter(succeeded);
+  const kept: Observation[] = [];
+  for (const write of done)
+    if (write.tool === 'git_commit' || (await evidence.readText(pathOf(write))) !== null) kept.push(write);
+  if (kept.length > 0) return pass(ids(kept));
+  const pattern = setting(evidence, 'ShellFallbackPattern').toLowerCase();
+  const parts = pattern.split('|').filter((part) => part.trim() !== '');
+  const shell = evidence
+    .commands('turn')
+    .filter(({ command, passed }) => passed && parts.some((part) => command.toLowerCase().includes(part.trim())));
+  if (shell.length > 0) return pass(ids(shell));
+  if (done.length > 0)
+    return block(
+      'ConflictingEvidence',
+      `${list(done.map(pathOf))} ${done.length === 1 ? 'is' : 'are'} no longer on disk. Write the files again, then hand over.`,
+      ids(done),
+    );
+  if (writes.length > 0)
+    return block(
+      'InvalidTransition',
+      `Every write of this turn failed. Write the files with write_file, then hand over again.`,
+      ids(writes),
+    );
+  return block(
+    'MissingEvidence',
+    'No file was written this turn. Code in a message is not on disk: call write_file, then hand over again.',
+  );
+};
+
+/** Every file of the brief must be written in this session and be on disk at its full path. */
+export const requireAllFilesWritten: Validator = async (evidence) => {
+  const brief = await readBrief(evidence);
+  if (!brief.ok) return block('MissingEvidence', `The files to write are not known: ${brief.why}.`);
+  const paths = pathsIn(brief.value['files_to_change']);
+  const written = new Set(evidence.filesWritten('session'));
+  const left: string[] = [];
+  for (const path of paths)
+    if (!written.has(normalPath(path)) || (await evidence.readText(path)) === null) left.push(path);
+  if (left.length === 0) return pass(writesOf(evidence, paths));
+  return block(
+    'MissingEvidence',
+    `Not written yet: ${list(left)}. Write every file of \`files_to_change\` under its full path, then hand over again.`,
+  );
+};
+
+export const requireShellPass: Validator = (evidence) => {
+  const pattern = setting(evidence, 'RequiredCommandPattern');
+  const all = evidence.commands('turn');
+  if (pattern === '')
+    return shellVerdict(
+      all,
+      all.filter(({ passed }) => passed),
+      '',
+    );
+  const parts = pattern
+    .split('|')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  const passed = all.filter((run) => proves(run, pattern));
+  const tried = all.filter((run) => mentions(run, pattern));
+  const hidden = tried.length > 0 && tried.every((run) => run.passed) ? DISCARDED : '';
+  return shellVerdict(tried, passed, ` that contains ${list(parts, 'or')}`, hidden);
+};
+
+const DISCARDED = ' An exit code that is discarded, as by `|| true` or `; true`, does not count.';
+
+function shellVerdict(
+  tried: readonly { readonly id: string }[],
+  passed: readonly { readonly id: string }[],
+  wanted: string,
+  hint = '',
+) {
+  if (passed.length > 0) return pass(ids(passed));
+  if (tried.length > 0)
+    return block(
+      'InvalidTransition',
+      `No command${wanted} ended with exit code 0 this turn.${hint} Fix the failure and run it again.`,
+      ids(tried),
+    );
+  return block('MissingEvidence', `No command${wanted} ran this turn. Run it with shell_run, then hand over again.`);
+}
+
+export const requireSessionContextWrite: Validator = (evidence) => {
+  const done = evidence.thisTurn.filter(
+    (observation) => observation.tool === 'session_context_write' && succeeded(observation),
+  );
+  return done.length > 0
+    ? pass(ids(done))
+    : block('MissingEvidence', 'No summary was left this turn. Call session_context_write, then hand over again.');
+};
+
+/** Blocks after three turns in a row whose matching commands all failed. */
+export const blockOnConsecutiveFail: Validator = (evidence) => {
+  const pattern = setting(evidence, 'RequiredCommandPattern');
+  const turns = new Map<number, { passed: boolean; ids: string[] }>();
+  for (const run of evidence.commands('session')) {
+    if (pattern !== '' && !mentions(run, pattern)) continue;
+    const known = turns.get(run.turn);
+    turns.set(run.turn, { passed: run.passed || known?.passed === true, ids: [...(known?.ids ?? []), run.id] });
+  }
+  const last = [...turns.values()].slice(-TURNS);
+  if (last.length < TURNS || last.some(({ passed }) => passed)) return pass();
+  return block(
+    'InvalidTransition',
+    `The commands of the last ${TURNS} turns all failed. Stop fixing and emit REPLAN REQUIRED.`,
+    last.flatMap((turn) => turn.ids),
+  );
+};
+
+function writesOf(evidence: Evidence, paths: readonly string[]): string[] {
+  const wanted = new Set(paths.map(normalPath));
+  return ids(evidence.observations.filter((each) => isWrite(each) && succeeded(each) && wanted.has(pathOf(each))));
+}
+
+function ids(of: readonly { readonly id: string }[]): string[] {
+  return of.map(({ id }) => id);
+}
+
+function list(names: readonly string[], word: 'and' | 'or' = 'and'): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} ${word} ${quoted.at(-1)}`;
+}

@@ -1,0 +1,209 @@
+/** Which command lines count as a run of a command, and which only look like one. */
+import { describe, expect, test } from 'vitest';
+import { contains, readCommandLine } from '../../src/effects/evidence/commands.ts';
+import { BRIEF, REPORT, check, observed, ran, wrote } from './ask.ts';
+
+const PATTERN = 'python3 -m unittest';
+
+const COUNT = [
+  'python3 -m unittest',
+  'python3   -m\tunittest',
+  '"python3" -m "unittest"',
+  'cd x && python3 -m unittest -v',
+  'cd x; PYTHONPATH=. python3 -m unittest',
+  'python3 -m unittest | tail -5',
+  'python3 -m unittest 2>&1 | tee log',
+  'timeout 60 python3 -m unittest',
+  'env X=1 python3 -m unittest > out.txt',
+  'bash -c "python3 -m unittest"',
+  '(cd x && python3 -m unittest)',
+  '{ python3 -m unittest; }',
+  'set -e; python3 -m unittest; echo ok',
+  'set -euo pipefail\npython3 -m unittest\necho fine',
+  'python3 -m unittest || exit 1; echo done',
+  'python3 -m unittest && echo ok',
+  'python3 -m unittest && exit 0',
+  'python3 -m unittest # run them',
+  'if true; then echo; fi; python3 -m unittest',
+  'cat <<E > f\nfoo\nE\npython3 -m unittest',
+];
+
+const DO_NOT_COUNT = [
+  'echo "python3 -m unittest"',
+  '/bin/echo python3 -m unittest',
+  '\\echo python3 -m unittest',
+  'env echo python3 -m unittest',
+  'command echo python3 -m unittest',
+  'time echo python3 -m unittest',
+  'printf "python3 -m unittest"',
+  'true python3 -m unittest',
+  ': python3 -m unittest',
+  'sh -c "echo python3 -m unittest"',
+  'eval "echo python3 -m unittest"',
+  'python3 -m unittest || true',
+  'python3 -m unittest || echo failed',
+  'python3 -m unittest || (exit 0)',
+  'python3 -m unittest || python3 --version',
+  'bash -c "python3 -m unittest || true"',
+  'bash -c "python3 -m unittest | tail"',
+  'python3 -m unittest; true',
+  'python3 -m unittest; :',
+  'python3 -m unittest; echo $?',
+  'python3 -m unittest\ntrue',
+  'python3 -m unittest ; exit 0',
+  '(python3 -m unittest; true)',
+  'python3 -m unittest &',
+  'python3 -m unittest & wait',
+  '! python3 -m unittest',
+  'if python3 -m unittest; then true; fi',
+  'while ! python3 -m unittest; do break; done',
+  'ls # python3 -m unittest',
+  'cat <<E\npython3 -m unittest\nE',
+  'grep "python3 -m unittest" README',
+  'cat "python3 -m unittest"',
+  'touch "python3 -m unittest"',
+  'git commit -m "python3 -m unittest"',
+  'X="python3 -m unittest"',
+  'X="python3 -m unittest" make',
+  'python3 -m unittest --help',
+  'trap "exit 0" EXIT; python3 -m unittest',
+  'alias python3=true; python3 -m unittest',
+  'python3() { true; }; python3 -m unittest',
+  'function python3 { true; }; python3 -m unittest',
+  "echo 'python3 -m unittest",
+];
+
+describe('a run of the command', () => {
+  test.each(COUNT)('%s', (line) => {
+    expect(contains(readCommandLine(line).proven, PATTERN)).toBe(true);
+  });
+});
+describe('not a run of the command', () => {
+  test.each(DO_NOT_COUNT)('%s', (line) => {
+    expect(contains(readCommandLine(line).proven, PATTERN)).toBe(false);
+  });
+});
+
+test('a pattern may name an assignment, a file command, or several parts', () => {
+  const counts = (line: string, pattern: string): boolean => contains(readCommandLine(line).proven, pattern);
+  expect(counts('CI=1 npm test', 'CI=1 npm test')).toBe(true);
+  expect(counts('grep -q OK log', 'grep -q')).toBe(true);
+  expect(counts('npm run build && npm test', 'npm run build && npm test')).toBe(true);
+  expect(counts('npm run build', 'npm run build && npm test')).toBe(false);
+  expect(counts('go test ./...', 'go build|go test')).toBe(true);
+});
+
+describe('gates', () => {
+  const shell = (command: string) =>
+    check('validator:RequireShellPass', { observations: [ran(command)], config: { RequiredCommandPattern: PATTERN } });
+
+  test('an exit code that is discarded is refused with the reason', async () => {
+    expect(await shell('python3 -m unittest || true')).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('An exit code that is discarded') as string,
+    });
+    expect(await shell('echo "python3 -m unittest"')).toMatchObject({ ok: false, failure: 'MissingEvidence' });
+    expect(await shell('python3 -m unittest')).toMatchObject({ ok: true });
+  });
+
+  test('without a pattern any command that exits with 0 counts', async () => {
+    expect(await check('validator:RequireShellPass', { observations: [ran('echo hi')] })).toMatchObject({ ok: true });
+  });
+
+  const succeeded = (command: string) =>
+    check('contract:CommandSucceeded', { observations: [ran(command)], config: { Pattern: PATTERN } });
+  test('a contract does not count them either', async () => {
+    expect(await succeeded('python3 -m unittest; true')).toMatchObject({ ok: false });
+    expect(await succeeded('python3 -m unittest')).toMatchObject({ ok: true });
+  });
+
+  const passing = (command: string) => ({ criterion: 'adds', status: 'PASS', command });
+  const report = (command: string, given: Parameters<typeof check>[1]) =>
+    check('validator:TestReportValid', { files: { [REPORT]: { results: [passing(command)] } }, ...given });
+
+  test('a report names a command that ran like that', async () => {
+    const line = 'cd app && python3 -m unittest -v';
+    expect(await report('python3 -m unittest -v', { observations: [ran(line)] })).toMatchObject({ ok: true });
+    expect(await report('python3 -m unittest', { observations: [ran(line)] })).toMatchObject({ ok: false });
+    expect(await report('echo ok', { observations: [ran('echo ok')] })).toMatchObject({
+      reason: expect.stringContaining('proves nothing') as string,
+    });
+    expect(await report('make check', { observations: [ran('make check || true')] })).toMatchObject({ ok: false });
+    expect(await report('make check', { observations: [ran('make check'), ran('make check', 2)] })).toMatchObject({
+      reason: expect.stringContaining('was run and failed') as string,
+    });
+  });
+
+  test('a report that is older than the last change is stale', async () => {
+    const written = wrote(REPORT);
+    const files = { [REPORT]: { results: [passing('make check')] } };
+    const stale = { files, observations: [ran('make check'), written, wrote('a.py')] };
+    expect(await check('validator:TestReportValid', stale)).toMatchObject({
+      ok: false,
+      failure: 'ConflictingEvidence',
+      reason: expect.stringContaining('`a.py` was changed after it') as string,
+    });
+    expect(await check('contract:TestReport', stale)).toMatchObject({ ok: false });
+    const rewritten = { files, observations: [ran('make check'), wrote('a.py'), written] };
+    expect(await check('validator:TestReportValid', rewritten)).toMatchObject({
+      reason: expect.stringContaining('ran before `a.py` was changed') as string,
+    });
+    const fresh = { files, observations: [wrote('a.py'), ran('make check'), written] };
+    expect(await check('validator:TestReportValid', fresh)).toMatchObject({ ok: true });
+  });
+
+  test('a text that the line itself prints is not the output of a test', async () => {
+    const criteria = [{ criterion: 'c', expected_output_contains: '18 passed' }];
+    const files = { [BRIEF]: { goal: 'g', files_to_change: ['a'], acceptance_criteria: criteria } };
+    const judge = (command: string) =>
+      check('validator:RequireAcceptanceCriteriaPassed', {
+        files,
+        observations: [ran(command, 0, { stdout: '18 passed\n' })],
+      });
+    expect(await judge('echo "18 passed"')).toMatchObject({ ok: false });
+    expect(await judge('make && echo 18 passed')).toMatchObject({ ok: false });
+    expect(await judge('make test')).toMatchObject({ ok: true });
+  });
+
+  test('a file that was removed after it was written is not there', async () => {
+    expect(
+      await check('validator:RequireWriteFile', { observations: [wrote('a.py'), ran('rm a.py')], gone: ['a.py'] }),
+    ).toMatchObject({ ok: false, reason: expect.stringContaining('`a.py` is no longer on disk') as string });
+  });
+});
+
+describe('the brief belongs to the agent that wrote it', () => {
+  const brief = { goal: 'g', files_to_change: ['a'], acceptance_criteria: ['c'] };
+  const files = { [BRIEF]: brief };
+  const by = (agent: string, sha256?: string) =>
+    observed('write_file', { path: BRIEF }, { agent, result: sha256 === undefined ? {} : { sha256 } });
+  const judge = (...observations: ReturnType<typeof by>[]) => check('validator:RequireBrief', { files, observations });
+
+  test('its owner may change it, another agent may not', async () => {
+    expect(await judge(by('Planner'), by('Planner'))).toMatchObject({ ok: true });
+    expect(await judge(by('Planner'), by('Dev'))).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('was changed by Dev, but only Planner') as string,
+    });
+    expect(await judge(by('Planner'), by('Dev'), by('Planner'))).toMatchObject({ ok: true });
+  });
+
+  test('a change by a command shows in its hash', async () => {
+    const hash = '0'.repeat(64);
+    expect(await judge(by('Planner', hash))).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('is not as Planner wrote it') as string,
+    });
+  });
+
+  test('every check that reads the brief refuses it', async () => {
+    const observations = [by('Planner'), by('Dev'), wrote('a'), ran('make')];
+    const config = { Source: BRIEF, Field: 'files_to_change' };
+    expect(await check('validator:RequireAllFilesWritten', { files, observations })).toMatchObject({ ok: false });
+    expect(await check('contract:FilesWritten', { files, observations, config })).toMatchObject({ ok: false });
+    const response = JSON.stringify({ review: [{ criterion: 'c', verdict: 'PASS', evidence: 'make' }] });
+    expect(await check('validator:RequireReviewJudgement', { files, observations, response })).toMatchObject({
+      ok: false,
+    });
+  });
+});
