@@ -6,9 +6,11 @@
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
+import { isMeasured } from '../src/ir/dimensions.ts';
+import type { Amounts, Dimension } from '../src/ir/dimensions.ts';
 import canonicalize from 'canonicalize';
 import { nameOf } from '../src/core/act.ts';
-import type { Amounts, CompiledFlow, Dimension, Meter } from '../src/ir/nodes.ts';
+import type { CompiledFlow, Meter } from '../src/ir/nodes.ts';
 import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
 import { costOf, priceIn } from '../src/ir/price.ts';
@@ -232,13 +234,12 @@ class Walk {
 
 type Needed = { readonly [unit in Meter['unit']]?: number };
 const VISIT: Needed = { visits: 1, steps: 1 };
-const MEASURED: ReadonlySet<string> = new Set(['inputTokens', 'outputTokens', 'costMicros', 'contextTokens']);
 const LATE = { class: 'timeout', type: 'TimeoutError', message: '' } as const;
 
 /** Calls count as they were reserved, and what is measured as it was used. */
 function settled(need: Amounts, used: Amounts): Needed {
   const amounts = Object.entries(need).map(([unit, reserved]) => {
-    const amount = MEASURED.has(unit) && reserved > 0 ? (used[unit as Dimension] ?? 0) : reserved;
+    const amount = isMeasured(unit) && reserved > 0 ? (used[unit as Dimension] ?? 0) : reserved;
     return [unit, amount];
   });
   return Object.fromEntries(amounts) as Needed;

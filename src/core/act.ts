@@ -2,12 +2,13 @@
  * `do`: asks the world for one thing, judges the answer, and commits it only if it is accepted (L3, L4). What is asked is
  * recorded by the fingerprint of its input; whoever performs it takes the input from the fold.
  */
+import type { Amounts } from '../ir/dimensions.ts';
 import { isOver, outOfTime } from './admit.ts';
 import { codeOfFailure } from '../ir/codes.ts';
 import type { FailureClass } from '../ir/codes.ts';
 import { digest } from './digest.ts';
 import { authorOf, expressionError } from './failure.ts';
-import type { AgentDef, Amounts, Case, DoNode, Write } from '../ir/nodes.ts';
+import type { AgentDef, Case, DoNode, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 import { declaredOf } from './declared.ts';
 import { reserve, tripOnRepeat } from './meters.ts';
@@ -30,7 +31,8 @@ import type {
   WriteRecord,
 } from '../ir/events.ts';
 import { parsedJson, readPath, reply, unfenced } from './slots.ts';
-import { stopsAtDeadline } from '../ir/meters.ts';
+import { dimensionRow } from '../ir/dimensions.ts';
+import { isCounted, stopsAtDeadline } from '../ir/meters.ts';
 import { sooner, timingOf } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
@@ -359,7 +361,7 @@ function offered({ flow }: Program, agent: AgentDef | undefined): string {
 function limitsTokens(program: Program, node: DoNode): boolean {
   return (node.charges ?? []).some((id) => {
     const unit = program.flow.meters[id]?.unit;
-    return unit === 'inputTokens' || unit === 'costMicros' || unit === 'contextTokens';
+    return unit !== undefined && isCounted(unit) && dimensionRow(unit).byInput === true;
   });
 }
 

@@ -1,5 +1,6 @@
 /** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from held to spent here (L4). */
-import type { Amounts, Dimension } from '../ir/nodes.ts';
+import { DIMENSION_ROWS, isMeasured } from '../ir/dimensions.ts';
+import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { Event, Hold, Pending, RunState, Settled, Thread } from '../ir/events.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
@@ -88,10 +89,8 @@ function undoRequested(state: RunState, event: Extract<Event, { type: 'undo.requ
 
 function settled(state: RunState, pending: Pending, result: Settled): void {
   pending.observed = result;
-  for (const dimension in result.used) {
-    const counted = COUNTED.has(dimension as Dimension);
-    if (!counted) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
-  }
+  for (const dimension in result.used)
+    if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
   release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
   pending.holds = [];
   stopClocks(state, pending.timed);
@@ -167,21 +166,14 @@ function forgetUndo(thread: Thread, key: string): void {
 /** No repeats meter looks further back than this. */
 const WINDOW_MAX = 63;
 
-/** Attempts are counted when they are sent, whatever becomes of them; tokens and money when they are measured. */
-const COUNTED: ReadonlySet<Dimension> = new Set([
-  'steps',
-  'modelCalls',
-  'toolCalls',
-  'externalCalls',
-  'retries',
-  'reflections',
-  'memoryWrites',
-  'sideEffects',
-]);
+/** The dimension that every call of a kind charges by one. */
+const CALLS = Object.fromEntries(
+  DIMENSION_ROWS.flatMap(({ call, name }) => (call === undefined ? [] : [[call, name]])),
+);
 
 function called(state: RunState, kind: Pending['kind'], name: string): number {
-  if (kind === 'model') use(state, 'modelCalls', 1);
-  if (kind === 'tool') use(state, 'toolCalls', 1);
+  const dimension = CALLS[kind];
+  if (dimension !== undefined) use(state, dimension, 1);
   const id = `${kind} ${name}`;
   const before = state.calls[id] ?? 0;
   state.calls[id] = before + 1;
@@ -199,7 +191,7 @@ function hold(state: RunState, holds: readonly Hold[] | undefined): void {
 function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {
   for (const { meter, dimension, amount } of holds) {
     state.held[meter] = (state.held[meter] ?? 0) - amount;
-    const spent = COUNTED.has(dimension) || unknown ? amount : (used[dimension] ?? 0);
+    const spent = !isMeasured(dimension) || unknown ? amount : (used[dimension] ?? 0);
     state.spent[meter] = (state.spent[meter] ?? 0) + spent;
   }
 }

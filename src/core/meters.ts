@@ -2,8 +2,9 @@
  * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
  * an effect is requested and settled to the measured use after it.
  */
+import type { Amounts } from '../ir/dimensions.ts';
 import { isCounted } from '../ir/meters.ts';
-import type { Amounts, Meter, MeterId, Node } from '../ir/nodes.ts';
+import type { Meter, MeterId, Node } from '../ir/nodes.ts';
 import type { EventBody, Hold, RunState, Thread } from '../ir/events.ts';
 import type { Program } from './program.ts';
 

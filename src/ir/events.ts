@@ -2,8 +2,9 @@
  * Facts in, events on the journal, commands out. Time exists only as `at`, randomness only as the run's seed.
  * An event carries what changed and references to what earlier events hold: never a history, a state or a prompt again.
  */
+import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
-import type { Amounts, Dimension, EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
+import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
 
 export type RunId = string;

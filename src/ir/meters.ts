@@ -1,5 +1,6 @@
 /** Questions about meters that the compiler, the core and reports share. */
-import type { Dimension, FlowBody, Meter } from './nodes.ts';
+import type { Dimension } from './dimensions.ts';
+import type { FlowBody, Meter } from './nodes.ts';
 
 /** The run's own time; undefined if it has no deadline. */
 export function clockOf({ clock, meters }: Pick<FlowBody, 'clock' | 'meters'>): Meter | undefined {

@@ -2,6 +2,7 @@
  * What every notation lowers to: five ops and meters, as plain JSON. A compiled flow is hashed and frozen; a run pins the
  * hash. Nothing in here names a notation, a strategy or a stage: what differs between them is data.
  */
+import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
 import type { Json } from '../expr/json.ts';
 
@@ -29,24 +30,6 @@ export interface Case {
 
 /** Evaluated field by field; a field that only names a slot is passed by reference, so a long history is never copied. */
 export type Input = { readonly [field: string]: Expr };
-
-/** What a budget counts. `steps` and the calls are whole numbers; money is in millionths of a dollar. */
-export const DIMENSIONS = [
-  'steps',
-  'modelCalls',
-  'toolCalls',
-  'externalCalls',
-  'inputTokens',
-  'outputTokens',
-  'costMicros',
-  'retries',
-  'reflections',
-  'contextTokens',
-  'memoryWrites',
-  'sideEffects',
-] as const;
-export type Dimension = (typeof DIMENSIONS)[number];
-export type Amounts = { readonly [dimension in Dimension]?: number };
 
 interface EffectBase {
   readonly input: Input;

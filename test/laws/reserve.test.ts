@@ -1,6 +1,6 @@
+import type { Dimension } from '../../src/ir/dimensions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Dimension } from '../../src/ir/nodes.ts';
 import { Core, NO_RETRY, end, flowOf, forkOver, meter, tool } from './flow.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));

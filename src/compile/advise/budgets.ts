@@ -1,6 +1,8 @@
 /** Says so where a budget is smaller than what the shortest good run has to reserve: such a run ends before it gets anywhere. */
-import type { Dimension, FlowBody } from '../../ir/nodes.ts';
-import { BUDGET_DIMENSIONS, STEPS } from '../lower/budget-meters.ts';
+import { DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
+import type { Dimension } from '../../ir/dimensions.ts';
+import type { FlowBody } from '../../ir/nodes.ts';
+import { STEPS } from '../lower/budget-meters.ts';
 import type { Bounds } from '../certificate/certificate.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
@@ -11,20 +13,20 @@ import type { Range } from '../source/range.ts';
 export function warnAboutBudgets({ flow }: Bounds, body: FlowBody, document: ReadDocument, report: Report): void {
   const limitOf = (meter: string, dimension: Dimension): number | null => {
     const max = body.meters[meter]?.max ?? null;
-    return max === null ? null : max / scaleOf(dimension);
+    return max === null ? null : shownAmount(dimension, max);
   };
-  for (const [field, dimension] of DIMENSIONS) {
+  for (const { key: field, name: dimension, measure } of DIMENSION_ROWS) {
     const limit = limitOf(dimension === 'steps' ? STEPS : `budget.${dimension}`, dimension);
-    const needs = flow[dimension === 'costMicros' ? 'costUsd' : dimension].least;
+    const needs = flow[measure].least;
     const at = ['budgets', field];
     if (limit !== null && needs > limit)
       warn(document, report, { field, what: `\`budgets.${field}\``, at, limit, needs });
   }
   for (const [index, { id, name }] of (document.sections.value.agents ?? []).entries())
-    for (const [field, dimension] of RESERVED) {
+    for (const { key: field, name: dimension } of RESERVED) {
       const agent = id ?? name ?? '';
       const limit = limitOf(`budget.${dimension}@${agent}`, dimension);
-      const needs = reserved(body, agent, dimension) / scaleOf(dimension);
+      const needs = shownAmount(dimension, reserved(body, agent, dimension));
       const at = ['agents', index, 'budget', field];
       if (limit !== null && needs > limit)
         warn(document, report, { field, what: `\`budget.${field}\` of \`${agent}\``, at, limit, needs });
@@ -39,13 +41,8 @@ function reserved({ nodes }: FlowBody, agent: string, dimension: Dimension): num
   }, 0);
 }
 
-function scaleOf(dimension: Dimension): number {
-  return dimension === 'costMicros' ? 1_000_000 : 1;
-}
-
-const DIMENSIONS = [['steps', 'steps'] as const, ...BUDGET_DIMENSIONS];
-/** What one call of a model has to reserve, so that what an agent has of it can be too little for any. */
-const RESERVED = BUDGET_DIMENSIONS.filter(([field]) => field === 'output_tokens' || field === 'cost_usd');
+/** Dimensions that one model call reserves for its reply. An agent's budget can be too small for any call. */
+const RESERVED = DIMENSION_ROWS.filter(({ name }) => name === 'outputTokens' || name === 'costMicros');
 
 interface Short {
   readonly field: keyof Budgets;
@@ -71,11 +68,8 @@ function warn({ sections }: ReadDocument, report: Report, { field, what, at, lim
 const ABSURD_USD = 10_000;
 const ABSURD_COUNT = 100_000;
 
-const COUNTED = [
-  ['steps', 'steps', 'budgets.steps'],
-  ['modelCalls', 'model calls', 'budgets.model_calls'],
-  ['toolCalls', 'tool calls', 'budgets.tool_calls'],
-] as const;
+/** Steps and calls: a run without a bound on them has no bound on its work. */
+const COUNTED = DIMENSION_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
 
 export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, report: Report): void {
   const { most } = flow.costUsd;
@@ -96,18 +90,18 @@ export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, repor
 
 /** What a run may do at most, money apart. */
 export function warnAboutCounts({ flow }: Bounds, at: Range, report: Report): void {
-  const unbounded = COUNTED.filter(([measure]) => flow[measure].most === null);
+  const unbounded = COUNTED.filter(({ measure }) => flow[measure].most === null);
   if (unbounded.length > 0)
-    report.warning('unbounded-cost', at, `nothing bounds the ${all(unbounded.map(([, words]) => words))} of a run`, {
-      help: `Set ${all(unbounded.map(([, , budget]) => `\`${budget}\``))}.`,
+    report.warning('unbounded-cost', at, `nothing bounds the ${all(unbounded.map(({ many }) => many))} of a run`, {
+      help: `Set ${all(unbounded.map(({ key }) => `\`budgets.${key}\``))}.`,
     });
   // Whatever else is said to be huge is the reason.
   if (report.list().some(({ code }) => code === 'huge-bound')) return;
-  const absurd = COUNTED.filter(([measure]) => (flow[measure].most ?? 0) > ABSURD_COUNT);
+  const absurd = COUNTED.filter(({ measure }) => (flow[measure].most ?? 0) > ABSURD_COUNT);
   if (absurd.length === 0) return;
-  const amounts = absurd.map(([measure, words]) => `${flow[measure].most} ${words}`);
+  const amounts = absurd.map(({ measure, many }) => `${flow[measure].most} ${many}`);
   report.warning('huge-bound', at, `at worst a run makes ${all(amounts)}, which is unlikely to be meant`, {
-    help: `Lower its caps, or set ${all(absurd.map(([, , budget]) => `\`${budget}\``))}.`,
+    help: `Lower its caps, or set ${all(absurd.map(({ key }) => `\`budgets.${key}\``))}.`,
   });
 }
 

@@ -2,9 +2,10 @@
  * The certificate: what a flow can cost before it runs, from the compiled graph alone. For every dimension the least that any
  * good path needs and the most that the caps allow; which cap ends each cycle; how a run can end; what runs at once.
  */
+import { DIMENSIONS, dimensionRow } from '../../ir/dimensions.ts';
+import type { Amounts, Dimension, Measure } from '../../ir/dimensions.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
-import { DIMENSIONS } from '../../ir/nodes.ts';
-import type { Amounts, Dimension, FlowBody, NodeId } from '../../ir/nodes.ts';
+import type { FlowBody, NodeId } from '../../ir/nodes.ts';
 import { codesOf } from './shape.ts';
 import { atFirst } from './first.ts';
 import { leastFrom } from './least.ts';
@@ -15,8 +16,6 @@ import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';
 import { graphOf } from '../verify/graph.ts';
 
-/** Dimensions as people read them: money is in dollars. */
-export type Measure = Exclude<Dimension, 'costMicros'> | 'costUsd';
 export interface Bound {
   readonly least: number;
   /** Null: nothing bounds it. */
@@ -48,15 +47,11 @@ export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly le
     Math.max(leastFrom(first, dimension).get(body.entry) ?? 0, leastUnderCaps(graph, dimension));
   const measuresAt = (id: NodeId, whole = false): Measures => {
     const entries = table.map(({ dimension, least, most, limit, undone }) => {
-      const money = dimension === 'costMicros';
+      const { measure, scale } = dimensionRow(dimension);
       const made = Math.min(most.get(id) ?? 0, limit);
       const upper = made + Math.min(made, undone.get(id) ?? 0);
       const lower = whole && least.size > 0 ? wholeLeast(dimension) : (least.get(id) ?? 0);
-      const scale = money ? 1_000_000 : 1;
-      return [
-        money ? 'costUsd' : dimension,
-        { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null },
-      ];
+      return [measure, { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null }];
     });
     return Object.fromEntries(entries) as Measures;
   };

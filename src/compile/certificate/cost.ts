@@ -1,5 +1,6 @@
 /** The least and the most that one visit of a node uses. */
-import type { Dimension, FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
+import type { Dimension } from '../../ir/dimensions.ts';
+import type { FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/price.ts';
 import type { Price } from '../../ir/price.ts';
 import { STEPS } from '../lower/budget-meters.ts';

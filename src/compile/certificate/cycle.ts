@@ -3,7 +3,8 @@
  * are bounded over all threads together. Any other node is visited at most once after each counted visit from which it can
  * be reached without another one; a thread that begins at such a node visits what follows once more.
  */
-import type { Dimension, MeterId, NodeId } from '../../ir/nodes.ts';
+import type { Dimension } from '../../ir/dimensions.ts';
+import type { MeterId, NodeId } from '../../ir/nodes.ts';
 import { isCounted } from '../../ir/meters.ts';
 import { branches, mostOf, needOf, times } from './cost.ts';
 import { reachableFrom } from '../verify/components.ts';

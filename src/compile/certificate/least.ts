@@ -6,10 +6,11 @@
  * The algorithm is Knuth's generalisation of Dijkstra's shortest paths: a fork costs the branches that its join needs plus
  * the path after the join, which is never less than one of its parts.
  */
-import type { Dimension, DoNode, Expr, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
+import type { Dimension } from '../../ir/dimensions.ts';
+import type { DoNode, Expr, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
 import { needOf } from './cost.ts';
 import type { Edge, Graph } from '../verify/graph.ts';
-import { MEASURED } from '../verify/graph.ts';
+import { isMeasured } from '../../ir/dimensions.ts';
 import { childrenOf } from '../../expr/ast.ts';
 import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
@@ -69,7 +70,7 @@ function branchesLeast({ over, need }: ForkNode, dimension: Dimension, least: (h
 }
 
 function joinOf(dimension: Dimension): (a: number, b: number) => number {
-  return MEASURED.has(dimension) ? (a, b) => Math.max(a, b) : (a, b) => a + b;
+  return isMeasured(dimension) ? (a, b) => Math.max(a, b) : (a, b) => a + b;
 }
 
 function isGood(graph: Graph, id: NodeId): boolean {
@@ -106,7 +107,7 @@ function payFork(fork: Need, kind: Edge['kind'], to: NodeId, cost: number, dimen
   const join = joinOf(dimension);
   if (kind === 'next') fork.after = cost;
   else if (fork.wanted(to)) {
-    fork.spent = join(fork.spent, MEASURED.has(dimension) ? cost : cost * (fork.times ?? 1));
+    fork.spent = join(fork.spent, isMeasured(dimension) ? cost : cost * (fork.times ?? 1));
     fork.left -= 1;
   }
   return fork.after !== null && fork.left <= 0 ? join(fork.spent, fork.after) : null;

@@ -2,7 +2,8 @@
  * The most with what single agents may use: calls that a budget of their own limits use up that budget at most, however
  * often they are made, and only the others are counted by the ways through the graph.
  */
-import type { Dimension, MeterId, NodeId } from '../../ir/nodes.ts';
+import type { Dimension } from '../../ir/dimensions.ts';
+import type { MeterId, NodeId } from '../../ir/nodes.ts';
 import { mostOf, through, times } from './cost.ts';
 import type { Graph } from '../verify/graph.ts';
 import { aroundCycle } from './cycle.ts';

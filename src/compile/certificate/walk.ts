@@ -3,7 +3,8 @@
  * each given all that is left, which is more than they can have together: the most is then too high and the least too low,
  * and never the other way round.
  */
-import type { Dimension, MeterId, NodeId } from '../../ir/nodes.ts';
+import type { Dimension } from '../../ir/dimensions.ts';
+import type { MeterId, NodeId } from '../../ir/nodes.ts';
 import { leastThrough } from './least.ts';
 import { through } from './cost.ts';
 import { componentsOf } from '../verify/components.ts';

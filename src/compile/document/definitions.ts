@@ -2,7 +2,8 @@
  * The shared sections as the engine needs them: every agent, tool and model with its defaults filled in, so that what a run
  * may do is in the compiled flow and nowhere else.
  */
-import type { AgentDef, Amounts, ToolDef } from '../../ir/nodes.ts';
+import type { Amounts } from '../../ir/dimensions.ts';
+import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { modelTable } from './model-table.ts';
 import type { ModelOptions, ModelTable } from './model-table.ts';

@@ -2,25 +2,15 @@
  * The meters that apply in every notation, and the nodes that charge them: `steps` (charged by every entered node), one meter
  * per limited budget dimension (every effect), the budgets of single agents, and the rate limits of tools.
  */
-import type { Dimension, DoNode, Meter, MeterId, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
+import { DIMENSION_ROWS } from '../../ir/dimensions.ts';
+import type { DoNode, Meter, MeterId, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 
 export const STEPS: MeterId = 'steps';
 export const CLOCK: MeterId = 'wall_clock';
 
-export const BUDGET_DIMENSIONS: readonly (readonly [keyof Budgets, Dimension])[] = [
-  ['model_calls', 'modelCalls'],
-  ['tool_calls', 'toolCalls'],
-  ['external_calls', 'externalCalls'],
-  ['input_tokens', 'inputTokens'],
-  ['output_tokens', 'outputTokens'],
-  ['cost_usd', 'costMicros'],
-  ['retries', 'retries'],
-  ['reflections', 'reflections'],
-  ['context_tokens', 'contextTokens'],
-  ['memory_writes', 'memoryWrites'],
-  ['side_effects', 'sideEffects'],
-];
+/** The dimensions that effects charge. Steps are charged by entered nodes. */
+export const EFFECT_DIMENSIONS = DIMENSION_ROWS.filter(({ charged }) => charged !== 'visit');
 
 export interface MeterOptions {
   readonly budgets: Budgets | undefined;
@@ -84,11 +74,10 @@ function budgetMeters(budgets: Budgets | undefined, over: NodeId): { readonly [i
   const meters: { [id: MeterId]: Meter } = {
     [STEPS]: { unit: 'steps', max: budgets?.steps ?? null, over, label: 'budgets.steps' },
   };
-  for (const [field, dimension] of BUDGET_DIMENSIONS) {
-    const limit = budgets?.[field];
+  for (const { key, name, scale } of EFFECT_DIMENSIONS) {
+    const limit = budgets?.[key];
     if (limit === undefined) continue;
-    const max = dimension === 'costMicros' ? Math.round(limit * 1_000_000) : limit;
-    meters[`budget.${dimension}`] = { unit: dimension, max, over, label: `budgets.${field}` };
+    meters[`budget.${name}`] = { unit: name, max: Math.round(limit * scale), over, label: `budgets.${key}` };
   }
   return meters;
 }
@@ -123,8 +112,8 @@ function agentMeters(
 /** The meters that calls of an agent charge beside the run's. */
 export function agentMeterIds(budgets: { readonly [agent: string]: Budgets }, agent: string): readonly MeterId[] {
   const own = Object.hasOwn(budgets, agent) ? budgets[agent] : undefined;
-  const counted = BUDGET_DIMENSIONS.filter(([field]) => own?.[field] !== undefined).map(([, dimension]) =>
-    agentMeter(agent, `budget.${dimension}`),
+  const counted = EFFECT_DIMENSIONS.filter(({ key }) => own?.[key] !== undefined).map(({ name }) =>
+    agentMeter(agent, `budget.${name}`),
   );
   return own?.wall_clock_seconds === undefined ? counted : [...counted, agentMeter(agent, 'time')];
 }

@@ -1,4 +1,5 @@
 /** A compiled body as a graph that is walked many times: edges computed once, ids that lead nowhere left out. */
+import { isMeasured } from '../../ir/dimensions.ts';
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { componentsOf } from './components.ts';
 import type { Component } from './components.ts';
@@ -68,12 +69,9 @@ export function graphOf(body: FlowBody): Graph {
 /** A repeats meter bounds nothing: different calls never trip it. Tokens and money may be measured as none. */
 function alwaysCharged(node: Node, { unit }: Meter): boolean {
   if (unit === 'visits' || unit === 'steps') return true;
-  if (node.op !== 'do' || unit === 'repeats' || unit === 'rate' || unit === 'time' || MEASURED.has(unit)) return false;
+  if (node.op !== 'do' || unit === 'repeats' || unit === 'rate' || unit === 'time' || isMeasured(unit)) return false;
   return (node.effect.reserve[unit] ?? 0) > 0;
 }
-
-/** Dimensions that are settled to what was measured; the others are counted as they were reserved. */
-export const MEASURED: ReadonlySet<string> = new Set(['inputTokens', 'outputTokens', 'costMicros', 'contextTokens']);
 
 /** `error` is a way out that the flow declares for a failure; `fault` is where an expression that cannot be evaluated leads. */
 type EdgeKind = 'next' | 'case' | 'error' | 'fault' | 'branch' | 'over';

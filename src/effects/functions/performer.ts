@@ -1,6 +1,7 @@
 /** Performs model calls and tool calls with functions of the caller: one for all models, and one for each tool. */
+import type { Amounts } from '../../ir/dimensions.ts';
 import type { Json } from '../../expr/json.ts';
-import type { AgentDef, Amounts } from '../../ir/nodes.ts';
+import type { AgentDef } from '../../ir/nodes.ts';
 import type { Settled } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';

@@ -1,6 +1,6 @@
 /** The reply as the journal records it, and the usage it is charged for. */
+import type { Amounts } from '../../ir/dimensions.ts';
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { Amounts } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { costOf } from '../../ir/price.ts';
 import { pure } from '../../runtime/engine/pure.ts';

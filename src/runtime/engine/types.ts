@@ -1,4 +1,5 @@
 /** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
+import type { Measure } from '../../ir/dimensions.ts';
 import type { RunStatus, TerminalCode } from '../../ir/codes.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -88,20 +89,7 @@ export interface Waiting {
   readonly expiresAt: string | null;
 }
 
-export interface Usage {
-  readonly steps: number;
-  readonly modelCalls: number;
-  readonly toolCalls: number;
-  readonly externalCalls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costUsd: number;
-  readonly retries: number;
-  readonly reflections: number;
-  /** The longest input of one call. */
-  readonly contextTokens: number;
-  readonly memoryWrites: number;
-  readonly sideEffects: number;
+export interface Usage extends Readonly<Record<Measure, number>> {
   readonly wallClockSeconds: number;
   /** Questions that a person answered. */
   readonly reviews: number;

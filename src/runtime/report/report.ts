@@ -1,4 +1,5 @@
 /** The report on a run, in the shape of the contract. Derived from the journal alone. */
+import { shownAmount } from '../../ir/dimensions.ts';
 import { SUSPENDING_CODES } from '../../ir/codes.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
 import { escalationOfCode } from '../../catalog/escalations.ts';
@@ -139,7 +140,8 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
   }
   if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
     // Money is counted in millionths of a dollar.
-    const amount = (count: number): string => (meter?.unit === 'costMicros' ? `$${count / 1_000_000}` : String(count));
+    const amount = (count: number): string =>
+      meter?.unit === 'costMicros' ? `$${shownAmount(meter.unit, count)}` : String(count);
     const message = `${meter?.label ?? stop.meter} has ${amount(stop.left)} left, and ${amount(stop.needs)} is needed`;
     return { class: 'budget', type: 'BudgetError', message, node: nameAt(program, stop.node) };
   }

@@ -1,61 +1,53 @@
 /**
- * The usage of a run in every budget dimension, and its total in dollars. Derived from the journal. Calls count by attempts;
- * a dimension that is not measured counts as reserved.
+ * The usage of a run in every budget dimension, and its total in dollars. Derived from the journal: calls count by attempts
+ * sent, and amounts that no answer measures count as reserved.
  */
-import type { Amounts, CompiledFlow } from '../../ir/nodes.ts';
+import { DIMENSIONS, DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
+import type { Amounts, Dimension, DimensionRow, Measure } from '../../ir/dimensions.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Event, RunState } from '../../ir/events.ts';
 import type { Usage } from '../engine/types.ts';
 
 export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Event[]): Usage {
-  const { usage, spent } = state;
-  const counted = countedIn(flow, events);
-  const costUsd = (usage.costMicros ?? 0) / 1_000_000;
-  const toolCalls = usage.toolCalls ?? 0;
+  const { amounts, largest, reviews } = countedIn(flow, events);
+  const measures = DIMENSION_ROWS.map((row) => [
+    row.measure,
+    shownAmount(row.name, used(row, state, amounts, largest)),
+  ]);
+  const usage = Object.fromEntries(measures) as { readonly [measure in Measure]: number };
   const { toolCall = 0, externalCall = 0, review = 0 } = flow.view?.rates ?? {};
   return {
-    steps: spent['steps'] ?? 0,
-    modelCalls: usage.modelCalls ?? 0,
-    toolCalls,
-    externalCalls: counted.externalCalls,
-    inputTokens: usage.inputTokens ?? 0,
-    outputTokens: usage.outputTokens ?? 0,
-    costUsd,
-    retries: usage.retries ?? 0,
-    reflections: counted.reflections,
-    contextTokens: counted.contextTokens,
-    memoryWrites: counted.memoryWrites,
-    sideEffects: counted.sideEffects,
+    ...usage,
     wallClockSeconds: (state.now - state.startedAt) / 1000,
-    reviews: counted.reviews,
-    scalarCostUsd: costUsd + toolCalls * toolCall + counted.externalCalls * externalCall + counted.reviews * review,
+    reviews,
+    scalarCostUsd: usage.costUsd + usage.toolCalls * toolCall + usage.externalCalls * externalCall + reviews * review,
   };
 }
 
+function used(row: DimensionRow, { spent, usage }: RunState, amounts: Counts, largest: Counts): number {
+  if (row.charged === 'visit') return spent[row.name] ?? 0;
+  if (row.largest !== undefined) return largest[row.largest] ?? 0;
+  return (row.charged === 'attempt' && row.call === undefined ? amounts : usage)[row.name] ?? 0;
+}
+
+type Counts = { [dimension in Dimension]?: number };
 interface Counted {
-  externalCalls: number;
-  reflections: number;
-  memoryWrites: number;
-  sideEffects: number;
-  /** The longest input of one call. */
-  contextTokens: number;
-  /** Questions that a person answered. */
+  /** What the attempts reserved. */
+  readonly amounts: Counts;
+  /** The largest amount that one answer reported. */
+  readonly largest: Counts;
+  /** Answered questions. */
   reviews: number;
 }
 
 function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
-  const counted: Counted = {
-    externalCalls: 0,
-    reflections: 0,
-    memoryWrites: 0,
-    sideEffects: 0,
-    contextTokens: 0,
-    reviews: 0,
-  };
+  const counted: Counted = { amounts: {}, largest: {}, reviews: 0 };
+  const { amounts, largest } = counted;
   const reserves = new Map<string, Amounts>();
   const asked = new Set<string>();
-  const attempt = (amounts: Amounts | undefined): void => {
-    for (const dimension of ['externalCalls', 'reflections', 'memoryWrites', 'sideEffects'] as const)
-      counted[dimension] += amounts?.[dimension] ?? 0;
+  const attempt = (reserved: Amounts = {}): void => {
+    for (const dimension of DIMENSIONS)
+      if (reserved[dimension] !== undefined) amounts[dimension] = (amounts[dimension] ?? 0) + reserved[dimension];
   };
   for (const event of events) {
     if (event.type === 'effect.requested') {
@@ -65,7 +57,8 @@ function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
       attempt(reserves.get(event.key));
     } else if (event.type === 'effect.judged' && event.verdict === 'retry') attempt(reserves.get(event.key));
     else if (event.type === 'effect.settled') {
-      counted.contextTokens = Math.max(counted.contextTokens, event.result.used?.inputTokens ?? 0);
+      for (const [dimension, amount] of Object.entries(event.result.used ?? {}) as [Dimension, number][])
+        largest[dimension] = Math.max(largest[dimension] ?? 0, amount);
       const { value } = event.result.ok ? event.result : { value: null };
       if (asked.has(event.key) && (value as { expired?: unknown } | null)?.expired !== true) counted.reviews += 1;
     }

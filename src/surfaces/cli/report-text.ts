@@ -1,4 +1,5 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
+import { DIMENSION_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
 import { withCommandName } from './command-name.ts';
 import type { Screen } from './screen.ts';
@@ -24,11 +25,8 @@ export function failureLine({ error }: Report): string | null {
 }
 
 export function usageText(usage: Usage): string {
-  const parts = [
-    plural(usage.steps, 'step'),
-    plural(usage.modelCalls, 'model call'),
-    plural(usage.toolCalls, 'tool call'),
-  ];
+  const always = DIMENSION_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
+  const parts = always.map(({ measure, one, many }) => plural(usage[measure], one, many));
   const tokens = usage.inputTokens + usage.outputTokens;
   if (tokens > 0) parts.push(`${grouped(tokens)} tokens`);
   if (usage.costUsd > 0) parts.push(dollars(usage.costUsd));

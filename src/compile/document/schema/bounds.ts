@@ -1,6 +1,8 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
+import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
+import type { BudgetKey } from '../../../ir/dimensions.ts';
 import { bool, fault, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
 
 /** Effect classes: how a tool call changes the world. */
@@ -10,21 +12,15 @@ export const DECISIONS = ['tools', 'arguments', 'repair', 'clarify', 'plan', 'es
 
 const amount = () => int({ min: 0 }).optional();
 
+/** Whole numbers, but for money. */
+const amounts = Object.fromEntries(
+  DIMENSION_ROWS.map(({ key, scale }) => [key, scale === 1 ? amount() : number({ min: 0 }).optional()]),
+) as { readonly [key in BudgetKey]: ReturnType<typeof amount> };
+
 export const budgets = record({
-  steps: amount(),
-  model_calls: amount(),
-  tool_calls: amount(),
-  external_calls: amount(),
-  input_tokens: amount(),
-  output_tokens: amount(),
+  ...amounts,
   wall_clock_seconds: number({ min: 0 }).optional(),
-  cost_usd: number({ min: 0 }).optional(),
-  retries: amount(),
-  reflections: amount(),
-  context_tokens: amount(),
-  memory_writes: amount(),
-  side_effects: amount(),
-}).describe('What a run may use at most, per dimension; zero denies what needs it.');
+}).describe('The most that a run may use, per dimension. Zero forbids every call that needs it.');
 
 export const PROFILES = ['research', 'coding', 'support', 'procurement', 'sre'] as const;
 

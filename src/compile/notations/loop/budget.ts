@@ -4,7 +4,7 @@
  */
 import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
-import { BUDGET_DIMENSIONS, CLOCK, STEPS } from '../../lower/budget-meters.ts';
+import { CLOCK, EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { addQuestion, failedTrace } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
@@ -15,9 +15,7 @@ import { set } from '../../lower/kit.ts';
 const AMOUNTS = [
   [STEPS, 'steps', 1] as const,
   [CLOCK, 'wall_clock_seconds', 1000] as const,
-  ...BUDGET_DIMENSIONS.map(
-    ([field, dimension]) => [`budget.${dimension}`, field, field === 'cost_usd' ? 1_000_000 : 1] as const,
-  ),
+  ...EFFECT_DIMENSIONS.map(({ name, key, scale }) => [`budget.${name}`, key, scale] as const),
 ];
 const LABELS: { readonly [meter: string]: string } = Object.fromEntries(
   AMOUNTS.map(([meter, field]) => [meter, `budgets.${field}`]),

@@ -6,7 +6,9 @@ import { compileFile, type CompiledFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readNumber } from '../option-values.ts';
 import { dollars, grouped, oneLine, plural, table } from '../text.ts';
-import type { Bound, Bounds, Measure } from '../../../compile/certificate/certificate.ts';
+import type { Bound, Bounds } from '../../../compile/certificate/certificate.ts';
+import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
+import type { Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 
 export interface CheckOptions {
@@ -77,25 +79,17 @@ function certificate(flow: CompiledFlow, bounds: Bounds): string {
       `${plural(branches.length, 'branch', 'branches')} at ${oneLine(at)}`,
     ]),
   ];
-  const costs = MEASURES.flatMap(({ measure, word }) => {
+  const costs = MEASURES.flatMap(({ measure, label }) => {
     const bound = bounds.flow[measure];
     return bound.least === 0 && bound.most === 0
       ? []
-      : [[`  ${word}`, amount(measure, bound.least), amount(measure, bound.most)]];
+      : [[`  ${label}`, amount(measure, bound.least), amount(measure, bound.most)]];
   });
   return [indent(table(rows)), indent(table([['', 'least', 'most'], ...costs]))].join('\n');
 }
 
-const MEASURES: readonly { readonly measure: Measure; readonly word: string }[] = [
-  { measure: 'steps', word: 'steps' },
-  { measure: 'modelCalls', word: 'model calls' },
-  { measure: 'toolCalls', word: 'tool calls' },
-  { measure: 'inputTokens', word: 'input tokens' },
-  { measure: 'outputTokens', word: 'output tokens' },
-  { measure: 'costUsd', word: 'cost' },
-  { measure: 'retries', word: 'retries' },
-  { measure: 'sideEffects', word: 'side effects' },
-];
+/** The amounts of a whole run. The largest single input is not one of them. */
+const MEASURES = DIMENSION_ROWS.filter(({ largest }) => largest === undefined);
 
 function amount(measure: Measure, value: Bound['most']): string {
   if (value === null) return 'no bound';

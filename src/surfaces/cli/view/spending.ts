@@ -1,5 +1,7 @@
 /** Usage against budgets, as one line for the live view. */
-import type { CompiledFlow, Dimension, Meter } from '../../../ir/nodes.ts';
+import { DIMENSION_ROWS, isMeasured, shownAmount } from '../../../ir/dimensions.ts';
+import type { Dimension } from '../../../ir/dimensions.ts';
+import type { CompiledFlow, Meter } from '../../../ir/nodes.ts';
 import { isCounted } from '../../../ir/meters.ts';
 import type { Event } from '../../../ir/events.ts';
 import { dollars, grouped } from '../text.ts';
@@ -18,8 +20,7 @@ export function createSpending(flow: CompiledFlow): Spending {
     used[dimension] = (used[dimension] ?? 0) + amount;
   };
   const called = (kind: string | undefined): void => {
-    if (kind === 'model') add('modelCalls', 1);
-    if (kind === 'tool') add('toolCalls', 1);
+    for (const { name, call } of DIMENSION_ROWS) if (call !== undefined && call === kind) add(name, 1);
   };
   return {
     take: (event) => {
@@ -30,19 +31,16 @@ export function createSpending(flow: CompiledFlow): Spending {
       } else if (event.type === 'undo.requested') add('toolCalls', 1);
       else if (event.type === 'effect.judged' && event.verdict === 'retry') called(names.get(event.key));
       else if (event.type === 'effect.settled') {
-        const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = event.result.used ?? {};
-        add('inputTokens', inputTokens);
-        add('outputTokens', outputTokens);
-        add('costMicros', costMicros);
+        for (const { name } of SHOWN) if (isMeasured(name)) add(name, event.result.used?.[name] ?? 0);
       }
     },
     line: () =>
-      SHOWN.flatMap(({ dimension, word }) => {
+      SHOWN.flatMap(({ name: dimension, live = '' }) => {
         const amount = used[dimension] ?? 0;
         const limit = limits.get(dimension);
         if (amount === 0 && limit === undefined) return [];
         const of = limit === undefined ? '' : ` of ${amountText(dimension, limit)}`;
-        return [`${word}${amountText(dimension, amount)}${of}`];
+        return [`${live} ${amountText(dimension, amount)}${of}`.trimStart()];
       }).join(' · '),
   };
 }
@@ -50,17 +48,10 @@ export function createSpending(flow: CompiledFlow): Spending {
 /** The meter that every entered node charges. */
 const STEPS = 'steps';
 
-const SHOWN: readonly { readonly dimension: Dimension; readonly word: string }[] = [
-  { dimension: 'steps', word: 'steps ' },
-  { dimension: 'modelCalls', word: 'model calls ' },
-  { dimension: 'toolCalls', word: 'tool calls ' },
-  { dimension: 'inputTokens', word: 'tokens in ' },
-  { dimension: 'outputTokens', word: 'tokens out ' },
-  { dimension: 'costMicros', word: '' },
-];
+const SHOWN = DIMENSION_ROWS.filter(({ live }) => live !== undefined);
 
 function amountText(dimension: Dimension, amount: number): string {
-  return dimension === 'costMicros' ? dollars(amount / 1_000_000) : grouped(amount);
+  return dimension === 'costMicros' ? dollars(shownAmount(dimension, amount)) : grouped(amount);
 }
 
 /** The run's budget of each dimension. */

@@ -1,0 +1,154 @@
+/**
+ * The budget dimensions: one row each. Documents, meters, certificates, reports and the CLI derive their fields, keys and
+ * words from this table, so a new dimension is one row, plus the effects that reserve it.
+ */
+interface Row {
+  /** The key under `budgets` in a document. */
+  readonly key: string;
+  /** The field in reports and certificates. */
+  readonly measure: string;
+  /** Words for one and for many, and for the amount as such if `many` does not do. */
+  readonly one: string;
+  readonly many: string;
+  readonly label?: string;
+  /** How many units of the journal make one unit of the document: money is counted in millionths of a dollar. */
+  readonly scale?: number;
+  /**
+   * When it is charged: `visit`, as a node is entered; `attempt`, as a call is sent, in the amount its effect reserves;
+   * `retry`, as an attempt is repeated; `measured`, in the amount that the answer reports.
+   */
+  readonly charged: 'visit' | 'attempt' | 'retry' | 'measured';
+  /** Calls of this kind charge one per attempt, even if nothing is reserved. */
+  readonly call?: 'model' | 'tool';
+  /** A report shows the largest amount of this dimension in one call, instead of a sum. */
+  readonly largest?: string;
+  /** The reserved amount depends on the tokens of the input, which are counted only if a budget limits it. */
+  readonly byInput?: true;
+  /** The live line of the CLI shows it, with this word. */
+  readonly live?: string;
+}
+
+const ROWS = {
+  steps: { key: 'steps', measure: 'steps', one: 'step', many: 'steps', charged: 'visit', live: 'steps' },
+  modelCalls: {
+    key: 'model_calls',
+    measure: 'modelCalls',
+    one: 'model call',
+    many: 'model calls',
+    charged: 'attempt',
+    call: 'model',
+    live: 'model calls',
+  },
+  toolCalls: {
+    key: 'tool_calls',
+    measure: 'toolCalls',
+    one: 'tool call',
+    many: 'tool calls',
+    charged: 'attempt',
+    call: 'tool',
+    live: 'tool calls',
+  },
+  externalCalls: {
+    key: 'external_calls',
+    measure: 'externalCalls',
+    one: 'external call',
+    many: 'external calls',
+    charged: 'attempt',
+  },
+  inputTokens: {
+    key: 'input_tokens',
+    measure: 'inputTokens',
+    one: 'input token',
+    many: 'input tokens',
+    charged: 'measured',
+    byInput: true,
+    live: 'tokens in',
+  },
+  outputTokens: {
+    key: 'output_tokens',
+    measure: 'outputTokens',
+    one: 'output token',
+    many: 'output tokens',
+    charged: 'measured',
+    live: 'tokens out',
+  },
+  costMicros: {
+    key: 'cost_usd',
+    measure: 'costUsd',
+    one: 'dollar',
+    many: 'dollars',
+    label: 'cost',
+    scale: 1_000_000,
+    charged: 'measured',
+    byInput: true,
+    live: '',
+  },
+  retries: { key: 'retries', measure: 'retries', one: 'retry', many: 'retries', charged: 'retry' },
+  reflections: {
+    key: 'reflections',
+    measure: 'reflections',
+    one: 'reflection',
+    many: 'reflections',
+    charged: 'attempt',
+  },
+  contextTokens: {
+    key: 'context_tokens',
+    measure: 'contextTokens',
+    one: 'context token',
+    many: 'context tokens',
+    charged: 'measured',
+    largest: 'inputTokens',
+    byInput: true,
+  },
+  memoryWrites: {
+    key: 'memory_writes',
+    measure: 'memoryWrites',
+    one: 'memory write',
+    many: 'memory writes',
+    charged: 'attempt',
+  },
+  sideEffects: {
+    key: 'side_effects',
+    measure: 'sideEffects',
+    one: 'side effect',
+    many: 'side effects',
+    charged: 'attempt',
+  },
+} as const satisfies { readonly [name: string]: Row };
+
+type Rows = typeof ROWS;
+export type Dimension = keyof Rows;
+export type BudgetKey = Rows[Dimension]['key'];
+/** A dimension as people read it: money is in dollars. */
+export type Measure = Rows[Dimension]['measure'];
+export type Amounts = { readonly [dimension in Dimension]?: number };
+
+export const DIMENSIONS = Object.keys(ROWS) as readonly Dimension[];
+
+export interface DimensionRow extends Row {
+  readonly name: Dimension;
+  readonly key: BudgetKey;
+  readonly measure: Measure;
+  readonly label: string;
+  readonly scale: number;
+  readonly largest?: Dimension;
+}
+const TABLE = Object.fromEntries(
+  DIMENSIONS.map((name) => [name, { scale: 1, label: ROWS[name].many, ...ROWS[name], name } satisfies DimensionRow]),
+) as { readonly [dimension in Dimension]: DimensionRow };
+
+export const DIMENSION_ROWS: readonly DimensionRow[] = Object.values(TABLE);
+
+export function dimensionRow(dimension: Dimension): DimensionRow {
+  return TABLE[dimension];
+}
+
+/** True for tokens and money: they settle to the amount that was measured. The others count as they were reserved. */
+export function isMeasured(dimension: string): boolean {
+  return Object.hasOwn(TABLE, dimension) && TABLE[dimension as Dimension].charged === 'measured';
+}
+
+/** An amount of the journal in the unit of documents and reports. */
+export function shownAmount(dimension: Dimension, amount: number): number {
+  return amount / TABLE[dimension].scale;
+}
