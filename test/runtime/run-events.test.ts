@@ -109,3 +109,27 @@ test('sequence numbers never go back, so a reader can resume', async () => {
   const numbers = (await story()).map(({ seq }) => seq);
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
 });
+
+test('a call that is refused is an event with its reason', async () => {
+  const { flow } = compile(`
+agents:
+  - { id: clerk, tools: [orders.get] }
+tools:
+  orders.get: { effect: read, input: { type: object, properties: { id: { type: string } }, required: [id] } }
+flow:
+  id: desk
+  entry: look
+  nodes: [{ id: look, type: agent, agent: clerk }]
+`);
+  const journal = openMemory();
+  const script = { agents: { clerk: [{ text: '', tools: [{ name: 'orders.get', args: {} }] }, 'done'] } };
+  const engine = createEngine({ journal, script });
+  const run = await engine.start(flow as NonNullable<typeof flow>, { input: {} });
+  await engine.settled(run);
+  const { program, events } = await readRun(journal.journal, run);
+  await engine.close();
+  const narrate = createNarrator(program);
+  const refused = events.flatMap((event) => narrate(event)).filter(({ type }) => type === 'tool.refused');
+  expect(refused).toMatchObject([{ tool: 'orders.get', args: {}, node: 'look' }]);
+  expect(refused[0]).toHaveProperty('reason', expect.stringContaining('id'));
+});

@@ -29,7 +29,7 @@ interface CallInfo {
   used: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costMicros?: number };
   attempt: number;
 }
-interface Narration {
+interface Story {
   readonly program: Program;
   state: RunState | null;
   /** The authored node that each branch is in. */
@@ -38,7 +38,7 @@ interface Narration {
 }
 
 export function createNarrator(program: Program): Narrator {
-  const story: Narration = { program, state: null, steps: new Map(), calls: new Map() };
+  const story: Story = { program, state: null, steps: new Map(), calls: new Map() };
   return (event) => {
     story.state = evolve(story.state, event);
     const entered = enter(story, event);
@@ -48,7 +48,7 @@ export function createNarrator(program: Program): Narrator {
 
 const ROOT: ThreadId = '0';
 
-function enter(story: Narration, event: Event): readonly RunEvent[] {
+function enter(story: Story, event: Event): readonly RunEvent[] {
   const { flow } = story.program;
   const thread = 'thread' in event ? event.thread : ROOT;
   const name = enteredBy(flow, event);
@@ -63,7 +63,7 @@ function enter(story: Narration, event: Event): readonly RunEvent[] {
   return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
 }
 
-function leave(story: Narration, event: Event): readonly RunEvent[] {
+function leave(story: Story, event: Event): readonly RunEvent[] {
   const all = [...story.steps.keys()];
   switch (event.type) {
     case 'thread.ended':
@@ -85,7 +85,7 @@ function leave(story: Narration, event: Event): readonly RunEvent[] {
 }
 
 function finish(
-  story: Narration,
+  story: Story,
   thread: ThreadId,
   event: Event,
   status: 'finished' | 'failed' | 'stopped',
@@ -99,12 +99,14 @@ function finish(
   return [{ type: 'node.finished', ...about, output: step.output }];
 }
 
-function eventsOf(story: Narration, event: Event): readonly RunEvent[] {
+function eventsOf(story: Story, event: Event): readonly RunEvent[] {
   switch (event.type) {
     case 'run.started':
       return [{ type: 'run.started', ...base(event), flow: story.program.flow.id, input: event.input }];
     case 'effect.requested':
       return requested(story, event);
+    case 'slots.written':
+      return refused(story, event);
     case 'undo.requested':
       return undoRequested(story, event);
     case 'effect.settled':
@@ -137,7 +139,7 @@ function eventsOf(story: Narration, event: Event): readonly RunEvent[] {
 
 type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
 
-function requested(story: Narration, event: Of<'effect.requested'>): readonly RunEvent[] {
+function requested(story: Story, event: Of<'effect.requested'>): readonly RunEvent[] {
   const pending = story.state?.pending.get(event.key);
   const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
   const call: CallInfo = {
@@ -176,7 +178,25 @@ function requested(story: Narration, event: Of<'effect.requested'>): readonly Ru
   return [];
 }
 
-function undoRequested(story: Narration, event: Of<'undo.requested'>): readonly RunEvent[] {
+/** A call that was refused is recorded as an observation that no effect brought. */
+function refused(story: Story, event: Of<'slots.written'>): readonly RunEvent[] {
+  if (story.program.flow.nodes[event.node]?.op !== 'let') return [];
+  const slots = story.state?.threads.get(event.thread)?.slots ?? {};
+  return event.writes.flatMap(({ slot, mode }) => {
+    const list = mode === 'append' ? slots[slot] : null;
+    const {
+      tool,
+      args = null,
+      ok,
+      error,
+    } = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
+    if (typeof tool !== 'string' || ok !== false || typeof error !== 'string') return [];
+    const about = { ...base(event), node: nameAt(story, event.node), branch: event.thread };
+    return [{ type: 'tool.refused', ...about, tool, args, reason: error }];
+  });
+}
+
+function undoRequested(story: Story, event: Of<'undo.requested'>): readonly RunEvent[] {
   const pending = story.state?.pending.get(event.key);
   const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
   const undone = story.calls.get(event.undoes);
@@ -196,7 +216,7 @@ function undoRequested(story: Narration, event: Of<'undo.requested'>): readonly 
   return [{ type: 'undo.started', ...inNode(event, call), tool: event.tool, args: call.args }];
 }
 
-function settled(story: Narration, event: Of<'effect.settled'>): readonly RunEvent[] {
+function settled(story: Story, event: Of<'effect.settled'>): readonly RunEvent[] {
   const call = story.calls.get(event.key);
   if (call === undefined) return [];
   call.attempt = event.attempt;
@@ -216,7 +236,7 @@ function settled(story: Narration, event: Of<'effect.settled'>): readonly RunEve
   return [{ type: 'question.answered', ...inNode(event, call), id: call.questionId, ...answer }];
 }
 
-function judged(story: Narration, event: Of<'effect.judged'>): readonly RunEvent[] {
+function judged(story: Story, event: Of<'effect.judged'>): readonly RunEvent[] {
   const call = story.calls.get(event.key);
   if (call === undefined || call.kind === 'undo') return [];
   const about = inNode(event, call);
@@ -277,7 +297,7 @@ function accepted(
   }
 }
 
-function budgetEvents(story: Narration, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly RunEvent[] {
+function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly RunEvent[] {
   const { meters } = story.program.flow;
   if (event.type === 'meter.raised') {
     const call = story.calls.get(event.key);
@@ -297,7 +317,7 @@ function budgetEvents(story: Narration, event: Of<'meter.tripped'> | Of<'meter.r
   ];
 }
 
-function ended(story: Narration, event: Of<'run.ended'>): RunEvent {
+function ended(story: Story, event: Of<'run.ended'>): RunEvent {
   const outcome = story.state?.outcome;
   const error = outcome?.error ?? null;
   return {
@@ -310,7 +330,7 @@ function ended(story: Narration, event: Of<'run.ended'>): RunEvent {
   };
 }
 
-function joinFailed(story: Narration, event: Of<'fork.joined'>): RunEvent {
+function joinFailed(story: Story, event: Of<'fork.joined'>): RunEvent {
   const message = event.why === 'late' ? 'the branches did not finish in time' : 'too few branches succeeded';
   return {
     type: 'trouble',
@@ -322,7 +342,7 @@ function joinFailed(story: Narration, event: Of<'fork.joined'>): RunEvent {
 }
 
 function trouble(
-  story: Narration,
+  story: Story,
   event: Of<'expression.failed' | 'guard.failed' | 'value.missing'>,
   message: string,
 ): RunEvent {
@@ -337,7 +357,7 @@ function inNode(event: Event, { node, thread }: CallInfo): InNode {
   return { ...base(event), node, branch: thread };
 }
 
-function nameAt({ program: { flow } }: Narration, id: string): string {
+function nameAt({ program: { flow } }: Story, id: string): string {
   const node = flow.nodes[id];
   return node === undefined ? id : authorOf(node);
 }

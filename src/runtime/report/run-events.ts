@@ -55,6 +55,12 @@ export type RunEvent =
       readonly costUsd: number;
     })
   | (InNode & { readonly type: 'tool.proposed'; readonly agent: string; readonly tool: string; readonly args: Json })
+  | (InNode & {
+      readonly type: 'tool.refused';
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+    })
   | (InNode & { readonly type: 'tool.started'; readonly tool: string; readonly args: Json })
   | (InNode & {
       readonly type: 'tool.finished';

@@ -10,6 +10,7 @@ export interface Notice {
     | 'waiting'
     | 'answered'
     | 'tool'
+    | 'refused'
     | 'retry'
     | 'trouble'
     | 'undo'
@@ -31,6 +32,7 @@ const WORDS: Words = {
     kind: 'retry',
     text: `${error.type}: ${error.message}; retry ${delayMs <= 0 ? 'at once' : `in ${seconds(delayMs)}`}`,
   }),
+  'tool.refused': ({ tool, args, reason }) => ({ kind: 'refused', text: `${tool} ${argsText(args)}: ${reason}` }),
   'tool.started': ({ tool, args }) => ({ kind: 'tool', text: `${tool} ${argsText(args)}` }),
   'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
   'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
@@ -67,6 +69,7 @@ const DETAILS: Details = {
   'model.finished': ({ agent, durationMs, text, inputTokens, outputTokens }) =>
     `${agent}  ${seconds(durationMs)}  ${inputTokens}+${outputTokens} tokens  ${argsText(text)}`,
   'tool.proposed': ({ agent, tool, args }) => `${agent}  ${tool} ${argsText(args)}`,
+  'tool.refused': ({ tool, args, reason }) => `${tool} ${argsText(args)}: ${reason}`,
   'tool.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
   'tool.finished': ({ tool, result, durationMs }) => `${tool}  ${seconds(durationMs)}  ${argsText(result)}`,
   'tool.failed': ({ tool, error, durationMs }) => `${tool}  ${seconds(durationMs)}  ${error.type}: ${error.message}`,

@@ -33,6 +33,7 @@ const LABELS = {
   waiting: 'waiting',
   answered: 'answer',
   tool: 'tool',
+  refused: 'refused',
   retry: 'retry',
   trouble: 'trouble',
   undo: 'undo',
