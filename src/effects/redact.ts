@@ -1,18 +1,22 @@
-/** Removes secrets from text that is recorded or shown: the keys in use, and text that looks like a key (L10). */
+/**
+ * Removes secrets from everything that is recorded or shown (L10): the secrets in use, in the encodings in which a server
+ * can repeat them, and text that looks like a key.
+ */
 import type { Json } from '../expr/json.ts';
 
 const KEY_LIKE = /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[A-Za-z0-9_-]*[A-Za-z0-9*_-]{12,}/g;
 const REDACTED = '[redacted]';
 /** A shorter key could be part of ordinary text. */
 const LENGTH_MIN = 8;
-/** A key is also found in JSON text inside JSON text, to this depth. */
+/** Levels of JSON text inside JSON text in which a secret is recognised. */
 const QUOTED_MAX = 2;
+const KNOWN_MAX = 1_000;
 
 export function redactText(text: string, key: string | undefined): string {
   return without(text, formsOf(key)).replace(KEY_LIKE, REDACTED);
 }
 
-/** Removes the key from a value that is recorded. Text that only looks like a key stays. */
+/** Removes the key from every text of a value. Text that only looks like a key stays. */
 export function redactValue<Value>(value: Value, key: string | undefined): Value {
   const forms = formsOf(key);
   const text = forms.length === 0 ? undefined : JSON.stringify(value);
@@ -28,12 +32,53 @@ function cleaned(part: Json, forms: readonly string[]): Json {
   return Object.fromEntries(Object.entries(part).map(([name, each]) => [without(name, forms), each]));
 }
 
-/** The key, and the key as quoted JSON text. The longest form comes first because it can contain the others. */
+const known = new Map<string, readonly string[]>();
+
+/** The key as it can occur in text. The longest form comes first, because it can contain the others. */
 function formsOf(key: string | undefined): readonly string[] {
   if (key === undefined || key.length < LENGTH_MIN) return [];
+  let forms = known.get(key);
+  if (forms === undefined) {
+    const all = [key, ...jsonForms(key), ...urlForms(key), ...hexForms(key), ...base64Forms(key)];
+    forms = [...new Set(all)].toSorted((a, b) => b.length - a.length);
+    if (known.size >= KNOWN_MAX) known.clear();
+    known.set(key, forms);
+  }
+  return forms;
+}
+
+function jsonForms(key: string): string[] {
   const forms = [key];
-  for (let depth = 0; depth < QUOTED_MAX; depth++) forms.unshift(quoted(forms[0] as string));
-  return [...new Set(forms)];
+  for (let depth = 0; depth < QUOTED_MAX; depth++) forms.push(quoted(forms.at(-1) as string));
+  return forms;
+}
+
+/** As in a path or a query, and as in the body of a form, where a space is `+`. */
+function urlForms(key: string): string[] {
+  const encoded = encodeURIComponent(key.toWellFormed());
+  const form = new URLSearchParams({ k: key }).toString().slice(2);
+  return [encoded, form].flatMap((text) => [text, text.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())]);
+}
+
+function hexForms(key: string): string[] {
+  const hex = Buffer.from(key).toString('hex');
+  return [hex, hex.toUpperCase()];
+}
+
+/**
+ * Base64 of a text that contains the key, such as `user:key`, depends on the position of the key modulo 3. Each form has the
+ * characters that the key alone determines.
+ */
+function base64Forms(key: string): string[] {
+  const bytes = Buffer.from(key);
+  return [0, 1, 2].flatMap((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    const start = Math.ceil((offset * 8) / 6);
+    const end = Math.floor(((offset + bytes.length) * 8) / 6);
+    const inner = text.slice(start, end);
+    const whole = offset === 0 ? [text] : [];
+    return [...whole, inner].flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+  });
 }
 
 function quoted(text: string): string {

@@ -39,6 +39,22 @@ export function patternProblem(pattern: string): string | null {
   }
 }
 
+/**
+ * A pattern of a JSON Schema, in the syntax of JavaScript, on the linear-time engine. Throws if the pattern needs
+ * backtracking (lookaround, backreferences) or repeats more than 1,000 times.
+ */
+export const schemaPattern = Object.assign(
+  (pattern: string): { test(text: string): boolean; toString(): string } => {
+    if (pattern.length > LIMITS.patternMax)
+      throw new EvalError('limit', `the pattern is longer than ${LIMITS.patternMax} characters`);
+    const regex = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    // The text of an engine's patterns must differ: ajv uses it as a key.
+    return { test: (text) => regex.test(text), toString: () => `/${pattern}/` };
+  },
+  // The name that ajv asks of an engine for regular expressions.
+  { code: 'schemaPattern' },
+);
+
 function compilePattern(pattern: string, range?: Range): RE2JS {
   if (pattern.length > LIMITS.patternMax)
     throw new EvalError('limit', `the pattern is longer than ${LIMITS.patternMax} characters`, range);

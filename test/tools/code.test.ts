@@ -1,5 +1,6 @@
 /** Code and arithmetic: values out, nothing of the machine in, and an end to every loop. */
-import { describe, expect, test } from 'vitest';
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, test, vi } from 'vitest';
 import { calculate } from '../../src/effects/tools/calculator.ts';
 import { tools } from './call.ts';
 
@@ -153,3 +154,76 @@ describe('arithmetic', () => {
     expect(await ask('calculator', { expression: '0.1 + 0.2' })).toEqual({ ok: true, value: { value: 0.1 + 0.2 } });
   });
 });
+
+describe('the process of the code', () => {
+  const typed = 'const a = []; for (let i = 0; i < 2100; i++) a.push(new Uint8Array(1024 * 1024).fill(1)); a.length';
+
+  test.each([
+    ['in the sandbox', {}],
+    ['without a sandbox', { shell: { bwrap: 'no-bwrap-here' } }],
+  ])('keeps typed arrays within 64 MiB, %s', async (_, options) => {
+    const { ask } = tools(options);
+    const before = process.memoryUsage.rss();
+    expect(await ask('code_run', { code: typed })).toMatchObject({ ok: false, class: 'semantic', type: 'CodeError' });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024);
+    expect(await ask('code_run', { code: 'new Uint8Array(32 * 1024 * 1024).length' })).toMatchObject({
+      ok: true,
+      value: { value: 32 * 1024 * 1024 },
+    });
+  });
+
+  test('has limits that the operating system keeps', async () => {
+    const { ask } = tools({ code: { timeoutMs: 3_000 } });
+    const done = ask('code_run', { code: 'while (true) {}' });
+    const pid = await vi.waitUntil(() => codeProcesses()[0], { timeout: 4_000, interval: 20 });
+    const data = /^Max data size +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1];
+    expect(Number(data)).toBeLessThan(1024 ** 3);
+    expect(await done).toMatchObject({ ok: false, type: 'TimeoutError' });
+  });
+
+  test('ends when the engine closes, also with 20 calls at once', async () => {
+    const { ask, performer } = tools({ code: { timeoutMs: 60_000 } });
+    const calls = Array.from({ length: 20 }, () => ask('code_run', { code: 'while (true) {}' }));
+    await vi.waitUntil(() => codeProcesses().length > 0, { timeout: 4_000, interval: 20 });
+    await (performer as { close(): Promise<void> } & typeof performer).close();
+    for (const outcome of await Promise.all(calls)) expect(outcome).toMatchObject({ ok: false, type: 'AbortError' });
+    await vi.waitUntil(() => codeProcesses().length === 0, { timeout: 2_000, interval: 20 });
+  });
+
+  test('20 calls at once all give their results', async () => {
+    const { ask } = tools();
+    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => ask('code_run', { code: `${n} * 2` })));
+    expect(outcomes.map((each) => (each.ok ? (each.value as { value: number }).value : each))).toEqual(
+      Array.from({ length: 20 }, (_, n) => n * 2),
+    );
+  });
+});
+
+/** Processes that run the interpreter for this test process. */
+function codeProcesses(): string[] {
+  return readdirSync('/proc').filter(
+    (pid) =>
+      /^\d+$/.test(pid) &&
+      isOurs(pid) &&
+      commandOf(pid).endsWith('\0sluice-quickjs\0') &&
+      !commandOf(pid).startsWith('sluice-child:'),
+  );
+}
+
+function isOurs(pid: string): boolean {
+  const stat = readOr(`/proc/${pid}/stat`);
+  const parent = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? '0';
+  return Number(parent) > 1 && (commandOf(parent).startsWith(`sluice-child:${process.pid}:`) || isOurs(parent));
+}
+
+function commandOf(pid: string): string {
+  return readOr(`/proc/${pid}/cmdline`);
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}

@@ -24,6 +24,16 @@ const tools = [
   { name: 'nothing', inputSchema: object },
   { name: 'deep', inputSchema: object },
   {
+    name: 'slow_pattern',
+    inputSchema: object,
+    outputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } },
+  },
+  {
+    name: 'odd_pattern',
+    inputSchema: object,
+    outputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '(?=a)a', maxLength: 1 } } },
+  },
+  {
     name: 'round',
     inputSchema: object,
     outputSchema: { type: 'object', $defs: { a: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' },
@@ -107,6 +117,10 @@ function call(id: number, name: string): void {
       return void process.stdout.write(
         `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"v":${'['.repeat(50_000)}${']'.repeat(50_000)}}}}\n`,
       );
+    case 'slow_pattern':
+      return answer(id, { ...text('5'), structuredContent: { a: `${'a'.repeat(5_000)}b` } });
+    case 'odd_pattern':
+      return answer(id, { ...text('5'), structuredContent: { a: 'a' } });
     case 'round':
       return answer(id, { ...text('5'), structuredContent: { a: 1 } });
     default:

@@ -225,6 +225,14 @@ describe('a server that does not', () => {
     expect(await ask('s.noise', {}, of(bad, 'noise'))).toEqual({ ok: true, value: 'after the noise' });
   });
 
+  test('has a pattern that makes other engines backtrack, or that cannot run in linear time', async () => {
+    const { ask } = tools();
+    const started = performance.now();
+    expect(await ask('s.slow', {}, of(bad, 'slow_pattern'))).toMatchObject({ ok: false, type: 'McpResultError' });
+    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(await ask('s.odd', {}, of(bad, 'odd_pattern'))).toEqual({ ok: true, value: { a: 'a' } });
+  });
+
   test('gives 50 MB', async () => {
     const { ask } = tools();
     expect(await ask('s.huge', {}, of(bad, 'huge', 20_000))).toMatchObject({

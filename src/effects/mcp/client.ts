@@ -12,6 +12,7 @@ import { expandText } from '../tools/template.ts';
 import { fail } from '../tools/tool.ts';
 import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
 import { failureOfServer, isClosed, isTimeout, valueOf } from './result.ts';
+import { linearValidator } from './schema.ts';
 
 interface Connection {
   readonly client: Client;
@@ -116,6 +117,7 @@ async function connect(
     {
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } },
       inputRequired: { autoFulfill: false },
+      jsonSchemaValidator: linearValidator,
     },
   );
   Object.assign(client, { onclose: onClose });

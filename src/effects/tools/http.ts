@@ -17,6 +17,20 @@ interface DeclaredHttp {
 }
 type Headers = { readonly [name: string]: string };
 
+/** Headers that decide where a request goes, where it ends, or whether it is a repetition. */
+const RESERVED_HEADERS = new Set([
+  'host',
+  'idempotency-key',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'upgrade',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'expect',
+]);
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 
 export function httpTools(options: ToolOptions): ToolKind {
@@ -31,6 +45,9 @@ function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
   return async (call) => {
     const args = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
     const method = fixed ?? args.method ?? 'GET';
+    const reserved = Object.keys(args.headers ?? {}).find((name) => RESERVED_HEADERS.has(name.toLowerCase()));
+    if (reserved !== undefined)
+      throw fail('policy', 'HeaderError', `the header \`${reserved}\` is set by the engine and cannot be chosen`);
     const body = fixed === undefined ? args.body : undefined;
     const request = { method, url: args.url, ...withBody(withKey(method, args.headers ?? {}, call), body) };
     const response = await send(request, allowed, limits(call, http));

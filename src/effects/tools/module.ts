@@ -36,22 +36,26 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
   };
 }
 
-/** Counts real time, also in a run with a virtual clock. A function that hangs is aborted and no longer awaited. */
+/** Counts real time, also in a run with a virtual clock. After a timeout or an abort, the function is no longer awaited. */
 async function withTimeout(
   timeoutMs: number,
   wanted: AbortSignal,
   work: (signal: AbortSignal) => Promise<Json>,
 ): Promise<Json> {
   const late = new AbortController();
-  const { promise: timeUp, reject } = Promise.withResolvers<never>();
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(fail('timeout', 'AbortError', 'the function was stopped'));
+  if (wanted.aborted) onAbort();
+  wanted.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(() => {
     reject(fail('timeout', 'TimeoutError', `the function did not end within ${timeoutMs} ms`));
     late.abort();
   }, timeoutMs);
   try {
-    return await Promise.race([work(AbortSignal.any([wanted, late.signal])), timeUp]);
+    return await Promise.race([work(AbortSignal.any([wanted, late.signal])), stopped]);
   } finally {
     clearTimeout(timer);
+    wanted.removeEventListener('abort', onAbort);
   }
 }
 

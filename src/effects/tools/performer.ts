@@ -32,6 +32,8 @@ const TIMEOUT_MS = 30_000;
 export function toolPerformer(options: ToolOptions): ToolPerformer {
   const kinds = toolKinds(options);
   const builtins = builtinTools(kinds);
+  const ending = new AbortController();
+  const calls = new Set<Promise<unknown>>();
   return {
     perform: async (call) => {
       const { command, flow } = call;
@@ -39,28 +41,44 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
       if (kind !== 'tool')
         throw fail('fatal', 'NotConfiguredError', `no performer is configured for the ${kind} \`${name}\``);
       const def = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
-      const work = withoutSecrets(
-        workOf(name, def, kinds, builtins),
-        [def?.implementation, options.mcp],
-        options.env ?? process.env,
-      );
+      const definition = [def?.implementation, options.mcp];
+      const work = withoutSecrets(workOf(name, def, kinds, builtins), definition, options.env ?? process.env);
       const args = (input['args'] ?? {}) as Args;
       checkArguments(name, def?.input ?? builtinOf(name)?.input ?? true, args);
-      // A virtual clock stands still while a tool runs in real time.
-      const done = call.clock.busy?.();
+      const signal = AbortSignal.any([call.signal, ending.signal]);
+      const done = run(work, { ...call, signal }, args, def, options);
+      calls.add(done);
       try {
-        const toolCall = await toolCallOf(call, args, def, options);
-        const value = toolResult(name, await work(toolCall), options.resultMax);
-        await logChange(toolCall, value);
-        return { ok: true, value };
+        return { ok: true, value: await done };
       } finally {
-        done?.();
+        calls.delete(done);
       }
     },
     close: async () => {
+      ending.abort();
+      await Promise.allSettled(calls);
       await Promise.all(Object.values(kinds).map(async (kind) => kind.close?.()));
     },
   };
+}
+
+async function run(
+  work: ToolWork,
+  call: Call,
+  args: Args,
+  def: ToolDef | undefined,
+  options: ToolOptions,
+): Promise<Json> {
+  // A virtual clock stands still while a tool runs in real time.
+  const done = call.clock.busy?.();
+  try {
+    const toolCall = await toolCallOf(call, args, def, options);
+    const value = toolResult(toolCall.name, await work(toolCall), options.resultMax);
+    await logChange(toolCall, value);
+    return value;
+  } finally {
+    done?.();
+  }
 }
 
 /** Every kind of tool. A kind with `declared` uses its key as the key in the document. */

@@ -1,15 +1,17 @@
 /**
- * Runs a command in a bubblewrap sandbox and returns its exit code. The sandbox has namespaces of its own without network,
- * the work directory writable and the system's programs readable. On a timeout or an abort, every process that the command
- * has started is killed.
+ * The sandbox that commands run in, made by bubblewrap. It has namespaces of its own without network. The work directory is
+ * writable, the programs of the system are readable, and nothing else of the machine is visible.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { execFile } from 'node:child_process';
+import { constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { MOUNT } from '../safe-path.ts';
-import { Output } from './output.ts';
+import { limited, limitsOf } from './limits.ts';
+import type { Limits } from './limits.ts';
+import { runProcess } from './process.ts';
+import type { ProcessResult } from './process.ts';
+import { seccompFilter } from './seccomp.ts';
 import { fail } from './tool.ts';
 import type { ShellOptions } from './tool.ts';
 
@@ -30,18 +32,18 @@ export interface ShellResult {
   readonly truncated: boolean;
   readonly stdoutTruncated: boolean;
 }
-export type ShellRunner = (command: string, request: ShellRequest) => Promise<ShellResult>;
+export type ShellRunner = (command: string | readonly string[], request: ShellRequest) => Promise<ShellResult>;
 
-interface Streams {
-  readonly stdout: Output;
-  readonly stderr: Output;
-  /** JSON lines that bubblewrap writes about the sandbox. */
-  status: string;
+/** The bubblewrap of this machine. */
+export interface Bubblewrap {
+  readonly path: string;
+  /** Options that this version supports. */
+  readonly options: readonly string[];
+  readonly hasSize: boolean;
 }
 
 const TIMEOUT_MS = 120_000;
 const OUTPUT_MAX = 64 * 1024;
-const STATUS_FD = 3;
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
 const SETTINGS = [
   'alternatives',
@@ -58,69 +60,114 @@ const SETTINGS = [
   'mime.types',
   'os-release',
 ];
+/** Files of /proc that describe the machine and not the sandbox. */
+const HIDDEN = [
+  'cmdline',
+  'config.gz',
+  'kallsyms',
+  'kcore',
+  'key-users',
+  'keys',
+  'kmsg',
+  'sysrq-trigger',
+  'timer_list',
+];
 /** The `node` that runs the engine, so that commands find it wherever it is installed. */
-const NODE_DIR = '/run/sluice';
+export const NODE_DIR = '/run/sluice';
 const PATH = `${NODE_DIR}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+export const INSTALL_BUBBLEWRAP =
+  'install it (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)';
 
+/** Runs shell commands, or programs with an argument list, in the sandbox. */
 export function shellRunner(options: ShellOptions = {}): ShellRunner {
+  const limits = limitsOf(options.limits);
   return async (command, request) => {
     await mkdir(request.workDir, { recursive: true });
-    return run(command, request, options);
+    const bubblewrap = await findBubblewrap(options.bwrap);
+    const argv = typeof command === 'string' ? shellCommand(command) : command;
+    const result = await runProcess({
+      argv: [bubblewrap.path, ...sandboxArgs(bubblewrap, request, options, limits), ...limited(SHELL, limits, argv)],
+      ...(request.stdin === undefined ? {} : { stdin: request.stdin }),
+      extra: seccompFilter(),
+      timeoutMs: Math.min(request.timeoutMs ?? Infinity, options.timeoutMs ?? TIMEOUT_MS),
+      outputMax: options.outputMax ?? OUTPUT_MAX,
+      limits,
+      watchedDir: request.workDir,
+      signal: request.signal,
+    });
+    return resultOf(result);
   };
 }
 
-function run(command: string, request: ShellRequest, options: ShellOptions): Promise<ShellResult> {
-  const { stdin, signal } = request;
-  const { bwrap = 'bwrap', outputMax = OUTPUT_MAX } = options;
-  const timeoutMs = Math.min(request.timeoutMs ?? Infinity, options.timeoutMs ?? TIMEOUT_MS);
-  const child = spawn(bwrap, [...sandboxArgs(request, options), ...shellCommand(command)], {
-    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
-  const streams = streamsOf(child, outputMax);
-  // A command that reads nothing closes its standard input.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(stdin);
+const found = new Map<string, Promise<Bubblewrap>>();
 
-  return new Promise((resolve, reject) => {
-    let killed: 'timeout' | 'abort' | null = null;
-    const kill = (why: 'timeout' | 'abort') => (): void => {
-      killed ??= why;
-      if (child.pid !== undefined) killGroup(child.pid);
-    };
-    const timer = setTimeout(kill('timeout'), timeoutMs);
-    const onAbort = kill('abort');
-    if (signal?.aborted === true) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    child.on('error', (error) => {
-      end();
-      reject(notStarted(bwrap, error));
-    });
-    child.on('close', () => {
-      end();
-      const result = killed === null ? resultOf(streams) : null;
-      if (result === null) reject(failureOf(killed, timeoutMs, streams));
-      else resolve(result);
-    });
-  });
+/** Finds bubblewrap and the options that work on this machine. Throws a `SandboxError` that says how to install it. */
+export function findBubblewrap(name = 'bwrap'): Promise<Bubblewrap> {
+  let known = found.get(name);
+  if (known === undefined) {
+    known = probe(name);
+    found.set(name, known);
+    // A later call finds a program that was installed in the meantime.
+    known.catch(() => found.delete(name));
+  }
+  return known;
 }
 
-/** The arguments of bubblewrap for one command. */
-function sandboxArgs({ workDir, cwd = '.', env }: ShellRequest, options: ShellOptions): string[] {
+async function probe(name: string): Promise<Bubblewrap> {
+  const path = await findProgram(name);
+  if (path === null)
+    throw fail(
+      'fatal',
+      'SandboxError',
+      `commands run in bubblewrap, and \`${name}\` is not installed; ${INSTALL_BUBBLEWRAP}`,
+    );
+  const works = (args: readonly string[]): Promise<boolean> =>
+    new Promise((resolve) => {
+      const all = [...args, '--ro-bind', '/', '/', SHELL, '-c', ':'];
+      execFile(path, all, { env: {}, timeout: 10_000 }, (error) => resolve(error === null));
+    });
+  const nested = ['--unshare-user', '--disable-userns'];
+  const [canDisable, hasSize] = await Promise.all([works(nested), works(['--size', '1048576', '--tmpfs', '/tmp'])]);
+  return { path, options: canDisable ? nested : [], hasSize };
+}
+
+export async function findProgram(name: string): Promise<string | null> {
+  const candidates = name.includes('/')
+    ? [name]
+    : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
+  for (const path of candidates)
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  return null;
+}
+
+/** The arguments of bubblewrap before the command. */
+export function sandboxArgs(
+  { options: supported, hasSize }: Bubblewrap,
+  { workDir, cwd = '.', env }: Partial<ShellRequest>,
+  options: Pick<ShellOptions, 'readable' | 'env'>,
+  { diskMax }: Limits,
+): string[] {
   const variables = { PATH, HOME: '/tmp', TMPDIR: '/tmp', LANG: 'C.UTF-8', TERM: 'dumb', ...options.env, ...env };
+  const size = hasSize && Number.isFinite(diskMax) ? ['--size', String(Math.ceil(diskMax))] : [];
   return [
-    ...['--json-status-fd', String(STATUS_FD), '--unshare-all', '--die-with-parent', '--new-session'],
+    ...['--json-status-fd', '3', ...(seccompFilter() === null ? [] : ['--seccomp', '4'])],
+    ...['--unshare-all', ...supported, '--die-with-parent', '--new-session'],
     ...['--cap-drop', 'ALL', '--clearenv', '--hostname', 'sluice'],
     ...SYSTEM.flatMap(mount),
     ...SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
+    // The kernel lets the owner of the root account write to /proc/sys even without capabilities.
+    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', ...HIDDEN.flatMap(hide)],
+    ...['--dev', '/dev', ...size, '--tmpfs', '/dev/shm', '--remount-ro', '/dev', ...size, '--tmpfs', '/tmp'],
     ...['--ro-bind-try', process.execPath, `${NODE_DIR}/node`],
     ...(options.readable ?? []).flatMap((path) => ['--ro-bind', path, path]),
-    ...['--bind', realpathSync(workDir), MOUNT, '--chdir', cwd === '.' ? MOUNT : `${MOUNT}/${cwd}`],
+    ...(workDir === undefined ? ['--dir', MOUNT] : ['--bind', realpathSync(workDir), MOUNT]),
+    ...['--remount-ro', '/', '--chdir', cwd === '.' ? MOUNT : `${MOUNT}/${cwd}`],
     ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
   ];
 }
@@ -131,26 +178,23 @@ function mount(path: string): string[] {
   return stat.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
 }
 
+function hide(name: string): string[] {
+  return existsSync(`/proc/${name}`) ? ['--ro-bind', '/dev/null', `/proc/${name}`] : [];
+}
+
+export const SHELL = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+
 /** With bash, a failure inside a pipeline fails the command, so that the exit code can be used as evidence. */
 function shellCommand(command: string): string[] {
-  return existsSync('/bin/bash') ? ['/bin/bash', '-o', 'pipefail', '-c', command] : ['/bin/sh', '-c', command];
+  return [SHELL, ...(SHELL === '/bin/bash' ? ['-o', 'pipefail'] : []), '-c', command];
 }
 
-function streamsOf(child: ChildProcess, outputMax: number): Streams {
-  const streams: Streams = { stdout: new Output(outputMax), stderr: new Output(outputMax), status: '' };
-  child.stdout?.on('data', (chunk: Buffer) => streams.stdout.push(chunk));
-  child.stderr?.on('data', (chunk: Buffer) => streams.stderr.push(chunk));
-  (child.stdio[STATUS_FD] as Readable | null)?.on(
-    'data',
-    (chunk: Buffer) => (streams.status += chunk.toString('latin1')),
-  );
-  return streams;
-}
-
-/** Null if bubblewrap reported no exit code, which means that the command was never started. */
-function resultOf({ stdout, stderr, status }: Streams): ShellResult | null {
+function resultOf({ status, stdout, stderr }: ProcessResult): ShellResult {
   const exit = /"exit-code"\s*:\s*(\d+)/.exec(status)?.[1];
-  if (exit === undefined) return null;
+  if (exit === undefined) {
+    const reason = stderr.text().trim() || 'bubblewrap ended without a message';
+    throw fail('fatal', 'SandboxError', `the sandbox could not be created: ${reason}`);
+  }
   return {
     exitCode: Number(exit),
     stdout: stdout.text(),
@@ -158,33 +202,4 @@ function resultOf({ stdout, stderr, status }: Streams): ShellResult | null {
     truncated: stdout.truncated || stderr.truncated,
     stdoutTruncated: stdout.truncated,
   };
-}
-
-function failureOf(killed: 'timeout' | 'abort' | null, timeoutMs: number, { stdout, stderr }: Streams): Error {
-  if (killed === 'abort') return fail('timeout', 'AbortError', 'the command was stopped');
-  if (killed === null) {
-    const reason = stderr.text().trim() || 'bubblewrap ended without a message';
-    return fail('fatal', 'SandboxError', `the sandbox could not be created: ${reason}`);
-  }
-  const output = `${stdout.text()}${stderr.text()}`.trim().slice(-500);
-  const last = output === '' ? '' : `; its last output: ${output}`;
-  return fail('timeout', 'TimeoutError', `the command did not end within ${timeoutMs} ms and was killed${last}`);
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The group has already ended.
-  }
-}
-
-function notStarted(bwrap: string, error: Error): Error {
-  if (!('code' in error) || error.code !== 'ENOENT')
-    return fail('fatal', 'SandboxError', `\`${bwrap}\` cannot be started: ${error.message}`);
-  return fail(
-    'fatal',
-    'SandboxError',
-    `commands run in bubblewrap, and \`${bwrap}\` is not installed; install it (Debian, Ubuntu: \`apt-get install bubblewrap\`; Fedora: \`dnf install bubblewrap\`)`,
-  );
 }

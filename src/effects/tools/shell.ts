@@ -2,11 +2,15 @@
 import type { Json } from '../../expr/json.ts';
 import { shellRunner } from './sandbox.ts';
 import type { ShellRunner } from './sandbox.ts';
+import { expandText } from './template.ts';
+import type { Scope } from './template.ts';
 import { fail } from './tool.ts';
 import type { Args, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredShell {
-  readonly command: string;
+  readonly command?: string;
+  /** A program and its arguments, each a template. */
+  readonly argv?: readonly string[];
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string };
 }
@@ -18,7 +22,7 @@ export function shellTools(options: ToolOptions): ToolKind {
   const run = shellRunner(options.shell);
   return {
     builtins: { shell_run: shellRun(run) },
-    declared: (definition) => declaredShell(definition as unknown as DeclaredShell, run),
+    declared: (definition) => declaredShell(definition as unknown as DeclaredShell, run, options.env ?? process.env),
   };
 }
 
@@ -36,17 +40,29 @@ function shellRun(run: ShellRunner): ToolWork {
  * Arguments reach a declared command as variables and as JSON on its standard input. They are never part of the command
  * text, so a model cannot inject commands. The output is the result. A command that fails is a failed call.
  */
-function declaredShell({ command, cwd, env }: DeclaredShell, run: ShellRunner): ToolWork {
+function declaredShell(
+  { command, argv = [], cwd, env = {} }: DeclaredShell,
+  run: ShellRunner,
+  environment: Scope['env'],
+): ToolWork {
   return async ({ name, args, result, workDir, timeoutMs, signal, call }) => {
+    const scope: Scope = { args, result, env: environment };
     const variables = {
-      ...env,
+      ...Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expandText(value, scope)])),
       ...argumentVariables(args),
       ...(result === null ? {} : { SLUICE_RESULT: JSON.stringify(result) }),
       SLUICE_RUN: call.command.run,
       SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey,
     };
     const stdin = `${JSON.stringify(args)}\n`;
-    const done = await run(command, { workDir, cwd, env: variables, stdin, timeoutMs, signal });
+    const done = await run(command ?? argv.map((part) => expandText(part, scope)), {
+      workDir,
+      cwd,
+      env: variables,
+      stdin,
+      timeoutMs,
+      signal,
+    });
     if (done.exitCode !== 0) {
       const output = (done.stderr || done.stdout).trim().slice(-500);
       throw fail('fatal', 'ExitError', `exit code ${done.exitCode}: ${output}`);

@@ -47,8 +47,7 @@ export function textOf(value: Json): string {
  * sent. Values of fewer than eight characters are too common in ordinary text and stay.
  */
 export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNullable<ToolOptions['env']>): ToolWork {
-  const values = environmentIn(JSON.stringify(definition) ?? '').map((name) => env[name] ?? '');
-  const secrets = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value)]))];
+  const secrets = [...new Set(environmentIn(JSON.stringify(definition) ?? '').map((name) => env[name] ?? ''))];
   if (secrets.every((secret) => secret === '')) return work;
   const clean = <Value>(value: Value): Value => secrets.reduce<Value>(redactValue, value);
   return async (call): Promise<Json> => {

@@ -43,10 +43,28 @@ export interface ShellOptions {
   readonly env?: { readonly [name: string]: string };
   /** The bubblewrap program. Default `bwrap`. */
   readonly bwrap?: string;
+  /** Limits for each command. A limit of Infinity is not set. */
+  readonly limits?: ResourceLimits;
+}
+/** Limits for a command and the processes that it starts. Sizes are in bytes. */
+export interface ResourceLimits {
+  /** CPU time of each process. Default 300. */
+  readonly cpuSeconds?: number;
+  /** Memory of all processes together. Default 512 MiB. */
+  readonly memoryMax?: number;
+  /** Processes and threads. Default 256. */
+  readonly processesMax?: number;
+  /** The largest file. Default 256 MiB. */
+  readonly fileMax?: number;
+  /** New or changed files in the work directory, and separately in `/tmp`. Default 1 GiB. */
+  readonly diskMax?: number;
 }
 export interface CodeOptions {
   readonly timeoutMs?: number;
+  /** Bytes that the code may allocate. Default 64 MiB. */
   readonly memoryMax?: number;
+  /** Calls that run at once; others wait. Default: the number of processors. */
+  readonly widthMax?: number;
 }
 export interface McpServer {
   readonly command?: string;

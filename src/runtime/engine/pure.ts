@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Json } from '../../expr/json.ts';
+import { schemaPattern } from '../../expr/regex.ts';
 import type { Pure } from '../../core/program.ts';
 
 export const pure: Pure = {
@@ -17,7 +18,7 @@ export const pure: Pure = {
   countTokens: (text) => Math.ceil(Buffer.byteLength(text) / 3),
 };
 
-const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false });
+const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false, code: { regExp: schemaPattern } });
 (addFormats as unknown as (target: Ajv2020) => void)(ajv);
 const validators = new Map<string, ValidateFunction>();
 const VALIDATORS_MAX = 1000;

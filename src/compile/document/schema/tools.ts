@@ -36,9 +36,38 @@ const http = record({
   body: json().optional(),
 });
 
+/** Text that a shell runs. An argument in it would be run too, so templates are an error. */
+const command = ruled(name(), (text, context) => {
+  if (!text.includes('{{')) return;
+  const message = fault(
+    'bad-template',
+    'a shell command cannot contain `{{`: the value would be run as part of the command',
+    'Write `"$ARG_name"` for the argument `name`, or use `argv: [program, "{{name}}"]`.',
+  );
+  context.addIssue({ code: 'custom', message });
+});
+
 const shell = z.union([
-  name().transform((command) => ({ command })),
-  record({ command: name(), cwd: name().optional(), env: map(text()).optional() }),
+  command.transform((text) => ({ command: text })),
+  ruled(
+    record({
+      command: command.optional().describe('Text that a shell runs. Arguments are the variables `ARG_name`.'),
+      argv: list(text())
+        .min(1, { error: expects('a program and its arguments') })
+        .optional()
+        .describe('A program and its arguments, without a shell. Each entry may contain templates.'),
+      cwd: name().optional(),
+      env: map(text()).optional().describe('Variables of the command. Values may contain templates.'),
+    }),
+    ({ command, argv }, context) => {
+      if ((command === undefined) !== (argv === undefined)) return;
+      const neither = command === undefined;
+      const message = neither
+        ? fault('missing-field', 'this tool needs a `command` for the shell or an `argv` list')
+        : fault('several-implementations', 'this tool has both a `command` and an `argv`', 'Keep one of them.');
+      context.addIssue({ code: 'custom', message });
+    },
+  ),
 ]);
 
 const code = z.union([

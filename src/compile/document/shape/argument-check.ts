@@ -4,6 +4,7 @@
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../../../expr/json.ts';
+import { schemaPattern } from '../../../expr/regex.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Path } from '../../source/located.ts';
 
@@ -68,7 +69,13 @@ let ajv: Ajv2020 | undefined;
 function validatorOf(schema: { [key: string]: Json }, root: Json): ValidateFunction | null {
   const before = known.get(schema);
   if (before !== undefined) return before;
-  ajv ??= new Ajv2020({ allErrors: true, strict: false, logger: false, validateFormats: false });
+  ajv ??= new Ajv2020({
+    allErrors: true,
+    strict: false,
+    logger: false,
+    validateFormats: false,
+    code: { regExp: schemaPattern },
+  });
   const shared = isObject(root) ? { $defs: root['$defs'] ?? {}, definitions: root['definitions'] ?? {} } : {};
   const { $id: _, ...rest } = schema;
   let validate: ValidateFunction | null;

@@ -5,6 +5,7 @@
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../../../expr/json.ts';
+import { schemaPattern } from '../../../expr/regex.ts';
 import { listed } from './fault-words.ts';
 import type { Path } from '../../source/located.ts';
 import { misspelt, nearest } from '../../diagnose/nearest.ts';
@@ -112,9 +113,16 @@ function keywordProblem(key: string, path: Path): SchemaProblem | undefined {
 function patternProblem(pattern: string, path: Path, on: 'key' | 'value'): readonly SchemaProblem[] {
   try {
     void new RegExp(pattern, 'u');
-    return [];
   } catch {
     return [{ path, on, message: `the pattern \`${pattern}\` is not a valid regular expression` }];
+  }
+  try {
+    schemaPattern(pattern);
+    return [];
+  } catch (error) {
+    const message = `the pattern \`${pattern}\` cannot run in linear time: ${(error as Error).message}`;
+    const help = 'Lookaround, backreferences and more than 1,000 repetitions are not supported.';
+    return [{ path, on, message, help }];
   }
 }
 

@@ -1,0 +1,180 @@
+/**
+ * Limits for a process and its descendants. The operating system limits each process (CPU time, memory, file size, number
+ * of processes). A watch compares the sums over all processes with the limits and kills the group if one is exceeded.
+ */
+import { readFileSync, readdirSync } from 'node:fs';
+import { lstat, readdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { release } from 'node:os';
+import type { ResourceLimits } from './tool.ts';
+
+export type Limits = { readonly [limit in keyof ResourceLimits]-?: number };
+
+const MIB = 1024 * 1024;
+export const DEFAULT_LIMITS: Limits = {
+  cpuSeconds: 300,
+  memoryMax: 512 * MIB,
+  processesMax: 256,
+  fileMax: 256 * MIB,
+  diskMax: 1024 * MIB,
+};
+/** Address space that programs such as `node` reserve as writable and never touch. */
+const RESERVED = 768 * MIB;
+const WATCH_MS = 100;
+/** A walk over the work directory takes at most a twentieth of the time. */
+const WALK_SHARE = 20;
+const WALK_MS = 1_000;
+
+export function limitsOf(given: ResourceLimits = {}): Limits {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...DEFAULT_LIMITS, ...(Object.fromEntries(set) as ResourceLimits) };
+}
+
+/**
+ * The arguments that start `command` under its limits and close all descriptors above 2. `shell` is bash or sh. A limit of
+ * Infinity is not set.
+ */
+export function limited(shell: string, limits: Limits, command: readonly string[]): string[] {
+  const isBash = shell.endsWith('bash');
+  const settings = [
+    ['-c', 0],
+    ['-t', Math.ceil(limits.cpuSeconds)],
+    ['-d', Math.ceil((limits.memoryMax + RESERVED) / 1024)],
+    ['-f', Math.ceil(limits.fileMax / (isBash ? 1024 : 512))],
+    ...(isBash && COUNTS_PER_NAMESPACE ? ([['-u', Math.ceil(limits.processesMax)]] as const) : []),
+  ] as const;
+  const lines = settings
+    .filter(([, value]) => Number.isFinite(value))
+    .map(([flag, value]) => `ulimit ${flag} ${value} 2>/dev/null`);
+  return [
+    shell,
+    '-c',
+    [...lines, ...(isBash ? [CLOSE_DESCRIPTORS] : []), 'exec "$@"'].join('\n'),
+    'sluice',
+    ...command,
+  ];
+}
+
+const CLOSE_DESCRIPTORS =
+  'for fd in /proc/self/fd/*; do fd=${fd##*/}; if [[ $fd -gt 2 ]]; then eval "exec $fd>&-"; fi; done';
+
+/** Older kernels count all processes of the user, so the limit would depend on unrelated programs. */
+const COUNTS_PER_NAMESPACE = ((): boolean => {
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return process.platform === 'linux' && (major > 5 || (major === 5 && minor >= 14));
+})();
+
+export interface Watch {
+  stop(): void;
+}
+
+/** Watches the descendants of the process `pid()` and the folder `dir`. Calls `exceeded` once, with a sentence. */
+export function watch(
+  pid: () => number | null,
+  dir: string | null,
+  limits: Limits,
+  exceeded: (message: string) => void,
+): Watch {
+  let stopped = false;
+  const stop = (): void => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+  const report = (message: string | null): void => {
+    if (message === null || stopped) return;
+    stop();
+    exceeded(message);
+  };
+  const disk = dir === null ? null : new DiskWatch(dir, limits.diskMax);
+  const look = async (): Promise<void> => {
+    const root = pid();
+    if (root !== null) report(usageProblem(root, limits));
+    if (!stopped && disk !== null) report(await disk.problem());
+    if (!stopped) timer = setTimeout(() => void look(), WATCH_MS).unref();
+  };
+  let timer = setTimeout(() => void look(), WATCH_MS).unref();
+  return { stop };
+}
+
+function usageProblem(root: number, { processesMax, memoryMax }: Limits): string | null {
+  let tasks = 0;
+  let memory = 0;
+  const queue = [root];
+  for (let pid = queue.pop(); pid !== undefined; pid = queue.pop()) {
+    const status = readProc(`/proc/${pid}/status`);
+    tasks += Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+    memory += Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+    if (tasks > processesMax) return `it had more than ${processesMax} processes and threads`;
+    if (memory > memoryMax) return `it used more than ${mebibytes(memoryMax)} of memory`;
+    queue.push(...childrenOf(pid));
+  }
+  return null;
+}
+
+function childrenOf(pid: number): number[] {
+  return entriesOf(`/proc/${pid}/task`).flatMap((task) =>
+    readProc(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
+  );
+}
+
+/** Adds up files that were created or changed since the start. It walks the folder only if disk space was used. */
+class DiskWatch {
+  readonly #dir: string;
+  readonly #max: number;
+  readonly #since = Date.now();
+  #free: number | null = null;
+  #next = 0;
+
+  constructor(dir: string, max: number) {
+    this.#dir = dir;
+    this.#max = max;
+  }
+
+  async problem(): Promise<string | null> {
+    const stats = await statfs(this.#dir).catch(() => null);
+    if (stats === null || !Number.isFinite(this.#max)) return null;
+    const free = stats.bavail * stats.bsize;
+    this.#free ??= free;
+    if (this.#free - free < this.#max / 4 || performance.now() < this.#next) return null;
+    const started = performance.now();
+    const written = await this.#written(this.#dir);
+    const tookMs = performance.now() - started;
+    this.#next = performance.now() + Math.max(tookMs * WALK_SHARE, written > this.#max / 2 ? 0 : WALK_MS);
+    return written > this.#max ? `it wrote more than ${mebibytes(this.#max)} to the work directory` : null;
+  }
+
+  async #written(dir: string): Promise<number> {
+    let sum = 0;
+    for (const entry of await readdir(dir, { withFileTypes: true }).catch(() => [])) {
+      const path = join(dir, entry.name);
+      if (entry.isDirectory()) sum += await this.#written(path);
+      else if (entry.isFile()) {
+        const stat = await lstat(path).catch(() => null);
+        if (stat !== null && stat.ctimeMs >= this.#since) sum += stat.blocks * 512;
+      }
+      if (sum > this.#max) break;
+    }
+    return sum;
+  }
+}
+
+export function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / MIB)} MiB`;
+}
+
+/** Empty if the process has ended. */
+function readProc(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function entriesOf(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Starts a program with limits, collects its output, and ends it with all its descendants on a timeout, an abort or an
+ * exceeded limit. The program gets an empty environment and no descriptor of the engine.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { watch } from './limits.ts';
+import type { Limits } from './limits.ts';
+import { Output } from './output.ts';
+import { fail } from './tool.ts';
+
+export interface ProcessRequest {
+  /** The program by its full path, and its arguments. */
+  readonly argv: readonly string[];
+  readonly stdin?: string;
+  /** Bytes that the program reads from descriptor 4, such as a seccomp filter. */
+  readonly extra?: Buffer | null;
+  readonly timeoutMs: number;
+  readonly outputMax: number;
+  readonly limits: Limits;
+  /** The folder whose growth is limited. */
+  readonly watchedDir?: string | null;
+  readonly signal?: AbortSignal | undefined;
+}
+export interface ProcessResult {
+  /** Null if a signal ended the program. */
+  readonly code: number | null;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Text that the program wrote to descriptor 3. */
+  readonly status: string;
+}
+
+const STATUS_FD = 3;
+const EXTRA_FD = 4;
+const MARK = 'sluice-child';
+
+export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
+  endLeftovers();
+  const { argv, stdin, timeoutMs, limits, signal } = request;
+  const [program = '', ...args] = argv;
+  const child = start(program, args, request);
+  const streams = collect(child, request);
+  // A program that reads nothing closes its standard input.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(stdin);
+
+  let failure: Error | null = null;
+  const kill = (reason: () => Error): void => {
+    failure ??= reason();
+    killGroup(child);
+  };
+  const timer = setTimeout(() => kill(() => timedOut(timeoutMs, streams)), timeoutMs);
+  const onAbort = (): void => kill(() => fail('timeout', 'AbortError', 'the command was stopped'));
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const watched = watch(
+    () => sandboxInit(streams.status) ?? child.pid ?? null,
+    request.watchedDir ?? null,
+    limits,
+    (message) => kill(() => fail('semantic', 'LimitError', `the command was killed: ${message}${lastOutput(streams)}`)),
+  );
+  try {
+    const code = await closed(child);
+    if (failure !== null) throw failure as Error;
+    return { code, ...streams };
+  } finally {
+    clearTimeout(timer);
+    watched.stop();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function start(program: string, args: readonly string[], { stdin, extra }: ProcessRequest): ChildProcess {
+  const nothing = openSync('/dev/null', 'r');
+  try {
+    const stdio: StdioOptions = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe'];
+    stdio[EXTRA_FD] = extra === undefined || extra === null ? 'ignore' : 'pipe';
+    for (const fd of inheritedDescriptors()) if (stdio[fd] === undefined || stdio[fd] === 'ignore') stdio[fd] = nothing;
+    const filled = Array.from(stdio, (entry) => entry ?? 'ignore') as StdioOptions;
+    return spawn(program, args, { stdio: filled, detached: true, env: {}, argv0: `${MARK}:${ownMark()}` });
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+function collect(
+  child: ChildProcess,
+  { extra, outputMax }: ProcessRequest,
+): { readonly stdout: Output; readonly stderr: Output; status: string } {
+  const streams = { stdout: new Output(outputMax), stderr: new Output(outputMax), status: '' };
+  child.stdout?.on('data', (chunk: Buffer) => streams.stdout.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => streams.stderr.push(chunk));
+  const status = child.stdio[STATUS_FD] as Readable | null;
+  status?.on('data', (chunk: Buffer) => (streams.status += chunk.toString('latin1')));
+  if (extra !== undefined && extra !== null) {
+    const filter = child.stdio[EXTRA_FD] as Writable | null;
+    filter?.on('error', () => undefined);
+    filter?.end(extra);
+  }
+  return streams;
+}
+
+function closed(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code: number | null) => resolve(code));
+  });
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The group has already ended.
+  }
+}
+
+function timedOut(timeoutMs: number, streams: { readonly stdout: Output; readonly stderr: Output }): Error {
+  const message = `the command did not end within ${timeoutMs} ms and was killed${lastOutput(streams)}`;
+  return fail('timeout', 'TimeoutError', message);
+}
+
+function lastOutput({ stdout, stderr }: { readonly stdout: Output; readonly stderr: Output }): string {
+  const output = `${stdout.text()}${stderr.text()}`.trim().slice(-500);
+  return output === '' ? '' : `; its last output: ${output}`;
+}
+
+/** The first process of the sandbox, as bubblewrap reports it. */
+function sandboxInit(status: string): number | null {
+  const pid = /"child-pid"\s*:\s*(\d+)/.exec(status)?.[1];
+  return pid === undefined ? null : Number(pid);
+}
+
+/** Descriptors above 2 that a child would inherit: those without the close-on-exec flag. */
+function inheritedDescriptors(): number[] {
+  return entriesOf('/proc/self/fd')
+    .map(Number)
+    .filter((fd) => {
+      const flags = /^flags:\s+(\d+)/m.exec(readProc(`/proc/self/fdinfo/${fd}`))?.[1];
+      return fd > 2 && flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+    });
+}
+const CLOSE_ON_EXEC = 0o2000000;
+
+let isSwept = false;
+/**
+ * Ends programs that an engine left behind when it was killed. They carry the id and the start time of their engine in the
+ * name of the program, so a reused process id is not mistaken for a living engine.
+ */
+function endLeftovers(): void {
+  if (isSwept) return;
+  isSwept = true;
+  for (const pid of entriesOf('/proc').filter((name) => /^\d+$/.test(name))) {
+    const [, owner, startedAt] = new RegExp(`^${MARK}:(\\d+):(\\d+)\0`).exec(readProc(`/proc/${pid}/cmdline`)) ?? [];
+    if (owner === undefined || startTimeOf(owner) === startedAt) continue;
+    for (const target of [-Number(pid), Number(pid)])
+      try {
+        process.kill(target, 'SIGKILL');
+      } catch {
+        // It has ended, or belongs to another user.
+      }
+  }
+}
+
+let mark: string | null = null;
+function ownMark(): string {
+  return (mark ??= `${process.pid}:${startTimeOf('self') ?? 0}`);
+}
+
+/** Clock ticks since the system started, from field 22 of /proc/PID/stat. */
+function startTimeOf(pid: string): string | undefined {
+  const stat = readProc(`/proc/${pid}/stat`);
+  return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+}
+
+/** Empty if the file does not exist or cannot be read. */
+function readProc(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function entriesOf(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
