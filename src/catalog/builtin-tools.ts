@@ -30,6 +30,8 @@ export interface BuiltinTool {
   /** A call may be repeated under its key without a second effect. */
   readonly idempotent: boolean;
   readonly category: ToolCategory;
+  /** Calls of one reply that use the same resource run one after another; reads of it run at once. */
+  readonly resource?: string;
 }
 
 const text = (description: string): Json => ({ type: 'string', description });
@@ -63,7 +65,9 @@ const CHANGE: Json = result({
 const RESPONSE: Json = result({ status: WHOLE, url: STRING, headers: HEADERS, body: true, truncated: FLAG });
 
 const SECOND = 1_000;
-const FILE = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system' } as const;
+/** The resource of all tools that read or change files of the run. */
+const WORK_DIR = 'work_dir';
+const FILE = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system', resource: WORK_DIR } as const;
 
 export const BUILTIN_TOOLS = {
   read_file: {
@@ -117,6 +121,7 @@ export const BUILTIN_TOOLS = {
     timeoutMs: 120 * SECOND,
     idempotent: false,
     category: 'sandbox',
+    resource: WORK_DIR,
   },
   handoff: {
     description: 'Ends the turn and says where the work goes next.',
@@ -251,7 +256,7 @@ export const PLUGINS: { readonly [plugin: string]: readonly BuiltinToolName[] } 
 
 export function builtinTool(name: string): ToolDef | undefined {
   if (!isBuiltinTool(name)) return undefined;
-  const { description, input, effect, timeoutMs, idempotent, category } = BUILTIN_TOOLS[name];
+  const { description, input, effect, timeoutMs, idempotent, category, resource }: BuiltinTool = BUILTIN_TOOLS[name];
   // What they give is known; a script that stands in for one may say less.
   return {
     description,
@@ -264,6 +269,7 @@ export function builtinTool(name: string): ToolDef | undefined {
     idempotent,
     compensate: null,
     category,
+    ...(resource === undefined ? {} : { resource }),
     ...(NEUTRAL.has(name) ? { trust: 'neutral' } : {}),
   };
 }

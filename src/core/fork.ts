@@ -5,8 +5,9 @@
 import { codeOfFailure } from '../ir/codes.ts';
 import { deadlineFrom, route } from './act.ts';
 import { authorOf } from './failure.ts';
+import type { Json } from '../expr/json.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
-import type { ForkNode } from '../ir/nodes.ts';
+import type { Claim, ForkNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -27,7 +28,7 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
       key: `${thread.id}#${thread.acts}`,
       node: thread.at,
       branches,
-      started: hopeless ? 0 : node.widthMax === 0 ? total : Math.min(node.widthMax, total),
+      started: hopeless ? 0 : firstBranches(program, thread, node, total),
       deadline: deadlineFrom(state, state.now, node.timeoutMs, !stopsAtDeadline(program.flow)),
       into: node.into,
       gather: node.gather,
@@ -54,9 +55,44 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
     );
   }
   const running = fork.started - fork.done;
-  if (fork.started < fork.total && (node.widthMax === 0 || running < node.widthMax))
-    return [{ type: 'thread.started', thread: thread.id, index: fork.started }];
-  return [];
+  if (fork.started === fork.total || (node.widthMax !== 0 && running >= node.widthMax)) return [];
+  if (!isFree(program, thread, node, fork.items ?? [], fork.started, (index) => fork.outcomes[index] === null))
+    return [];
+  return [{ type: 'thread.started', thread: thread.id, index: fork.started }];
+}
+
+/** How many branches start at once. Branches start in order, so one that has to wait holds back those after it. */
+function firstBranches(program: Program, thread: Thread, node: ForkNode, total: number): number {
+  const most = node.widthMax === 0 ? total : Math.min(node.widthMax, total);
+  if (!('each' in node.over) || node.over.claims === undefined) return most;
+  const items = program.evaluate(node.over.each, thread.slots) as readonly Json[];
+  let started = 0;
+  while (started < most && isFree(program, thread, node, items, started, () => true)) started += 1;
+  return started;
+}
+
+/** True if no running branch before this one uses its resource, or if all of them only read it. */
+function isFree(
+  program: Program,
+  thread: Thread,
+  { over }: ForkNode,
+  items: readonly Json[],
+  index: number,
+  runs: (index: number) => boolean,
+): boolean {
+  if (!('each' in over) || over.claims === undefined) return true;
+  const { as, claims } = over;
+  const claimOf = (item: Json): Claim | undefined => {
+    const key = program.evaluate(claims.key, { ...thread.slots, [as]: item });
+    return typeof key === 'string' && Object.hasOwn(claims.of, key) ? claims.of[key] : undefined;
+  };
+  const wanted = claimOf(items[index] ?? null);
+  if (wanted === undefined) return true;
+  return items.slice(0, index).every((item, before) => {
+    if (!runs(before)) return true;
+    const held = claimOf(item);
+    return held?.resource !== wanted.resource || (held.shared && wanted.shared);
+  });
 }
 
 function joined(

@@ -137,11 +137,22 @@ export interface Head {
   readonly to: NodeId;
   readonly when?: Expr;
 }
+/** Branches that use the same resource run one after another, in order, unless both only read it. */
+export interface Claim {
+  readonly resource: string;
+  readonly shared: boolean;
+}
 export interface ForkNode extends NodeBase {
   readonly op: 'fork';
   readonly over:
     | { readonly heads: readonly Head[] }
-    | { readonly each: Expr; readonly as: string; readonly head: NodeId };
+    | {
+        readonly each: Expr;
+        readonly as: string;
+        readonly head: NodeId;
+        /** The resource that a branch uses, by the value of `key`, which is an expression over the item. */
+        readonly claims?: { readonly key: Expr; readonly of: { readonly [key: string]: Claim } };
+      };
   /** How many branches run at once; 0 means all of them. */
   readonly widthMax: number;
   readonly need: 'all' | number;
@@ -190,6 +201,8 @@ export interface AgentDef {
   readonly output: Json;
   readonly maxOutputTokens: number | null;
   readonly temperature: number | null;
+  /** How many tool calls of one reply run at once. */
+  readonly toolWidth?: number;
 }
 export interface ToolDef {
   readonly description: string;
@@ -207,6 +220,8 @@ export interface ToolDef {
   readonly trustedFields?: readonly string[];
   readonly category?: string;
   readonly rate?: { readonly calls: number; readonly perMs: number };
+  /** Calls of one reply that use the same resource run one after another; reads of it run at once. */
+  readonly resource?: string;
 }
 
 /** What follows when something is refused: the agent is told, a person is asked, or the run fails. */

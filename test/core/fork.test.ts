@@ -31,6 +31,34 @@ describe('a fork', () => {
     expect(coreWith({ widthMax: 0 }).owed).toHaveLength(3);
   });
 
+  test('runs branches that use the same resource one after another, and readers of it at once', () => {
+    const over = (items: readonly string[]): Core =>
+      coreWith(
+        {},
+        {
+          each: 'input',
+          as: 'item',
+          head: 'a',
+          claims: {
+            key: 'item',
+            of: { write: { resource: 'disk', shared: false }, read: { resource: 'disk', shared: true } },
+          },
+        },
+        items as never,
+      );
+    expect(over(['other', 'other', 'other']).owed).toHaveLength(3);
+    expect(over(['read', 'read', 'read']).owed).toHaveLength(3);
+    const core = over(['write', 'other', 'read', 'read', 'write', 'other']);
+    expect(core.owed).toEqual([`${key(0)} a`, `${key(1)} a`]);
+    core.answer(key(1), 1);
+    expect(core.owed).toEqual([`${key(0)} a`]);
+    core.answer(key(0), 1);
+    expect(core.owed).toEqual([`${key(2)} a`, `${key(3)} a`]);
+    core.answer(key(3), 1);
+    core.answer(key(2), 1);
+    expect(core.owed).toEqual([`${key(4)} a`, `${key(5)} a`]);
+  });
+
   test('starts nothing where there are too few to begin with, if it is eager', () => {
     const eager = coreWith({ need: 4, eager: true });
     expect(eager.types()).not.toContain('effect.requested');

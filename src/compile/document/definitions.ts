@@ -152,6 +152,7 @@ function agentDef(agent: Agent, sections: Sections): AgentDef {
     output: clean(agent.output),
     maxOutputTokens: agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? defaultOutputTokens(sections),
     temperature: agent.temperature ?? model?.temperature ?? null,
+    ...(agent.tool_width === undefined ? {} : { toolWidth: agent.tool_width }),
   };
 }
 
@@ -162,7 +163,7 @@ function defaultOutputTokens({ budgets }: Sections): number | null {
 }
 
 function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDef {
-  const { trust = 'untrusted', trusted_fields: trustedFields, category, rate_limit: rate } = tool;
+  const { trust = 'untrusted', trusted_fields: trustedFields, category, resource, rate_limit: rate } = tool;
   return {
     description: tool.description ?? '',
     input: tool.input === undefined ? true : clean(tool.input),
@@ -176,6 +177,7 @@ function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDe
     ...(trust === 'untrusted' ? {} : { trust }),
     ...(trustedFields === undefined ? {} : { trustedFields }),
     ...(category === undefined ? {} : { category }),
+    ...(resource === undefined ? {} : { resource }),
     ...(rate === undefined ? {} : { rate: { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) } }),
   };
 }

@@ -45,6 +45,9 @@ const agentFields = record({
   boundary: boundary.optional(),
   max_output_tokens: int({ min: 1 }).optional(),
   temperature: number({ min: 0, max: 2 }).optional(),
+  tool_width: int({ min: 1, max: 64 })
+    .optional()
+    .describe('How many tool calls of one reply run at once. Default 8; 1 runs them one after another.'),
 });
 /** What an agent may have. */
 export const AGENT_KEYS: readonly string[] = Object.keys(agentFields.shape);

@@ -98,6 +98,9 @@ export const tools = map(
     permission: name().optional().describe('What the user must be granted for a call to be made.'),
     idempotent: bool().optional().describe('A call may be repeated under its key without a second effect.'),
     category: oneOf(TOOL_CATEGORIES).optional().describe('What kind of tool it is; profiles go by it.'),
+    resource: name()
+      .optional()
+      .describe('Calls of one reply that use the same resource run one after another; reads of it run at once.'),
     trust: oneOf(['trusted', 'neutral', 'untrusted'])
       .default('untrusted')
       .describe(

@@ -1,8 +1,9 @@
 /**
- * The tool calls of one reply, one after the other. Each call is checked, made and observed, and the agent reads the outcome.
+ * The tool calls of one reply. They run at once, except calls that use the same resource. Each call is checked, made and
+ * observed. The agent reads the outcomes in the order of the calls.
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
-import type { BoundaryDef, Expr, Input, MeterId, NodeId } from '../../../ir/nodes.ts';
+import type { BoundaryDef, Claim, Expr, ForkNode, Input, MeterId, NodeId } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
@@ -17,6 +18,8 @@ import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, breakerOf, callerOf } from
 import type { AgentTurn } from './turn.ts';
 
 const CALLS = '_calls';
+/** How many tool calls of one reply run at once if the agent does not set a number. */
+const TOOL_WIDTH = 8;
 
 /** Adds the fork over the calls. Afterwards control goes to `ask`, on after a closing call, or to `endless`. */
 export function addCalls(kit: Kit, turn: AgentTurn, ask: NodeId, endless: NodeId): NodeId {
@@ -28,9 +31,8 @@ export function addCalls(kit: Kit, turn: AgentTurn, ask: NodeId, endless: NodeId
   return kit.fork(
     { hint: `${hint}.calls`, origin, charges: [rounds] },
     {
-      over: { each: `${REPLY}.toolCalls`, as: CALL, head: addDispatch(kit, turn) },
-      // In order: a call may need what the call before it wrote.
-      widthMax: 1,
+      over: { each: `${REPLY}.toolCalls`, as: CALL, head: addDispatch(kit, turn), ...claimsOf(kit, turn) },
+      widthMax: kit.builder.definitions.agents[turn.agent]?.toolWidth ?? TOOL_WIDTH,
       eager: true,
       into: CALLS,
       gather: [
@@ -42,6 +44,16 @@ export function addCalls(kit: Kit, turn: AgentTurn, ask: NodeId, endless: NodeId
     },
   );
 }
+
+/** The resources of the tools. A call that runs a file waits for the call before it that writes the file. */
+function claimsOf(kit: Kit, { tools }: AgentTurn): Pick<OverList, 'claims'> {
+  const entries = tools.flatMap((tool): [string, Claim][] => {
+    const { resource, effect } = kit.builder.toolDef(tool) ?? {};
+    return resource === undefined ? [] : [[tool, { resource, shared: effect === 'read' }]];
+  });
+  return entries.length === 0 ? {} : { claims: { key: `${CALL}.name`, of: Object.fromEntries(entries) } };
+}
+type OverList = Extract<ForkNode['over'], { each: Expr }>;
 
 interface Ways {
   readonly done: NodeId;
