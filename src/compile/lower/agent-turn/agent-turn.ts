@@ -47,7 +47,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       ...(turn.schema === undefined ? {} : { schema: turn.schema }),
       writes: [
         set(REPLY, 'it'),
-        append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' }),
+        append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
       ],
       timeoutMs: turn.timeoutMs,
       retry: turn.retry ?? MODEL_RETRY,

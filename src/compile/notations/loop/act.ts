@@ -46,7 +46,7 @@ export function addAction(l: Lowering): void {
     input: { prompt: actionPrompt(loop), messages: TALK },
     writes: [
       set(REPLY, 'it'),
-      append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls' }),
+      append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
     ],
     next: look,
     fail: l.kit.set({ hint: 'action.failed', origin: 'action_selection' }, [], failedTrace(l)),
