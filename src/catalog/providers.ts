@@ -71,6 +71,14 @@ export function readModelRef(name: string): ModelRef | null {
   return provider === undefined ? null : { provider, model: name };
 }
 
+/** True for models that think before they reply. Their thinking counts as output, so they need a larger limit. */
+export function isReasoningModel(model: string): boolean {
+  return REASONING.test(model.slice(model.lastIndexOf('/') + 1));
+}
+
+const REASONING =
+  /^(o[1-9](-|$)|gpt-[5-9]|gpt-oss|claude-3-7|claude-(opus|sonnet|haiku)-[4-9]|gemini-(2\.5|[3-9])|deepseek-r|grok-[3-9]|magistral|qwq|qwen-?3)/;
+
 const BY_NAME: readonly (readonly [RegExp, string])[] = [
   [/^(gpt|chatgpt|o[1-9])(-|$)/, 'openai'],
   [/^claude-/, 'anthropic'],

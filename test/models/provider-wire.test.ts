@@ -43,12 +43,21 @@ test('recorded answers come out as they were said, or as a typed failure', { tim
 
 function outcome(settled: Settled, each: Recorded): object {
   if (settled.ok) return each.said === null ? {} : heard(settled, each);
-  const { class: kind, message } = settled.error;
-  return { typed: FAILURE_CLASSES.includes(kind) && message !== '', mayFail: each.said === null || isForeign(each) };
+  const { class: kind, type, message } = settled.error;
+  return {
+    typed: FAILURE_CLASSES.includes(kind) && message !== '',
+    mayFail: each.said === null || isForeign(each) || isUnfinished(type, each),
+  };
 }
 
 function wanted(settled: Settled, { said }: Recorded): object {
   return settled.ok ? (said ?? {}) : { typed: true, mayFail: true };
+}
+
+/** A reply that was cut off or has no content is a failure, although the reference reads it. */
+function isUnfinished(type: string, { said, stop }: Recorded): boolean {
+  if (type === 'TruncatedReplyError') return /length|max|incomplete/.test(stop);
+  return type === 'EmptyReplyError' && said?.text.trim() === '' && said.calls.length === 0;
 }
 
 /** One provider's own variant of another's protocol: it is spoken to in the common one, so that these answers never come. */

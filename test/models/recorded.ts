@@ -14,6 +14,8 @@ export interface Recorded {
   readonly body: string;
   /** Null where it is no reply that a model could be understood by: an error, a refusal, another kind of document. */
   readonly said: Said | null;
+  /** The finish reason in the words of the provider. */
+  readonly stop: string;
 }
 
 /** Beside the repository, or beside the folder of its worktrees. */
@@ -52,7 +54,15 @@ function recorded({ id, api = 'other', sse, json = '', expected }: Row): Recorde
         : 'openai-compatible';
   const hasResult =
     expected !== null && expected !== undefined && expected.sdk_error === undefined && expected.stop !== 'refusal';
-  return { id, provider, stream: true, status: 200, body: sse, said: hasResult ? reference(expected, sse) : null };
+  return {
+    id,
+    provider,
+    stream: true,
+    status: 200,
+    body: sse,
+    said: hasResult ? reference(expected, sse) : null,
+    stop: expected?.stop ?? '',
+  };
 }
 
 function reference({ text, tool_calls, usage }: NonNullable<Row['expected']>, sse: string): Said {
@@ -88,7 +98,9 @@ interface Body {
     name?: string;
     arguments?: string;
   }[];
+  readonly incomplete_details?: { readonly reason?: string } | null;
   readonly choices?: readonly {
+    readonly finish_reason?: string;
     message?: {
       content?: unknown;
       tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[];
@@ -99,11 +111,21 @@ interface Body {
 
 function fromBody(id: string, text: string): Recorded {
   const body = JSON.parse(text) as Body;
-  const base = { id, stream: false, status: body.error === undefined || body.error === null ? 200 : 400, body: text };
+  const base = {
+    id,
+    stream: false,
+    status: body.error === undefined || body.error === null ? 200 : 400,
+    body: text,
+    stop: stopOf(body),
+  };
   if (body.type === 'message')
     return { ...base, provider: 'anthropic', said: body.stop_reason === 'refusal' ? null : ofAnthropic(body) };
   if (body.object === 'response') return { ...base, provider: 'openai', said: ofOpenAi(body) };
   return { ...base, provider: 'openai-compatible', said: body.object === 'chat.completion' ? ofChat(body) : null };
+}
+
+function stopOf({ stop_reason, choices, incomplete_details }: Body): string {
+  return stop_reason ?? choices?.[0]?.finish_reason ?? incomplete_details?.reason ?? '';
 }
 
 function ofAnthropic({ content = [], usage = {} }: Body): Said {

@@ -5,8 +5,9 @@
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
+import { isReasoningModel } from '../../catalog/providers.ts';
 import { modelTable } from './model-table.ts';
-import type { ModelOptions, ModelTable } from './model-table.ts';
+import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
 import type { Sections } from './schema/schema.ts';
@@ -14,8 +15,22 @@ import { IMPLEMENTATIONS } from './schema/tools.ts';
 import type { McpServers, Tool } from './schema/tools.ts';
 
 export const TOOL_TIMEOUT_MS = 30_000;
-/** What a reply may have where tokens or money are limited and nothing else says how long it may be. */
-export const OUTPUT_TOKENS_DEFAULT = 4_096;
+const OUTPUT_TOKENS_DEFAULT = 4_096;
+const REASONING_OUTPUT_TOKENS_MAX = 32_768;
+
+/**
+ * The limit of one reply if the author sets none. A budget for output tokens or money needs a limit to reserve. A reasoning
+ * model gets up to a quarter of the budget, because its thinking counts as output.
+ */
+export function defaultOutputTokens(budgets: Budgets | undefined, model: ModelEntry | undefined): number | null {
+  const { output_tokens: tokens, cost_usd: usd } = budgets ?? {};
+  if (tokens === undefined && usd === undefined) return null;
+  if (model === undefined || !isReasoningModel(model.model)) return OUTPUT_TOKENS_DEFAULT;
+  const price = model.price?.output ?? 0;
+  const affordable = usd === undefined || price === 0 ? Infinity : (usd * 1_000_000) / price;
+  const share = Math.floor(Math.min(tokens ?? Infinity, affordable) / 4);
+  return Math.max(OUTPUT_TOKENS_DEFAULT, Math.min(REASONING_OUTPUT_TOKENS_MAX, share));
+}
 
 export interface Definitions {
   readonly agents: { readonly [id: string]: AgentDef };
@@ -51,15 +66,16 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
   const { models = {}, tools, mcp } = sections;
   const budgets = tighter(sections.budgets, sections.boundary?.budget);
   const seconds = budgets?.wall_clock_seconds;
+  const table = modelTable(models, options);
   const agents = Object.create(null) as { [id: string]: AgentDef };
   for (const agent of sections.agents ?? []) {
-    const def = agentDef(agent, sections);
+    const def = agentDef(agent, sections, table);
     agents[def.id] ??= def;
   }
   return {
     agents,
     tools: mapped(tools, (tool, name) => toolDef(name, tool, mcp)),
-    models: modelTable(models, options),
+    models: table,
     toolCosts: perTool(tools, ({ cost }) => cost),
     toolChecks: perTool(tools, ({ verify }) => verify),
     toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
@@ -140,7 +156,7 @@ export function undeclaredAgent(name: string): AgentDef {
   };
 }
 
-function agentDef(agent: Agent, sections: Sections): AgentDef {
+function agentDef(agent: Agent, sections: Sections, table: ModelTable): AgentDef {
   const id = agent.id ?? agent.name ?? '';
   const model = agent.model === undefined ? undefined : sections.models?.[agent.model];
   return {
@@ -150,16 +166,13 @@ function agentDef(agent: Agent, sections: Sections): AgentDef {
     instructions: agent.instructions,
     tools: agent.tools,
     output: clean(agent.output),
-    maxOutputTokens: agent.max_output_tokens ?? model?.limits?.max_output_tokens ?? defaultOutputTokens(sections),
+    maxOutputTokens:
+      agent.max_output_tokens ??
+      model?.limits?.max_output_tokens ??
+      defaultOutputTokens(sections.budgets, table.find(agent.model ?? null)),
     temperature: agent.temperature ?? model?.temperature ?? null,
     ...(agent.tool_width === undefined ? {} : { toolWidth: agent.tool_width }),
   };
-}
-
-/** A budget for output tokens or money needs a limit on each reply. */
-function defaultOutputTokens({ budgets }: Sections): number | null {
-  const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
-  return limited ? OUTPUT_TOKENS_DEFAULT : null;
 }
 
 function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDef {

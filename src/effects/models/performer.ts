@@ -2,17 +2,19 @@
  * Performs model calls against real providers. Each call is one HTTP request without retries of its own: the flow decides
  * on retries, and the journal records them.
  */
+import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Clock, Performer } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { redactText, redactValue } from '../redact.ts';
+import { redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
 import type { Fetch } from './connect.ts';
 import { classify } from './errors.ts';
 import { recordOf, usageOf } from './record.ts';
-import { emptyReply, readBody, readStream, textOf } from './reply.ts';
+import { append, assistantMessage, continuation, problemOf } from './outcome.ts';
+import { emptyReply, readBody, readStream } from './reply.ts';
 import type { Reply } from './reply.ts';
 import { requestFor } from './request.ts';
 import type { Request } from './request.ts';
@@ -79,10 +81,22 @@ function createPace(): (target: Target, clock: Clock, signal: AbortSignal) => Pr
 }
 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
-  const request = requestFor(call, agentOf(call), target, options.describe);
+  const agent = agentOf(call);
+  const request = requestFor(call, agent, target, options.describe);
   const reply = emptyReply();
   try {
-    await receive(call, target, request, reply, options);
+    await receive(call, target, request.options, reply, options);
+    for (let round = 1; ; round++) {
+      const more = continuation(reply, agent, round);
+      if (more === null) break;
+      const prompt: LanguageModelV4Prompt = [...request.options.prompt, assistantMessage(reply), ...more];
+      const rest = emptyReply();
+      try {
+        await receive(call, target, { ...request.options, prompt }, rest, options);
+      } finally {
+        append(reply, rest);
+      }
+    }
   } catch (error) {
     if (call.signal.aborted) throw error;
     return { ok: false, error: classify(error, target, call.clock.now()), ...partialUsage(reply, target, request) };
@@ -100,7 +114,7 @@ function agentOf({ flow, command }: Call): AgentDef {
 async function receive(
   call: Call,
   target: Target,
-  { options }: Request,
+  options: LanguageModelV4CallOptions,
   reply: Reply,
   { onDelta, stream = false, fetch }: ModelPerformerOptions,
 ): Promise<void> {
@@ -127,23 +141,13 @@ async function receive(
   wire.settle(reply);
 }
 
-/** The finish reason decides whether the reply counts. */
+/** A reply counts only if the model finished it. */
 function settle(reply: Reply, target: Target, request: Request): Settled {
   const used = usageOf(reply, target, sentText(request));
-  switch (isEmpty(reply) ? undefined : reply.finish?.unified) {
-    case 'content-filter':
-      return { ok: false, error: { class: 'refused', type: 'RefusalError', message: refusal(reply, target) }, used };
-    case undefined:
-    case 'error':
-    case 'interrupted': {
-      const message = `${target.name}: the reply is incomplete`;
-      return { ok: false, error: { class: 'transient', type: 'TransientError', message }, used };
-    }
-    default: {
-      const structured = request.options.responseFormat !== undefined;
-      return { ok: true, value: redactValue(recordOf(reply, target, request.offer, structured), target.key), used };
-    }
-  }
+  const error = problemOf(reply, target, request.options.maxOutputTokens);
+  if (error !== null) return { ok: false, error, used };
+  const structured = request.options.responseFormat !== undefined;
+  return { ok: true, value: redactValue(recordOf(reply, target, request.offer, structured), target.key), used };
 }
 
 /** A reply that broke off is charged for what arrived. A reply that never started is free. */
@@ -151,17 +155,6 @@ function partialUsage(reply: Reply, target: Target, request: Request): Pick<Sett
   return reply.parts.length > 0 || reply.usage !== null ? { used: usageOf(reply, target, sentText(request)) } : {};
 }
 
-function isEmpty({ parts, finish }: Reply): boolean {
-  const hasContent = parts.some((part) => part.type === 'call' || (part.type === 'text' && part.text !== ''));
-  return !hasContent && finish?.unified === 'other' && finish.raw === undefined;
-}
-
 function sentText({ options }: Request): string {
   return JSON.stringify([options.prompt, options.tools ?? []]);
-}
-
-function refusal(reply: Reply, { name, key }: Target): string {
-  const text = redactText(textOf(reply), key).replace(/\s+/g, ' ').trim().slice(0, 300);
-  const raw = reply.finish?.raw;
-  return `${name} refused${text === '' ? '' : `: ${text}`}${raw === undefined ? '' : ` (${raw})`}`;
 }

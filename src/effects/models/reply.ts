@@ -145,11 +145,14 @@ function extend(open: TextPart | undefined, part: Extension, listener: StreamLis
   if (open.type === 'text' && !isSummary(open.metadata)) listener.text(part.delta);
 }
 
+/** Repeats the id and usage of the message. Providers do not take it back. */
+const MESSAGE_START = 'anthropic.message_start';
+
 /** Tool calls that the provider executed itself are left out: they are neither ours to allow nor to repeat. */
 function partOf(part: LanguageModelV4Content): ReplyPart[] {
   const metadata = part.providerMetadata;
   if (part.type === 'text' || part.type === 'reasoning') return [{ type: part.type, text: part.text, metadata }];
-  if (part.type === 'custom') return [{ type: 'custom', kind: part.kind, metadata }];
+  if (part.type === 'custom') return part.kind === MESSAGE_START ? [] : [{ type: 'custom', kind: part.kind, metadata }];
   if (part.type !== 'tool-call' || part.providerExecuted === true) return [];
   return [{ type: 'call', id: part.toolCallId, name: part.toolName, input: part.input, metadata }];
 }

@@ -2,6 +2,7 @@
  * Reads facts from the raw protocol that the AI SDK does not report. A Responses stream ends with the complete output, which
  * replaces the parts assembled from the stream. A Messages stream must hold one message only.
  */
+import { PerformError } from '../../runtime/failures.ts';
 import { isUnreadable } from './errors.ts';
 import type { Protocol } from '../../catalog/providers.ts';
 import { StreamError, fieldOf } from './reply.ts';
@@ -23,6 +24,10 @@ export function watchWire(protocol: Protocol): Wire {
     : { see: () => undefined, unreadable: () => false, settle: () => undefined };
 }
 
+interface Body {
+  readonly output?: unknown;
+  readonly status?: unknown;
+}
 interface Item {
   readonly id?: unknown;
   readonly type?: unknown;
@@ -33,17 +38,27 @@ interface Item {
   readonly arguments?: unknown;
 }
 
+/** States in which a response has no reply yet, or will never have one. */
+const UNFINISHED: ReadonlySet<string> = new Set(['cancelled', 'queued']);
+
+function unfinished(status: string): PerformError {
+  const message = `the response has the status \`${status}\` and holds no finished reply`;
+  return new PerformError({ class: 'transient', type: 'UnfinishedReplyError', message });
+}
+
 function finalOutput(): Wire {
   let output: readonly Item[] = [];
   let ended = false;
   let missed: unknown;
+  let status = '';
   return {
     see: (raw) => {
-      const event = raw as { type?: unknown; response?: { output?: unknown }; output?: unknown } | null;
+      const event = raw as { type?: unknown; response?: Body; output?: unknown; status?: unknown } | null;
       const ends = event?.type === 'response.completed' || event?.type === 'response.incomplete';
       const items = ends ? event.response?.output : event?.output;
       if (Array.isArray(items) && items.length > 0) output = items as readonly Item[];
       ended ||= ends;
+      status = textIn(event?.response?.status ?? event?.status);
     },
     unreadable: (error) => {
       if (!isUnreadable(error)) return false;
@@ -52,6 +67,7 @@ function finalOutput(): Wire {
     },
     settle: (reply) => {
       if (missed !== undefined && !(ended && output.length > 0)) throw new StreamError(missed);
+      if (UNFINISHED.has(status)) throw unfinished(status);
       if (output.length === 0) return;
       const known = reply.parts;
       const hasText = output.some(({ type }) => type === 'message');

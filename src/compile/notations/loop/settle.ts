@@ -2,7 +2,7 @@
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
 import { PROFILES } from '../../../catalog/profiles.ts';
-import { OUTPUT_TOKENS_DEFAULT } from '../../document/definitions.ts';
+import { defaultOutputTokens } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
 import { withInputFields } from '../../expressions/reads.ts';
@@ -152,11 +152,10 @@ export function breakerOf(given: RawLoop['breaker']): Breaker {
 /** The document's own budgets count; the profile fills in the rest. */
 function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
   const budgets: Budgets = { ...(presetOf(profile) ?? { steps: STEPS_DEFAULT }), ...given.budgets };
-  const limited = budgets.output_tokens !== undefined || budgets.cost_usd !== undefined;
-  const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => [
-    id,
-    limited && agent.maxOutputTokens === null ? { ...agent, maxOutputTokens: OUTPUT_TOKENS_DEFAULT } : agent,
-  ]);
+  const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => {
+    const byDefault = defaultOutputTokens(budgets, given.models.find(agent.model));
+    return [id, { ...agent, maxOutputTokens: agent.maxOutputTokens ?? byDefault }];
+  });
   const seconds = budgets.wall_clock_seconds;
   return {
     ...given,

@@ -4,7 +4,7 @@ import type { Json } from '../../../expr/json.ts';
 import { readModelRef } from '../../../catalog/providers.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
-import { OUTPUT_TOKENS_DEFAULT } from '../../document/definitions.ts';
+import { defaultOutputTokens } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -67,8 +67,6 @@ function memberOf(
   const tools = [...granted.keys()];
   const model = modelName(agent.Model, definitions);
   const settings = typeof agent.Model === 'object' ? agent.Model : undefined;
-  const { budgets } = definitions;
-  const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
   return {
     name: agent.Name,
     description: agent.Description ?? '',
@@ -88,7 +86,7 @@ function memberOf(
       instructions: [body.value.SystemPrompt ?? '', agent.Instructions].filter((text) => text !== '').join('\n\n'),
       tools,
       output: null,
-      maxOutputTokens: settings?.MaxTokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+      maxOutputTokens: settings?.MaxTokens ?? defaultOutputTokens(definitions.budgets, definitions.models.find(model)),
       temperature: settings?.Temperature ?? null,
     },
   };

@@ -3,7 +3,7 @@
  * without an `agents` section takes everybody it names as declared.
  */
 import type { AgentDef } from '../../../ir/nodes.ts';
-import { OUTPUT_TOKENS_DEFAULT, undeclaredAgent } from '../../document/definitions.ts';
+import { defaultOutputTokens, undeclaredAgent } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import type { Path } from '../../source/located.ts';
@@ -96,8 +96,6 @@ function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readon
   return near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`;
 }
 
-/** Where tokens or money are limited, a reply needs a length that can be reserved. */
 function bounded(name: string, { budgets }: Sections): AgentDef {
-  const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
-  return { ...undeclaredAgent(name), maxOutputTokens: limited ? OUTPUT_TOKENS_DEFAULT : null };
+  return { ...undeclaredAgent(name), maxOutputTokens: defaultOutputTokens(budgets, undefined) };
 }

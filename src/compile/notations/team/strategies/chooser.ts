@@ -3,7 +3,7 @@ import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
-import { OUTPUT_TOKENS_DEFAULT } from '../../../document/definitions.ts';
+import { defaultOutputTokens } from '../../../document/definitions.ts';
 import { modelName } from '../agents.ts';
 import { SAID } from '../slots.ts';
 import type { Lowering } from '../lowering.ts';
@@ -33,16 +33,16 @@ export function chooserDef(
   tools: readonly string[] = [],
 ): AgentDef {
   const { budgets } = team.definitions;
-  const limited = budgets?.output_tokens !== undefined || budgets?.cost_usd !== undefined;
   const settings = typeof model === 'object' ? model : undefined;
+  const named = modelName(model, team.definitions);
   return {
     id,
     name: id,
-    model: modelName(model, team.definitions),
+    model: named,
     instructions,
     tools,
     output: null,
-    maxOutputTokens: settings?.MaxTokens ?? (limited ? OUTPUT_TOKENS_DEFAULT : null),
+    maxOutputTokens: settings?.MaxTokens ?? defaultOutputTokens(budgets, team.definitions.models.find(named)),
     temperature: settings?.Temperature ?? null,
   };
 }

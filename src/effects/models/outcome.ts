@@ -1,0 +1,99 @@
+/** Decides by the finish reason whether a reply is complete, is continued with another request, or has failed. */
+import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { Failure } from '../../ir/events.ts';
+import type { AgentDef } from '../../ir/nodes.ts';
+import { redactText } from '../redact.ts';
+import { callsOf, textOf } from './reply.ts';
+import type { Reply } from './reply.ts';
+import type { Target } from './target.ts';
+
+const PAUSES_MAX = 5;
+const CONTINUE = 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.';
+
+/** The failure of a reply that cannot count as one; null for a complete reply. */
+export function problemOf(reply: Reply, target: Target, maxOutputTokens: number | undefined): Failure | null {
+  const { unified, raw = '' } = reply.finish ?? {};
+  const { name } = target;
+  if (unified === 'content-filter')
+    return { class: 'refused', type: 'RefusalError', message: refusal(textOf(reply), raw, target) };
+  if (unified === 'length' && /context_window/.test(raw))
+    return {
+      class: 'fatal',
+      type: 'ContextLengthError',
+      message: `${name}: the reply does not fit the context window`,
+    };
+  if (unified === 'length')
+    return { class: 'semantic', type: 'TruncatedReplyError', message: truncated(name, maxOutputTokens) };
+  const isEmpty = textOf(reply).trim() === '' && callsOf(reply).length === 0;
+  if (
+    unified === undefined ||
+    unified === 'error' ||
+    unified === 'interrupted' ||
+    (isEmpty && unified === 'other' && raw === '')
+  )
+    return { class: 'transient', type: 'TransientError', message: `${name}: the reply is incomplete` };
+  if (isEmpty) return { class: 'transient', type: 'EmptyReplyError', message: `${name}: the reply is empty` };
+  return null;
+}
+
+/** The messages to send after the reply so that the model continues it; null if it must not or need not continue. */
+export function continuation(reply: Reply, agent: AgentDef, round: number): LanguageModelV4Prompt | null {
+  const { unified, raw } = reply.finish ?? {};
+  if (raw === 'pause_turn') return round <= PAUSES_MAX ? [] : null;
+  // A limit was reserved from the budget, so more output than that is not asked for.
+  const isFree = agent.maxOutputTokens === null && callsOf(reply).length === 0 && textOf(reply) !== '';
+  if (unified !== 'length' || /context_window/.test(raw ?? '') || !isFree || round > 1) return null;
+  return [{ role: 'user', content: [{ type: 'text', text: CONTINUE }] }];
+}
+
+type Content = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+
+/** The reply so far as a message of the next request. */
+export function assistantMessage({ parts }: Reply): LanguageModelV4Message {
+  const content = parts.flatMap((part): Content => {
+    const options = part.metadata === undefined ? {} : { providerOptions: part.metadata };
+    if (part.type === 'call') return [];
+    if (part.type === 'custom') return [{ type: 'custom', kind: part.kind, ...options }];
+    return [{ type: part.type, text: part.text, ...options }];
+  });
+  return { role: 'assistant', content };
+}
+
+/** Adds the reply of a further request. */
+export function append(reply: Reply, rest: Reply): void {
+  reply.parts.push(...rest.parts);
+  reply.finish = rest.finish;
+  reply.metadata = rest.metadata;
+  reply.usage =
+    reply.usage === null || rest.usage === null ? (rest.usage ?? reply.usage) : sum(reply.usage, rest.usage);
+}
+
+function sum(a: LanguageModelV4Usage, b: LanguageModelV4Usage): LanguageModelV4Usage {
+  const add = (one: number | undefined, other: number | undefined): number | undefined =>
+    one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
+  return {
+    inputTokens: {
+      total: add(a.inputTokens.total, b.inputTokens.total),
+      noCache: add(a.inputTokens.noCache, b.inputTokens.noCache),
+      cacheRead: add(a.inputTokens.cacheRead, b.inputTokens.cacheRead),
+      cacheWrite: add(a.inputTokens.cacheWrite, b.inputTokens.cacheWrite),
+    },
+    outputTokens: {
+      total: add(a.outputTokens.total, b.outputTokens.total),
+      text: add(a.outputTokens.text, b.outputTokens.text),
+      reasoning: add(a.outputTokens.reasoning, b.outputTokens.reasoning),
+    },
+  };
+}
+
+function truncated(name: string, maxOutputTokens: number | undefined): string {
+  const help = 'set `max_output_tokens` on the agent to allow more';
+  return maxOutputTokens === undefined
+    ? `${name}: the reply reached the output limit of the model twice`
+    : `${name}: the reply reached its limit of ${maxOutputTokens} output tokens; ${help}`;
+}
+
+function refusal(text: string, raw: string, { name, key }: Target): string {
+  const words = redactText(text, key).replace(/\s+/g, ' ').trim().slice(0, 300);
+  return `${name} refused${words === '' ? '' : `: ${words}`}${raw === '' ? '' : ` (${raw})`}`;
+}

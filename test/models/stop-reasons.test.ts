@@ -1,0 +1,143 @@
+/** A reply that the model did not finish is a typed failure, or is continued where that costs nothing reserved. */
+import { describe, expect, test } from 'vitest';
+import { compile } from '../../src/index.ts';
+import { call } from './call.ts';
+import type { Given } from './call.ts';
+import { json, serve, sse } from './serve.ts';
+import { streamOf } from './streams.ts';
+
+type Body = { readonly [field: string]: unknown };
+const usage = { input_tokens: 10, output_tokens: 7 };
+
+const message = (text: string, stop_reason: string): Body => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: text === '' ? [] : [{ type: 'text', text }],
+  stop_reason,
+  usage,
+});
+const response = (text: string, more: Body = {}): Body => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  model: 'm',
+  status: 'completed',
+  output:
+    text === ''
+      ? []
+      : [
+          {
+            id: 'msg_1',
+            type: 'message',
+            role: 'assistant',
+            status: 'completed',
+            content: [{ type: 'output_text', text, annotations: [] }],
+          },
+        ],
+  usage,
+  ...more,
+});
+const incomplete = (text: string, reason: string): Body =>
+  response(text, { status: 'incomplete', incomplete_details: { reason } });
+const completion = (content: string | null, finish_reason: string): Body => ({
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason }],
+  usage: { prompt_tokens: 10, completion_tokens: 7 },
+});
+
+async function asked(provider: string, replies: readonly Body[], stream: boolean, agent: Given['agent'] = {}) {
+  await using served = await serve();
+  served.answer = (to, request) => {
+    const body = replies[served.asked.length - 1] ?? {};
+    return (stream ? sse(streamOf(provider, body)) : json(200, body))(to, request);
+  };
+  const settled = await call(
+    { models: { m: { provider, model: 'm', base_url: served.url } }, agent },
+    stream ? { onDelta: () => undefined } : {},
+  );
+  return { settled, sent: served.asked };
+}
+
+describe.each([false, true])('streamed: %s', (stream) => {
+  test.each([
+    ['openai', incomplete('Half of', 'max_output_tokens'), 'semantic', 'TruncatedReplyError'],
+    ['openai', incomplete('I cannot', 'content_filter'), 'refused', 'RefusalError'],
+    ['openai', response(''), 'transient', 'EmptyReplyError'],
+    ['anthropic', message('Half of', 'max_tokens'), 'semantic', 'TruncatedReplyError'],
+    ['anthropic', message('Half', 'model_context_window_exceeded'), 'fatal', 'ContextLengthError'],
+    ['anthropic', message('I cannot', 'refusal'), 'refused', 'RefusalError'],
+    ['anthropic', message('', 'end_turn'), 'transient', 'EmptyReplyError'],
+    ['openai.chat', completion('Half of', 'length'), 'semantic', 'TruncatedReplyError'],
+    ['openai.chat', completion('No', 'content_filter'), 'refused', 'RefusalError'],
+    ['openai.chat', completion(' \n', 'stop'), 'transient', 'EmptyReplyError'],
+  ] as const)('%s %#: %s', async (provider, body, kind, type) => {
+    const { settled, sent } = await asked(provider, [body], stream);
+    expect(settled).toMatchObject({ ok: false, error: { class: kind, type }, used: { outputTokens: 7 } });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('a truncated reply without a limit is continued once, and both requests are charged', async () => {
+    const replies = [message('One, two, ', 'max_tokens'), message('three.', 'end_turn')];
+    const { settled, sent } = await asked('anthropic', replies, stream, { maxOutputTokens: null });
+    expect(settled).toMatchObject({
+      ok: true,
+      value: { text: 'One, two, three.' },
+      used: { inputTokens: 20, outputTokens: 14 },
+    });
+    const messages = sent[1]?.body['messages'] as { role: string; content: { text: string }[] }[];
+    expect(messages.map(({ role, content }) => [role, content[0]?.text])).toEqual([
+      ['user', 'Hello?'],
+      ['assistant', 'One, two, '],
+      ['user', 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.'],
+    ]);
+  });
+
+  test('a reply that is truncated twice fails', async () => {
+    const half = message('One, ', 'max_tokens');
+    const { settled, sent } = await asked('anthropic', [half, half, half], stream, { maxOutputTokens: null });
+    expect(settled).toMatchObject({ ok: false, error: { type: 'TruncatedReplyError' }, used: { outputTokens: 14 } });
+    expect(sent).toHaveLength(2);
+  });
+
+  test('a paused turn goes on', async () => {
+    const replies = [message('Wait. ', 'pause_turn'), message('Done.', 'end_turn')];
+    const { settled, sent } = await asked('anthropic', replies, stream);
+    expect(settled).toMatchObject({ ok: true, value: { text: 'Wait. Done.' }, used: { outputTokens: 14 } });
+    expect(sent[1]?.body['messages']).toMatchObject([{ role: 'user' }, { role: 'assistant' }]);
+  });
+});
+
+test.each(['cancelled', 'queued'])('a response with the status %s holds no reply', async (status) => {
+  const { settled } = await asked('openai', [response('Half', { status })], false);
+  expect(settled).toMatchObject({ ok: false, error: { class: 'transient', type: 'UnfinishedReplyError' } });
+});
+
+test('the message of a truncated reply names the limit and how to raise it', async () => {
+  const { settled } = await asked('openai.chat', [completion('Half', 'length')], false, { maxOutputTokens: 5 });
+  expect(settled).toMatchObject({
+    error: {
+      message:
+        'openai.chat/m: the reply reached its limit of 5 output tokens; set `max_output_tokens` on the agent to allow more',
+    },
+  });
+});
+
+test.each([
+  ['gpt-5-mini', 1, 32_768],
+  ['gpt-5-mini', 0.04, 5_000],
+  ['gpt-5-mini', 0.001, 4_096],
+  ['gpt-4o', 1, 4_096],
+])('under a cost budget a reply of %s may have as many tokens as %d dollars allow: %i', (model, usd, tokens) => {
+  const { flow } = compile({
+    models: { m: { provider: 'openai', model, price: { input: 0.25, output: 2 } } },
+    budgets: { cost_usd: usd },
+    agents: [{ id: 'bot', model: 'm' }],
+    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+  });
+  expect(flow?.agents['bot']?.maxOutputTokens).toBe(tokens);
+});
