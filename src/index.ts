@@ -7,7 +7,7 @@ export type { WorldOptions, WorldToolOptions } from './effects/world.ts';
 export { flow } from './compile/notations/flow/builder/builder.ts';
 export { loop } from './compile/notations/loop/builder.ts';
 export { team } from './compile/notations/team/builder.ts';
-export { workflow } from './compile/notations/workflow/builder/builder.ts';
+export { workflow } from './compile/notations/workflow/builder.ts';
 export { toolPerformer } from './effects/tools/performer.ts';
 export type { ToolPerformer } from './effects/tools/performer.ts';
 export type { ToolOptions } from './effects/tools/tool.ts';

@@ -1,9 +1,9 @@
 /** What `workflow()` takes and refuses while it is written agrees with what the compiler says of the same document. */
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type * as z from 'zod';
-import { workflow } from '../../src/compile/notations/workflow/builder/builder.ts';
-import type { WorkflowDocument } from '../../src/compile/notations/workflow/builder/builder.ts';
-import type { CheckedSteps } from '../../src/compile/notations/workflow/builder/types.ts';
+import { workflow } from '../../src/compile/notations/workflow/builder.ts';
+import type { WorkflowDocument } from '../../src/compile/notations/workflow/builder.ts';
+import type { CheckedSteps } from '../../src/compile/notations/workflow/builder.ts';
 import type { workflowSchema } from '../../src/compile/notations/workflow/schema.ts';
 import { compileSteps } from './steps-drive.ts';
 

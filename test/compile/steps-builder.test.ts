@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { workflow } from '../../src/compile/notations/workflow/builder/builder.ts';
+import { workflow } from '../../src/compile/notations/workflow/builder.ts';
 import { compileSteps } from './steps-drive.ts';
 
 describe('workflow()', () => {

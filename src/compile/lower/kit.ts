@@ -66,7 +66,7 @@ export interface Check extends Outcome {
   readonly retry?: Retry;
 }
 
-export interface Question extends Outcome, Partial<Pick<DoNode, 'grant'>> {
+export interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** What the question is about. It is stored and answered under this name. */
   readonly about: string;
   readonly askedBy: string;
@@ -230,12 +230,13 @@ function askEffect({ about, askedBy, choices, onExpiry, code, row, message, payl
   };
 }
 
-function answered({ into, writes, timeoutMs, next, failed, fail, grant }: Question): Omit<Call, 'effect'> {
+function answered({ into, writes, timeoutMs, next, failed, fail, grant, takes }: Question): Omit<Call, 'effect'> {
   return {
     ...(into === undefined ? {} : { into }),
     ...(writes === undefined ? {} : { writes }),
     ...(failed === undefined ? {} : { failed }),
     ...(grant === undefined ? {} : { grant }),
+    ...(takes === undefined ? {} : { takes }),
     timeoutMs,
     next,
     fail,

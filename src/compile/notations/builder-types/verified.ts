@@ -2,6 +2,7 @@
  * What is given, where it is as it should be, and otherwise what it should be: the error then stands at the field that is
  * wrong and says what is allowed there. A key that nobody wants is wrong too, as long as it stands in a literal.
  */
+
 export type Verified<Given, Wanted> = Given extends Wanted
   ? [Others<Given, Wanted>] extends [never]
     ? Given
@@ -28,3 +29,11 @@ type ItemAt<Wanted, Index> = Wanted extends readonly unknown[]
     ? Wanted[Index]
     : Wanted[number]
   : never;
+
+export type Trimmed<Text extends string> = Text extends `${Blank}${infer Rest}`
+  ? Trimmed<Rest>
+  : Text extends `${infer Rest}${Blank}`
+    ? Trimmed<Rest>
+    : Text;
+
+export type Blank = ' ' | '\n' | '\t' | '\r';

@@ -21,7 +21,7 @@ import { rangeWithin } from '../../source/scalar-range.ts';
 import { parseTemplate, templateToExpr } from '../../expressions/template.ts';
 import type { FlowGraph } from './graph.ts';
 import type { Meaning, Names } from './names.ts';
-import type { Recent, Recents } from './recent.ts';
+import type { Recent, Recents } from './names.ts';
 import { SLOT } from './slots.ts';
 import type { Slots } from './slots.ts';
 
@@ -198,6 +198,13 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       },
     },
   };
+}
+
+/** Text with templates in it is text already. A value that is one template keeps its type, so it is turned into text. */
+export function asText(value: Json, expr: Expr): Expr {
+  if (typeof value !== 'string') return `text(${expr})`;
+  const { parts } = parseTemplate(value);
+  return parts.length === 1 && parts[0] !== undefined && 'expr' in parts[0] ? `text(${expr})` : expr;
 }
 
 function embedded(value: Json): readonly string[] {

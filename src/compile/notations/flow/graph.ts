@@ -1,9 +1,7 @@
 /** The authored graph: who leads where, which nodes belong to a branch, and what can have happened before what. */
 import { componentsOf, reachableFrom } from '../../verify/components.ts';
-import type { FlowEdge } from './edge.ts';
-import { laterOf } from './later.ts';
-import { END } from './read.ts';
-import type { Flow, FlowNode } from './read.ts';
+import { END } from './model.ts';
+import type { Flow, FlowEdge } from './model.ts';
 
 export interface FlowGraph {
   readonly edges: ReadonlyMap<string, readonly FlowEdge[]>;
@@ -21,7 +19,7 @@ export interface FlowGraph {
 }
 
 export function graphOfFlow(flow: Flow): FlowGraph {
-  const edges = new Map([...flow.nodes.values()].map((node) => [node.id, edgesOfNode(node)]));
+  const edges = new Map([...flow.nodes.values()].map((node) => [node.id, node.edges]));
   const followed = new Map([...edges].map(([id, list]) => [id, list.filter(({ to }) => flow.nodes.has(to))]));
   const targets = (id: string): readonly string[] => followed.get(id)?.map(({ to }) => to) ?? [];
   const inBranches = new Map<string, ReadonlySet<string>>();
@@ -54,35 +52,121 @@ export function taken(graph: FlowGraph, flow: Flow): ReadonlySet<string> {
   const { entry } = flow.value;
   return reachableFrom(flow.nodes.has(entry) ? [entry] : [], (id) =>
     (graph.edges.get(id) ?? []).flatMap(({ to, kind }) =>
-      flow.nodes.has(to) && !(kind === 'route' && flow.nodes.get(id)?.value.type === 'terminal') ? [to] : [],
+      flow.nodes.has(to) && !(kind === 'route' && flow.nodes.get(id)?.facts.leaves === false) ? [to] : [],
     ),
   );
 }
 
-function edgesOfNode(node: FlowNode): readonly FlowEdge[] {
-  const { id, value } = node;
-  const branches = value.type === 'parallel' ? value.branches : [];
-  return [
-    ...value.routes.map(({ to }, index): FlowEdge => ({
-      from: id,
-      to,
-      kind: 'route',
-      index,
-      at: node.at('routes', index, 'to'),
-    })),
-    ...branches.map(({ to }, index): FlowEdge => ({
-      from: id,
-      to,
-      kind: 'branch',
-      index,
-      at: node.at('branches', index, 'to'),
-    })),
-    ...value.on_error.map(({ to }, index): FlowEdge => ({
-      from: id,
-      to,
-      kind: 'error',
-      index,
-      at: node.at('on_error', index, 'to'),
-    })),
-  ];
+/** Above this many pairs of a branch and a node, the threads are not looked at one by one. */
+const WORK_MAX = 2_000_000;
+const VISITS_DEFAULT = 100;
+
+export function visitsMaxOf(flow: Flow, graph: FlowGraph): (id: string) => number {
+  const cap = flow.value.max_iterations > 0 ? flow.value.max_iterations : Infinity;
+  let visits: ((id: string) => number) | undefined;
+  return (id) => {
+    visits ??= graph.cycles.length > 0 ? () => cap : threadsPassing(flow, graph);
+    return Math.max(1, Math.min(visits(id), cap));
+  };
+}
+
+function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
+  const onward = (id: string): readonly string[] =>
+    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (kind !== 'branch' && flow.nodes.has(to) ? [to] : []));
+  const heads = [...graph.edges.values()].flat().filter(({ kind, to }) => kind === 'branch' && flow.nodes.has(to));
+  if (heads.length * flow.nodes.size > WORK_MAX) return () => VISITS_DEFAULT;
+  const run = reachableFrom([flow.value.entry], onward);
+  const threads = heads.map(({ from, to }) => ({ from, passes: reachableFrom([to], onward) }));
+  const known = new Map<string, number>();
+  const visits = (id: string): number => {
+    let count = known.get(id);
+    if (count !== undefined) return count;
+    count = run.has(id) ? 1 : 0;
+    for (const { from, passes } of threads) if (passes.has(id)) count += visits(from);
+    known.set(id, count);
+    return count;
+  };
+  return visits;
+}
+
+interface Later {
+  /** Whether the first can have run when the second begins; with `leaving`, when its routes are looked at. */
+  precedes(first: string, second: string, leaving?: boolean): boolean;
+  /** Whether a failure can have been handled when the node begins; with `leaving`, when its routes are looked at. */
+  afterError(id: string, leaving?: boolean): boolean;
+}
+
+/** A node that is asked about this often gets all that comes after it remembered. */
+const ASKED_MAX = 3;
+
+function laterOf(
+  edges: ReadonlyMap<string, readonly FlowEdge[]>,
+  inBranches: ReadonlyMap<string, ReadonlySet<string>>,
+): Later {
+  const steps = stepsOf(edges, inBranches);
+  const next = (id: string): readonly string[] => steps.get(id) ?? [];
+  const order = new Map<string, { readonly rank: number; readonly cyclic: boolean }>();
+  for (const [rank, { members, cyclic }] of componentsOf(steps.keys(), next).entries())
+    for (const id of members) order.set(id, { rank, cyclic });
+  const asked = new Map<string, number>();
+  const known = new Map<string, ReadonlySet<string>>();
+  let handled: ReadonlySet<string> | undefined;
+
+  /** Ranks fall along every edge, so nothing beyond the target's rank can lead to it. */
+  const search = (first: string, second: string, lowest: number): boolean => {
+    const near = (id: string): readonly string[] => next(id).filter((to) => (order.get(to)?.rank ?? -1) >= lowest);
+    return reachableFrom(near(first), near).has(second);
+  };
+
+  /** The routes of a parallel node are looked at after its join. */
+  const pointOf = (id: string, leaving: boolean): string => (leaving && inBranches.has(id) ? joinOf(id) : id);
+
+  return {
+    precedes(first, node, leaving = false) {
+      const second = pointOf(node, leaving);
+      const [a, b] = [order.get(first), order.get(second)];
+      if (a === undefined || b === undefined || b.rank > a.rank) return false;
+      if (a.rank === b.rank) return a.cyclic;
+      if (next(first).includes(second)) return true;
+      const times = (asked.get(first) ?? 0) + 1;
+      asked.set(first, times);
+      if (times < ASKED_MAX) return search(first, second, b.rank);
+      const after = known.get(first) ?? reachableFrom(next(first), next);
+      known.set(first, after);
+      return after.has(second);
+    },
+    afterError(id, leaving = false) {
+      handled ??= reachableFrom(errorTargets(edges), next);
+      return handled.has(pointOf(id, leaving));
+    },
+  };
+}
+
+function stepsOf(
+  edges: ReadonlyMap<string, readonly FlowEdge[]>,
+  inBranches: ReadonlyMap<string, ReadonlySet<string>>,
+): ReadonlyMap<string, readonly string[]> {
+  const steps = new Map<string, string[]>();
+  for (const [id, list] of edges) {
+    const joins = inBranches.has(id);
+    steps.set(id, [
+      ...(joins ? [joinOf(id)] : []),
+      ...list.flatMap(({ kind, to }) => (joins && kind !== 'branch' ? [] : [to])),
+    ]);
+    if (joins)
+      steps.set(
+        joinOf(id),
+        list.flatMap(({ kind, to }) => (kind === 'branch' ? [] : [to])),
+      );
+  }
+  for (const [id, members] of inBranches) for (const member of members) steps.get(member)?.push(joinOf(id));
+  return steps;
+}
+
+function joinOf(id: string): string {
+  return `\u0000${id}`;
+}
+
+function errorTargets(edges: ReadonlyMap<string, readonly FlowEdge[]>): readonly string[] {
+  return [...edges.values()].flatMap((list) => list.flatMap(({ kind, to }) => (kind === 'error' ? [to] : [])));
 }

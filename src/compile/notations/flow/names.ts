@@ -3,13 +3,9 @@ import type { Json } from '../../../expr/json.ts';
 import type { Path } from '../../expressions/reads.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Definitions } from '../../document/definitions.ts';
-import { serverTool } from '../../document/definitions.ts';
-import { isPoisonedList } from '../../document/names.ts';
-import { branchNames } from './edge.ts';
-import type { Flow, FlowNode } from './read.ts';
-import type { Recent } from './recent.ts';
-import type { NodeOf } from './schema.ts';
+import type { Flow } from './model.ts';
 import type { Slots } from './slots.ts';
+import type { FlowGraph } from './graph.ts';
 
 export type Meaning =
   | { readonly is: 'context' }
@@ -30,8 +26,8 @@ export interface Names {
 export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Names {
   const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.of(id), id]));
   const ids = [...flow.declared.all];
-  const approvals = [...flow.nodes.values()].flatMap(({ id, value }) => (value.type === 'approval' ? [id] : []));
-  const isApproval = (id: string): boolean => flow.nodes.get(id)?.value.type === 'approval';
+  const approvals = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.choices === undefined ? [] : [id]));
+  const isApproval = (id: string): boolean => flow.nodes.get(id)?.facts.choices !== undefined;
   const outputSchema = (agent: string): Json => definitions.agents[agent]?.output ?? null;
 
   const bare = (read: Path, recent: Recent): Meaning => {
@@ -86,7 +82,10 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       return flow.declared.has(root) ? { is: 'context' } : bare(read, recent);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
-      if (meaning.is === 'node') return schemaOfNode(flow.nodes.get(meaning.id), flow, definitions);
+      if (meaning.is === 'node') {
+        const node = flow.nodes.get(meaning.id);
+        return node?.facts.readable(node, flow, definitions);
+      }
       if (meaning.is === 'bare') {
         const [only, ...others] = recent.agents;
         return only === undefined || others.length > 0 || recent.open
@@ -95,10 +94,10 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       }
       if (root === 'error') return ERROR_SCHEMA;
       const node = root === 'approvals' && field !== undefined ? flow.nodes.get(field) : undefined;
-      const asked = node?.poisoned('choices') === false ? node.value : undefined;
-      return asked?.type === 'approval'
-        ? { type: 'object', properties: { [asked.id]: { enum: [...asked.choices] } } }
-        : undefined;
+      const choices = node?.poisoned('choices') === false ? node.facts.choices?.(node.value) : undefined;
+      return node === undefined || choices === undefined
+        ? undefined
+        : { type: 'object', properties: { [node.id]: { enum: [...choices] } } };
     },
     source({ path: [root = '', field] }, meaning) {
       if (meaning.is === 'node') return meaning.id;
@@ -117,37 +116,6 @@ const ERROR_SCHEMA: Json = {
     code: { type: 'string' },
   },
 };
-
-function schemaOfNode(node: FlowNode | undefined, flow: Flow, definitions: Definitions): Json | undefined {
-  const value = node?.value;
-  switch (value?.type) {
-    case 'agent':
-      return { type: 'object', properties: { output: definitions.agents[value.agent]?.output ?? true } };
-    case 'tool':
-      return {
-        type: 'object',
-        properties: {
-          result: definitions.tools[value.tool]?.output ?? serverTool(value.tool, definitions.servers)?.output ?? true,
-        },
-      };
-    case 'decision':
-      return { type: 'object', properties: { output: true } };
-    case 'parallel':
-      return { type: 'object', properties: { output: branchesSchema(node, value, flow) } };
-    case 'approval':
-    case 'terminal':
-      return { type: 'object', properties: {} };
-    default:
-      return undefined;
-  }
-}
-
-/** From the head of each branch to what the branch gave; anything where it is not clear which branches there are. */
-function branchesSchema(node: FlowNode | undefined, { branches }: NodeOf<'parallel'>, flow: Flow): Json {
-  if (isPoisonedList(node?.located('branches'), ['to']) || branches.some(({ to }) => !flow.declared.all.has(to)))
-    return true;
-  return { type: 'object', properties: Object.fromEntries(branchNames(branches).map((name) => [name, true])) };
-}
 
 function near(word: string, known: readonly string[]): string | undefined {
   const found = nearest(word, known);
@@ -179,4 +147,65 @@ function isClosed(schema: Json): boolean {
 
 function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `open`: it may be one that is not listed. `none`: there may have been no agent yet. */
+export interface Recent {
+  readonly agents: ReadonlySet<string>;
+  readonly open: boolean;
+  readonly none: boolean;
+}
+
+const LISTED_MAX = 4;
+
+export interface Recents {
+  before(id: string): Recent;
+  after(id: string): Recent;
+}
+
+export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
+  const before = new Map<string, Recent>();
+  const after = (id: string): Recent => {
+    const entering = before.get(id) ?? NOTHING;
+    const node = flow.nodes.get(id);
+    const agent = node?.facts.lastAgent?.(node.value);
+    if (agent === undefined) return entering;
+    // Which branch wrote last is known only when the branches have run.
+    return agent === null ? { ...entering, open: true } : { agents: new Set([agent]), open: false, none: false };
+  };
+  const { entry } = flow.value;
+  before.set(entry, { agents: new Set(), open: false, none: true });
+  const waiting = [entry];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    for (const { to, kind } of graph.edges.get(id) ?? []) {
+      if (!flow.nodes.has(to)) continue;
+      const coming =
+        kind === 'branch'
+          ? (before.get(id) ?? NOTHING)
+          : kind === 'error'
+            ? merge(before.get(id), after(id))
+            : after(id);
+      const known = before.get(to);
+      const merged = merge(known, coming);
+      if (
+        known !== undefined &&
+        merged.open === known.open &&
+        merged.none === known.none &&
+        merged.agents.size === known.agents.size
+      )
+        continue;
+      before.set(to, merged);
+      waiting.push(to);
+    }
+  }
+  return { before: (id) => before.get(id) ?? NOTHING, after };
+}
+
+const NOTHING: Recent = { agents: new Set(), open: false, none: true };
+
+function merge(a: Recent | undefined, b: Recent): Recent {
+  if (a === undefined) return b;
+  const agents = new Set([...a.agents, ...b.agents]);
+  const many = agents.size > LISTED_MAX;
+  return { agents: many ? a.agents : agents, open: a.open || b.open || many, none: a.none && b.none };
 }

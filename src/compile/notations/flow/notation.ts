@@ -7,16 +7,14 @@ import type { ReadDocument } from '../../document/document.ts';
 import { checkFlow } from './check.ts';
 import { createExpressions } from './expressions.ts';
 import { graphOfFlow } from './graph.ts';
-import { lowerGraph } from './lower/lower.ts';
+import { lowerGraph } from './lower.ts';
 import { namesOf } from './names.ts';
 import { drawFlow } from './picture.ts';
 import { prepare } from './prepare.ts';
 import { readFlow } from './read.ts';
-import { recentAgents } from './recent.ts';
+import { recentAgents } from './names.ts';
 import { flowSchema } from './schema.ts';
 import { slotsOf } from './slots.ts';
-import { checkTools } from './tools.ts';
-import { readWays } from './ways.ts';
 
 export const flowNotation: Notation = {
   name: 'flow',
@@ -34,9 +32,8 @@ function lowerFlow(document: ReadDocument, definitions: Definitions, report: Rep
   const slots = slotsOf(flow.nodes.keys());
   const names = namesOf(flow, slots, definitions);
   const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
-  checkFlow(flow, readWays(document.body), document, report);
-  checkTools(flow, document, report);
-  const prepared = prepare(flow, expressions, slots, definitions, report);
+  checkFlow(flow, document, report);
+  const prepared = prepare({ flow, expressions, slots, definitions, report });
   const picture = drawFlow(flow, graph);
   if (report.failed()) return { lowered: null, picture };
   return { lowered: lowerGraph({ flow, graph, slots, expressions, definitions }, prepared), picture };

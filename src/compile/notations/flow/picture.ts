@@ -3,23 +3,22 @@ import type { Picture, PictureEdge, PictureNode } from '../../picture/picture.ts
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
 import { isPoison } from '../../document/shape/poison.ts';
-import { END } from './read.ts';
-import type { Flow, FlowNode } from './read.ts';
-import { isCatchAll } from './routes.ts';
+import { END } from './model.ts';
+import type { Flow, FlowEdge, FlowNode } from './model.ts';
 
 const [START_ID, END_ID] = ['~start', '~end'] as const;
 
 export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
   const nodes: PictureNode[] = [plain(START_ID, 'start')];
-  const edges: Omit<PictureEdge, 'back'>[] = [];
+  const edges: DrawnEdge[] = [];
   const within = placesOf(flow, graph);
   if (flow.nodes.has(flow.value.entry))
     edges.push({ from: START_ID, to: flow.value.entry, kind: 'route', label: null });
   for (const node of flow.nodes.values()) {
     nodes.push(drawn(node));
-    if (node.value.type === 'parallel')
-      nodes.push({ ...plain(joinId(node.id), 'join'), label: 'join', detail: policyOf(node) });
-    edges.push(...edgesOfNode(node, flow, within(node.id)));
+    const { join } = node.facts.draw(node.value);
+    if (join !== undefined) nodes.push({ ...plain(joinId(node.id), 'join'), label: 'join', detail: join });
+    edges.push(...edgesOfNode(node, graph, flow, within(node.id)));
   }
   if (edges.some(({ to }) => to === END_ID)) nodes.push(plain(END_ID, 'end'));
   const bound = flow.value.max_iterations > 0 ? `max_iterations: ${flow.value.max_iterations}` : null;
@@ -50,39 +49,37 @@ function placesOf(flow: Flow, graph: FlowGraph): (id: string) => readonly string
   };
 }
 
-function edgesOfNode(
-  { id, value }: FlowNode,
-  flow: Flow,
-  stops: readonly string[],
-): readonly Omit<PictureEdge, 'back'>[] {
-  const from = value.type === 'parallel' ? joinId(id) : id;
-  const to = (target: string): readonly string[] => (target === END ? stops : flow.nodes.has(target) ? [target] : []);
-  const stopping = (target: string, kind: 'route' | 'error'): PictureEdge['kind'] =>
-    kind === 'route' && target !== END_ID && stops.includes(target) ? 'join' : kind;
-  const edges: Omit<PictureEdge, 'back'>[] = [];
-  const add = (target: string, kind: 'route' | 'error', label: string | null): void => {
-    for (const each of to(target))
-      edges.push({ from, to: each, kind: target === END ? stopping(each, kind) : kind, label });
-  };
-  if (value.type === 'parallel') {
-    for (const branch of value.branches)
-      for (const each of to(branch.to))
-        edges.push({ from: id, to: each, kind: 'branch', label: isCatchAll(branch) ? null : (branch.when ?? null) });
-  }
-  for (const route of value.routes)
-    add(route.to, 'route', isCatchAll(route) ? (value.routes.length > 1 ? 'default' : null) : (route.when ?? null));
-  if (value.routes.length === 0) add(END, 'route', null);
-  for (const { match, default: all, to: target } of value.on_error) {
-    const origin = value.type === 'parallel' ? joinId(id) : id;
-    for (const each of to(target))
-      edges.push({ from: origin, to: each, kind: 'error', label: all === true ? 'any error' : (match ?? null) });
-  }
-  return edges;
+/** Routes and error routes start at the join if the node has one. */
+function edgesOfNode(node: FlowNode, graph: FlowGraph, flow: Flow, stops: readonly string[]): readonly DrawnEdge[] {
+  const { id, value } = node;
+  const edges = graph.edges.get(id) ?? [];
+  const from = isJoined(node) ? joinId(id) : id;
+  const targets = (to: string): readonly string[] => (to === END ? stops : flow.nodes.has(to) ? [to] : []);
+  const drawn = ({ to, kind, label }: Pick<FlowEdge, 'to' | 'kind' | 'label'>): readonly DrawnEdge[] =>
+    targets(to).map((target) => ({
+      from: kind === 'branch' ? id : from,
+      to: target,
+      kind: kind === 'route' && to === END && target !== END_ID ? 'join' : kind,
+      label: label ?? (kind === 'error' ? 'any error' : kind === 'route' && value.routes.length > 1 ? 'default' : null),
+    }));
+  const branchesFirst = [
+    ...edges.filter(({ kind }) => kind === 'branch'),
+    ...edges.filter(({ kind }) => kind === 'route'),
+    ...(value.routes.length === 0 ? [{ to: END, kind: 'route' as const, label: null }] : []),
+    ...edges.filter(({ kind }) => kind === 'error'),
+  ];
+  return branchesFirst.flatMap(drawn);
+}
+
+type DrawnEdge = Omit<PictureEdge, 'back'>;
+
+function isJoined({ facts, value }: FlowNode): boolean {
+  return facts.draw(value).join !== undefined;
 }
 
 /** An edge leads back where it reaches something that it comes from, in the order of a walk from the start. */
-function marked(edges: readonly Omit<PictureEdge, 'back'>[]): readonly PictureEdge[] {
-  const out = new Map<string, Omit<PictureEdge, 'back'>[]>();
+function marked(edges: readonly DrawnEdge[]): readonly PictureEdge[] {
+  const out = new Map<string, DrawnEdge[]>();
   for (const edge of edges) {
     const list = out.get(edge.from);
     if (list === undefined) out.set(edge.from, [edge]);
@@ -111,34 +108,15 @@ function marked(edges: readonly Omit<PictureEdge, 'back'>[]): readonly PictureEd
   return edges.map((edge) => ({ ...edge, back: back.has(edge) }));
 }
 
-function drawn({ id, value }: FlowNode): PictureNode {
-  const detail = detailOf(value);
-  const shown = isPoison(detail) ? null : detail;
-  return { id, kind: value.type, label: id, detail: shown, description: value.description ?? null };
-}
-
-function detailOf(value: FlowNode['value']): string | null {
-  switch (value.type) {
-    case 'agent':
-      return value.agent;
-    case 'tool':
-      return value.tool;
-    case 'approval':
-      return value.message;
-    case 'decision':
-      return value.expr;
-    case 'parallel':
-      return `${value.branches.length} branches`;
-    case 'terminal':
-      return null;
-  }
-}
-
-function policyOf({ value }: FlowNode): string | null {
-  if (value.type !== 'parallel') return null;
-  const { type = 'all', count = 0, timeout = 60 } = value.join ?? {};
-  const waits = type === 'count' ? `${count} of ${value.branches.length}` : type === 'all' ? 'all' : 'first success';
-  return `${waits}, ${timeout} s`;
+function drawn({ id, value, facts }: FlowNode): PictureNode {
+  const { detail } = facts.draw(value);
+  return {
+    id,
+    kind: facts.shape,
+    label: id,
+    detail: isPoison(detail) ? null : detail,
+    description: value.description ?? null,
+  };
 }
 
 function plain(id: string, kind: 'start' | 'end' | 'join'): PictureNode {

@@ -1,46 +1,17 @@
 /** Reads the body of a graph document: strictly, with every mistake of shape reported, and what is sound kept for the checks. */
 import { declareIds, namesOf } from '../../document/names.ts';
-import type { Names } from '../../document/names.ts';
 import { POISON } from '../../document/shape/poison.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { childOf, entryMeant, itemsOf, textOf } from '../../source/located.ts';
-import type { Located, Path } from '../../source/located.ts';
-import type { Range } from '../../source/range.ts';
+import type { Path } from '../../source/located.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readShape } from '../../document/shape/shape.ts';
+import { edgesOf } from './edges.ts';
+import { RESERVED } from './model.ts';
+import type { CommonValue, Flow, FlowNode } from './model.ts';
+import { NODE_TYPES, nodeTypeOf } from './nodes/registry.ts';
 import { FIELDS, flowSchema } from './schema.ts';
-import type { FlowValue, NodeValue } from './schema.ts';
-
-export const END = 'end';
-
-export interface FlowNode {
-  readonly id: string;
-  readonly value: NodeValue;
-  /** Where a field of the node stands. */
-  at(...path: Path): Range;
-  located(...path: Path): Located | undefined;
-  /** True where something was written that could not be read. */
-  poisoned(...path: Path): boolean;
-}
-
-export interface Flow {
-  readonly value: FlowValue;
-  /** By id, in the order of the document; a second node of the same id is left out. */
-  readonly nodes: ReadonlyMap<string, FlowNode>;
-  /** Every declared id, also of nodes that are faulty otherwise. */
-  readonly declared: Names;
-  at(...path: Path): Range;
-  located(...path: Path): Located | undefined;
-  poisoned(...path: Path): boolean;
-}
-
-export const RESERVED: { readonly [id: string]: string } = {
-  [END]: 'a route to `end` ends the path',
-  event: '`event` holds what started the run',
-  approvals: '`approvals` holds what people chose',
-  error: '`error` holds the last failure',
-};
 
 export function readFlow(document: ReadDocument, report: Report): Flow | null {
   reportLegacyKeys(document, report);
@@ -48,11 +19,13 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
   const declared = declareIds(childOf(document.body, 'nodes'), report, { what: 'flow node', reserved: RESERVED });
   if (shaped === null) return null;
   const nodes = new Map<string, FlowNode>();
-  for (const [index, value] of shaped.value.nodes.entries()) {
+  for (const [index, value] of (shaped.value.nodes as readonly CommonValue[]).entries()) {
     if (nodes.has(value.id)) continue;
     nodes.set(value.id, {
       id: value.id,
       value,
+      facts: nodeTypeOf(value.type),
+      edges: edgesOf(shaped.located('nodes', index), value.id).edges,
       at: (...path) => shaped.at('nodes', index, ...path),
       located: (...path) => shaped.located('nodes', index, ...path),
       poisoned: (...path) => shaped.poisoned('nodes', index, ...path),
@@ -72,12 +45,14 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
   };
 }
 
+/** Required fields of any node type. Two types never need different stand-ins for a field of the same name. */
+const STAND_INS: { readonly [field: string]: Json } = Object.assign({}, ...NODE_TYPES.map(({ poison: own }) => own));
+
 function poison(path: Path): Json | undefined {
   const [first, , field] = path;
   if (path.length === 1) return first === 'id' || first === 'entry' ? POISON : undefined;
   if (path.length !== 3 || first !== 'nodes') return undefined;
-  if (field === 'branches') return [{ to: POISON }, { to: POISON }];
-  return field === 'agent' || field === 'tool' || field === 'message' || field === 'expr' ? POISON : undefined;
+  return Object.hasOwn(STAND_INS, String(field)) ? STAND_INS[String(field)] : undefined;
 }
 
 /** The older spelling puts the flow under `runtime`, where nothing else of ours lives. */

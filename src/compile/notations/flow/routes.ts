@@ -7,8 +7,8 @@ import type { Range } from '../../source/range.ts';
 import { isEmpty, overlap, regionOf, within } from '../../expressions/region.ts';
 import type { Region } from '../../expressions/region.ts';
 import type { Expressions } from './expressions.ts';
-import type { FlowNode } from './read.ts';
-import type { RouteValue } from './schema.ts';
+import { isCatchAll } from './model.ts';
+import type { FlowNode, RouteValue } from './model.ts';
 
 export interface Route {
   /** Null: always. */
@@ -16,20 +16,14 @@ export interface Route {
   readonly to: string;
 }
 
-export function isCatchAll({ when = '' }: RouteValue): boolean {
-  const text = when.trim();
-  return text === '' || text === 'default';
-}
-
-/** What the routes of any node but a decision come to. */
+/** Routes or branches whose `when` is a condition. */
 export function guardedRoutes(
   node: FlowNode,
   field: 'routes' | 'branches',
+  routes: readonly RouteValue[],
   expressions: Expressions,
   report: Report,
 ): readonly Route[] {
-  const value = node.value;
-  const routes = field === 'branches' && value.type === 'parallel' ? value.branches : value.routes;
   const guards: { readonly source: string; readonly region: Region | null; readonly at: Range }[] = [];
   const exclusive = field === 'routes';
   if (exclusive) reportAfterCatchAll(node, routes, report);

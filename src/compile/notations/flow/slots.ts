@@ -1,8 +1,6 @@
 /** Where a run keeps what a flow's expressions read. Authored names that cannot stand in an expression get another slot name. */
-import type { Expr } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
-import { isIdentifier, path } from '../../expressions/cel-text.ts';
-import type { NodeValue } from './schema.ts';
+import { isIdentifier } from '../../expressions/cel-text.ts';
 
 /** Slots of our own; no authored node can have such a name as its slot. */
 export const SLOT = {
@@ -63,12 +61,6 @@ export function slotsOf(ids: Iterable<string>): Slots {
     of: (id) => slots.get(id) ?? id,
     readable: (source) => patterns.reduce((text, { pattern, slot }) => text.replaceAll(pattern, slot), source),
   };
-}
-
-/** What a node leaves behind when its path ends there. */
-export function outputOf(slots: Slots, id: string, type: NodeValue['type']): Expr {
-  if (type === 'approval') return path('approvals', id);
-  return path(slots.of(id), type === 'tool' ? 'result' : 'output');
 }
 
 function sameLength(id: string): string {

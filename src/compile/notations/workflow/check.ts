@@ -7,12 +7,12 @@ import { nearest } from '../../diagnose/nearest.ts';
 import type { Range } from '../../source/range.ts';
 import { rangeWithin } from '../../source/scalar-range.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
-import { isSure } from './facts.ts';
-import type { Facts } from './facts.ts';
+import { isSure } from './plan.ts';
+import type { Facts } from './plan.ts';
 import { INPUT } from './model.ts';
 import type { Step, Unit, Workflow } from './model.ts';
 import type { RawWorkflow } from './schema.ts';
-import { holesOf } from './template.ts';
+import { holesOf } from './model.ts';
 
 interface Checking {
   readonly workflow: Workflow;

@@ -11,11 +11,11 @@ import type { Kit, Step as Place } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Step, Workflow } from './model.ts';
-import { HANDED, slotOf } from './text.ts';
+import { HANDED, slotOf } from './plan.ts';
 import { UPSTREAM } from './plan.ts';
 import type { Plan, Planned, PlannedCall } from './plan.ts';
 import type { ReadWorkflow } from './read.ts';
-import { lastBranches } from './facts.ts';
+import { lastBranches } from './plan.ts';
 
 export interface Lowering {
   readonly kit: Kit;

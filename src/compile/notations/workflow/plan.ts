@@ -1,10 +1,84 @@
-/** One walk over the units: each is checked with what is known before it, and what its lowering has to know is kept. */
+/**
+ * What is known before a unit runs, whatever was skipped on the way: whose output may be passed on, which variables are
+ * stored, and what kind of thing `{{input}}` is. One walk over the steps, changed in place, so that it stays linear.
+ */
+import type { Hole, Step, Unit } from './model.ts';
 import type { Expr } from '../../../ir/nodes.ts';
-import { quote } from '../../expressions/cel-text.ts';
-import type { Facts } from './facts.ts';
-import { walk } from './facts.ts';
-import type { Step, Unit } from './model.ts';
-import { inputText, promptText } from './text.ts';
+import { isIdentifier, quote } from '../../expressions/cel-text.ts';
+import { INPUT } from './model.ts';
+
+export interface Facts {
+  /** The agents whose output may be the input here; null stands for none: the run's own input, or a collected batch. */
+  readonly upstream: ReadonlySet<string | null>;
+  /** True where a variable is stored on every way that leads here, false where only on some. */
+  readonly stored: ReadonlyMap<string, boolean>;
+  /** Variables that may hold what a Collect gathered, which is joined only where it is read. */
+  readonly listed: ReadonlySet<string>;
+  readonly input: ReadonlySet<InputKind>;
+}
+/** `start`: what the run was given. `text`: an agent's reply. `list`: the outputs of a batch, still apart. */
+export type InputKind = 'start' | 'text' | 'list';
+
+export interface Walk {
+  readonly facts: Facts;
+  pass(unit: Unit): void;
+}
+
+export function walk(): Walk {
+  const upstream = new Set<string | null>([null]);
+  const stored = new Map<string, boolean>();
+  const listed = new Set<string>();
+  const input = new Set<InputKind>(['start']);
+
+  const handOn = (kind: InputKind, agents: readonly (string | null)[], surely: boolean): void => {
+    if (surely) {
+      upstream.clear();
+      input.clear();
+    }
+    for (const agent of agents) upstream.add(agent);
+    input.add(kind);
+  };
+  const store = ({ output, mode }: Step, surely: boolean): void => {
+    if (output === null) return;
+    stored.set(output, surely || stored.get(output) === true);
+    if (surely) listed.delete(output);
+    if (mode === 'Collect') listed.add(output);
+  };
+
+  return {
+    facts: { upstream, stored, listed, input },
+    pass(unit) {
+      if (unit.is === 'step') {
+        const surely = isSure(unit.step);
+        store(unit.step, surely);
+        handOn('text', [unit.step.agent], surely);
+        return;
+      }
+      for (const branch of unit.branches) store(branch, isSure(branch));
+      if (unit.collect !== null) {
+        store(unit.collect, true);
+        handOn('list', [null], true);
+        return;
+      }
+      const last = lastBranches(unit.branches);
+      handOn(
+        'text',
+        last.map(({ agent }) => agent),
+        last.some(isSure),
+      );
+    },
+  };
+}
+
+/** Whether a step, once reached, ends with an output or ends the run. */
+export function isSure({ mode, onError }: Step): boolean {
+  return mode !== 'Conditional' && onError !== 'Skip';
+}
+
+/** The branches whose output may be the one that goes on, the likeliest first: earlier ones only while later may be skipped. */
+export function lastBranches(branches: readonly Step[]): readonly Step[] {
+  return branches.slice(Math.max(branches.findLastIndex(isSure), 0)).toReversed();
+}
 
 export interface Plan {
   readonly units: readonly Planned[];
@@ -63,4 +137,62 @@ function callOf(step: Step, facts: Facts): PlannedCall {
     upstream: known ? (only === null ? 'null' : quote(only)) : UPSTREAM,
     mayMeetItself: upstream.size > 1 && upstream.has(step.agent),
   };
+}
+
+const SEPARATOR = '\n\n---\n\n';
+/** The output that is passed on; not there before the first one. */
+export const HANDED = '_in';
+
+/** `{{input}}` where it may be any of these kinds. */
+function inputText(kinds: ReadonlySet<InputKind>): Expr {
+  const known = kinds.has('list') ? (kinds.has('text') ? oneOrMany(HANDED) : joined(HANDED)) : HANDED;
+  if (!kinds.has('start')) return known;
+  return kinds.size === 1
+    ? 'text(input)'
+    : `${HANDED} == null ? text(input) : ${kinds.has('list') ? `(${known})` : known}`;
+}
+
+function promptText(step: Step, facts: Facts): Expr {
+  const kinds = step.mode === 'Loop' ? new Set<InputKind>([...facts.input, 'text']) : facts.input;
+  const operands: Expr[] = [];
+  let plain = '';
+  const flush = (): void => {
+    if (plain !== '') operands.push(quote(plain));
+    plain = '';
+  };
+  for (const piece of step.prompt) {
+    if ('text' in piece) plain += piece.text;
+    else if (piece.name !== INPUT && !facts.stored.has(piece.name)) plain += piece.written;
+    else {
+      flush();
+      operands.push(piece.name === INPUT ? inputText(kinds) : variableText(piece, facts));
+    }
+  }
+  flush();
+  const [only = '""'] = operands;
+  return operands.length > 1 ? `text(${operands.join(', ')})` : only;
+}
+
+/** The slot of a variable. Names that are no identifiers are spelt out, under a prefix that the others never have. */
+export function slotOf(variable: string): string {
+  const plain = `v_${variable}`;
+  if (isIdentifier(plain)) return plain;
+  return `w_${[...variable].map((char) => (/[A-Za-z0-9]/.test(char) ? char : `_${char.codePointAt(0)?.toString(16) ?? ''}_`)).join('')}`;
+}
+
+/** A variable that may not be stored by then stays as it is written. */
+function variableText(hole: Hole, { stored, listed }: Facts): Expr {
+  const slot = slotOf(hole.name);
+  const value = listed.has(hole.name) ? oneOrMany(slot) : slot;
+  return stored.get(hole.name) === true
+    ? value
+    : `${slot} == null ? ${quote(hole.written)} : ${value === slot ? slot : `(${value})`}`;
+}
+
+function joined(slot: string): Expr {
+  return `join(${slot}, ${quote(SEPARATOR)})`;
+}
+
+function oneOrMany(slot: string): Expr {
+  return `type(${slot}) == list ? ${joined(slot)} : ${slot}`;
 }

@@ -5,19 +5,21 @@
 import type { ReadDocument } from '../../document/document.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { childOf, itemsOf } from '../../source/located.ts';
-import type { Path } from '../../source/located.ts';
+import type { Located, Path } from '../../source/located.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
-import { agentRefs, createRegistry } from './agents.ts';
-import type { Registry } from './agents.ts';
 import { INPUT, NOBODY } from './model.ts';
 import type { Step, Workflow } from './model.ts';
-import { errorModeOf, modeOf, promptOf, wasTried } from './fields.ts';
-import type { Given } from './fields.ts';
-import { DEFAULTS, workflowSchema } from './schema.ts';
-import type { RawStep, RawWorkflow } from './schema.ts';
-import { isVariableName, piecesOf } from './template.ts';
+import { DEFAULTS, ERROR_MODES, MODES, stepShape, workflowSchema } from './schema.ts';
+import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
+import { isVariableName, piecesOf } from './model.ts';
+import type { AgentDef } from '../../../ir/nodes.ts';
+import { defaultOutputTokens, undeclaredAgent } from '../../document/definitions.ts';
+import { nearest } from '../../diagnose/nearest.ts';
+import type { Sections } from '../../document/schema/schema.ts';
+import { isPoisonedName } from '../../document/names.ts';
+import type { Range } from '../../source/range.ts';
 
 export interface ReadWorkflow {
   readonly workflow: Workflow;
@@ -129,4 +131,246 @@ function outputOf({ raw, at, report }: Given): string | null {
     `\`output_var\` must be a name without braces or outer blanks, but is ${JSON.stringify(output)}`,
   );
   return null;
+}
+
+interface AgentRef {
+  readonly by: 'name' | 'id' | 'either';
+  readonly value: string;
+  /** Where in the step it is written. */
+  readonly path: Path;
+}
+
+/** Every way in which the step names an agent; more than one is a mistake. */
+function agentRefs(step: RawStep): readonly AgentRef[] {
+  const refs: AgentRef[] = [];
+  const { agent } = step;
+  if (typeof agent === 'string') refs.push({ by: 'either', value: agent, path: ['agent'] });
+  else if (agent !== undefined)
+    for (const [key, by] of AGENT_KEYS)
+      if (agent[key] !== undefined) refs.push({ by, value: agent[key], path: ['agent', key] });
+  if (step.agent_name !== undefined) refs.push({ by: 'name', value: step.agent_name, path: ['agent_name'] });
+  if (step.agent_id !== undefined) refs.push({ by: 'id', value: step.agent_id, path: ['agent_id'] });
+  return refs;
+}
+
+interface Registry {
+  /** The id in the compiled flow, or null where nobody is meant by it, or where that cannot be told; that is then in the report. */
+  resolve(ref: AgentRef, step: { readonly index: number; readonly name: string }): string | null;
+  /** Agents that only the steps name. */
+  readonly undeclared: ReadonlyMap<string, AgentDef>;
+}
+
+function createRegistry(
+  { sections: { value: sections, located }, names }: Pick<ReadDocument, 'sections' | 'names'>,
+  body: Shaped<RawWorkflow>,
+  report: Report,
+): Registry {
+  const declared = sections.agents?.map(({ id, name }, index) => ({
+    id: id ?? name ?? '',
+    name: name ?? id ?? '',
+    poisoned: isPoisonedName(located('agents', index), 'name'),
+  }));
+  const undeclared = new Map<string, AgentDef>();
+  return {
+    undeclared,
+    resolve(ref, step) {
+      if (declared === undefined) {
+        if (!undeclared.has(ref.value)) undeclared.set(ref.value, bounded(ref.value, sections));
+        return ref.value;
+      }
+      const byName = ref.by === 'id' ? undefined : declared.find((agent) => agent.poisoned || agent.name === ref.value);
+      // The agent whose name cannot be read may be the first one of that name.
+      if (byName?.poisoned === true) return null;
+      const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
+      if (found !== undefined) return found.id;
+      if (names.agents.poisoned) return null;
+      report.error(
+        'unknown-agent',
+        body.at('steps', step.index, ...ref.path),
+        `unknown agent \`${ref.value}\` on step \`${step.name}\``,
+        {
+          help: helpFor(ref, declared),
+        },
+      );
+      return null;
+    },
+  };
+}
+
+const AGENT_KEYS = [
+  ['ByName', 'name'],
+  ['ById', 'id'],
+  ['name', 'name'],
+  ['id', 'id'],
+] as const;
+
+function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readonly name: string }[]): string {
+  if (ref.by === 'name' && declared.some(({ id }) => id === ref.value))
+    return `An agent has this as its id: write \`agent_id: ${ref.value}\`.`;
+  if (ref.by === 'id' && declared.some(({ name }) => name === ref.value))
+    return `An agent has this as its name: write \`agent_name: ${ref.value}\`.`;
+  const near = nearest(
+    ref.value,
+    declared.flatMap(({ id, name }) => (ref.by === 'id' ? [id] : ref.by === 'name' ? [name] : [name, id])),
+  );
+  return near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`;
+}
+
+function bounded(name: string, { budgets }: Sections): AgentDef {
+  return { ...undeclaredAgent(name), maxOutputTokens: defaultOutputTokens(budgets, undefined) };
+}
+
+interface Given {
+  readonly raw: RawStep;
+  readonly name: string;
+  readonly at: (...path: Path) => Range;
+  readonly key: (...path: Path) => Range;
+  readonly located: (...path: Path) => Located | undefined;
+  readonly report: Report;
+  /** Whether the field was written but could not be read: what it would have made of the others cannot be told. */
+  readonly unclear: (field: 'mode' | 'error_mode') => boolean;
+}
+
+interface ReadMode {
+  readonly mode: Mode;
+  /** Null where it is needed and missing. */
+  readonly contains: string | null;
+  readonly iterations: number;
+}
+
+function modeOf(given: Given): ReadMode {
+  const { raw } = given;
+  const written = raw.mode ?? 'Sequential';
+  const variant =
+    typeof written === 'string' ? { key: written, loop: undefined, conditional: undefined } : variantOf(written);
+  const mode = sameWord(variant.key, MODES) ?? 'Sequential';
+  if (!given.unclear('mode')) warnUnused(given, mode);
+  const path = typeof written === 'string' ? [] : ['mode', variant.key];
+  switch (mode) {
+    case 'Conditional':
+      return { mode, contains: needle(given, 'condition', variant.conditional?.condition, path), iterations: 1 };
+    case 'Loop': {
+      const iterations = only(given, 'max_iterations', raw.max_iterations, variant.loop?.max_iterations, path);
+      return {
+        mode,
+        contains: needle(given, 'until', variant.loop?.until, path),
+        iterations: iterations ?? DEFAULTS.iterations,
+      };
+    }
+    default:
+      return { mode, contains: '', iterations: 1 };
+  }
+}
+
+function errorModeOf(given: Given): { readonly mode: ErrorMode; readonly retries: number } | null {
+  const { raw } = given;
+  const written = raw.error_mode ?? 'Fail';
+  if (typeof written === 'string') {
+    const mode = sameWord(written, ERROR_MODES) ?? 'Fail';
+    if (mode === 'Retry') return { mode, retries: raw.max_retries ?? DEFAULTS.retries };
+    if (raw.max_retries !== undefined && !given.unclear('error_mode'))
+      unused(given, 'max_retries', 'only `error_mode: retry` repeats a step');
+    return { mode, retries: 0 };
+  }
+  const key = written.Retry === undefined ? 'retry' : 'Retry';
+  const retries = only(given, 'max_retries', raw.max_retries, written[key]?.max_retries, ['error_mode', key]);
+  return retries === null ? null : { mode: 'Retry', retries: retries ?? DEFAULTS.retries };
+}
+
+function promptOf(given: Given): string | null {
+  const { raw, report, key, name } = given;
+  if (raw.prompt !== undefined && raw.prompt_template !== undefined) {
+    report.error('bad-value', key('prompt_template'), `step \`${name}\` has both \`prompt\` and \`prompt_template\``, {
+      help: 'Keep one of them.',
+    });
+    return null;
+  }
+  return raw.prompt ?? raw.prompt_template ?? DEFAULTS.prompt;
+}
+
+/** Whether one of the fields is there after all, faulty or misspelt: that has been reported, and is enough. */
+function wasTried(holder: Located | undefined, fields: readonly string[]): boolean {
+  const keys = holder?.kind === 'map' ? [...holder.entries.keys()] : [];
+  return keys.some(
+    (key) => fields.includes(key) || (!Object.hasOwn(stepShape, key) && nearest(key, fields) !== undefined),
+  );
+}
+
+type Variant = Exclude<NonNullable<RawStep['mode']>, string>;
+
+function variantOf(written: Variant) {
+  const key = (Object.keys(written)[0] ?? 'Sequential') as keyof Variant;
+  return { key, loop: written.Loop ?? written.loop, conditional: written.Conditional ?? written.conditional };
+}
+
+/** The text that a condition looks for: one that is empty would be found in everything. */
+function needle(given: Given, field: 'condition' | 'until', inner: string | undefined, path: Path): string | null {
+  const text = only(given, field, given.raw[field], inner, path);
+  if (text === null || (text !== undefined && text !== '')) return text;
+  if (text === undefined && wasTried(given.located(...path), [field])) return null;
+  const { report, name, at } = given;
+  const mode = field === 'until' ? 'Loop' : 'Conditional';
+  const message =
+    text === undefined
+      ? `the ${mode} step \`${name}\` needs \`${field}\``
+      : `\`${field}\` of step \`${name}\` is empty, so that every output would match`;
+  report.error(
+    'empty-condition',
+    text === undefined ? at('mode') : at(...(inner === undefined ? [] : path), field),
+    message,
+    {
+      help: `Give the text that the output must contain, such as \`${field}: ${field === 'until' ? 'DONE' : 'needs_review'}\`.`,
+    },
+  );
+  return null;
+}
+
+/** The one of two spellings that is used; null where both are. */
+function only<Value>(
+  { report, key, name }: Given,
+  field: string,
+  flat: Value | undefined,
+  inner: Value | undefined,
+  path: Path,
+): Value | undefined | null {
+  if (flat === undefined || inner === undefined) return flat ?? inner;
+  report.error(
+    'bad-value',
+    key(field),
+    `step \`${name}\` gives \`${field}\` twice: here and in \`${path.join('.')}\``,
+    { help: 'Keep one of them.' },
+  );
+  return null;
+}
+
+function warnUnused(given: Given, mode: Mode): void {
+  const { raw } = given;
+  if (mode !== 'Conditional' && raw.condition !== undefined)
+    unused(given, 'condition', `only Conditional steps have one, and this one is ${mode}`);
+  if (mode !== 'Loop' && raw.until !== undefined)
+    unused(given, 'until', `only Loop steps have one, and this one is ${mode}`);
+  if (mode !== 'Loop' && raw.max_iterations !== undefined)
+    unused(given, 'max_iterations', `only Loop steps have one, and this one is ${mode}`);
+  if (mode !== 'Collect') return;
+  for (const field of [
+    'agent',
+    'agent_name',
+    'agent_id',
+    'prompt',
+    'prompt_template',
+    'timeout_secs',
+    'error_mode',
+  ] as const)
+    if (raw[field] !== undefined) unused(given, field, 'Collect joins outputs and calls no agent');
+}
+
+function unused({ report, key, name }: Given, field: string, why: string): void {
+  report.warning('unused-field', key(field), `\`${field}\` of step \`${name}\` has no effect: ${why}`, {
+    help: 'Leave it out.',
+  });
+}
+
+function sameWord<Word extends string>(written: string, words: readonly Word[]): Word | undefined {
+  const fold = (word: string): string => word.replaceAll('_', '').toLowerCase();
+  return words.find((word) => fold(word) === fold(written));
 }

@@ -4,7 +4,7 @@
  * notation does not have is a type error.
  */
 import type { CheckedNodes, IdsOf } from './types.ts';
-import type { NodeInput } from './nodes.ts';
+import type { NodeInput } from './types.ts';
 import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../../builder-types/sections.ts';
 import type { Verified } from '../../builder-types/verified.ts';
 

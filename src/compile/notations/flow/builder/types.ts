@@ -1,18 +1,7 @@
 /** Types that follow a flow from node to node: which ids there are, whom a node may name, where a route may lead. */
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
-import type { LeftBehind } from './left.ts';
-import type {
-  AgentNode,
-  ApprovalNode,
-  Branch,
-  DecisionNode,
-  NodeInput,
-  ParallelNode,
-  TerminalNode,
-  ToolNode,
-} from './nodes.ts';
-import type { CheckedTemplates } from './templates.ts';
 import type { OneOf } from '../../builder-types/verified.ts';
+import type { Blank, Trimmed } from '../../builder-types/verified.ts';
 
 export type IdsOf<Nodes extends readonly NodeInput[]> = Nodes[number]['id'];
 
@@ -67,3 +56,157 @@ type ToolName<Tools, Servers> = [keyof Tools | keyof Servers] extends [never]
   : (keyof Tools & string) | BuiltinToolName | ServerTool<Servers>;
 type ServerTool<Servers> = `${keyof Servers & string}.${string}` | ListedTool<Servers[keyof Servers]>;
 type ListedTool<Server> = Server extends { readonly tools: readonly (infer Name extends string)[] } ? Name : never;
+
+type CheckedTemplates<Value, Left> = unknown extends Value
+  ? Value
+  : Value extends string
+    ? OneOf<Fault<Value, Left>, Value>
+    : Value extends object
+      ? { readonly [Key in keyof Value]: CheckedTemplates<Value[Key], Left> }
+      : Value;
+
+/** A sentence for each hole that names nothing. A quote or a brace may hide the end of a hole, so there the reading stops. */
+type Fault<Text extends string, Left, Found = never> = Text extends `${string}{{${infer Hole}}}${infer Rest}`
+  ? Hole extends `${string}${'"' | "'" | '{'}${string}`
+    ? Found | FaultIn<Trimmed<Hole>, Left>
+    : Fault<Rest, Left, Found | FaultIn<Trimmed<Hole>, Left>>
+  : Found;
+
+type FaultIn<Hole extends string, Left> = Hole extends `${infer Root}.${infer Path}`
+  ? Path extends Kept | `${Kept}${'.' | Odd}${string}`
+    ? Root extends keyof Left
+      ? Path extends `${string}${Odd}${string}`
+        ? never
+        : NoField<Path, Left[Root], Root>
+      : Root extends 'event' | 'approvals' | 'error' | '' | `${string}${Odd}${string}` | `${Digit}${string}`
+        ? never
+        : `there is no node ${Root}: write ${keyof Left & string}`
+    : never
+  : never;
+
+type NoField<Path extends string, Value, At extends string> = unknown extends Value
+  ? never
+  : Path extends `${infer Field}.${infer Rest}`
+    ? Field extends keyof Value
+      ? NoField<Rest, Value[Field], `${At}.${Field}`>
+      : Missing<Field, Value, At>
+    : Path extends keyof Value
+      ? never
+      : Missing<Path, Value, At>;
+type Missing<Field extends string, Value, At extends string> = `there is no ${Field} in ${At}${OneOf<
+  `: write ${keyof Value & string}`,
+  ''
+>}`;
+
+type Kept = 'output' | 'result';
+/** What no identifier contains. */
+type Odd = Blank | CharOf<'!"#$%&\'()*+,-/:;<=>?@[\\]^`{|}~'>;
+type Digit = CharOf<'0123456789'>;
+type CharOf<Text> = Text extends `${infer Char}${infer Rest}` ? Char | CharOf<Rest> : never;
+
+type LeftBehind<Node extends { readonly id: string }, Agents, Tools> = string extends Node['id']
+  ? { readonly [id: string]: unknown }
+  : { readonly [Each in Node as Each['id']]: LeftBy<Each, Agents, Tools> };
+
+type LeftBy<Node, Agents, Tools> = Node extends { readonly type: 'agent'; readonly agent: infer Id }
+  ? { readonly output: OutputOf<AgentOf<Agents, Id>> }
+  : Node extends { readonly type: 'tool'; readonly tool: infer Name }
+    ? { readonly result: Name extends keyof Tools ? OutputOf<Tools[Name]> : unknown }
+    : Node extends { readonly type: 'parallel'; readonly branches: readonly { readonly to: infer Head }[] }
+      ? { readonly output: { readonly [Name in Head & string]: unknown } }
+      : Node extends { readonly type: 'decision' }
+        ? { readonly output: unknown }
+        : Nothing;
+
+/** Approvals and terminals have neither output nor result. */
+type Nothing = { readonly [Field in never]: unknown };
+
+type AgentOf<Agents, Id> = Agents extends readonly (infer Agent)[]
+  ? Extract<Agent, { readonly id: Id } | { readonly id?: undefined; readonly name: Id }>
+  : never;
+
+type OutputOf<Definition> = [Definition] extends [{ readonly output: infer Schema }] ? FieldsOf<Schema> : unknown;
+
+/** As the compiler reads it: an object that lists its fields has no others, unless it says so. */
+type FieldsOf<Schema> = Schema extends {
+  readonly type?: 'object';
+  readonly properties: infer Fields;
+  readonly additionalProperties?: false;
+}
+  ? [keyof Schema & Opening] extends [never]
+    ? { readonly [Name in keyof Fields]: FieldsOf<Fields[Name]> }
+    : unknown
+  : unknown;
+
+/** Keywords beside which a list of properties does not say everything. */
+type Opening =
+  | '$ref'
+  | '$dynamicRef'
+  | 'allOf'
+  | 'anyOf'
+  | 'oneOf'
+  | 'not'
+  | 'if'
+  | 'const'
+  | 'enum'
+  | 'patternProperties';
+
+interface RouteInput<To> {
+  readonly when?: string | number | boolean;
+  readonly to: To;
+}
+interface ErrorRouteInput<To> {
+  readonly match?: string | null;
+  readonly default?: boolean;
+  readonly to: To;
+}
+interface CommonInput<Id> {
+  readonly id: string;
+  readonly description?: string | null;
+  readonly routes?: readonly RouteInput<Id | 'end'>[];
+  readonly on_error?: readonly ErrorRouteInput<Id | 'end'>[];
+}
+type Values = { readonly [field: string]: unknown };
+
+interface AgentNode<Id = string, Agent = string, Input = Values> extends CommonInput<Id> {
+  readonly type: 'agent';
+  readonly agent: Agent;
+  readonly input?: Input;
+}
+interface ToolNode<Id = string, Tool = string, Params = Values> extends CommonInput<Id> {
+  readonly type: 'tool';
+  readonly tool: Tool;
+  readonly params?: Params;
+}
+interface ParallelNode<Id = string, Branches = readonly Branch<Id>[]> extends CommonInput<Id> {
+  readonly type: 'parallel';
+  readonly branches: Branches;
+  readonly join?: {
+    readonly type?: 'all' | 'any' | 'first' | 'count';
+    readonly count?: number;
+    readonly timeout?: number;
+  };
+}
+type Branch<Id> = RouteInput<Id>;
+interface ApprovalNode<
+  Id = string,
+  Message = string,
+  Choices = readonly string[],
+  Choice = string,
+> extends CommonInput<Id> {
+  readonly type: 'approval';
+  readonly message: Message;
+  readonly choices?: Choices;
+  readonly timeout?: number;
+  readonly on_timeout?: Choice;
+}
+interface DecisionNode<Id = string> extends CommonInput<Id> {
+  readonly type: 'decision';
+  readonly expr: string;
+}
+interface TerminalNode<Id = string, Output = unknown> extends CommonInput<Id> {
+  readonly type: 'terminal';
+  readonly output?: Output;
+}
+
+export type NodeInput = AgentNode | ToolNode | ParallelNode | ApprovalNode | DecisionNode | TerminalNode;

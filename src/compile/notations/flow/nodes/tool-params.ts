@@ -1,31 +1,35 @@
 /** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
-import type { Json } from '../../../expr/json.ts';
-import { argumentProblems, typePhrase } from '../../document/shape/argument-check.ts';
-import { builtinTool } from '../../../catalog/builtin-tools.ts';
-import type { Definitions } from '../../document/definitions.ts';
-import type { Report } from '../../diagnose/diagnostics.ts';
-import { typeFromSchema } from '../../expressions/type.ts';
-import { describe } from '../../document/shape/fault-words.ts';
-import { childOf } from '../../source/located.ts';
-import type { Path } from '../../source/located.ts';
-import { nearest } from '../../diagnose/nearest.ts';
-import { parseTemplate } from '../../expressions/template.ts';
-import type { Expressions } from './expressions.ts';
-import type { FlowNode } from './read.ts';
-import type { NodeOf } from './schema.ts';
+import type { Json } from '../../../../expr/json.ts';
+import { argumentProblems, typePhrase } from '../../../document/shape/argument-check.ts';
+import { builtinTool } from '../../../../catalog/builtin-tools.ts';
+import type { Definitions } from '../../../document/definitions.ts';
+import type { Report } from '../../../diagnose/diagnostics.ts';
+import { typeFromSchema } from '../../../expressions/type.ts';
+import { describe } from '../../../document/shape/fault-words.ts';
+import { childOf } from '../../../source/located.ts';
+import type { Path } from '../../../source/located.ts';
+import { nearest } from '../../../diagnose/nearest.ts';
+import { parseTemplate } from '../../../expressions/template.ts';
+import type { Expressions } from '../expressions.ts';
+import type { CommonValue, FlowNode } from '../model.ts';
 
 /** The JSON Schema of what a tool takes. */
 export function inputOf(tool: string, { tools }: Definitions): Json | undefined {
   return (Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool))?.input;
 }
 
+export interface ToolValue extends CommonValue {
+  readonly tool: string;
+  readonly params: { readonly [name: string]: Json };
+}
+
 export function checkParams(
-  node: FlowNode,
-  value: NodeOf<'tool'>,
+  node: FlowNode<ToolValue>,
   expressions: Expressions,
   definitions: Definitions,
   report: Report,
 ): void {
+  const { value } = node;
   const schema = inputOf(value.tool, definitions);
   if (!isMap(schema)) return;
   checkKeys(node, value, schema, report);
@@ -36,7 +40,7 @@ export function checkParams(
   }
 }
 
-function checkKeys(node: FlowNode, value: NodeOf<'tool'>, schema: { [key: string]: Json }, report: Report): void {
+function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Json }, report: Report): void {
   const properties = Object.keys(isMap(schema['properties']) ? schema['properties'] : {});
   const required = Array.isArray(schema['required'])
     ? schema['required'].filter((each) => typeof each === 'string')

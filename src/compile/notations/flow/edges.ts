@@ -1,0 +1,111 @@
+/**
+ * The edges of a flow, read straight from the text. A node with another fault still leads where it says, so that one mistake
+ * neither makes its neighbours unreachable nor hides a cycle.
+ */
+import { nearest } from '../../diagnose/nearest.ts';
+import { childOf, entryMeant, itemsOf, textOf } from '../../source/located.ts';
+import type { Located } from '../../source/located.ts';
+import type { Range } from '../../source/range.ts';
+import { componentsOf, reachableFrom } from '../../verify/components.ts';
+import { END, isCatchAll } from './model.ts';
+import type { EdgeField, FlowEdge } from './model.ts';
+import { NODE_TYPES } from './nodes/registry.ts';
+import { FIELDS } from './schema.ts';
+
+const COMMON: readonly EdgeField[] = [
+  { field: 'routes', kind: 'route' },
+  { field: 'on_error', kind: 'error' },
+];
+
+export interface NodeEdges {
+  readonly edges: readonly FlowEdge[];
+  /** False if an edge was written that cannot be read: it may lead to any node. */
+  readonly clear: boolean;
+}
+
+interface NamedEdges extends NodeEdges {
+  readonly id: string;
+  /** Where the id stands. */
+  readonly at: Range;
+}
+
+export interface WrittenGraph {
+  /** By id, in the order of the document; two nodes of one id have the edges of both. */
+  readonly nodes: ReadonlyMap<string, NamedEdges>;
+  /** The nodes that can be reached from a node; null if that is unclear. */
+  reachedFrom(entry: string): ReadonlySet<string> | null;
+  readonly cycles: readonly (readonly string[])[];
+}
+
+/** The edges of one node. Routes come first, then the fields of its type, then error routes. */
+export function edgesOf(item: Located | undefined, from: string): NodeEdges {
+  if (item?.kind !== 'map') return { edges: [], clear: false };
+  const type = textOf(item.entries.get('type')?.value);
+  const known = NODE_TYPES.filter((each) => each.type === type);
+  const own = (known.length > 0 ? known : NODE_TYPES).flatMap(({ edges = [] }) => edges);
+  const [routes, errors] = COMMON as readonly [EdgeField, EdgeField];
+  const read = [routes, ...own, errors].map((field) =>
+    edgesIn(item, from, field, known.length > 0 && own.includes(field)),
+  );
+  return { edges: read.flatMap(({ edges }) => edges), clear: read.every(({ clear }) => clear) };
+}
+
+function edgesIn(item: Located, from: string, { field, kind }: EdgeField, required: boolean): NodeEdges {
+  const list = entryMeant(item, field, FIELDS.node)?.value;
+  if (list === undefined) return { edges: [], clear: !required };
+  const edges: FlowEdge[] = [];
+  let clear = list.kind === 'list';
+  for (const [index, each] of itemsOf(list).entries()) {
+    const located = entryMeant(each, 'to', kind === 'error' ? FIELDS.error : FIELDS.route)?.value;
+    const to = textOf(located);
+    if (to === undefined || to === '' || located === undefined) clear = false;
+    else edges.push({ from, to, kind, index, label: labelOf(each), at: located.range });
+  }
+  return { edges, clear };
+}
+
+/** A route's condition or an error route's pattern. */
+function labelOf(item: Located): string | null {
+  const written = childOf(item, 'when') ?? childOf(item, 'match');
+  const label = written?.kind === 'scalar' && written.value !== null ? String(written.value) : '';
+  return isCatchAll({ when: label }) || textOf(childOf(item, 'default')) === 'true' ? null : label;
+}
+
+export function writtenGraph(body: Located): WrittenGraph {
+  const nodes = new Map<string, NamedEdges>();
+  const nameless: FlowEdge[] = [];
+  let clear = true;
+  for (const [index, item] of itemsOf(entryMeant(body, 'nodes', FIELDS.flow)?.value).entries()) {
+    const located = entryMeant(item, 'id', FIELDS.node)?.value;
+    const id = textOf(located);
+    const read = edgesOf(item, id ?? `item ${index + 1}`);
+    if (id === undefined || id === '' || located === undefined) {
+      nameless.push(...read.edges);
+      clear &&= read.clear;
+    } else {
+      const first = nodes.get(id);
+      const edges = [...(first?.edges ?? []), ...read.edges];
+      nodes.set(id, { id, at: first?.at ?? located.range, edges, clear: read.clear && (first?.clear ?? true) });
+    }
+  }
+  // A misspelt target is one mistake: the node that it was meant for counts as reached.
+  const meant = ({ to }: FlowEdge): readonly string[] => {
+    const found = nodes.has(to) || to === END ? to : nearest(to, nodes.keys());
+    return found === undefined || !nodes.has(found) ? [] : [found];
+  };
+  const next = (id: string): readonly string[] => nodes.get(id)?.edges.flatMap(meant) ?? [];
+  return {
+    nodes,
+    reachedFrom(entry) {
+      const start = nodes.has(entry) ? entry : nearest(entry, nodes.keys());
+      if (start === undefined || !clear) return null;
+      const reached = reachableFrom([start, ...nameless.flatMap(meant)], next);
+      return [...reached].every((id) => nodes.get(id)?.clear ?? true) ? reached : null;
+    },
+    cycles: componentsOf(nodes.keys(), (id) =>
+      (nodes.get(id)?.edges ?? []).flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : [])),
+    )
+      .filter(({ cyclic }) => cyclic)
+      .map(({ members }) => [...members].reverse()),
+  };
+}

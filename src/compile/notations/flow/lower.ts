@@ -1,0 +1,174 @@
+/**
+ * Lowers a checked flow. An authored node becomes one node under its own id that counts as entered, plus the nodes that
+ * follow from it: a pick for its routes, ends.
+ */
+import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import { createBuilder } from '../../lower/builder.ts';
+import type { Lowered } from '../../lower/builder.ts';
+import { createKit, set, setField } from '../../lower/kit.ts';
+import type { Kit, Step } from '../../lower/kit.ts';
+import type { Expressions } from './expressions.ts';
+import { taken, visitsMaxOf } from './graph.ts';
+import type { FlowGraph } from './graph.ts';
+import { END } from './model.ts';
+import type { Flow } from './model.ts';
+import type { ErrorWays, Lowering, Prepared } from './node-type.ts';
+import { nodeTypeOf } from './nodes/registry.ts';
+import { SLOT } from './slots.ts';
+import type { Slots } from './slots.ts';
+
+export interface FlowParts {
+  readonly flow: Flow;
+  readonly graph: FlowGraph;
+  readonly slots: Slots;
+  readonly expressions: Expressions;
+  readonly definitions: Definitions;
+}
+
+export function lowerGraph(parts: FlowParts, prepared: ReadonlyMap<string, Prepared>): Lowered {
+  const { flow, expressions, definitions } = parts;
+  const kit = createKit(createBuilder('flow', definitions));
+  const live = taken(parts.graph, flow);
+  const lowering = createLowering(kit, parts, live);
+  for (const id of flow.nodes.keys()) {
+    const each = prepared.get(id);
+    if (each !== undefined && live.has(id)) nodeTypeOf(each.node.value.type).lower(lowering, each);
+  }
+  const entry = addStart(kit, lowering.idOf(flow.value.entry), expressions.uses.slots.has('event'));
+  return kit.builder.build({ id: flow.value.id, entry });
+}
+
+function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): Lowering {
+  const { flow, graph, slots, expressions } = parts;
+  const endings = createEndings(kit, parts, live);
+  const { remembers } = endings;
+  const cap = flow.value.max_iterations;
+  const charges = cap > 0 ? [kit.visits('max_iterations', cap, endings.capped(), 'max_iterations')] : [];
+  const idOf = (id: string): NodeId => kit.builder.idOf(id);
+  const target = (to: string, { node }: Prepared): NodeId =>
+    to === END ? endings.at(remembers ? SLOT.out : node.facts.output(slots, node.id), node.id) : idOf(to);
+  const lowering: Lowering = {
+    kit,
+    flow,
+    graph,
+    slots,
+    expressions,
+    capped: cap > 0,
+    askedBy: `flow:${flow.value.id}`,
+    idOf,
+    entered: ({ node, expects }) => ({
+      id: idOf(node.id),
+      origin: node.id,
+      enters: node.id,
+      expects,
+      charges,
+      at: node.at('id'),
+    }),
+    part: ({ node }, hint) => ({ hint: `${node.id} ${hint}`, origin: node.id, at: node.at('id') }),
+    visitsMax: visitsMaxOf(flow, graph),
+    ending: endings.at,
+    out: (value, mode) => (remembers ? [{ slot: SLOT.out, mode, value }] : []),
+    routes(from) {
+      const last = from.routes.findIndex(({ when }) => when === null);
+      const guarded = last < 0 ? from.routes : from.routes.slice(0, last);
+      const cases = guarded.map(({ when, to }): Case => ({ when: when ?? 'true', to: target(to, from) }));
+      const otherwise = target(from.routes[last]?.to ?? END, from);
+      return kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise);
+    },
+    errors: ({ node }) => errorWays(kit, node.value.on_error, idOf, endings.partial),
+    failing(from, hint) {
+      const { failed, fail } = lowering.errors(from);
+      return kit.pick(bare(lowering.part(from, hint)), failed, fail);
+    },
+    raise: (from, error) =>
+      kit.set(
+        bare(lowering.part(from, 'error')),
+        [set('error', literal({ ...error, node: from.node.id }))],
+        lowering.failing(from, 'errors'),
+      ),
+    evaluated(from, sources, add) {
+      if (from.node.value.on_error.length === 0) return void add(lowering.entered(from));
+      const failed = lowering.raise(from, {
+        class: 'semantic',
+        type: 'ExpressionError',
+        message: `an expression of \`${from.node.id}\` could not be evaluated`,
+        code: 'VALIDATION_FAIL',
+      });
+      const then = add(lowering.part(from, 'value'));
+      const cases = [{ when: `size([${sources.join(', ')}]) == ${sources.length}`, to: then }];
+      kit.pick(lowering.entered(from), cases, failed);
+    },
+  };
+  return lowering;
+}
+
+/** A node without a place of its own shows the place of the authored node. */
+function bare(step: Step): Step {
+  return { ...step, at: undefined };
+}
+
+interface Endings {
+  /** True if a slot holds the value that the path would return if it ended now. */
+  readonly remembers: boolean;
+  at(output: Expr, from: string): NodeId;
+  /** The end of an error route to `end`. */
+  partial(): NodeId;
+  /** The end of a thread that the cap on visits stops. */
+  capped(): NodeId;
+}
+
+/** A branch that ends early tells its parent through a slot; the ends after a join look at these slots. */
+function createEndings(kit: Kit, { flow, graph }: FlowParts, live: ReadonlySet<string>): Endings {
+  const nodes = [...live].flatMap((id) => flow.nodes.get(id) ?? []);
+  const forks = nodes.some(({ id }) => graph.inBranches.has(id));
+  const cap = flow.value.max_iterations;
+  const completed = (code: 'SUCCESS' | 'PARTIAL_SUCCESS' | 'BUDGET_EXHAUSTED', output: Expr): NodeId =>
+    kit.end({ state: 'completed', code, output });
+  const afterJoin = (output: Expr): NodeId => {
+    const done = completed('SUCCESS', output);
+    const id = `~ending ${output}`;
+    if (kit.builder.has(id)) return id;
+    const cases = [{ when: `${SLOT.partial} == true`, to: completed('PARTIAL_SUCCESS', output) }];
+    if (cap > 0) cases.unshift({ when: `${SLOT.capped} == true`, to: completed('BUDGET_EXHAUSTED', output) });
+    return kit.pick({ id, origin: END }, cases, done);
+  };
+  const marked = (slot: string, next: () => NodeId): NodeId => {
+    const id = `~${slot}`;
+    return kit.builder.has(id) ? id : kit.set({ id, origin: END }, [set(slot, 'true')], next());
+  };
+  const partialEnd = (): NodeId => completed('PARTIAL_SUCCESS', SLOT.out);
+  const cappedEnd = (): NodeId => completed('BUDGET_EXHAUSTED', SLOT.out);
+  return {
+    remembers: cap > 0 || forks || nodes.some(({ value }) => value.on_error.some(({ to }) => to === END)),
+    at: (output, from) => (graph.afterJoins.has(from) ? afterJoin(output) : completed('SUCCESS', output)),
+    partial: () => (forks ? marked(SLOT.partial, () => afterJoin(SLOT.out)) : partialEnd()),
+    capped: () => (forks ? marked(SLOT.capped, cappedEnd) : cappedEnd()),
+  };
+}
+
+function errorWays(
+  kit: Kit,
+  clauses: Prepared['node']['value']['on_error'],
+  idOf: (id: string) => NodeId,
+  partial: () => NodeId,
+): ErrorWays {
+  const failed: Case[] = [];
+  for (const { match, default: all, to } of clauses) {
+    const at = to === END ? partial() : idOf(to);
+    if (all === true) return { failed, fail: at };
+    const pattern = quote(match ?? '');
+    failed.push({ when: `re(error.type, ${pattern}) || re(error.message, ${pattern})`, to: at });
+  }
+  return { failed, fail: kit.failedEnd() };
+}
+
+/** The input of the run is `event.payload`: an object as given, a text as its `message`. */
+function addStart(kit: Kit, entry: NodeId, reads: boolean): NodeId {
+  if (!reads) return entry;
+  const write = (path: readonly string[]): NodeId =>
+    kit.set({ origin: 'event' }, [setField('event', path, 'input')], entry);
+  const cases = [{ when: 'type(input) == string', to: write(['payload', 'message']) }];
+  return kit.pick({ hint: 'start', origin: 'event' }, cases, write(['payload']));
+}

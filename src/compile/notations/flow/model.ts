@@ -1,0 +1,149 @@
+/** A flow after reading: its nodes as values, and the facts about each node type that other parts ask for. */
+import * as z from 'zod';
+import type { Expr } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { Names } from '../../document/names.ts';
+import { bool, fault, list, name, number, record, ruled, text } from '../../document/shape/fields.ts';
+import type { ShapeKind } from '../../picture/picture.ts';
+import type { Located, Path } from '../../source/located.ts';
+import type { Range } from '../../source/range.ts';
+import type { Slots } from './slots.ts';
+
+export const END = 'end';
+export const SECONDS_MAX = 31_536_000;
+
+export const RESERVED: { readonly [id: string]: string } = {
+  [END]: 'a route to `end` ends the path',
+  event: '`event` holds what started the run',
+  approvals: '`approvals` holds what people chose',
+  error: '`error` holds the last failure',
+};
+
+const when = z
+  .union([text(), number().transform(String), bool().transform(String)])
+  .optional()
+  .describe('An expression; `default`, or nothing, always matches. In a decision, the value to match.');
+
+export const route = record({ when, to: name().describe('A node, or `end`.') });
+
+export const errorRouteFields = record({
+  match: text()
+    .nullable()
+    .optional()
+    .describe("A regular expression that is looked for in the error's type and message."),
+  default: bool().optional().describe('Takes every error; comes last.'),
+  to: name().describe('A node, or `end`.'),
+});
+const errorRoute = ruled(errorRouteFields, (clause, context) => {
+  if (clause.default === true || (clause.match ?? '') !== '') return;
+  context.addIssue({
+    code: 'custom',
+    message: fault(
+      'empty-error-route',
+      'this error route has neither `match` nor `default: true`',
+      'Say which errors it takes.',
+    ),
+  });
+});
+
+export const commonFields = {
+  id: name().describe('Unique within the flow.'),
+  description: text().nullable().optional().describe('Shown with the node.'),
+  routes: list(route).default([]).describe('Ways on, tried from top to bottom.'),
+  on_error: list(errorRoute).default([]).describe('Ways on after a failure, tried from top to bottom.'),
+};
+
+/** The fields that every node has. */
+export type CommonValue = z.output<z.ZodObject<typeof commonFields>> & { readonly type: string };
+export type RouteValue = z.output<typeof route>;
+
+export function nodeSchema<const Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
+  return record({ ...commonFields, type: z.literal(type), ...fields });
+}
+
+/** A field of a node that names other nodes. */
+export interface EdgeField {
+  readonly field: string;
+  readonly kind: EdgeKind;
+}
+export type EdgeKind = 'route' | 'branch' | 'error';
+
+/** One edge from an authored node to another, as it was written. */
+export interface FlowEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly kind: EdgeKind;
+  /** Its number among the node's edges of that kind. */
+  readonly index: number;
+  /** Its condition or pattern as written; null if it is always taken. */
+  readonly label: string | null;
+  readonly at: Range;
+}
+
+/** What a node adds to the picture beside its name. */
+export interface Drawing {
+  readonly detail: string | null;
+  /** The text of the join, if the node has branches that are joined. */
+  readonly join?: string;
+}
+
+/** The facts about a node type that need nothing but the node itself. */
+export interface NodeFacts<Value extends CommonValue = CommonValue> {
+  readonly type: Value['type'];
+  readonly schema: z.ZodObject;
+  /** Fields that name other nodes, beside `routes` and `on_error`. */
+  readonly edges?: readonly EdgeField[];
+  /** Stand-ins for required fields that are missing or faulty. */
+  readonly poison?: { readonly [field: string]: Json };
+  /** False if the path ends at the node, so that its routes are never taken. */
+  readonly leaves?: false;
+  /** The value that a path returns if it ends after the node. */
+  output(slots: Slots, id: string): Expr;
+  /** The JSON Schema of the value that expressions read under the node's id. */
+  readable(node: FlowNode<Value>, flow: Flow, definitions: Definitions): Json;
+  readonly shape: ShapeKind;
+  draw(value: Value): Drawing;
+  /** The agent whose output bare names read after the node: unchanged if absent, unknown if null. */
+  lastAgent?(value: Value): string | null;
+  /** The choices of a question to a person, which expressions read as `approvals.<id>`. */
+  choices?(value: Value): readonly string[];
+  /** The tool that the node calls. */
+  tool?(value: Value): string;
+}
+
+export interface FlowNode<Value extends CommonValue = CommonValue> {
+  readonly id: string;
+  readonly value: Value;
+  readonly facts: NodeFacts;
+  readonly edges: readonly FlowEdge[];
+  /** Where a field of the node stands. */
+  at(...path: Path): Range;
+  located(...path: Path): Located | undefined;
+  /** True where something was written that could not be read. */
+  poisoned(...path: Path): boolean;
+}
+
+export interface FlowValue {
+  readonly id: string;
+  readonly entry: string;
+  readonly description?: string | null | undefined;
+  readonly max_iterations: number;
+}
+
+export interface Flow {
+  readonly value: FlowValue;
+  /** By id, in the order of the document; a second node of the same id is left out. */
+  readonly nodes: ReadonlyMap<string, FlowNode>;
+  /** Every declared id, also of nodes that are faulty otherwise. */
+  readonly declared: Names;
+  at(...path: Path): Range;
+  located(...path: Path): Located | undefined;
+  poisoned(...path: Path): boolean;
+}
+
+/** True for a route that is always taken. */
+export function isCatchAll({ when: guard = '' }: Pick<RouteValue, 'when'>): boolean {
+  const trimmed = guard.trim();
+  return trimmed === '' || trimmed === 'default';
+}

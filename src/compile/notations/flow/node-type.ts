@@ -1,0 +1,113 @@
+/**
+ * A node type: one object with its schema, checks, expressions, lowering, output and picture. To add a node type, write its
+ * object in `nodes/` and list it in `nodes/registry.ts`.
+ */
+import type * as z from 'zod';
+import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
+import type { Case, Expr, NodeId, Write } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { ReadDocument } from '../../document/document.ts';
+import type { Names } from '../../document/names.ts';
+import type { Kit, Step } from '../../lower/kit.ts';
+import type { Expressions } from './expressions.ts';
+import type { FlowGraph } from './graph.ts';
+import type { CommonValue, Flow, FlowNode, NodeFacts } from './model.ts';
+import type { Route } from './routes.ts';
+import type { Slots } from './slots.ts';
+
+export interface Checking {
+  readonly flow: Flow;
+  readonly document: ReadDocument;
+  readonly tools: Pick<Names, 'has' | 'near'>;
+  readonly report: Report;
+}
+
+export interface Preparing {
+  readonly flow: Flow;
+  readonly expressions: Expressions;
+  readonly slots: Slots;
+  readonly definitions: Definitions;
+  readonly report: Report;
+}
+
+/** A node with its expressions checked and rewritten. */
+export interface Prepared<Value extends CommonValue = CommonValue, Parts = unknown> {
+  readonly node: FlowNode<Value>;
+  readonly routes: readonly Route[];
+  /** The slot paths that the templates of the node read. */
+  readonly expects: readonly (readonly string[])[];
+  readonly parts: Parts;
+}
+
+export interface ErrorWays {
+  readonly failed: readonly Case[];
+  /** Where a failure goes that no case takes. */
+  readonly fail: NodeId;
+}
+
+export interface Raised {
+  readonly class: FailureClass;
+  readonly type: string;
+  readonly message: string;
+  readonly code: TerminalCode;
+}
+
+/** What the lowering of every node type shares. */
+export interface Lowering {
+  readonly kit: Kit;
+  readonly flow: Flow;
+  readonly graph: FlowGraph;
+  readonly slots: Slots;
+  readonly expressions: Expressions;
+  /** True if the flow has a cap on visits. */
+  readonly capped: boolean;
+  /** The name under which questions are asked. */
+  readonly askedBy: string;
+  idOf(authored: string): NodeId;
+  /** The step of the node that enters the authored node. */
+  entered(prepared: Prepared): Step;
+  /** The step of any other node that belongs to the authored node. */
+  part(prepared: Prepared, hint: string): Step;
+  /** The most visits that a node can have. */
+  visitsMax(id: string): number;
+  /** The writes after which a path that ends here returns the value. */
+  out(value: Expr, mode: Write['mode']): readonly Write[];
+  /** Where the routes of a node lead: to a node, or to a pick. */
+  routes(prepared: Prepared): NodeId;
+  errors(prepared: Prepared): ErrorWays;
+  /** The ways out of a failure as one node. */
+  failing(prepared: Prepared, hint: string): NodeId;
+  /** Records an error as a failed effect would, and takes the node's error routes. */
+  raise(prepared: Prepared, error: Raised): NodeId;
+  /**
+   * Adds a node whose expressions may fail. If the node has error routes, a pick evaluates the expressions first: a guard that
+   * fails does not hold. Without error routes the failure ends the run.
+   */
+  evaluated(prepared: Prepared, sources: readonly Expr[], add: (step: Step) => NodeId): void;
+  /** An end with this output for a path that ends at a node, marked partial or capped if that may have happened. */
+  ending(output: Expr, from: string): NodeId;
+}
+
+export interface NodeType<Value extends CommonValue = CommonValue, Parts = unknown> extends NodeFacts<Value> {
+  check?(node: FlowNode<Value>, checking: Checking): void;
+  /** The part of the node that is expanded when it runs. */
+  expanded(value: Value): Json;
+  /** Checks and rewrites the node's own expressions. */
+  prepare(node: FlowNode<Value>, preparing: Preparing): Parts;
+  /** Checks and rewrites the routes, if they are not guards. */
+  routes?(node: FlowNode<Value>, parts: Parts, preparing: Preparing): readonly Route[];
+  lower(lowering: Lowering, prepared: Prepared<Value, Parts>): void;
+}
+
+/** Keeps the exact schema, so that the types of all nodes follow from it. */
+export function nodeType<Schema extends z.ZodObject, Parts>(
+  definition: TypedNode<Schema, Parts>,
+): TypedNode<Schema, Parts> {
+  return definition;
+}
+
+type TypedNode<Schema extends z.ZodObject, Parts> = Omit<NodeType<z.output<Schema> & CommonValue, Parts>, 'schema'> & {
+  readonly schema: Schema;
+};

@@ -1,0 +1,107 @@
+/** An approval node: a question to a person, whose answer is one of the declared choices. */
+import type { Expr } from '../../../../ir/nodes.ts';
+import type { EscalationId } from '../../../../catalog/escalations.ts';
+import { nearest } from '../../../diagnose/nearest.ts';
+import { list, name, number } from '../../../document/shape/fields.ts';
+import { listed } from '../../../document/shape/fault-words.ts';
+import { POISON } from '../../../document/shape/poison.ts';
+import { path } from '../../../expressions/cel-text.ts';
+import { rowOfTool } from '../../../lower/escalation-packet.ts';
+import { setField } from '../../../lower/kit.ts';
+import { asText } from '../expressions.ts';
+import { SECONDS_MAX, nodeSchema } from '../model.ts';
+import type { FlowNode } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+import type { Checking, Lowering, Prepared } from '../node-type.ts';
+import type * as z from 'zod';
+
+const CHOICES = ['approve', 'reject'];
+
+const schema = nodeSchema('approval', {
+  message: name().describe('The question. Templates work.'),
+  choices: list(name(), { min: 2 }).default(CHOICES).describe('The answers to choose from.'),
+  timeout: number({ above: 0, max: SECONDS_MAX }).optional().describe('Seconds to wait; for ever unless told.'),
+  on_timeout: name()
+    .optional()
+    .describe('The choice that counts when nobody answers in time; the last one unless told.'),
+});
+type Value = z.output<typeof schema>;
+
+interface Parts {
+  readonly message: Expr;
+}
+
+export const approvalNode = nodeType<typeof schema, Parts>({
+  type: 'approval',
+  schema,
+  shape: 'approval',
+  poison: { message: POISON },
+  check: checkApproval,
+  expanded: ({ message }) => message,
+  prepare: (node, { expressions }) => {
+    const { message } = node.value;
+    return { message: asText(message, expressions.template(node.id, node.located('message'), message)) };
+  },
+  lower: lowerApproval,
+  output: (_, id) => path('approvals', id),
+  readable: () => ({ type: 'object', properties: {} }),
+  draw: ({ message }) => ({ detail: message }),
+  choices: ({ choices }) => choices,
+});
+
+function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
+  const { choices, timeout, on_timeout: expiry } = node.value;
+  for (const [index, choice] of choices.entries()) {
+    if (choices.indexOf(choice) < index)
+      report.error(
+        'bad-value',
+        node.at('choices', index),
+        `the choice \`${choice}\` is listed twice on flow node '${node.id}'`,
+      );
+  }
+  if (expiry === undefined || node.poisoned('choices')) return;
+  if (!choices.includes(expiry)) {
+    const near = nearest(expiry, choices);
+    report.error(
+      'unknown-choice',
+      node.at('on_timeout'),
+      `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`,
+      { help: near === undefined ? `Choices: ${listed(choices)}.` : `Did you mean \`${near}\`?` },
+    );
+  } else if (timeout === undefined && !node.poisoned('timeout')) {
+    report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', {
+      help: 'Add `timeout`, in seconds.',
+    });
+  }
+}
+
+function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
+  const { id, choices, timeout, on_timeout: expiry } = prepared.node.value;
+  lowering.kit.ask(lowering.entered(prepared), {
+    about: id,
+    askedBy: lowering.askedBy,
+    choices,
+    onExpiry: expiry ?? choices.at(-1) ?? '',
+    code: 'CONFIRM_REQUIRED',
+    row: rowOf(lowering, prepared.node),
+    message: prepared.parts.message,
+    writes: [setField('approvals', [id], 'it.choice'), ...lowering.out('it.choice', 'set')],
+    timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
+    next: lowering.routes(prepared),
+    ...lowering.errors(prepared),
+  });
+}
+
+/** A question is as grave as the gravest tool that an answer leads to. */
+function rowOf({ kit, flow }: Lowering, { value }: FlowNode<Value>): EscalationId {
+  const { builder } = kit;
+  const rows = value.routes.map(({ to }): EscalationId => {
+    const next = flow.nodes.get(to);
+    const tool = next?.facts.tool?.(next.value);
+    return tool === undefined
+      ? 'high_impact_mutation'
+      : rowOfTool(builder.toolDef(tool), builder.definitions.toolCosts[tool]);
+  });
+  const graver = ['financial_commitment', 'external_communication'] as const;
+  return graver.find((row) => rows.includes(row)) ?? 'high_impact_mutation';
+}

@@ -1,0 +1,193 @@
+/** A parallel node: branches run to their own ends, and the join goes on with an object from branch name to output. */
+import type { Expr, ForkNode, NodeId, Write } from '../../../../ir/nodes.ts';
+import type { Json } from '../../../../expr/json.ts';
+import { isPoisonedList } from '../../../document/names.ts';
+import { fault, int, list, number, oneOf, record } from '../../../document/shape/fields.ts';
+import { POISON } from '../../../document/shape/poison.ts';
+import { path, quote } from '../../../expressions/cel-text.ts';
+import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
+import { set, setField } from '../../../lower/kit.ts';
+import { END, SECONDS_MAX, nodeSchema, route } from '../model.ts';
+import type { Flow, FlowNode } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+import type { Checking, Lowering, Prepared } from '../node-type.ts';
+import { guardedRoutes } from '../routes.ts';
+import type { Route } from '../routes.ts';
+import { SLOT } from '../slots.ts';
+import type * as z from 'zod';
+
+const JOIN_TIMEOUT_SECONDS = 60;
+
+export const join = record({
+  type: oneOf(['all', 'any', 'first', 'count']).default('all').describe('What the join waits for.'),
+  count: int({ min: 0 }).default(0).describe('How many branches must succeed, where `type` is `count`.'),
+  timeout: number({ above: 0, max: SECONDS_MAX }).default(JOIN_TIMEOUT_SECONDS).describe('Seconds.'),
+});
+const schema = nodeSchema('parallel', {
+  branches: list(route, {
+    min: 2,
+    few: fault(
+      'too-few-branches',
+      '`branches` must have at least two branches',
+      'Add a branch, or lead there with a route.',
+    ),
+  }).describe('Each leads to the first node of a branch.'),
+  join: join.optional(),
+});
+type Value = z.output<typeof schema>;
+
+interface Parts {
+  readonly branches: readonly Route[];
+}
+
+export const parallelNode = nodeType<typeof schema, Parts>({
+  type: 'parallel',
+  schema,
+  shape: 'parallel',
+  edges: [{ field: 'branches', kind: 'branch' }],
+  poison: { branches: [{ to: POISON }, { to: POISON }] },
+  check: checkParallel,
+  expanded: () => null,
+  prepare: (node, { expressions, report }) => ({
+    branches: guardedRoutes(node, 'branches', node.value.branches, expressions, report),
+  }),
+  lower: lowerParallel,
+  output: (slots, id) => path(slots.of(id), 'output'),
+  readable: (node, flow) => ({ type: 'object', properties: { output: branchesSchema(node, flow) } }),
+  draw: drawParallel,
+  lastAgent: () => null,
+});
+
+/** The names of the branches' outputs. Two branches may begin at the same node. */
+function branchNames(branches: readonly { readonly to: string }[]): readonly string[] {
+  const seen = new Map<string, number>();
+  return branches.map(({ to }) => {
+    const count = (seen.get(to) ?? 0) + 1;
+    seen.set(to, count);
+    return count === 1 ? to : `${to}#${count}`;
+  });
+}
+
+/** From branch name to output; anything if some branches cannot be read. */
+function branchesSchema(node: FlowNode<Value>, flow: Flow): Json {
+  const { branches } = node.value;
+  if (isPoisonedList(node.located('branches'), ['to']) || branches.some(({ to }) => !flow.declared.all.has(to)))
+    return true;
+  return { type: 'object', properties: Object.fromEntries(branchNames(branches).map((name) => [name, true])) };
+}
+
+function drawParallel({ branches, join: policy }: Value) {
+  const { type = 'all', count = 0, timeout = JOIN_TIMEOUT_SECONDS } = policy ?? {};
+  const waits = type === 'count' ? `${count} of ${branches.length}` : type === 'all' ? 'all' : 'first success';
+  return { detail: `${branches.length} branches`, join: `${waits}, ${timeout} s` };
+}
+
+function checkParallel(node: FlowNode<Value>, { report }: Checking): void {
+  const { branches, join: policy } = node.value;
+  for (const [index, { to }] of branches.entries()) {
+    if (to === END)
+      report.error(
+        'branch-to-end',
+        node.at('branches', index, 'to'),
+        `a branch of flow node '${node.id}' leads straight to \`end\``,
+        { help: 'Lead it to a node, or remove it.' },
+      );
+  }
+  if (policy === undefined) return;
+  const { type, count } = policy;
+  if (type === 'count' && count < 1 && !node.poisoned('join', 'count')) {
+    report.error(
+      'count-without-number',
+      node.at('join', node.located('join', 'count') === undefined ? 'type' : 'count'),
+      `join.type='count' requires join.count >= 1 on flow node '${node.id}'`,
+      { help: `Write \`count\`, from 1 to ${branches.length}.` },
+    );
+  }
+  if (type === 'count' && count > branches.length && !node.poisoned('branches')) {
+    report.error(
+      'count-above-branches',
+      node.at('join', 'count'),
+      `flow node '${node.id}' waits for ${count} branches, but has only ${branches.length}`,
+    );
+  }
+  if (type !== 'count' && count > 0 && !node.poisoned('join', 'type')) {
+    report.warning('bad-value', node.at('join', 'count'), `\`count\` has no effect where \`type\` is \`${type}\``, {
+      help: 'Write `type: count`, or remove it.',
+    });
+  }
+}
+
+function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
+  const { kit } = lowering;
+  const { id, value } = prepared.node;
+  const { branches } = prepared.parts;
+  const names = branchNames(branches);
+  const { type = 'all', count = 1, timeout = JOIN_TIMEOUT_SECONDS } = value.join ?? {};
+  const need = type === 'all' ? 'all' : type === 'count' ? count : 1;
+  const guards = branches.flatMap(({ when }) => when ?? []);
+  const heads = branches.map(({ to, when }, index) => ({
+    name: names[index] ?? to,
+    to: lowering.idOf(to),
+    ...(when === null ? {} : { when }),
+  }));
+  const fork = (step: ReturnType<Lowering['part']>): NodeId =>
+    kit.fork(step, {
+      over: { heads },
+      need,
+      eager: type === 'count',
+      timeoutMs: Math.ceil(timeout * 1000),
+      into: SLOT.join,
+      gather: gathered(lowering, id),
+      next: afterJoin(lowering, prepared, names, need === 'all' && guards.length === 0),
+      ...lowering.errors(prepared),
+    });
+  if (guards.length > 0) lowering.evaluated(prepared, guards, fork);
+  else fork(lowering.entered(prepared));
+}
+
+/** Slots that later nodes read come back from the branches: of a node that ran in several, the first branch's. */
+function gathered({ kit, graph, flow, slots, expressions, capped }: Lowering, id: string): ForkNode['gather'] {
+  const { uses } = expressions;
+  const members = [...(graph.inBranches.get(id) ?? [])].flatMap((member) => flow.nodes.get(member) ?? []);
+  const read = members.map((member) => slots.of(member.id)).filter((slot) => uses.slots.has(slot));
+  const asks = members.some(({ facts }) => facts.choices !== undefined);
+  const { agents } = kit.builder.definitions;
+  const acts = members.some(({ value, facts }) => (agents[facts.lastAgent?.(value) ?? '']?.tools.length ?? 0) > 0);
+  return [
+    ...read.map((slot) => ({ slot, mode: 'first' as const })),
+    // Observations of a branch count for every later agent.
+    ...(acts ? [{ slot: OBSERVATIONS, mode: 'concat' as const }] : []),
+    ...(asks ? [{ slot: 'approvals', mode: 'merge' as const }] : []),
+    ...(uses.bare ? [{ slot: SLOT.agent, mode: 'last' as const }] : []),
+    { slot: SLOT.partial, mode: 'any' },
+    ...(capped ? [{ slot: SLOT.capped, mode: 'any' as const }] : []),
+  ];
+}
+
+/** If every branch is certain to have ended, one node writes all outputs by position; otherwise each branch is tested. */
+function afterJoin(
+  lowering: Lowering,
+  prepared: Prepared<Value, Parts>,
+  names: readonly string[],
+  all: boolean,
+): NodeId {
+  const { kit, slots } = lowering;
+  const part = (hint: string) => ({ ...lowering.part(prepared, hint), at: undefined });
+  const slot = slots.of(prepared.node.id);
+  const output = (name: string, value: Expr): Write => setField(slot, ['output', name], value);
+  const finish = lowering.out(path(slot, 'output'), 'set');
+  const routes = lowering.routes(prepared);
+  const done = finish.length === 0 ? routes : kit.set(part('joined'), finish, routes);
+  if (all) {
+    const writes = names.map((name, index) => output(name, `${SLOT.join}["${index}"].output`));
+    return kit.set(part('outputs'), writes, done);
+  }
+  let next = done;
+  for (const name of names.toReversed()) {
+    const branch = `${SLOT.join}.filter(b, b.name == ${quote(name)})[0]`;
+    const take = kit.set(part('output'), [output(name, `${branch}.output`)], next);
+    next = kit.pick(part('branch'), [{ when: `${branch}.state == "completed"`, to: take }], next);
+  }
+  const lost = `${SLOT.partial} == true || ${SLOT.join}.exists(b, b.state == "failed")`;
+  return kit.set(part('lost'), [setField(slot, ['output'], '{}'), set(SLOT.partial, lost)], next);
+}

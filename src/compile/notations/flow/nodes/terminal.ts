@@ -1,0 +1,51 @@
+/** A terminal node: ends the path with an output. */
+import type { Expr } from '../../../../ir/nodes.ts';
+import { json } from '../../../document/shape/fields.ts';
+import { literal, path } from '../../../expressions/cel-text.ts';
+import { setField } from '../../../lower/kit.ts';
+import { nodeSchema } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+import { guardedRoutes } from '../routes.ts';
+
+const schema = nodeSchema('terminal', {
+  output: json().optional().describe('What the path returns. Templates work.'),
+});
+
+interface Parts {
+  readonly output: Expr;
+}
+
+export const terminalNode = nodeType<typeof schema, Parts>({
+  type: 'terminal',
+  schema,
+  shape: 'terminal',
+  leaves: false,
+  expanded: ({ output }) => output ?? null,
+  prepare: (node, { expressions }) => {
+    const output = node.value.output ?? {};
+    const located = node.located('output');
+    return { output: located === undefined ? literal(output) : expressions.template(node.id, located, output) };
+  },
+  routes: (node, _, { expressions, report }) => {
+    if (node.value.routes.length > 0) {
+      report.warning(
+        'unreachable-route',
+        node.at('routes', 0),
+        `flow node '${node.id}' is a terminal, which ends the path, so its routes are never taken`,
+        { help: 'Remove the routes, or make it another type of node.' },
+      );
+    }
+    return guardedRoutes(node, 'routes', node.value.routes, expressions, report);
+  },
+  lower: (lowering, prepared) => {
+    const { kit, slots } = lowering;
+    const { id } = prepared.node;
+    const { output } = prepared.parts;
+    lowering.evaluated(prepared, [output], (step) =>
+      kit.set(step, [setField(slots.of(id), ['output'], output)], lowering.ending(path(slots.of(id), 'output'), id)),
+    );
+  },
+  output: (slots, id) => path(slots.of(id), 'output'),
+  readable: () => ({ type: 'object', properties: {} }),
+  draw: () => ({ detail: null }),
+});

@@ -1,0 +1,222 @@
+/**
+ * A tool node. Its author authorises the call, so it passes only the gates that others set: policies, the tool's rate limit,
+ * and an approval if the tool's own definition demands one.
+ */
+import type { DoNode, Expr, Input, NodeId, Retry, ToolDef } from '../../../../ir/nodes.ts';
+import type { Json } from '../../../../expr/json.ts';
+import { serverTool } from '../../../document/definitions.ts';
+import type { Definitions } from '../../../document/definitions.ts';
+import { jsonMap, name } from '../../../document/shape/fields.ts';
+import { POISON } from '../../../document/shape/poison.ts';
+import { object, path, quote } from '../../../expressions/cel-text.ts';
+import { rewriteNames } from '../../../expressions/rewrite.ts';
+import { parseTemplate } from '../../../expressions/template.ts';
+import { callFields } from '../../../lower/escalation-packet.ts';
+import { set, setField } from '../../../lower/kit.ts';
+import type { Call } from '../../../lower/kit.ts';
+import { nodeSchema } from '../model.ts';
+import type { FlowNode } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+import type { Checking, Lowering, Prepared, Preparing } from '../node-type.ts';
+import { SLOT } from '../slots.ts';
+import { checkParams, inputOf } from './tool-params.ts';
+import type * as z from 'zod';
+
+const schema = nodeSchema('tool', {
+  tool: name().describe('The full name, such as `http.get`.'),
+  params: jsonMap().default({}).describe('Arguments. Templates work.'),
+});
+type Value = z.output<typeof schema>;
+
+interface Parts {
+  readonly args: Input;
+}
+
+const RISKY: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
+const [APPROVE, REJECT] = ['approve', 'reject'] as const;
+const VERDICT = '_verdict';
+/** A call that comes too early waits and is checked again, this often at most. */
+const RATE_RETRY: Retry = { max: 3, baseMs: 0, capMs: 0, on: ['rate_limit'] };
+
+export const toolNode = nodeType<typeof schema, Parts>({
+  type: 'tool',
+  schema,
+  shape: 'tool',
+  poison: { tool: POISON },
+  check: checkTool,
+  expanded: ({ params }) => params,
+  prepare: prepareTool,
+  lower: lowerTool,
+  output: (slots, id) => path(slots.of(id), 'result'),
+  readable: ({ value: { tool } }, _, { tools, servers }) => ({
+    type: 'object',
+    properties: { result: tools[tool]?.output ?? serverTool(tool, servers)?.output ?? true },
+  }),
+  draw: ({ tool }) => ({ detail: tool }),
+  tool: ({ tool }) => tool,
+});
+
+function checkTool(node: FlowNode<Value>, { flow, document, tools, report }: Checking): void {
+  const { tool } = node.value;
+  if (!tools.has(tool)) {
+    const near = tools.near(tool);
+    report.error('unknown-tool', node.at('tool'), `unknown tool '${tool}' on flow node '${node.id}'`, {
+      help:
+        near === undefined
+          ? 'Declare it under `tools`, or the server that has it under `mcp`.'
+          : `Did you mean \`${near}\`?`,
+    });
+  }
+  const { sections } = document;
+  const declared = Object.hasOwn(sections.value.tools, tool) ? sections.value.tools[tool] : undefined;
+  const first = [...flow.nodes.values()].find(({ value, facts }) => facts.tool?.(value) === tool)?.id === node.id;
+  if (declared === undefined || !first || !RISKY.has(declared.effect) || declared.input !== undefined) return;
+  report.warning(
+    'incomplete-tool',
+    sections.key('tools', tool),
+    `the tool \`${tool}\` has the effect \`${declared.effect}\`, but no schema for its arguments`,
+    { help: 'Add `input`, a JSON Schema.' },
+  );
+}
+
+function prepareTool(node: FlowNode<Value>, preparing: Preparing): Parts {
+  const { expressions, definitions, report } = preparing;
+  checkParams(node, expressions, definitions, report);
+  const args = Object.entries(node.value.params).map(
+    ([key, param]) => [key, argument(node, key, param, preparing)] as const,
+  );
+  return { args: Object.fromEntries(args) };
+}
+
+/** A missing value becomes an empty text if the tool takes text, and null otherwise. */
+function argument(node: FlowNode<Value>, key: string, param: Json, { expressions, definitions }: Preparing): Expr {
+  const expr = expressions.template(node.id, node.located('params', key), param);
+  const takes = inputOf(node.value.tool, definitions) as
+    | { properties?: { [name: string]: { type?: Json } } }
+    | undefined;
+  const text = takes?.properties?.[key]?.type === 'string' && typeof param === 'string';
+  return text && parseTemplate(param).parts.length === 1 && param.includes('{{')
+    ? `(${expr} == null ? "" : ${expr})`
+    : expr;
+}
+
+/** The gates in front of the call, from the last to the first. The first of them enters the authored node. */
+function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
+  const { kit } = lowering;
+  const { tool } = prepared.node.value;
+  const gates: ((step: Gate) => NodeId)[] = [(step) => kit.call(step, callOf(lowering, prepared))];
+  const { definitions } = kit.builder;
+  if (definitions.toolApprovals.has(tool)) gates.unshift((step) => addApproval(lowering, prepared, step, step.next));
+  if (kit.builder.toolDef(tool)?.rate !== undefined)
+    gates.unshift((step) => addCheck(lowering, prepared, step, { check: 'policy:rate', retry: RATE_RETRY }, step.next));
+  if (kit.builder.hasPolicies()) gates.unshift((step) => addPermission(lowering, prepared, step, step.next));
+  const hints = ['call', 'approval', 'rate'];
+  let next: NodeId = '';
+  for (const [index, gate] of gates.toReversed().entries()) {
+    const first = index === gates.length - 1;
+    const hint = gates.length === 1 ? 'call' : (hints[index] ?? 'gate');
+    const step = first ? lowering.entered(prepared) : lowering.part(prepared, hint);
+    next = gate({ ...step, next });
+  }
+}
+
+type Gate = ReturnType<Lowering['part']> & { readonly next: NodeId };
+
+function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
+  const { kit, slots } = lowering;
+  const { builder } = kit;
+  const { id, value } = prepared.node;
+  const def = builder.toolDef(value.tool);
+  const undo = def?.compensate ?? null;
+  return {
+    effect: builder.tool(value.tool, prepared.parts.args),
+    ...takes(def),
+    ...(undo === null
+      ? {}
+      : {
+          undo: {
+            tool: undo,
+            input: sameArguments(prepared.parts.args),
+            timeoutMs: builder.toolDef(undo)?.timeoutMs ?? def?.timeoutMs ?? 0,
+          },
+        }),
+    ...(def === undefined || def.output === true ? {} : { schema: def.output }),
+    ...acceptOf(builder.definitions, value.tool),
+    writes: [setField(slots.of(id), ['result'], 'it'), ...lowering.out('it', 'set')],
+    timeoutMs: def?.timeoutMs ?? null,
+    next: lowering.routes(prepared),
+    ...lowering.errors(prepared),
+  };
+}
+
+function acceptOf({ toolChecks }: Definitions, tool: string): Pick<DoNode, 'accept'> {
+  const check = Object.hasOwn(toolChecks, tool) ? toolChecks[tool] : undefined;
+  return check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) };
+}
+
+function takes(tool: ToolDef | undefined): Pick<DoNode, 'takes'> {
+  return tool === undefined || tool.input === true ? {} : { takes: tool.input };
+}
+
+/** The compensation gets the arguments of the call, which the engine offers as `input`. */
+function sameArguments(args: Input): Input {
+  return Object.fromEntries(Object.keys(args).map((key) => [key, path('input', 'args', key)]));
+}
+
+/** The tool's own definition demands an approval of every call. */
+function addApproval(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate, next: NodeId): NodeId {
+  const { kit } = lowering;
+  const { tool } = prepared.node.value;
+  const def = kit.builder.toolDef(tool);
+  const { budgets, toolCosts } = kit.builder.definitions;
+  const refused = lowering.raise(prepared, {
+    class: 'policy',
+    type: 'ApprovalRejectedError',
+    message: `the call of \`${tool}\` was not approved`,
+    code: 'PERMISSION_DENIED',
+  });
+  const allowed = [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: next }];
+  return kit.ask(step, {
+    about: tool,
+    askedBy: lowering.askedBy,
+    choices: [APPROVE, REJECT],
+    onExpiry: REJECT,
+    code: 'CONFIRM_REQUIRED',
+    message: quote(`Call ${tool}?`),
+    payload: callFields({
+      tool,
+      def,
+      cost: toolCosts[tool] ?? 0,
+      args: object(Object.entries(prepared.parts.args)),
+      budgets,
+      observed: false,
+    }),
+    ...takes(def),
+    writes: [set(SLOT.allowed, 'it.choice')],
+    next: kit.pick(lowering.part(prepared, 'allowed'), allowed, refused),
+    ...lowering.errors(prepared),
+  });
+}
+
+function addPermission(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate, next: NodeId): NodeId {
+  const denied = lowering.raise(prepared, {
+    class: 'policy',
+    type: 'PermissionError',
+    message: `the call of \`${prepared.node.value.tool}\` is not permitted`,
+    code: 'PERMISSION_DENIED',
+  });
+  const permitted = [{ when: `${VERDICT}.ok == true`, to: next }];
+  const judged = lowering.kit.pick(lowering.part(prepared, 'permitted'), permitted, denied);
+  return addCheck(lowering, prepared, step, { check: 'policy:authorize', into: VERDICT }, judged);
+}
+
+function addCheck(
+  lowering: Lowering,
+  prepared: Prepared<Value, Parts>,
+  step: Gate,
+  check: { readonly check: string; readonly into?: string; readonly retry?: Retry },
+  next: NodeId,
+): NodeId {
+  const input = { tool: quote(prepared.node.value.tool), args: object(Object.entries(prepared.parts.args)) };
+  return lowering.kit.check(step, { ...check, input, next, ...lowering.errors(prepared) });
+}

@@ -1,0 +1,152 @@
+/**
+ * A workflow in TypeScript: the document that YAML would give, with its names checked while it is written. A prompt that
+ * names a variable which no earlier step stores is a type error, and so is an agent that the given list does not have, or a
+ * key that the notation does not have.
+ */
+import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../builder-types/sections.ts';
+import type { OneOf, Verified } from '../builder-types/verified.ts';
+import type { Trimmed } from '../builder-types/verified.ts';
+
+/** What a document may hold besides its steps. */
+export interface WorkflowSections<Agents> extends SharedSections {
+  readonly agents?: Agents;
+  readonly tools?: NamedTools;
+  readonly mcp?: NamedServers;
+}
+
+export interface WorkflowInput<Steps> {
+  readonly id?: string;
+  readonly name?: string;
+  readonly description?: string | null;
+  /** Read and left alone. */
+  readonly created_at?: unknown;
+  readonly steps: Steps;
+}
+
+export interface WorkflowDocument extends WorkflowSections<readonly NamedAgent[]> {
+  readonly workflow: WorkflowInput<readonly StepInput[]>;
+}
+
+export function workflow<
+  const Steps extends readonly StepInput[],
+  const Agents extends readonly NamedAgent[] = readonly NamedAgent[],
+>(
+  definition: WorkflowInput<Verified<Steps, CheckedSteps<Steps, Agents>>>,
+  sections: WorkflowSections<Agents> = {},
+): WorkflowDocument {
+  return { ...sections, workflow: definition };
+}
+
+/** The steps again, each as it must be among the others. */
+export type CheckedSteps<Steps extends readonly StepInput[], Agents> = {
+  readonly [Index in keyof Steps]: StepInput<
+    NameOf<Agents>,
+    IdOf<Agents>,
+    OneOf<NotStored<PromptOf<Steps[Index]>, KnownAt<KnownBefore<Steps>, Index>>, string>
+  >;
+};
+
+/**
+ * What is stored before each step. What a batch stores is known after it, since its branches do not see each other. Steps
+ * that are no tuple cannot be followed, so any name may be stored by one of them.
+ */
+type KnownBefore<
+  Steps,
+  Known extends string = 'input',
+  Batch extends string = never,
+  Done extends readonly string[] = readonly [],
+> = Steps extends readonly [infer First, ...infer Rest]
+  ? First extends { readonly mode: FanOut }
+    ? KnownBefore<Rest, Known, Batch | Stored<First>, readonly [...Done, Known]>
+    : KnownBefore<Rest, Known | Batch | Stored<First>, never, readonly [...Done, Known | Batch]>
+  : Steps extends readonly []
+    ? Done
+    : readonly string[];
+type KnownAt<Known extends readonly string[], Index> = Index extends keyof Known ? Known[Index] & string : string;
+
+type NotStored<Prompt, Known extends string> = string extends Known
+  ? never
+  : Exclude<Holes<Prompt>, Known> extends infer Name extends string
+    ? `no earlier step stores {{${Name}}}: write {{${Known}}}`
+    : never;
+type PromptOf<Step> = Step extends { readonly prompt: infer Prompt } | { readonly prompt_template: infer Prompt }
+  ? Prompt
+  : never;
+type Stored<Step> = Step extends { readonly output_var: infer Variable extends string } ? Variable : never;
+
+type NameOf<Agents> = OneOf<Either<Agents, 'name', 'id'>, 'no agent is declared'>;
+type IdOf<Agents> = OneOf<Either<Agents, 'id', 'name'>, 'no agent is declared'>;
+type Either<Agents, Field extends string, Other extends string> = Agents extends readonly (infer Agent)[]
+  ? Agent extends { readonly [Key in Field]: infer Given extends string }
+    ? Given
+    : Agent extends { readonly [Key in Other]: infer Given extends string }
+      ? Given
+      : string
+  : string;
+
+/** The names in braces. What holds braces itself is plain text, and a prompt that is not a literal has none to be known. */
+type Holes<Prompt, Found extends string = never> = Prompt extends `${string}{{${infer Hole}}}${infer Rest}`
+  ? Holes<Rest, Hole extends `${string}${'{' | '}'}${string}` ? Found : Found | Trimmed<Hole>>
+  : Exclude<Found, ''>;
+
+interface StepInput<Name = string, Id = string, Prompt = string> {
+  readonly name?: string;
+  readonly agent?: Name | Id | AgentVariant<Name, Id>;
+  readonly agent_name?: Name;
+  readonly agent_id?: Id;
+  readonly prompt?: Prompt;
+  readonly prompt_template?: Prompt;
+  readonly mode?: ModeInput;
+  readonly condition?: string;
+  readonly max_iterations?: number;
+  readonly until?: string;
+  readonly timeout_secs?: number;
+  readonly error_mode?: ErrorModeInput;
+  readonly max_retries?: number;
+  readonly output_var?: string | null;
+}
+
+type AgentVariant<Name, Id> =
+  | { readonly ByName: Name }
+  | { readonly ById: Id }
+  | { readonly name: Name }
+  | { readonly id: Id };
+
+type FanOut = 'fan_out' | 'FanOut' | 'fanout';
+
+type ModeInput =
+  | FanOut
+  | 'sequential'
+  | 'Sequential'
+  | 'collect'
+  | 'Collect'
+  | 'conditional'
+  | 'Conditional'
+  | 'loop'
+  | 'Loop'
+  | { readonly Conditional: ConditionalInput }
+  | { readonly conditional: ConditionalInput }
+  | { readonly Loop: LoopInput }
+  | { readonly loop: LoopInput };
+
+type ErrorModeInput =
+  | 'fail'
+  | 'Fail'
+  | 'skip'
+  | 'Skip'
+  | 'retry'
+  | 'Retry'
+  | { readonly Retry: RetryInput }
+  | { readonly retry: RetryInput };
+
+/** What a variant does not hold may stand in the step itself. */
+interface ConditionalInput {
+  readonly condition?: string;
+}
+interface LoopInput {
+  readonly until?: string;
+  readonly max_iterations?: number;
+}
+interface RetryInput {
+  readonly max_retries?: number;
+}
