@@ -9,11 +9,11 @@
 import { isMeasured } from '../src/ir/dimensions.ts';
 import type { Amounts, Dimension } from '../src/ir/dimensions.ts';
 import canonicalize from 'canonicalize';
-import { nameOf } from '../src/core/act.ts';
+import { nameOf } from '../src/core/failure.ts';
 import type { CompiledFlow, Meter } from '../src/ir/nodes.ts';
 import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
-import { costOf, priceIn } from '../src/ir/price.ts';
+import { costOf, priceIn } from '../src/ir/estimate.ts';
 import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/ir/events.ts';
 import { evaluate, fields, gathered, holds, problem, readings, semantic, written } from './values.ts';
 
@@ -124,7 +124,7 @@ class Walk {
     }
     for (const id of node.charges ?? []) (this.#prints[id] ??= []).push(print);
     const asked = { thread: thread.id, key: `${thread.id}#${thread.acts++}`, kind: effect.kind, name, node: at, input };
-    let model: string | undefined;
+    let target: string | undefined;
     for (let attempt = 1; ; attempt++) {
       const given = this.#ask({ ...asked, attempt }) ?? silence(node);
       const late = !given.ok && given.error.class === 'timeout';
@@ -140,11 +140,11 @@ class Walk {
         thread.slots = slots;
         return node.next;
       }
-      const again = model === undefined && attempt <= retry.max && retry.on.includes(fault.class);
-      model = again ? undefined : standIn(node, model, fault);
-      need = { ...this.#worstCase(node, input, model), retries: 1 };
+      const again = target === undefined && attempt <= retry.max && retry.on.includes(fault.class);
+      target = again ? undefined : nextTarget(node, target, fault);
+      need = { ...this.#worstCase(node, input, target), retries: 1 };
       // What has no budget for another attempt is told of its failure, not of the budget.
-      if ((!again && model === undefined) || this.#over({ ...thread }, at, need) !== undefined)
+      if ((!again && target === undefined) || this.#over({ ...thread }, at, need) !== undefined)
         return failed(thread, node, problem(node, fault, attempt));
     }
   }
@@ -154,9 +154,17 @@ class Walk {
     return this.#world.answer(asked);
   }
 
-  #objection({ slots }: Thread, { effect, schema, accept = 'true' }: DoNode, value: Json): Failure | null {
+  #objection(
+    { slots }: Thread,
+    { effect, schema, unless = 'false', accept = 'true' }: DoNode,
+    value: Json,
+  ): Failure | null {
     const read = effect.kind === 'model' ? readings((value as Slots | null)?.['text'] ?? null) : [value];
-    if (schema !== undefined && read.every((each) => this.#world.validate(schema, each) !== null))
+    if (
+      schema !== undefined &&
+      !holds(unless, { ...slots, it: value }) &&
+      read.every((each) => this.#world.validate(schema, each) !== null)
+    )
       return semantic('SchemaError');
     try {
       return evaluate(accept, slots, value) === true ? null : semantic('RejectedError');
@@ -245,10 +253,10 @@ function settled(need: Amounts, used: Amounts): Needed {
   return Object.fromEntries(amounts) as Needed;
 }
 
-/** After its own retries a model that is out of reach gives way to those that stand in, once each. */
-function standIn({ effect }: DoNode, model: string | undefined, fault: Failure): string | undefined {
-  if (effect.kind !== 'model' || (fault.class !== 'transient' && fault.class !== 'rate_limit')) return undefined;
-  return effect.fallback?.[model === undefined ? 0 : effect.fallback.indexOf(model) + 1];
+/** After its own retries an effect is tried once with each fallback target. */
+function nextTarget({ retry: { fallback } }: DoNode, target: string | undefined, fault: Failure): string | undefined {
+  if (fallback === undefined || !fallback.on.includes(fault.class)) return undefined;
+  return fallback.targets[target === undefined ? 0 : fallback.targets.indexOf(target) + 1];
 }
 
 function silence({ effect }: DoNode): Settled {

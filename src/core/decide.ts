@@ -3,7 +3,8 @@
  * the queue that can move does; the order is part of the state, so the same journal always decides the same.
  */
 import { codeOfFailure } from '../ir/codes.ts';
-import { judge, recordWrites, request } from './act.ts';
+import { judge } from './judge.ts';
+import { request } from './request.ts';
 import { expressionError, messageOf } from './failure.ts';
 import { fork, join } from './fork.ts';
 import type { Case, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
@@ -12,7 +13,7 @@ import { tripOnVisit } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { ErrorRecord, EventBody, RunState, Thread } from '../ir/events.ts';
-import { hasPath } from './slots.ts';
+import { hasPath, recordWrites } from './slots.ts';
 import { finish, unwind } from './undo.ts';
 
 export function decide(program: Program, state: RunState): readonly EventBody[] {

@@ -17,7 +17,7 @@ export interface Declared extends Charges {
   /** Of a fork: its branches, where all of them are taken. */
   readonly branches: Branches | null;
   /** The fingerprint of an input that reads nothing from the run. */
-  readonly print: string | null;
+  readonly fingerprint: string | null;
 }
 
 const known = new WeakMap<Node, Declared>();
@@ -34,7 +34,7 @@ function declare(program: Program, node: Node): Declared {
     writes: node.op === 'let' || node.op === 'do' ? writesOf(program, node.writes) : null,
     output: node.op === 'end' ? program.fixed(node.output) : null,
     branches: node.op === 'fork' ? branchesOf(node) : null,
-    print: node.op === 'do' ? printOf(program, node) : null,
+    fingerprint: node.op === 'do' ? fingerprintOf(program, node) : null,
   };
 }
 
@@ -60,7 +60,7 @@ function isOrdered(value: Write['value']): boolean {
   return keys.every((key, index) => index === 0 || (keys[index - 1] as string) < key);
 }
 
-function printOf(program: Program, { effect }: DoNode): string | null {
+function fingerprintOf(program: Program, { effect }: DoNode): string | null {
   const constants = Object.entries(effect.input satisfies Input).map(([field, source]) => {
     const fixed = program.fixed(source satisfies Expr);
     return fixed !== null && 'value' in fixed ? ([field, fixed.value] as const) : null;

@@ -117,7 +117,7 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
     case 'retry':
       pending.attempt += 1;
       pending.observed = null;
-      if (event.model !== undefined) pending.model = event.model;
+      if (event.target !== undefined) pending.target = event.target;
       pending.notBefore = event.notBefore;
       pending.deadline = event.deadline;
       pending.holds = event.holds ?? [];

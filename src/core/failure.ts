@@ -1,18 +1,57 @@
-/** An expression that cannot be evaluated is a semantic failure of its node; a broken invariant is nobody's to handle. */
+/** Failures as records that flows can route on. A broken invariant is never handled: it is thrown. */
+import type { Json } from '../expr/json.ts';
 import { codeOfFailure } from '../ir/codes.ts';
-import type { Node } from '../ir/nodes.ts';
-import type { ErrorRecord } from '../ir/events.ts';
+import type { ErrorRecord, Failure, Thread } from '../ir/events.ts';
+import type { Case, DoNode, Node, NodeId } from '../ir/nodes.ts';
+import type { Program } from './program.ts';
 
+/** The first declared route that takes this failure. */
+export function route(
+  program: Program,
+  thread: Thread,
+  cases: readonly Case[],
+  otherwise: NodeId,
+  error: ErrorRecord,
+): NodeId {
+  const slots = { ...thread.slots, error: error as unknown as Json };
+  for (const { when, to } of cases) {
+    try {
+      if (program.evaluate(when, slots) === true) return to;
+    } catch {
+      // Guards over errors are checked when the flow is compiled. One that still cannot be evaluated does not hold.
+    }
+  }
+  return otherwise;
+}
+
+export function errorRecord(node: Node, { class: kind, type, message }: Failure, attempt: number): ErrorRecord {
+  return { class: kind, type, message, node: authorOf(node), code: codeOfFailure(kind, attempt) };
+}
+
+/** An expression that cannot be evaluated is a semantic failure of its node. */
 export function expressionError(node: Node, cause: unknown): ErrorRecord {
   const message = messageOf(cause);
   if (message.startsWith('invariant:')) throw cause;
-  const code = codeOfFailure('semantic', 1);
-  return { class: 'semantic', type: 'ExpressionError', message, node: authorOf(node), code };
+  return errorRecord(node, { class: 'semantic', type: 'ExpressionError', message }, 1);
 }
 
-/** The authored name that people know a node by. */
+/** The authored name of a node. */
 export function authorOf({ label }: Node): string {
   return label.authored ?? label.name;
+}
+
+/** The name of the agent, tool, check or question of an effect. */
+export function nameOf({ effect }: DoNode): string {
+  switch (effect.kind) {
+    case 'model':
+      return effect.agent;
+    case 'tool':
+      return effect.tool;
+    case 'check':
+      return effect.check;
+    case 'ask':
+      return effect.about;
+  }
 }
 
 export function messageOf(error: unknown): string {

@@ -3,8 +3,8 @@
  * succeeded, and says so when that cannot happen any more (L12). What is dropped is recorded effect by effect.
  */
 import { codeOfFailure } from '../ir/codes.ts';
-import { deadlineFrom, route } from './act.ts';
-import { authorOf } from './failure.ts';
+import { authorOf, route } from './failure.ts';
+import { deadlineFrom } from './timing.ts';
 import type { Json } from '../expr/json.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { Claim, ForkNode } from '../ir/nodes.ts';

@@ -22,10 +22,10 @@ export function isOwed(pending: Pending): boolean {
 }
 
 export function commandOf(program: Program, state: RunState, pending: Pending): Command {
-  const { key, attempt, ordinal, kind, name, node, model, notBefore, deadline } = pending;
+  const { key, attempt, ordinal, kind, name, node, target, notBefore, deadline } = pending;
   const input = inputOf(program, state, pending);
   const command = { run: state.run, key, attempt, ordinal, kind, name, node, input, notBefore, deadline };
-  if (model !== undefined) return { ...command, model };
+  if (target !== undefined) return { ...command, target };
   return kind === 'check' ? { ...command, origin: state.origin } : command;
 }
 

@@ -1,5 +1,8 @@
 /** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
 import { rememberGrowth } from './digest.ts';
+import { reply } from './reply.ts';
+import type { Program } from './program.ts';
+import type { Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
@@ -60,29 +63,9 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
 const FEW = 4;
 const HERE: readonly string[] = [];
 
-/** A model's reply is an object if its text is a JSON object, also inside one Markdown fence; otherwise it is its text. */
-export function reply(value: Json): Json {
-  if (typeof value !== 'string') return value;
-  const text = unfenced(value).trim();
-  return text.startsWith('{') && text.endsWith('}') ? (parsedJson(text) ?? value) : value;
-}
-
-/** The content of the one Markdown fence that surrounds a text, or the text itself. */
-export function unfenced(text: string): string {
-  const whole = text.trim();
-  if (whole.length < 2 * FENCE.length || !whole.startsWith(FENCE) || !whole.endsWith(FENCE)) return text;
-  // The word after the opening fence names the language.
-  return whole.slice(FENCE.length, -FENCE.length).replace(/^\w*/, '');
-}
-const FENCE = '```';
-
-/** The value of a JSON text; null if it is not JSON. */
-export function parsedJson(value: Json): Json {
-  try {
-    return typeof value === 'string' ? (JSON.parse(value) as Json) : null;
-  } catch {
-    return null;
-  }
+/** The writes with the values that must be computed now; the others stay references. */
+export function recordWrites(program: Program, writes: readonly Write[], slots: Slots, it: Json): WriteRecord[] {
+  return writes.map(({ slot, path, mode, value }) => ({ slot, path, mode, from: program.record(value, slots, it) }));
 }
 
 function append(list: Json, value: Json): Json {

@@ -91,3 +91,13 @@ function timeUsed(state: RunState, id: MeterId): number {
 export function sooner(one: Instant | null, other: Instant | null): Instant | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
+
+/** The deadline of a call or a fork. `pastDeadline`: its own time counts alone, and not the run's. */
+export function deadlineFrom(
+  state: RunState,
+  start: Instant,
+  timeoutMs: number | null,
+  pastDeadline = false,
+): Instant | null {
+  return sooner(timeoutMs === null ? null : start + timeoutMs, pastDeadline ? null : state.deadline);
+}

@@ -96,7 +96,7 @@ export function* callsOf(flow: CompiledFlow): Iterable<NeededCall> {
     if (effect.kind === 'tool') yield { kind: 'tool', name: effect.tool };
     if (effect.kind !== 'model') continue;
     yield { kind: 'model', name: effect.agent };
-    for (const model of effect.fallback ?? []) yield { kind: 'model', name: effect.agent, model };
+    for (const model of node.retry.fallback?.targets ?? []) yield { kind: 'model', name: effect.agent, model };
   }
 }
 

@@ -184,7 +184,8 @@ export type EventBody =
       readonly key: EffectKey;
       readonly verdict: 'retry';
       readonly error: ErrorRecord;
-      readonly model?: string;
+      /** The fallback target of the next attempt. */
+      readonly target?: string;
       readonly notBefore: Instant;
       readonly deadline: Instant | null;
       readonly holds?: readonly Hold[];
@@ -320,8 +321,8 @@ export interface Pending {
   /** How many calls of the same name this run had requested before: a script's position follows from it. */
   ordinal: number;
   attempt: number;
-  /** The model that stands in for the agent's own. */
-  model?: string;
+  /** The fallback target that is used now. */
+  target?: string;
   notBefore: Instant;
   deadline: Instant | null;
   holds: readonly Hold[];
@@ -376,8 +377,8 @@ export interface Command {
   readonly kind: EffectKind;
   readonly name: string;
   readonly node: NodeId;
-  /** Of a model call: the alias of the model that stands in for the agent's own. */
-  readonly model?: string;
+  /** Of a model call: the alias of a fallback model. Absent for the agent's own. */
+  readonly target?: string;
   readonly input: { readonly [field: string]: Json };
   /** Of a check: who started the run and for whom. */
   readonly origin?: Origin;

@@ -39,8 +39,6 @@ interface EffectBase {
 export interface ModelEffect extends EffectBase {
   readonly kind: 'model';
   readonly agent: string;
-  /** Models to turn to, one attempt each, when the agent's own stays out of reach after its retries. */
-  readonly fallback?: readonly string[];
 }
 export interface ToolEffect extends EffectBase {
   readonly kind: 'tool';
@@ -78,6 +76,8 @@ export interface Retry {
   readonly baseMs: number;
   readonly capMs: number;
   readonly on: readonly FailureClass[];
+  /** After the retries, one attempt with each of these targets: for a model call, aliases of other models. */
+  readonly fallback?: { readonly targets: readonly string[]; readonly on: readonly FailureClass[] };
 }
 
 /** The names of a node, for people. */
@@ -120,6 +120,8 @@ export interface DoNode extends NodeBase {
   readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before anything of it is written. */
   readonly schema?: Json;
+  /** The schema does not apply if this holds of the observation. */
+  readonly unless?: Expr;
   readonly accept?: Expr;
   /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
   readonly grant?: { readonly [meter: MeterId]: Expr };

@@ -129,7 +129,8 @@ describe('models that stand in', () => {
       const { flow } = fallback(value);
       const node = Object.values<Node>(flow?.nodes ?? {}).find((each) => each.op === 'do');
       expect(node).toMatchObject({
-        effect: { kind: 'model', fallback: value === 'spare' ? ['spare'] : ['spare', 'anthropic/known-3'] },
+        effect: { kind: 'model' },
+        retry: { fallback: { targets: value === 'spare' ? ['spare'] : ['spare', 'anthropic/known-3'] } },
       });
     }
     expect(fallback('["anthropic/known-3"]').flow?.models).toHaveProperty(['anthropic/known-3', 'price'], {

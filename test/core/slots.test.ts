@@ -1,7 +1,8 @@
 /** Reading and writing slots by path, case by case. What is written is never the object that was read. */
+import { parsedJson, reply } from '../../src/core/reply.ts';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
-import { applyWrites, hasPath, parsedJson, readPath, reply, resolve } from '../../src/core/slots.ts';
+import { applyWrites, hasPath, readPath, resolve } from '../../src/core/slots.ts';
 
 const SLOTS = { a: { b: [1, { c: null }], t: 'text' }, n: null };
 

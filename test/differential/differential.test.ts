@@ -34,7 +34,7 @@ test(
       dropped: 0,
       tripped: 0,
       undone: 0,
-      standIns: 0,
+      fallbacks: 0,
       failed: 0,
       onBudget: 0,
       raised: 0,
@@ -54,8 +54,8 @@ test(
         seen.unfit += ran.events.filter(
           (event) => event.type === 'expression.failed' && event.error.type === 'ArgumentError',
         ).length;
-        seen.standIns += ran.events.filter(
-          (event) => event.type === 'effect.judged' && event.verdict === 'retry' && event.model !== undefined,
+        seen.fallbacks += ran.events.filter(
+          (event) => event.type === 'effect.judged' && event.verdict === 'retry' && event.target !== undefined,
         ).length;
         seen.dropped += meaning.dropped.length;
         seen.failed += ran.state.outcome?.state === 'failed' ? 1 : 0;

@@ -166,7 +166,7 @@ class Lowering {
     };
     const effect =
       kind === 'model'
-        ? ({ kind, agent: name, input, reserve: calls, ...(name === 'q' ? { fallback: ['n', 'o'] } : {}) } as const)
+        ? ({ kind, agent: name, input, reserve: calls } as const)
         : kind === 'tool'
           ? ({ kind, tool: name, input, reserve: calls } as const)
           : kind === 'check'
@@ -199,7 +199,15 @@ class Lowering {
       fail: 'fail',
       // A question must end some time, and is asked once.
       timeoutMs: plan.timed || kind === 'ask' ? 1000 : null,
-      retry: { max: kind === 'ask' ? 0 : plan.retries, baseMs: plan.backoff ? 20 : 0, capMs: 50, on: plan.retryOn },
+      retry: {
+        max: kind === 'ask' ? 0 : plan.retries,
+        baseMs: plan.backoff ? 20 : 0,
+        capMs: 50,
+        on: plan.retryOn,
+        ...(kind === 'model' && name === 'q'
+          ? { fallback: { targets: ['n', 'o'], on: ['transient', 'rate_limit'] } as const }
+          : {}),
+      },
       ...(plan.undo && kind === 'tool'
         ? { undo: { tool: 'undo_p', input: { of: 'input.x', a: 'a' }, timeoutMs: 500 } }
         : {}),

@@ -1,7 +1,7 @@
 /** Random events that do what a graph says, alone and among others; and the graph, as compiled and as it is read back. */
+import { nameOf } from '../../src/core/failure.ts';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
-import { nameOf } from '../../src/core/act.ts';
 import { declaredOf } from '../../src/core/declared.ts';
 import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
 import { createProgram } from '../../src/core/program.ts';

@@ -7,7 +7,7 @@ import { compile } from '../../src/compile/compile.ts';
 import { stopsAtDeadline } from '../../src/ir/meters.ts';
 import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { costOf, priceIn } from '../../src/ir/price.ts';
+import { costOf, priceIn } from '../../src/ir/estimate.ts';
 import { draw } from '../../src/core/random.ts';
 import type { Command, Event, Question, Settled } from '../../src/ir/events.ts';
 import type { SimulatedWorld } from '../../src/surfaces/testing/simulate-types.ts';
@@ -197,10 +197,10 @@ const MORE = {
   wall_clock_seconds: 3,
 };
 
-function model(seed: number, flow: CompiledFlow, { key, attempt, name, model: standIn }: Command): Settled | null {
+function model(seed: number, flow: CompiledFlow, { key, attempt, name, target }: Command): Settled | null {
   const dice = (what: string): number => draw(seed, `${what} ${key} ${attempt}`);
   const tokens = { inputTokens: Math.floor(dice('in') * 30), outputTokens: Math.floor(dice('out') * (OUTPUT_MAX + 1)) };
-  const used = { ...tokens, costMicros: costOf(priceIn(flow, name, standIn), tokens) };
+  const used = { ...tokens, costMicros: costOf(priceIn(flow, name, target), tokens) };
   if (dice('lost') < 0.02) return null;
   if (dice('fails') < 0.15)
     return {

@@ -50,7 +50,7 @@ test('a model that stands in is asked once, paid at its price, and recorded §es
     expect.objectContaining({
       type: 'effect.judged',
       verdict: 'retry',
-      model: 'spare',
+      target: 'spare',
       error: expect.objectContaining({ class: 'transient' }) as unknown,
     }),
   );

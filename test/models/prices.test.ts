@@ -1,6 +1,6 @@
 /** What models cost: looked up once, and counted by the row that the flow keeps. */
 import { describe, expect, test } from 'vitest';
-import { costOf } from '../../src/ir/price.ts';
+import { costOf } from '../../src/ir/estimate.ts';
 import { priceOf } from '../../src/effects/models/prices.ts';
 
 describe('the table', () => {

@@ -1,8 +1,8 @@
 /** The least and the most that one visit of a node uses. */
 import type { Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
-import { DEFAULT_MODEL } from '../../ir/price.ts';
-import type { Price } from '../../ir/price.ts';
+import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import type { Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 import type { Edge, Graph } from '../verify/graph.ts';
 
@@ -17,7 +17,7 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
   if (dimension === 'steps') return needOf(node, dimension);
   if (node.op !== 'do') return 0;
   const { effect, retry } = node;
-  const fallbacks = effect.kind === 'model' ? (effect.fallback ?? []) : [];
+  const fallbacks = retry.fallback?.targets ?? [];
   if (dimension === 'retries') return retry.max + fallbacks.length;
   if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
   const agent = body.agents[effect.agent];

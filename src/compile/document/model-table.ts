@@ -2,11 +2,12 @@
  * Every model that a flow may call, with its price: a run keeps the prices that it started with. What an author wrote
  * counts; what is missing is looked up by whoever compiles.
  */
+import type { FailureClass } from '../../ir/codes.ts';
 import type { AgentDef, Node } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { readModelRef } from '../../catalog/providers.ts';
-import { DEFAULT_MODEL } from '../../ir/price.ts';
-import type { Price } from '../../ir/price.ts';
+import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import type { Price } from '../../ir/estimate.ts';
 
 /** US dollars per million tokens, or null where nobody knows. Pure: the same answer for the same question. */
 export type PriceLookup = (provider: string, model: string) => Price | null;
@@ -22,7 +23,7 @@ export interface ModelTable {
   find(name: string | null): ModelEntry | undefined;
   /** The models that these agents may come to call, by the name that they call them by. */
   usedBy(agents: Iterable<AgentDef>): { readonly [name: string]: Json };
-  /** The model call with the models that stand in for its agent's own. */
+  /** The model call with the fallback models of its agent's own. */
   withFallback(node: Node, agents: { readonly [id: string]: AgentDef }): Node;
   /** Adds a model that the sections do not declare. */
   declare(alias: string, entry: ModelEntry): void;
@@ -65,7 +66,8 @@ export function modelTable(declared: { readonly [alias: string]: ModelEntry }, o
     withFallback: (node, agents) => {
       if (node.op !== 'do' || node.effect.kind !== 'model') return node;
       const fallback = find(agents[node.effect.agent]?.model ?? null)?.fallback ?? [];
-      return fallback.length === 0 ? node : { ...node, effect: { ...node.effect, fallback } };
+      if (fallback.length === 0) return node;
+      return { ...node, retry: { ...node.retry, fallback: { targets: fallback, on: UNREACHABLE } } };
     },
   };
 }
@@ -74,3 +76,6 @@ function priced(entry: ModelEntry, priceOf: PriceLookup | undefined): ModelEntry
   const price = entry.price ?? priceOf?.(entry.provider, entry.model) ?? undefined;
   return price === undefined ? entry : { ...entry, price };
 }
+
+/** Failures of the provider, which another model may not have. */
+const UNREACHABLE: readonly FailureClass[] = ['transient', 'rate_limit'];

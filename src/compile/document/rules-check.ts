@@ -9,7 +9,7 @@ import type { Path } from '../source/located.ts';
 import { toolNames } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';
 import type { FlowBody, Node } from '../../ir/nodes.ts';
-import { DEFAULT_MODEL } from '../../ir/price.ts';
+import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Lowered } from '../lower/builder.ts';
 import { START } from '../source/range.ts';
 import type { Range } from '../source/range.ts';
@@ -90,8 +90,7 @@ interface ModelFacts {
 
 function modelsOf(node: Node, { agents }: FlowBody): readonly string[] {
   if (node.op !== 'do' || node.effect.kind !== 'model') return [];
-  const { agent, fallback = [] } = node.effect;
-  return [agents[agent]?.model ?? DEFAULT_MODEL, ...fallback];
+  return [agents[node.effect.agent]?.model ?? DEFAULT_MODEL, ...(node.retry.fallback?.targets ?? [])];
 }
 
 function moneyLimit({ meters }: FlowBody, { charges = [] }: Node): string | undefined {

@@ -102,7 +102,10 @@ export function createBuilder(notation: string, definitions: Definitions, option
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
 
   const finished = (id: NodeId, given: Node): Node => {
-    const node = definitions.models.withFallback(complete(id, given), effects.used.agents);
+    const node = finalReply(
+      definitions.models.withFallback(complete(id, given), effects.used.agents),
+      effects.used.agents,
+    );
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
@@ -145,6 +148,13 @@ export function createBuilder(notation: string, definitions: Definitions, option
       return { body, places };
     },
   };
+}
+
+/** The output schema of an agent with tools applies to its last reply, and not to one that asks for tools. */
+function finalReply(node: Node, agents: { readonly [id: string]: AgentDef }): Node {
+  if (node.op !== 'do' || node.effect.kind !== 'model' || node.schema === undefined) return node;
+  const tools = Object.hasOwn(agents, node.effect.agent) ? (agents[node.effect.agent]?.tools ?? []) : [];
+  return tools.length === 0 ? node : { ...node, unless: 'type(it.toolCalls) == list && size(it.toolCalls) > 0' };
 }
 
 /** Numbers the ids that share a hint. Two tildes in front are left to authored ids. */

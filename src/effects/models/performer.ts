@@ -49,7 +49,7 @@ export function modelPerformer(options: ModelPerformerOptions = {}): Performer {
 
 function findTarget({ flow, command }: Call, options: ModelPerformerOptions): Target | SluiceError {
   try {
-    const target = targetOf(flow, command.name, command.model, options);
+    const target = targetOf(flow, command.name, command.target, options);
     requireKey(target);
     return target;
   } catch (error) {

@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type * as GenaiPrices from '@pydantic/genai-prices';
-import type { Price } from '../../ir/price.ts';
+import type { Price } from '../../ir/estimate.ts';
 
 /** US dollars per million tokens, or null for an unknown model. */
 export function priceOf(provider: string, model: string): Price | null {

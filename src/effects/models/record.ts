@@ -2,7 +2,7 @@
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { Json } from '../../expr/json.ts';
-import { costOf } from '../../ir/price.ts';
+import { costOf } from '../../ir/estimate.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import { callsOf, textOf } from './reply.ts';
 import type { CallPart, Reply, ReplyPart } from './reply.ts';

@@ -3,8 +3,8 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { CUSTOM_PROVIDER, PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Protocol, Provider } from '../../catalog/providers.ts';
-import { DEFAULT_MODEL } from '../../ir/price.ts';
-import type { Price } from '../../ir/price.ts';
+import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import type { Price } from '../../ir/estimate.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 
 export type Env = { readonly [name: string]: string | undefined };

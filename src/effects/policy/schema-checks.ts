@@ -2,10 +2,10 @@
  * Checks against a JSON Schema. `policy:arguments` converts the drafted arguments of a call to the types of the tool's schema
  * where that loses nothing, then validates them. `policy:output` validates an answer against the agent's output schema.
  */
+import { parsedJson, unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import { parsedJson, unfenced } from '../../core/slots.ts';
 
 export function checkArguments({ command, flow }: Call): Json {
   const { tool: name, args, raw } = command.input;

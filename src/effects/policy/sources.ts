@@ -2,8 +2,8 @@
  * Searchable texts. White space and case are normalized. A value occurs in a source only as a whole, not as part of a longer
  * word.
  */
+import { unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
-import { unfenced } from '../../core/slots.ts';
 
 export interface TextSource {
   readonly name: string;

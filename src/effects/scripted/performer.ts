@@ -3,7 +3,7 @@
  * run continues at the right entry after a wait or a crash.
  */
 import { compileExpr } from '../../expr/index.ts';
-import { costOf, priceIn } from '../../ir/price.ts';
+import { costOf, priceIn } from '../../ir/estimate.ts';
 import type { Answer, Command, Failure, Settled } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { PerformError } from '../../runtime/failures.ts';
@@ -97,7 +97,7 @@ function choose<E extends EntryBase>(
 function usageOf(entry: ModelEntry, { flow, command }: Call, input: string, text: string): Settled['used'] {
   const inputTokens = entry.usage?.input ?? (entry.error === undefined ? Math.ceil(input.length / 4) : 0);
   const outputTokens = entry.usage?.output ?? Math.ceil(text.length / 4);
-  const costMicros = costOf(priceIn(flow, command.name, command.model), { inputTokens, outputTokens });
+  const costMicros = costOf(priceIn(flow, command.name, command.target), { inputTokens, outputTokens });
   return { inputTokens, outputTokens, costMicros };
 }
 

@@ -2,7 +2,7 @@
  * The stored form of events that follow from the graph, which is nearly all of them. A run is pinned to the bytes of its
  * graph, so such an event is stored as a node id; the node's writes, request and target are not repeated.
  */
-import { nameOf } from '../../core/act.ts';
+import { nameOf } from '../../core/failure.ts';
 import { declaredOf } from '../../core/declared.ts';
 import type { Node, PickNode } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';

@@ -92,14 +92,8 @@ class Life {
     return this;
   }
 }
-const standIn = (...fallback: string[]): Partial<DoNode> => ({
-  effect: {
-    kind: 'model',
-    agent: 'a',
-    input: { prompt: '"hi"' },
-    reserve: { modelCalls: 1, outputTokens: 10 },
-    fallback,
-  },
+const fallbackTo = (targets: readonly string[], retry: Retry = NONE): Partial<DoNode> => ({
+  retry: { ...retry, fallback: { targets, on: ['transient', 'rate_limit'] } },
 });
 
 describe('how long to wait', () => {
@@ -133,12 +127,12 @@ describe('how long to wait', () => {
   });
 });
 
-describe('models that stand in', () => {
+describe('fallback targets', () => {
   test('one attempt each, in order, at once, after the retries of the agent’s own; each an event §handoffs/production-pathologies', () => {
-    const life = new Life(flowWith({ ...standIn('second', 'third'), retry: TWICE }));
+    const life = new Life(flowWith(fallbackTo(['second', 'third'], TWICE)));
     const seen = [];
     for (; life.owed !== undefined; life.fails(DOWN)) {
-      seen.push([life.owed.attempt, life.owed.model ?? 'own']);
+      seen.push([life.owed.attempt, life.owed.target ?? 'own']);
       life.at = Math.max(life.at, life.owed.notBefore);
     }
     expect(seen).toEqual([
@@ -150,20 +144,23 @@ describe('models that stand in', () => {
     ]);
     expect(
       life.events.flatMap((event) =>
-        event.type === 'effect.judged' && event.verdict === 'retry' ? [event.model] : [],
+        event.type === 'effect.judged' && event.verdict === 'retry' ? [event.target] : [],
       ),
     ).toEqual([undefined, undefined, 'second', 'third']);
     expect(life.state?.outcome).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
   });
 
   test('a busy provider is not waited for where another can do it', () => {
-    expect(new Life(flowWith(standIn('second'))).fails(BUSY).owed).toMatchObject({ model: 'second', notBefore: 1000 });
+    expect(new Life(flowWith(fallbackTo(['second']))).fails(BUSY).owed).toMatchObject({
+      target: 'second',
+      notBefore: 1000,
+    });
   });
 
   test.each(['fatal', 'refused', 'semantic', 'timeout', 'policy'] as const)(
     'not for a %s failure, which says nothing about the provider',
     (kind) => {
-      expect(new Life(flowWith(standIn('second'))).fails({ ...DOWN, class: kind }).owed).toBeUndefined();
+      expect(new Life(flowWith(fallbackTo(['second']))).fails({ ...DOWN, class: kind }).owed).toBeUndefined();
     },
   );
 
@@ -171,9 +168,9 @@ describe('models that stand in', () => {
     const money = (max: number): { readonly [id: string]: Meter } => ({
       money: { unit: 'costMicros', max, over: 'failed', label: 'budgets.cost_usd' },
     });
-    expect(new Life(flowWith(standIn('second'), money(50))).fails(DOWN).owed).toMatchObject({ model: 'second' });
-    expect(new Life(flowWith(standIn('second'), money(49))).fails(DOWN).owed).toBeUndefined();
-    const held = new Life(flowWith(standIn('second'), money(50))).fails(DOWN);
+    expect(new Life(flowWith(fallbackTo(['second']), money(50))).fails(DOWN).owed).toMatchObject({ target: 'second' });
+    expect(new Life(flowWith(fallbackTo(['second']), money(49))).fails(DOWN).owed).toBeUndefined();
+    const held = new Life(flowWith(fallbackTo(['second']), money(50))).fails(DOWN);
     expect(held.state?.held).toEqual({ money: 50 });
   });
 });

@@ -1,0 +1,123 @@
+/** Judges the answer to an effect (L3): it is accepted and committed, tried again, or fails on a route that the flow declares. */
+import type { Json } from '../expr/json.ts';
+import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, RunState, Thread } from '../ir/events.ts';
+import type { DoNode, MeterId } from '../ir/nodes.ts';
+import { declaredOf } from './declared.ts';
+import { errorRecord, expressionError, nameOf, route } from './failure.ts';
+import { nodeAt } from './program.ts';
+import type { Program } from './program.ts';
+import { readingsOf } from './reply.ts';
+import { retry } from './retry.ts';
+import { readPath, recordWrites } from './slots.ts';
+import { timingOf } from './timing.ts';
+
+export function judge(program: Program, state: RunState, thread: Thread, key: EffectKey): readonly EventBody[] {
+  const pending = state.pending.get(key);
+  if (pending === undefined || pending.observed === null) return [];
+  const node = nodeAt(program, pending.node) as DoNode;
+  const { observed } = pending;
+  const failure = observed.ok ? objection(program, thread, node, observed.value) : observed.error;
+  if (observed.ok && failure === null) return accept(program, state, thread, node, key, observed.value);
+  const error = errorRecord(node, failure as Failure, pending.attempt);
+  const again = retry(program, state, thread, node, pending, error, failure?.retryAfterMs ?? 0);
+  if (again !== null) return [again];
+  return cutOff(program, state, thread, node, key, error) ?? [failed(program, thread, node, key, error)];
+}
+
+function accept(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  key: EffectKey,
+  it: Json,
+): readonly EventBody[] {
+  try {
+    const writes = declaredOf(program, node).writes ?? recordWrites(program, node.writes, thread.slots, it);
+    const events: EventBody[] = [{ type: 'effect.judged', key, verdict: 'accepted' }];
+    const raises = node.grant === undefined ? [] : granted(program, state, thread, node.grant, it);
+    if (raises.length > 0) events.push({ type: 'meter.raised', key, raises, ...deadlineAfter(program, state, raises) });
+    events.push({ type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next });
+    return events;
+  } catch (cause) {
+    return [failed(program, thread, node, key, expressionError(node, cause))];
+  }
+}
+
+type Raise = { readonly meter: MeterId; readonly by: number };
+
+/** The amounts that an answer adds to the limits. A value that is not a number above zero adds nothing. */
+function granted(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  grant: NonNullable<DoNode['grant']>,
+  it: Json,
+): readonly Raise[] {
+  // Sorted, because a stored flow does not keep the order of its keys.
+  const grants = Object.entries(grant).sort(([a], [b]) => (a < b ? -1 : 1));
+  return grants.flatMap(([meter, source]) => {
+    const by = program.evaluate(source, thread.slots, it);
+    if (typeof by !== 'number' || !Number.isFinite(by) || by <= 0) return [];
+    // More time is granted from now on: the time since the deadline is not taken off it.
+    const isLate = meter === program.flow.clock && state.late === true;
+    return [{ meter, by: by + (isLate ? state.now - (state.deadline ?? state.now) : 0) }];
+  });
+}
+
+function deadlineAfter(
+  { flow }: Program,
+  { deadline }: RunState,
+  raises: readonly Raise[],
+): { readonly deadline?: Instant } {
+  const by = raises.find(({ meter }) => meter === flow.clock)?.by;
+  return by === undefined || deadline === null ? {} : { deadline: deadline + by };
+}
+
+/** The reason to refuse an answer; null if it is accepted. */
+function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
+  const { schema, accept: guard, label } = node;
+  try {
+    if (schema !== undefined && !(node.unless !== undefined && program.evaluate(node.unless, thread.slots, value))) {
+      const problem = schemaProblem(program, schema, node.effect.kind === 'model' ? readPath(value, ['text']) : value);
+      if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
+    }
+    if (guard === undefined || program.evaluate(guard, thread.slots, value) === true) return null;
+  } catch (cause) {
+    return expressionError(node, cause);
+  }
+  // Inside an agent's turn the label names the turn, so the message names the call.
+  const name = label.authored === undefined ? label.name : nameOf(node);
+  return { class: 'semantic', type: 'RejectedError', message: `the result of \`${name}\` was not accepted` };
+}
+
+/** An answer satisfies a schema if one of its readings does. The message is about the first reading. */
+function schemaProblem({ pure }: Program, schema: Json, value: Json): string | null {
+  let first: string | null = null;
+  for (const reading of readingsOf(value)) {
+    const problem = pure.validate(schema, reading);
+    if (problem === null) return null;
+    first ??= problem;
+  }
+  return first;
+}
+
+/** A model call that was cut off because a time meter ran out goes where that meter leads: it changed nothing yet. */
+function cutOff(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  key: EffectKey,
+  error: ErrorRecord,
+): readonly EventBody[] | null {
+  if (node.onBudget === undefined || error.class !== 'timeout' || node.effect.kind !== 'model') return null;
+  const timing = timingOf(program, state, thread, node);
+  if (!('type' in timing)) return null;
+  return [{ type: 'effect.judged', key, verdict: 'failed', error, to: timing.to }, timing];
+}
+
+function failed(program: Program, thread: Thread, node: DoNode, key: EffectKey, error: ErrorRecord): EventBody {
+  const to = route(program, thread, node.failed, node.fail, error);
+  return { type: 'effect.judged', key, verdict: 'failed', error, to };
+}

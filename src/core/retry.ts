@@ -1,0 +1,59 @@
+/**
+ * Repeats a failed effect as its node declares: first with the same target, after a delay with full jitter, then once with
+ * each fallback target. No attempt is made that has no time or no budget.
+ */
+import { worstCase } from '../ir/estimate.ts';
+import type { ErrorRecord, EventBody, Instant, Pending, RunState, Thread } from '../ir/events.ts';
+import type { DoNode } from '../ir/nodes.ts';
+import { reserve } from './meters.ts';
+import { evaluateInput } from './program.ts';
+import type { Program } from './program.ts';
+import { draw } from './random.ts';
+import { deadlineFrom, sooner, timingOf } from './timing.ts';
+
+/** The event of the next attempt; null if there is none. */
+export function retry(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  pending: Pending,
+  error: ErrorRecord,
+  retryAfterMs: number,
+): EventBody | null {
+  const same = pending.target === undefined && pending.attempt <= node.retry.max && node.retry.on.includes(error.class);
+  const target = same ? undefined : nextTarget(node, pending, error);
+  if (!same && target === undefined) return null;
+  const notBefore = same ? delayed(state, node, pending, retryAfterMs) : state.now;
+  if (state.deadline !== null && notBefore >= state.deadline) return null;
+  const timing = timingOf(program, state, thread, node);
+  if ('type' in timing) return null;
+  const input = evaluateInput(program, node.effect.input, thread.slots);
+  const reserved = reserve(program, state, thread, node, { ...worstCase(program, node, input, target), retries: 1 });
+  if ('type' in reserved) return null;
+  const start = Math.max(notBefore, timing.notBefore ?? notBefore);
+  return {
+    type: 'effect.judged',
+    key: pending.key,
+    verdict: 'retry',
+    error,
+    target,
+    notBefore: start,
+    deadline: sooner(deadlineFrom(state, start, node.timeoutMs), timing.until),
+    holds: reserved.holds.length > 0 ? reserved.holds : undefined,
+    paced: timing.paced,
+  };
+}
+
+/** Full jitter, but never earlier than the callee asked for. */
+function delayed({ seed, now }: RunState, { retry: policy }: DoNode, pending: Pending, retryAfterMs: number): Instant {
+  const { baseMs, capMs } = policy;
+  const most = Math.min(capMs, baseMs * 2 ** pending.attempt);
+  const jitter = baseMs === 0 ? 0 : draw(seed, `${pending.key} ${pending.attempt}`) * most;
+  return now + Math.floor(Math.max(jitter, retryAfterMs));
+}
+
+function nextTarget({ retry: { fallback } }: DoNode, { target }: Pending, error: ErrorRecord): string | undefined {
+  if (fallback === undefined || !fallback.on.includes(error.class)) return undefined;
+  return fallback.targets[target === undefined ? 0 : fallback.targets.indexOf(target) + 1];
+}

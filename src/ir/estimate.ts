@@ -1,0 +1,82 @@
+/**
+ * The cost of model calls, in millionths of a dollar: prices are dollars per million tokens, so a price is micros per token.
+ * Also the worst case of a call, which is reserved before it is made.
+ */
+import type { Json } from '../expr/json.ts';
+import { dimensionRow } from './dimensions.ts';
+import type { Amounts } from './dimensions.ts';
+import { isCounted } from './meters.ts';
+import type { AgentDef, CompiledFlow, DoNode } from './nodes.ts';
+
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cached_input?: number;
+  /** Applies to all tokens of a call whose input is longer than `above`. */
+  readonly long?: { readonly above: number; readonly input: number; readonly output: number };
+}
+
+export interface Tokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Input tokens that were read from a provider's cache. */
+  readonly cachedTokens?: number;
+}
+
+/** The alias under which a flow keeps the model of agents that name none. */
+export const DEFAULT_MODEL = '';
+
+export function costOf(price: Price | undefined, { inputTokens, outputTokens, cachedTokens = 0 }: Tokens): number {
+  if (price === undefined) return 0;
+  const { input, output } = price.long !== undefined && inputTokens > price.long.above ? price.long : price;
+  // The cheaper rate of a cache is known for calls of ordinary length only.
+  const cached = input === price.input ? (price.cached_input ?? input) : input;
+  return Math.ceil((inputTokens - cachedTokens) * input + cachedTokens * cached + outputTokens * output);
+}
+
+/** The price that the flow holds for an agent's own model, or for a fallback model. */
+export function priceIn(
+  flow: Pick<CompiledFlow, 'agents' | 'models'>,
+  agent: string,
+  model?: string,
+): Price | undefined {
+  const alias = model ?? flow.agents[agent]?.model ?? DEFAULT_MODEL;
+  return (flow.models[alias] as { readonly price?: Price } | undefined)?.price;
+}
+
+interface Estimator {
+  readonly flow: CompiledFlow;
+  readonly pure: { countTokens(text: string): number };
+}
+
+/**
+ * The amounts to reserve for one attempt. Input tokens are counted only if a meter of the node limits them, because
+ * counting is the expensive part of a request. `target` is a fallback model.
+ */
+export function worstCase(
+  { flow, pure }: Estimator,
+  node: Pick<DoNode, 'effect' | 'charges'>,
+  input: { readonly [field: string]: Json },
+  target?: string,
+): Amounts {
+  const { effect } = node;
+  if (effect.kind !== 'model' || !limitsInput(flow, node)) return effect.reserve;
+  const agent = flow.agents[effect.agent];
+  const inputTokens = pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(flow, agent)}`);
+  const outputTokens = effect.reserve.outputTokens ?? 0;
+  const costMicros = costOf(priceIn(flow, effect.agent, target), { inputTokens, outputTokens });
+  return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
+}
+
+/** The tools and the output schema are sent to the provider too, which counts them as input. */
+function offered(flow: CompiledFlow, agent: AgentDef | undefined): string {
+  if (agent === undefined || (agent.tools.length === 0 && agent.output === null)) return '';
+  return JSON.stringify([agent.output, agent.tools.map((tool) => flow.tools[tool] ?? tool)]);
+}
+
+function limitsInput({ meters }: CompiledFlow, { charges = [] }: Pick<DoNode, 'charges'>): boolean {
+  return charges.some((id) => {
+    const unit = meters[id]?.unit;
+    return unit !== undefined && isCounted(unit) && dimensionRow(unit).byInput === true;
+  });
+}
