@@ -10,10 +10,10 @@ import { fork, join } from './fork.ts';
 import type { Case, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { tripOnVisit } from './meters.ts';
-import { nodeAt } from './program.ts';
+import { nodeAt, recordWrites } from './program.ts';
 import type { Program } from './program.ts';
 import type { ErrorRecord, EventBody, RunState, Thread } from '../ir/events.ts';
-import { hasPath, recordWrites } from './slots.ts';
+import { hasPath } from './slots.ts';
 import { finish, unwind } from './undo.ts';
 
 export function decide(program: Program, state: RunState): readonly EventBody[] {

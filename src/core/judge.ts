@@ -4,11 +4,11 @@ import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, RunState, Thr
 import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
-import { nodeAt } from './program.ts';
+import { nodeAt, recordWrites } from './program.ts';
 import type { Program } from './program.ts';
 import { readingsOf } from './reply.ts';
 import { retry } from './retry.ts';
-import { readPath, recordWrites } from './slots.ts';
+import { readPath } from './slots.ts';
 import { timingOf } from './timing.ts';
 
 export function judge(program: Program, state: RunState, thread: Thread, key: EffectKey): readonly EventBody[] {

@@ -3,9 +3,9 @@
  * have without a platform (SHA-256, JSON Schema) are handed in.
  */
 import { compileExpr, literalOf, pathOf } from '../expr/index.ts';
-import type { CompiledFlow, Expr, Input, Node, NodeId } from '../ir/nodes.ts';
+import type { CompiledFlow, Expr, Input, Node, NodeId, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Recorded, Slots } from '../ir/events.ts';
+import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 import { readPath } from './slots.ts';
 
 export interface Pure {
@@ -81,6 +81,11 @@ export function evaluateInput(program: Program, input: Input, slots: Slots): { [
   const values: { [field: string]: Json } = {};
   for (const field in input) values[field] = program.evaluate(input[field] as Expr, slots);
   return values;
+}
+
+/** The writes with the values that must be computed now; the others stay references. */
+export function recordWrites(program: Program, writes: readonly Write[], slots: Slots, it: Json): WriteRecord[] {
+  return writes.map(({ slot, path, mode, value }) => ({ slot, path, mode, from: program.record(value, slots, it) }));
 }
 
 function direct(path: readonly string[]): Evaluate {

@@ -1,8 +1,6 @@
 /** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
 import { rememberGrowth } from './digest.ts';
 import { reply } from './reply.ts';
-import type { Program } from './program.ts';
-import type { Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
@@ -62,11 +60,6 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
 }
 const FEW = 4;
 const HERE: readonly string[] = [];
-
-/** The writes with the values that must be computed now; the others stay references. */
-export function recordWrites(program: Program, writes: readonly Write[], slots: Slots, it: Json): WriteRecord[] {
-  return writes.map(({ slot, path, mode, value }) => ({ slot, path, mode, from: program.record(value, slots, it) }));
-}
 
 function append(list: Json, value: Json): Json {
   if (!Array.isArray(list)) return list === null ? [value] : [list, value];

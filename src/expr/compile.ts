@@ -1,24 +1,19 @@
-/**
- * Syntax tree to closures: one closure per node, each knowing only its operands.
- */
-import { index, pathReader, select, typeNameOf } from './access.ts';
-import { arithmetic, negate, toInt } from './arithmetic.ts';
-import type { ArithmeticOp } from './arithmetic.ts';
+/** Compiles a syntax tree to closures: one per node, calls included. Reading a variable, field or index never fails: it gives null. */
+import { arithmetic, contains, either, equals, negate, order, strictOrder, toInt, toUint, truth } from './operators.ts';
+import type { ArithmeticOp } from './operators.ts';
 import { bindOf, listMacroOf, pathOfAst } from './ast.ts';
-import { compileCall } from './call.ts';
-import { contains, equals, order, strictOrder } from './compare.ts';
 import { deeper, rangeOf } from './context.ts';
-import type { Context } from './context.ts';
-import type { Eval } from './env.ts';
+import type { Context, Env, Eval } from './context.ts';
 import { EvalError } from './error.ts';
-import { toJson } from './json-out.ts';
-import { literal } from './literal.ts';
-import { either, truth } from './logic.ts';
+import { textOf, toJson } from './output.ts';
 import { compileBind, compileListMacro } from './macros.ts';
-import { makeMap } from './map.ts';
+import { isMap, makeMap, mapGet } from './map.ts';
 import type { Ast } from './parse.ts';
-import { typeOf } from './value.ts';
+import { Bytes, TYPE_NAMES, TypeName, Uint, isList, typeOf } from './value.ts';
 import type { Value } from './value.ts';
+import type { Run } from './function.ts';
+import { FUNCTIONS, callProblem, isSearch } from './functions.ts';
+import { compileSearch } from './text-search.ts';
 
 export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, strict: false, compile };
 
@@ -150,4 +145,96 @@ function map(entries: readonly (readonly [Eval, Eval])[]): Eval {
 
 function ternary(condition: Eval, yes: Eval, no: Eval): Eval {
   return (env) => (truth(condition(env), '`?:`') ? yes(env) : no(env));
+}
+
+/** A literal as a value. The parser does not check the range of ints; this does. */
+function literal(node: Ast & { op: 'value' }): Value {
+  const value = node.args;
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
+    return value;
+  try {
+    if (typeof value === 'bigint') return toInt(value);
+    return value instanceof Uint8Array ? new Bytes(value) : toUint(value.value);
+  } catch {
+    throw new EvalError('other', `the integer ${String(value)} does not fit 64 bits`, {
+      start: node.start,
+      end: node.end,
+    });
+  }
+}
+
+/** A path from the scope's root. Scope data is plain JSON, so the walk needs no checks for boxed values. */
+export function readPath(scope: { readonly [name: string]: Value }, path: readonly string[]): Value {
+  let value: Value = scope;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key) || isList(value)) return null;
+    value = (value as { [name: string]: Value })[key] ?? null;
+  }
+  return value;
+}
+
+/** A root name that the scope lacks but CEL knows is a type, as in `type(x) == string`. */
+export function typeNameOf(path: readonly string[]): TypeName | null {
+  const [first = ''] = path;
+  if (path.length === 1) return TYPE_NAMES.has(first) ? new TypeName(first) : null;
+  const name = path.join('.');
+  return name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration' ? new TypeName(name) : null;
+}
+
+function pathReader(path: readonly string[]): Eval {
+  const type = typeNameOf(path);
+  if (type === null) return (env: Env) => readPath(env.scope, path);
+  const [root = ''] = path;
+  return (env: Env) => (Object.hasOwn(env.scope, root) ? readPath(env.scope, path) : type);
+}
+
+function select(value: Value, key: string): Value {
+  return isMap(value) ? (mapGet(value, key) ?? null) : null;
+}
+
+function index(value: Value, key: Value): Value {
+  if (isList(value)) {
+    const at = key instanceof Uint ? key.value : key;
+    return typeof at === 'bigint' || typeof at === 'number' ? (value[Number(at)] ?? null) : null;
+  }
+  return isMap(value) ? (mapGet(value, key) ?? null) : null;
+}
+
+/** Each arity has its own closure, so that a call allocates nothing. */
+function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Context): Eval {
+  const method = node.op === 'rcall';
+  const name = node.args[0];
+  const args = method ? [node.args[1], ...node.args[2]] : node.args[1];
+  const field = args[0];
+  if (name === 'has' && !method && args.length === 1 && field?.op === '.')
+    return compileHas(field.args[0], field.args[1], context);
+  const problem = callProblem({ name, method, count: args.length });
+  if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
+  if (name === 'strict') return context.compile(args[0] as Ast, { ...context, strict: true });
+  if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);
+  const evals = args.map((arg) => context.compile(arg, context));
+  if (name === 'text') return (env) => evals.reduce((text, part) => text + textOf(env, part(env)), '');
+  return apply((FUNCTIONS.get(name) as { run: Run }).run, evals);
+}
+
+function compileHas(of: Ast, key: string, context: Context): Eval {
+  const container = context.compile(of, context);
+  return (env) => {
+    const value = container(env);
+    return isMap(value) && mapGet(value, key) !== undefined;
+  };
+}
+
+function apply(run: Run, evals: readonly Eval[]): Eval {
+  const [a, b, c, d] = evals as [Eval, Eval, Eval, Eval];
+  switch (evals.length) {
+    case 1:
+      return (env) => run(env, a(env));
+    case 2:
+      return (env) => run(env, a(env), b(env));
+    case 3:
+      return (env) => run(env, a(env), b(env), c(env));
+    default:
+      return (env) => run(env, a(env), b(env), c(env), d(env));
+  }
 }

@@ -1,18 +1,17 @@
 /**
- * What the compiler of closures carries down the tree. `compile` is passed along rather than imported, so that the files
- * for macros, calls and operators do not import each other in a circle.
+ * The context of compilation, passed down the syntax tree, and the environment of one evaluation. `compile` is passed rather
+ * than imported, so that the files for macros and calls do not import each other.
  */
-import type { Eval } from './env.ts';
-import { EvalError } from './error.ts';
-import { LIMITS } from './limits.ts';
+import { EvalError, LIMITS } from './error.ts';
 import type { Ast } from './parse.ts';
+import type { Value } from './value.ts';
 
 export interface Context {
   /** Slots of the variables that macros bind. */
   readonly locals: ReadonlyMap<string, number>;
   readonly depth: number;
   readonly macros: number;
-  /** Whether an ordering of values that have no order is an error, as within `strict(…)`. */
+  /** True within `strict(…)`: ordering values that have no order is an error. */
   readonly strict: boolean;
   readonly compile: (node: Ast, context: Context) => Eval;
 }
@@ -34,4 +33,23 @@ export function bindLocal(context: Context, name: string): { readonly context: C
 
 export function rangeOf(node: Ast): { start: number; end: number } {
   return { start: node.start, end: node.end };
+}
+
+/** The caller's scope, the variables that macros bind, and the remaining fuel. */
+export interface Env {
+  readonly scope: { readonly [name: string]: Value };
+  readonly locals: Value[];
+  fuel: number;
+}
+
+export type Eval = (env: Env) => Value;
+
+export function charge(env: Env, units: number): void {
+  env.fuel -= units;
+  if (env.fuel < 0) throw new EvalError('limit', 'the expression takes too much work');
+}
+
+/** Work on text is charged by length, so that no chain of string operations grows without bound. */
+export function chargeText(env: Env, characters: number): void {
+  charge(env, 1 + (characters >> 3));
 }

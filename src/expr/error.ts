@@ -1,6 +1,4 @@
-/**
- * The one way an expression fails. Callers record it as an event; it never turns into a silent `false`.
- */
+/** The error of every failed expression, and the limits of expressions. Callers record an error as an event. */
 export type EvalErrorKind = 'type' | 'limit' | 'missing-function' | 'other';
 
 /** Offsets into the expression's source text; `end` is exclusive. */
@@ -27,3 +25,19 @@ export function asEvalError(cause: unknown): EvalError {
   if (cause instanceof RangeError) return new EvalError('limit', 'the value is nested too deeply or is too large');
   return new EvalError('other', cause instanceof Error ? cause.message : String(cause));
 }
+
+/** Limits on source and tree hold when an expression is compiled; fuel holds while it runs. */
+export const LIMITS = {
+  /** Characters of source text. Large, because a prompt template is stored as one expression. */
+  sourceMax: 1_000_000,
+  nodesMax: 20_000,
+  depthMax: 400,
+  elementsMax: 10_000,
+  /** Macros inside macros: `a.map(x, x.all(y, …))` is two. */
+  macroNestingMax: 2,
+  /** Elements that one macro walks. */
+  macroListMax: 10_000,
+  patternMax: 2_000,
+  /** Units of work of one evaluation: about one per node evaluated in a loop, element compared, or eight characters touched. */
+  fuel: 10_000_000,
+} as const;

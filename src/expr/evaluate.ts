@@ -22,15 +22,15 @@
  * A JSON number is a double; it mixes with int literals in arithmetic, where the result is then a double.
  */
 import type { Json } from './json.ts';
-import { readPath, typeNameOf } from './access.ts';
+import { ROOT, compile, compileJson, readPath, typeNameOf } from './compile.ts';
 import { pathOfAst } from './ast.ts';
-import { ROOT, compile, compileJson } from './compile.ts';
-import type { Env, Eval } from './env.ts';
-import { asEvalError } from './error.ts';
-import { LIMITS } from './limits.ts';
+import type { Env, Eval } from './context.ts';
+import { LIMITS, asEvalError } from './error.ts';
 import { parseExpr } from './parse.ts';
 import type { Ast } from './parse.ts';
 import type { Value } from './value.ts';
+import { truth } from './operators.ts';
+import { textOf } from './output.ts';
 
 /** CEL source text, as the compiled flow stores it. */
 export type Expr = string;
@@ -60,4 +60,46 @@ function guarded(run: Eval, scope: Env['scope']): Value {
   } catch (cause) {
     throw asEvalError(cause);
   }
+}
+
+/** The segments of an expression that only reads a variable path, such as `a.b.c`; null for every other expression. */
+export function pathOf(source: string): string[] | null {
+  try {
+    const path = pathOfAst(parseExpr(source));
+    return path !== null && typeNameOf(path) === null ? path : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The value of an expression that is one string, boolean or null and nothing else; undefined for every other expression. */
+export function literalOf(source: string): Json | undefined {
+  try {
+    const { op, args } = parseExpr(source);
+    // Numbers are left to the evaluator, which knows their kinds.
+    return op === 'value' && (args === null || typeof args === 'string' || typeof args === 'boolean')
+      ? args
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A guard gives a bool. Null is false; any other value is an error, because a guard such as `category` is a mistake. */
+export function compileGuard(source: Expr): (scope: Scope) => boolean {
+  const program = compileExpr(source);
+  return (scope) => truth(program(scope), 'a guard');
+}
+
+export type TemplatePart = { readonly text: string } | { readonly expr: Expr };
+
+/** A template that is one expression keeps the value's type; every other one gives text. */
+export function compileTemplate(parts: readonly TemplatePart[]): Program {
+  const programs = parts.map((part): Program => ('expr' in part ? compileExpr(part.expr) : () => part.text));
+  const [only] = programs;
+  if (only !== undefined && programs.length === 1) return only;
+  return (scope) => {
+    const env = { scope, locals: [], fuel: LIMITS.fuel };
+    return programs.reduce((text, program) => text + textOf(env, program(scope)), '');
+  };
 }

@@ -2,7 +2,7 @@
  * How a function is declared: its parameters for the checker, its forms for the parser, and its code. The first parameter
  * of a method is its receiver.
  */
-import type { Env } from './env.ts';
+import type { Env } from './context.ts';
 import { EvalError } from './error.ts';
 import { typeOf } from './value.ts';
 import type { Value } from './value.ts';

@@ -2,17 +2,18 @@
  * Functions that look at a value as a whole: its size, its type, its conversion. Null in gives null out, except that
  * `size(null)` is 0 and `type(null)` is a type.
  */
-import { toInt, toUint } from './arithmetic.ts';
-import { fromUtf8, utf8 } from './bytes.ts';
-import { chargeText } from './env.ts';
-import type { Env } from './env.ts';
+import { toInt, toUint } from './operators.ts';
+import { fromUtf8, utf8 } from './output.ts';
+import { chargeText } from './context.ts';
+import type { Env } from './context.ts';
 import { EvalError } from './error.ts';
 import { wrongType } from './function.ts';
 import type { Fn, FnTable, Kind } from './function.ts';
 import { isMap, mapKeys } from './map.ts';
-import { Duration, Timestamp, durationText, parseDuration, parseTimestamp, timestampText } from './time.ts';
+import { Duration, Timestamp, calendarOf, durationText, parseDuration, parseTimestamp, timestampText } from './time.ts';
 import { Bytes, TypeName, Uint, isList, typeOf } from './value.ts';
 import type { Value } from './value.ts';
+import type { Calendar } from './time.ts';
 
 const ANY: readonly Kind[] = ['any'];
 const INT_BOUND = 2 ** 63;
@@ -144,4 +145,52 @@ function digits(text: string, shape: RegExp): bigint {
 
 function notANumber(text: string): EvalError {
   return new EvalError('other', `\`${text.slice(0, 40)}\` is not a number of that type`);
+}
+
+const SECOND = 1_000_000_000n;
+
+/** The parts of a timestamp, in UTC or at a fixed offset, and of a duration. */
+export const TIME_FUNCTIONS: FnTable = {
+  getFullYear: part('getFullYear', (c) => c.year),
+  getMonth: part('getMonth', (c) => c.month - 1),
+  getDate: part('getDate', (c) => c.day),
+  getDayOfMonth: part('getDayOfMonth', (c) => c.day - 1),
+  getDayOfWeek: part('getDayOfWeek', (c) => c.dayOfWeek),
+  getDayOfYear: part('getDayOfYear', (c) => c.dayOfYear),
+  getHours: part(
+    'getHours',
+    (c) => c.hours,
+    (ns) => ns / (3600n * SECOND),
+  ),
+  getMinutes: part(
+    'getMinutes',
+    (c) => c.minutes,
+    (ns) => ns / (60n * SECOND),
+  ),
+  getSeconds: part(
+    'getSeconds',
+    (c) => c.seconds,
+    (ns) => ns / SECOND,
+  ),
+  getMilliseconds: part(
+    'getMilliseconds',
+    (c) => Math.trunc(c.nanos / 1_000_000),
+    (ns) => (ns % SECOND) / 1_000_000n,
+  ),
+};
+
+function part(name: string, of: (calendar: Calendar) => number, ofDuration?: (ns: bigint) => bigint): Fn {
+  return {
+    params: [ofDuration === undefined ? ['timestamp'] : ['timestamp', 'duration'], ['string']],
+    required: 1,
+    forms: 'method',
+    returns: 'number',
+    run: (_env, time, zone) => {
+      if (time === null) return null;
+      if (time instanceof Duration && ofDuration !== undefined && zone === undefined) return ofDuration(time.ns);
+      if (!(time instanceof Timestamp)) throw wrongType(name, 'a timestamp', time);
+      if (zone !== undefined && typeof zone !== 'string') throw wrongType(name, 'an offset', zone);
+      return BigInt(of(calendarOf(time, zone)));
+    },
+  };
 }

@@ -2,9 +2,9 @@
  * Functions on lists, and the search for data inside a text. Null in gives null out, except that a part of nothing is an
  * empty list.
  */
-import { charge, chargeText } from './env.ts';
-import type { Env } from './env.ts';
-import { equals } from './compare.ts';
+import { charge, chargeText } from './context.ts';
+import type { Env } from './context.ts';
+import { equals } from './operators.ts';
 import { wrongType } from './function.ts';
 import type { Fn, FnTable } from './function.ts';
 import { isMap, mapGet } from './map.ts';

@@ -6,9 +6,9 @@ import { LIST_MACROS } from './ast.ts';
 import type { Fn } from './function.ts';
 import { CONVERT_FUNCTIONS } from './functions-convert.ts';
 import { LIST_FUNCTIONS } from './functions-list.ts';
-import { PHRASE_FUNCTIONS } from './functions-phrases.ts';
+import { PHRASE_FUNCTIONS } from './functions-text.ts';
 import { TEXT_FUNCTIONS } from './functions-text.ts';
-import { TIME_FUNCTIONS } from './functions-time.ts';
+import { TIME_FUNCTIONS } from './functions-convert.ts';
 
 export const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
   ...Object.entries(CONVERT_FUNCTIONS),

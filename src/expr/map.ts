@@ -2,8 +2,8 @@
  * Maps. One with string keys only is a plain object, as in JSON; a literal with int, uint or bool keys is a `KeyedMap`.
  * Reads see own properties only, so a key such as `constructor` never reaches a prototype.
  */
-import { charge } from './env.ts';
-import type { Env } from './env.ts';
+import { charge } from './context.ts';
+import type { Env } from './context.ts';
 import { EvalError } from './error.ts';
 import { Boxed, Uint, isList, typeOf } from './value.ts';
 import type { Value, ValueMap } from './value.ts';

@@ -5,7 +5,7 @@ import { Environment, ParseError } from '@marcbachmann/cel-js';
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { childrenOf } from './ast.ts';
 import { EvalError, asEvalError } from './error.ts';
-import { LIMITS } from './limits.ts';
+import { LIMITS } from './error.ts';
 
 export type Ast = ASTNode;
 

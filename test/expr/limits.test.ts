@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { EvalError, compileExpr } from '../../src/expr/index.ts';
-import { LIMITS } from '../../src/expr/limits.ts';
+import { LIMITS } from '../../src/expr/error.ts';
 import type { Json } from '../../src/expr/json.ts';
 
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, i) => i);

@@ -10,7 +10,7 @@ import { ANY, BOOL, STRING } from './type.ts';
 import type { Type } from './type.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from '../../expr/functions.ts';
-import { patternProblem } from '../../expr/regex.ts';
+import { patternProblem } from '../../expr/text-search.ts';
 
 export interface Operands {
   readonly node: Ast & { readonly args: readonly [Ast, Ast] };

@@ -4,7 +4,7 @@
  */
 import type { Expr } from '../../expr/evaluate.ts';
 import { parseExpr } from '../../expr/parse.ts';
-import type { TemplatePart } from '../../expr/template.ts';
+import type { TemplatePart } from '../../expr/evaluate.ts';
 import type { Json } from '../../expr/json.ts';
 
 /** Offsets into the template; those of an expression cover it without its braces and blanks. */

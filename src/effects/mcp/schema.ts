@@ -1,7 +1,7 @@
 /** JSON Schemas of MCP servers, checked with the same validator as those of documents. */
 import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
-import { schemaPattern } from '../../expr/regex.ts';
+import { schemaPattern } from '../../expr/text-search.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 
 /** Checks results against the output schema of a tool. */

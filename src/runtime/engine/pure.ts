@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Json } from '../../expr/json.ts';
-import { schemaPattern } from '../../expr/regex.ts';
+import { schemaPattern } from '../../expr/text-search.ts';
 import type { Pure } from '../../core/program.ts';
 
 export const pure: Pure = {

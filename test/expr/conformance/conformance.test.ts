@@ -3,7 +3,7 @@
  * longer needed.
  */
 import { describe, expect, test } from 'vitest';
-import { equals } from '../../../src/expr/compare.ts';
+import { equals } from '../../../src/expr/operators.ts';
 import { compileValue } from '../../../src/expr/evaluate.ts';
 import { typeOf } from '../../../src/expr/value.ts';
 import type { Value } from '../../../src/expr/value.ts';

@@ -4,7 +4,7 @@
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../../../expr/json.ts';
-import { schemaPattern } from '../../../expr/regex.ts';
+import { schemaPattern } from '../../../expr/text-search.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Path } from '../../source/located.ts';
 

@@ -4,7 +4,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { listed } from '../../document/shape/fault-words.ts';
 import { nearest } from '../../diagnose/nearest.ts';
-import { patternProblem } from '../../../expr/regex.ts';
+import { patternProblem } from '../../../expr/text-search.ts';
 import { toolNames } from '../../document/names-check.ts';
 import { writtenGraph } from './edges.ts';
 import type { WrittenGraph } from './edges.ts';

@@ -4,7 +4,7 @@
  */
 import type { Kind } from '../../../expr/function.ts';
 import { parseExpr } from '../../../expr/parse.ts';
-import { pathOf } from '../../../expr/path.ts';
+import { pathOf } from '../../../expr/evaluate.ts';
 import { TYPE_NAMES } from '../../../expr/value.ts';
 import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';

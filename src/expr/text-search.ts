@@ -1,14 +1,12 @@
 /**
- * `re(text, pattern)`, also written `text.matches(pattern)`: an unanchored search in linear time. The pattern is a literal,
- * compiled once with the expression: a pattern from data could grow the automaton at run time and could not be checked before
- * the flow starts.
+ * Searches in linear time. `re(text, pattern)`, also `text.matches(pattern)`, takes a literal pattern, compiled once: a pattern
+ * from data could make the automaton too large at run time and could not be checked before the flow starts.
  */
 import { RE2JS } from 're2js';
-import { charge } from './env.ts';
-import type { Eval } from './env.ts';
-import { EvalError } from './error.ts';
+import { charge } from './context.ts';
+import type { Eval } from './context.ts';
+import { EvalError, LIMITS } from './error.ts';
 import type { Range } from './error.ts';
-import { LIMITS } from './limits.ts';
 import type { Ast } from './parse.ts';
 import { typeOf } from './value.ts';
 
@@ -64,4 +62,58 @@ function compilePattern(pattern: string, range?: Range): RE2JS {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new EvalError('other', `the pattern cannot be used: ${why}`, range);
   }
+}
+
+/** The search of the host is quadratic on hostile texts, so long searches use a failure table (Knuth, Morris, Pratt). */
+const HOST_WORK_MAX = 4_000_000;
+
+export function includesText(text: string, part: string): boolean {
+  if (isSmall(text, part)) return text.includes(part);
+  return occurrences(text, part, 1).length > 0;
+}
+
+/** As the host's `split`, for a separator that is not empty. */
+export function splitText(text: string, separator: string): string[] {
+  if (isSmall(text, separator)) return text.split(separator);
+  const parts: string[] = [];
+  let from = 0;
+  for (const at of occurrences(text, separator, Infinity)) {
+    parts.push(text.slice(from, at));
+    from = at + separator.length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+function isSmall(text: string, part: string): boolean {
+  return text.length * part.length <= HOST_WORK_MAX;
+}
+
+/** Where `part` begins, leftmost first and without overlap. */
+function occurrences(text: string, part: string, max: number): number[] {
+  const found: number[] = [];
+  const borders = bordersOf(part);
+  let matched = 0;
+  for (let i = 0; i < text.length && found.length < max; i++) {
+    const unit = text.charCodeAt(i);
+    while (matched > 0 && part.charCodeAt(matched) !== unit) matched = borders[matched - 1] ?? 0;
+    if (part.charCodeAt(matched) === unit) matched++;
+    if (matched === part.length) {
+      found.push(i - matched + 1);
+      matched = 0;
+    }
+  }
+  return found;
+}
+
+/** For each prefix, the length of its longest proper prefix that is also its suffix. */
+function bordersOf(part: string): Int32Array {
+  const borders = new Int32Array(part.length);
+  let length = 0;
+  for (let i = 1; i < part.length; i++) {
+    while (length > 0 && part.charCodeAt(i) !== part.charCodeAt(length)) length = borders[length - 1] ?? 0;
+    if (part.charCodeAt(i) === part.charCodeAt(length)) length++;
+    borders[i] = length;
+  }
+  return borders;
 }
