@@ -38,6 +38,19 @@ export interface Origin {
   readonly by?: string;
   readonly tenant?: string;
   readonly user?: string;
+  readonly pins?: Pins;
+}
+
+/** The place and the code that a run belongs to. A later process must use the same. */
+export interface Pins {
+  /** The id of the store in which the run started. */
+  readonly store?: string;
+  /** The folder where relative paths of the document start. Absolute. */
+  readonly documentDir?: string;
+  /** The folder that the tools of the run work in. Absolute. */
+  readonly workDir?: string;
+  /** Content hashes of the code that the document loads, by absolute path. */
+  readonly modules?: { readonly [file: string]: string };
 }
 
 export type Fact =

@@ -59,6 +59,8 @@ export interface StoredRun {
 }
 
 export interface Journal {
+  /** At most `limit` appends, in order, from the one that follows event `after`. */
+  page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
   load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
   /**
    * Stores all appends in one durable step. An append whose fence or lease does not hold is `stale` and stores nothing. An
@@ -84,8 +86,10 @@ export interface RunEntry {
 export type Mail = {
   readonly id: number;
   readonly run: RunId;
-  readonly fact: Extract<Fact, { type: 'answer' | 'cancel' }>;
+  /** Null when the stored row is not what `post` wrote. */
+  readonly fact: MailFact | null;
 };
+export type MailFact = Extract<Fact, { type: 'answer' | 'cancel' }>;
 
 /** Says which worker owns which run. `stores/leases.ts` has the rules. */
 export interface Roster {
@@ -99,7 +103,7 @@ export interface Roster {
   ): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;
-  post(run: RunId, fact: Mail['fact']): Promise<void>;
+  post(run: RunId, fact: MailFact): Promise<void>;
   /** Unread mail for the runs of this worker. */
   mail(worker: WorkerId): Promise<readonly Mail[]>;
   /** Mail is deleted only after its fact is stored or refused. */
@@ -108,9 +112,24 @@ export interface Roster {
   find(run: RunId): Promise<RunEntry | null>;
   /** Removes the oldest ended runs of a notation until `keep` runs are left. Returns the removed ones. */
   retain(notation: string, keep: number): Promise<readonly RunId[]>;
+  /** Removed runs in the order of removal. `head` is the link of the last one, and '' if there are none. */
+  tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
+}
+
+/** The trace of a removed run. Its id cannot be used again. */
+export interface Tombstone {
+  readonly run: RunId;
+  /** The number of its events, and the hash of the last one. */
+  readonly events: number;
+  readonly hash: string;
+  readonly at: Instant;
+  /** Covers the tombstone before and all fields of this one. */
+  readonly link: string;
 }
 
 export interface Store {
+  /** Random, made with the store. It is part of every idempotency key. */
+  readonly id: string;
   readonly journal: Journal;
   readonly roster: Roster;
   close(): Promise<void>;
@@ -131,7 +150,7 @@ export interface Clock {
 export interface Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
-  /** SHA-256 over run, step, visit and inputs: the same for every attempt, different for every run. */
+  /** SHA-256 over store, run, step, visit and inputs: the same for every attempt, different for every run and store. */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   readonly clock: Clock;

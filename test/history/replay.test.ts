@@ -21,6 +21,7 @@ describe.each(releases.map(({ name }) => name))('journals of release %s §modes/
     const { stored, report } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Frozen;
     const journal: Journal = {
       load: async () => stored,
+      page: async () => stored.appends,
       commit: async () => {
         throw new Error('a frozen journal is only read');
       },

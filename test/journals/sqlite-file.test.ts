@@ -123,7 +123,7 @@ test('the write-ahead log starts over long before it is long', async () => {
   expect(statSync(`${path}-wal`).size).toBeLessThan(1_000_000);
 });
 
-test('a graph that was forgotten with its last run is stored again with the next', async () => {
+test('a graph that was removed with its last run is stored again with the next', async () => {
   const store = openSqlite(freshPath());
   const engine = createEngine({ journal: store });
   onTestFinished(() => engine.close());

@@ -29,6 +29,7 @@ test('a fresh file has every step, strict tables, WAL and full synchronisation',
     'mail',
     'runs',
     'snapshots',
+    'store',
     'tombstones',
     'workers',
   ]);
@@ -95,10 +96,10 @@ test.each([
   ['DELETE FROM blobs'],
   ["INSERT OR REPLACE INTO blobs (run, hash, body) VALUES (1, 'b1', 'x')"],
   ["REPLACE INTO blobs (id, run, hash, body) VALUES (1, 1, 'b2', 'x')"],
-  ["INSERT INTO tombstones (id, run, events, hash, at) VALUES (1, 'r1', 2, 'x', 0)"],
+  ["INSERT INTO tombstones (id, run, events, hash, at, link) VALUES (1, 'r1', 2, 'x', 0, 'x')"],
   ['DELETE FROM tombstones'],
   ['UPDATE tombstones SET id = 1'],
-  ["INSERT OR REPLACE INTO tombstones (id, run, events, hash, at) VALUES (2, 'r2', 1, 'x', 0)"],
+  ["INSERT OR REPLACE INTO tombstones (id, run, events, hash, at, link) VALUES (2, 'r2', 1, 'x', 0, 'x')"],
 ])('L11: somebody else with the file cannot %s', async (statement) => {
   const path = freshPath();
   const store = openSqlite(path);

@@ -32,8 +32,10 @@ export function dyingStore(shared: Store, life: number, death: Death): DyingStor
       dead = true;
     },
     store: {
+      id: shared.id,
       journal: {
         load: async (...given) => (alive(), journal.load(...given)),
+        page: async (...given) => (alive(), journal.page(...given)),
         commit: async (...given) => {
           alive();
           commits += 1;

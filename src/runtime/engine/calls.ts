@@ -9,8 +9,8 @@ import { pure } from './pure.ts';
 export class Calls {
   readonly #running = new Map<EffectKey, RunningCall>();
 
-  start(command: Command, flow: CompiledFlow, clock: Clock, listeners?: TextListeners): Call {
-    const call = new RunningCall(command, flow, clock, listeners);
+  start(command: Command, { flow, clock, store, listeners }: CallContext): Call {
+    const call = new RunningCall(command, { flow, clock, store, listeners });
     this.#running.set(command.key, call);
     return call;
   }
@@ -41,6 +41,14 @@ export class Calls {
   }
 }
 
+export interface CallContext {
+  readonly flow: CompiledFlow;
+  readonly clock: Clock;
+  /** The id of the store in which the run started. */
+  readonly store: string;
+  readonly listeners: TextListeners | undefined;
+}
+
 /** Receive the text of model replies while it is generated. */
 export interface TextListeners {
   hasListener(run: RunId): boolean;
@@ -52,11 +60,13 @@ class RunningCall implements Call {
   readonly flow: CompiledFlow;
   readonly clock: Clock;
   readonly #listeners: TextListeners | undefined;
+  readonly #store: string;
   #controller: AbortController | null = null;
   #aborted = false;
 
-  constructor(command: Command, flow: CompiledFlow, clock: Clock, listeners: TextListeners | undefined) {
+  constructor(command: Command, { flow, clock, store, listeners }: CallContext) {
     this.#listeners = listeners;
+    this.#store = store;
     this.command = command;
     this.flow = flow;
     this.clock = clock;
@@ -77,11 +87,11 @@ class RunningCall implements Call {
     };
   }
 
-  /** The same for every attempt, so that a tool can recognise a repeated call. Different for every run. */
+  /** The same for every attempt, so that a tool can recognise a repeated call. Different for every run and store. */
   get idempotencyKey(): string {
     const { run, node, key, input } = this.command;
     // The digest ignores the order of fields, which may change when a graph is stored.
-    return hash('sha256', JSON.stringify([run, node, key, digest(input, pure.hash)]), 'hex');
+    return hash('sha256', JSON.stringify([this.#store, run, node, key, digest(input, pure.hash)]), 'hex');
   }
 
   abort(): void {

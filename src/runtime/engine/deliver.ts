@@ -4,7 +4,7 @@ import { settle } from '../../core/settle.ts';
 import type { Fact, Refusal, RunId } from '../../ir/events.ts';
 import { isErrorCode, SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
-import type { Mail } from '../ports.ts';
+import type { MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -12,7 +12,7 @@ import { POLL_MS } from './ownership.ts';
 import type { Ownership } from './ownership.ts';
 
 /** Resolves when the fact is stored. Rejects when it is refused. */
-export async function deliver(host: Host, ownership: Ownership, run: RunId, fact: Mail['fact']): Promise<void> {
+export async function deliver(host: Host, ownership: Ownership, run: RunId, fact: MailFact): Promise<void> {
   const { store } = host;
   let posted = false;
   for (;;) {
@@ -40,7 +40,7 @@ async function deliverHere(
   host: Host,
   ownership: Ownership,
   owned: OwnedRun,
-  fact: Mail['fact'],
+  fact: MailFact,
   posted: boolean,
 ): Promise<boolean> {
   let refusal: Refusal | null;
@@ -61,7 +61,7 @@ async function deliverHere(
 }
 
 /** True when the journal holds this fact. An answer that came second is not recorded. */
-async function isRecorded({ store }: Host, run: RunId, fact: Mail['fact']): Promise<boolean> {
+async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<boolean> {
   const { state, events } = await readRun(store.journal, run);
   if (fact.type === 'cancel') return state.outcome !== null || state.threads.get('0')?.doing.is === 'unwinding';
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);

@@ -93,7 +93,8 @@ export class Dispatcher {
 
   #perform(owned: OwnedRun, command: Command): void {
     const { clock, listeners } = this.#options;
-    const call = owned.calls.start(command, owned.program.flow, clock, listeners);
+    const store = owned.state?.origin.pins?.store ?? '';
+    const call = owned.calls.start(command, { flow: owned.program.flow, clock, store, listeners });
     if (command.notBefore > clock.now()) clock.at(command.notBefore, () => this.#start(owned, call));
     else this.#start(owned, call);
   }

@@ -23,19 +23,29 @@ export class Host {
   readonly lease: Lease;
   readonly feed: Feed = new Feed();
   readonly programOf: (flow: CompiledFlow) => Program = createPrograms();
-  /** Runs that broke an invariant here. They are not claimed again by this process. */
+  /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
   readonly toReclaim: Set<RunId> = new Set();
   fault: Error | null = null;
   closing = false;
   readonly #onFault: EngineOptions['onFault'];
+  readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, (() => void)[]>();
 
-  constructor({ store, performer, clock = realClock, leaseMs = 10_000, snapshotEvery = 500, onFault }: EngineOptions) {
+  constructor({
+    store,
+    performer,
+    clock = realClock,
+    leaseMs = 10_000,
+    snapshotEvery = 500,
+    onFault,
+    onNotice,
+  }: EngineOptions) {
     this.store = store;
     this.clock = clock;
     this.#onFault = onFault;
+    this.#onNotice = onNotice;
     this.worker = new Worker({
       journal: store.journal,
       performer,
@@ -75,6 +85,17 @@ export class Host {
     return new Promise((resolve) => this.#waiters.set(run, [...(this.#waiters.get(run) ?? []), resolve]));
   }
 
+  notice(message: string): void {
+    this.#onNotice?.(message);
+  }
+
+  /** This process does not continue the run. Every call that concerns it rejects with the error. */
+  refuse(run: RunId, error: Error): void {
+    this.broken.set(run, error);
+    this.#onFault?.(error);
+    this.#wakeWaiters(run);
+  }
+
   fail(error: Error): void {
     this.fault ??= error;
     this.#onFault?.(error);
@@ -103,10 +124,7 @@ export class Host {
 
   #break(run: RunId, cause: Error): void {
     const message = `run \`${run}\` was stopped, because its state is inconsistent: ${cause.message}`;
-    const error = new SluiceError('invariant-broken', message, undefined, cause);
-    this.broken.set(run, error);
-    this.#onFault?.(error);
-    this.#wakeWaiters(run);
+    this.refuse(run, new SluiceError('invariant-broken', message, undefined, cause));
   }
 
   #wakeWaiters(run: RunId): void {

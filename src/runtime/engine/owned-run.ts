@@ -5,6 +5,7 @@ import { evolve } from '../../core/evolve.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Fact, Refusal, RunId, RunState } from '../../ir/events.ts';
+import { SluiceError } from '../errors.ts';
 import { genesis, graphText } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
 import { thawState } from '../journal/snapshot.ts';
@@ -42,6 +43,8 @@ export interface OwnedRun {
   eventsSince: number;
   bytesSince: number;
   nextSnapshotAt: number;
+  /** The hash of a snapshot that no event covers yet. The next append carries it. */
+  snapshotHash: string | null;
 }
 
 export function newRun(run: RunId, program: Program): OwnedRun {
@@ -62,10 +65,11 @@ export function newRun(run: RunId, program: Program): OwnedRun {
     eventsSince: 0,
     bytesSince: 0,
     nextSnapshotAt: 0,
+    snapshotHash: null,
   };
 }
 
-/** Folds the stored events. An audit checks the chain; this does not. */
+/** Folds the stored events. `loadVerified` has checked their chain. */
 export function restoreRun(run: RunId, stored: StoredRun, program: Program): OwnedRun {
   const shelf = createShelf(stored.blobs);
   const owned = { ...newRun(run, program), shelf };
@@ -76,8 +80,14 @@ export function restoreRun(run: RunId, stored: StoredRun, program: Program): Own
   }
   for (const append of stored.appends) {
     if (append.after < owned.seq) continue;
-    for (const event of decodeEvents(program, append.body, append.after, append.at, shelf.unpack))
-      owned.state = evolve(owned.state, event);
+    const events = decodeEvents(program, append.body, append.after, append.at, shelf.unpack);
+    // The hash does not cover the count.
+    if (events.length !== append.count)
+      throw new SluiceError(
+        'chain-broken',
+        `run \`${run}\` cannot continue: the count at event ${append.after + 1} was changed`,
+      );
+    for (const event of events) owned.state = evolve(owned.state, event);
     owned.seq = append.after + append.count;
     owned.head = append.hash;
     owned.eventsSince += append.count;

@@ -1,6 +1,8 @@
 /** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
 import type { RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../errors.ts';
+import { loadVerified } from '../journal/verify.ts';
 import type { Mail } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
@@ -39,15 +41,13 @@ export class Ownership {
 
   /** Claims a run and loads it, but performs nothing yet. Null when another live process owns it. */
   async acquire(run: RunId): Promise<OwnedRun | null> {
-    const { worker, store, broken, programOf } = this.#host;
+    const { worker, store, broken } = this.#host;
     const here = worker.runs.get(run);
     if (here !== undefined && !isSuspended(here)) return here;
-    if (broken.has(run)) return null;
+    if (broken.has(run)) throw broken.get(run) as Error;
     const claimed = await store.roster.claim(worker.id, Date.now(), { run });
     if (!claimed.includes(run)) return null;
-    const stored = await store.journal.load(run);
-    if (stored === null) throw unknownRun(run);
-    const owned = restoreRun(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+    const owned = await this.#restoreVerified(run);
     // A suspended run has no owner, so that every process can answer it.
     if (isSuspended(owned)) await store.roster.release(worker.id, [run]);
     const again = worker.runs.get(run);
@@ -55,6 +55,20 @@ export class Ownership {
     worker.drop(run);
     if (owned.state?.outcome === null) worker.adopt(owned);
     return owned;
+  }
+
+  /** A run whose chain does not verify stays unowned, and is not claimed again by this process. */
+  async #restoreVerified(run: RunId): Promise<OwnedRun> {
+    const { store, worker, programOf } = this.#host;
+    try {
+      const stored = await loadVerified(store.journal, run);
+      if (stored === null) throw unknownRun(run);
+      return restoreRun(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+    } catch (error) {
+      if (error instanceof SluiceError && error.code === 'chain-broken') this.#host.refuse(run, error);
+      await store.roster.release(worker.id, [run]);
+      throw error;
+    }
   }
 
   /** Releases a run that was acquired and not continued. */
@@ -77,16 +91,33 @@ export class Ownership {
       for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
       if (this.#pickUp)
         for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) toReclaim.add(run);
-      for (const run of toReclaim)
-        if ((await this.resume(run)) !== null || (await store.roster.find(run))?.owner !== worker.id)
-          toReclaim.delete(run);
+      for (const run of toReclaim) await this.#reclaim(run);
     } catch (error) {
       if (!this.#isStopped()) this.#host.fail(error as Error);
     }
   }
 
+  async #reclaim(run: RunId): Promise<void> {
+    const { store, worker, toReclaim, broken } = this.#host;
+    try {
+      const owned = await this.resume(run);
+      if (owned !== null || (await store.roster.find(run))?.owner !== worker.id) toReclaim.delete(run);
+    } catch (error) {
+      // One run that cannot continue does not stop the others.
+      if (!broken.has(run)) throw error;
+      toReclaim.delete(run);
+    }
+  }
+
   /** Mail is deleted only after its fact is stored or refused. */
   async #receive({ id, run, fact }: Mail): Promise<void> {
+    const { store, worker } = this.#host;
+    if (fact === null) {
+      this.#host.notice(`a message to run \`${run}\` was refused: its row in the table \`mail\` was changed or forged`);
+      return store.roster.deleteMail([id]);
+    }
+    // A run that cannot continue keeps its mail.
+    if (this.#host.broken.has(run)) return;
     const owned = await this.acquire(run);
     if (owned === null) return;
     try {
@@ -95,8 +126,8 @@ export class Ownership {
       if (isTaken(this.#host, error)) return;
       throw error;
     }
-    await this.#host.store.roster.deleteMail([id]);
-    this.#host.worker.begin(owned);
+    await store.roster.deleteMail([id]);
+    worker.begin(owned);
   }
 
   #isStopped(): boolean {

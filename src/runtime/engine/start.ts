@@ -39,7 +39,8 @@ export class Starter {
     const owned = { ...newRun(run, programOf(flow)), begun: true };
     if (worker.runs.has(run)) return this.#existing(run, flow, input);
     worker.runs.set(run, owned);
-    const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin });
+    const pinned = { ...origin, pins: { ...origin.pins, store: store.id } };
+    const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
     this.#starting.set(run, stored);
     try {
       await stored;
@@ -47,13 +48,32 @@ export class Starter {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
       const isTaken = error instanceof SluiceError && error.code === 'lease-lost';
       if (isTaken && (await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
+      if (isTaken) await this.#refuseRemoved(run);
       throw error;
     } finally {
       this.#starting.delete(run);
     }
-    const keep = this.#retain?.[flow.notation] ?? flow.view?.keepEnded;
-    if (keep !== undefined) await store.roster.retain(flow.notation, keep);
+    await this.#removeOld(flow);
     return run;
+  }
+
+  async #removeOld(flow: CompiledFlow): Promise<void> {
+    const keep = this.#retain?.[flow.notation] ?? flow.view?.keepEnded;
+    if (keep === undefined) return;
+    const { length } = await this.#host.store.roster.retain(flow.notation, keep);
+    if (length === 0) return;
+    const runs = length === 1 ? '1 ended run was' : `${length} ended runs were`;
+    this.#host.notice(`${runs} removed: the newest ${keep} runs of \`${flow.notation}\` are kept (\`retain\`)`);
+  }
+
+  async #refuseRemoved(run: RunId): Promise<void> {
+    const { list } = await this.#host.store.roster.tombstones();
+    if (!list.some((tombstone) => tombstone.run === run)) return;
+    throw new SluiceError(
+      'run-exists',
+      `run \`${run}\` was removed by retention, and its id cannot be used again`,
+      'choose another run id',
+    );
   }
 
   async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {

@@ -47,7 +47,8 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
   const { flow } = owned.program;
   const after = owned.seq;
   const at = (events[0] as Event).at;
-  const body = encodeEvents(owned.program, events, owned.shelf.pack);
+  const body = encodeEvents(owned.program, events, owned.shelf.pack, owned.snapshotHash);
+  owned.snapshotHash = null;
   const hash = link(owned.head, after, at, body);
   owned.seq = after + events.length;
   owned.head = hash;

@@ -21,6 +21,8 @@ export interface EngineOptions {
   readonly retain?: { readonly [notation: string]: number };
   /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
   readonly onFault?: (error: Error) => void;
+  /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */
+  readonly onNotice?: (message: string) => void;
 }
 
 export interface StartOptions {

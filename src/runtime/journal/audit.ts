@@ -3,17 +3,18 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId, RunState } from '../../ir/events.ts';
-import { hash } from 'node:crypto';
-import { genesis, link } from './chain.ts';
+import { brokenEntry, brokenSnapshot } from './audit-entry.ts';
+import type { Broken } from './audit-entry.ts';
+import { genesis, link, printOf } from './chain.ts';
 import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
-import { printOf } from './chain.ts';
 import { pure } from '../engine/pure.ts';
 import { redecide } from './replay.ts';
 import type { Difference } from './replay.ts';
 import { SluiceError } from '../errors.ts';
 import { createShelf } from './values.ts';
+import { changedBlob } from './verify.ts';
 
 export interface Audit {
   readonly run: RunId;
@@ -21,7 +22,7 @@ export interface Audit {
   readonly events: number;
   readonly head: string;
   /** Where the chain breaks. */
-  readonly broken: { readonly seq: number; readonly last: number; readonly message: string } | null;
+  readonly broken: Broken | null;
 }
 export interface Replay {
   readonly run: RunId;
@@ -33,7 +34,7 @@ export interface Replay {
 /** The roster entry shows whether events are missing at the end, which breaks no link. */
 export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
   const stored = await load(journal, run);
-  const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (entry === null ? null : brokenEnd(stored, entry));
+  const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (await brokenBeyond(journal, run, stored, entry));
   const last = stored.appends[stored.appends.length - 1];
   return {
     run,
@@ -42,6 +43,18 @@ export async function audit(journal: Journal, run: RunId, entry: RunEntry | null
     head: last?.hash ?? '',
     broken,
   };
+}
+
+/** After the chain itself is verified: the snapshot, and the entry in the roster. */
+async function brokenBeyond(
+  journal: Journal,
+  run: RunId,
+  stored: StoredRun,
+  entry: RunEntry | null,
+): Promise<Audit['broken']> {
+  const withSnapshot = await journal.load(run);
+  const snapshot = withSnapshot === null ? null : brokenSnapshot(withSnapshot);
+  return snapshot ?? (entry === null ? null : brokenEntry(stored, entry));
 }
 
 /** Folds and decides again from the journal, without any model or tool call. */
@@ -74,13 +87,11 @@ async function load(journal: Journal, run: RunId): Promise<StoredRun> {
 }
 
 function brokenBlob(stored: StoredRun): Audit['broken'] {
-  for (const blob of stored.blobs) {
-    if (hash('sha256', blob.body, 'base64url') === blob.hash) continue;
-    const user = stored.appends.find(({ body }) => body.includes(blob.hash));
-    const seq = (user?.after ?? 0) + 1;
-    return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it refers to was changed` };
-  }
-  return null;
+  const blob = changedBlob(stored.blobs);
+  if (blob === undefined) return null;
+  const user = stored.appends.find(({ body }) => body.includes(blob.hash));
+  const seq = (user?.after ?? 0) + 1;
+  return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it refers to was changed` };
 }
 
 function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
@@ -104,21 +115,6 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
     seq = append.after + append.count;
   }
   return null;
-}
-
-function brokenEnd(stored: StoredRun, { status, code }: RunEntry): Audit['broken'] {
-  const append = stored.appends.at(-1);
-  if (append === undefined)
-    return { seq: 1, last: 1, message: 'event 1 is missing; the journal has no events of this run' };
-  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
-  const { unpack } = createShelf(stored.blobs);
-  const last = decodeEvents(program, append.body, append.after, append.at, unpack).at(-1) as Event;
-  const found = last.type === 'run.ended' ? `${last.state} ${last.code}` : 'unfinished';
-  const listed = status === 'completed' || status === 'failed' || status === 'cancelled';
-  if (found === (listed ? `${status} ${code}` : 'unfinished')) return null;
-  const listedAs = listed ? `${status} ${code}` : status;
-  const { seq } = last;
-  return { seq, last: seq, message: `event ${seq}: the run is listed as ${listedAs}, but its events end ${found}` };
 }
 
 /** The hash covers neither the number of events nor the values that they refer to. */

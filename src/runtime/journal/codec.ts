@@ -1,5 +1,6 @@
 /**
- * The stored form of the events of one turn: a JSON list with one or two events per line, then a checksum for every fact.
+ * The stored form of the events of one turn: a JSON list with one or two events per line, then a checksum for every fact,
+ * then the hash of the snapshot that the append before brought, if it brought one.
  * Decoding gives back exactly the encoded events. A stored form never changes its meaning: a new form gets a new tag.
  */
 import { crc32 } from 'node:zlib';
@@ -10,7 +11,13 @@ import { decodeEvent, encodeEvent } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
 import { decodeByGraph, encodeAccepted, encodeByGraph } from './codec-graph.ts';
 
-export function encodeEvents(program: Program, events: readonly Event[], pack: PackValue): string {
+/** `snapshotHash` is the hash of the snapshot that was stored with the append before. */
+export function encodeEvents(
+  program: Program,
+  events: readonly Event[],
+  pack: PackValue,
+  snapshotHash: string | null = null,
+): string {
   let text = '[';
   let marks = '';
   for (let i = 0; i < events.length; i++) {
@@ -26,7 +33,12 @@ export function encodeEvents(program: Program, events: readonly Event[], pack: P
     text += encoded;
     if (isFact(event)) marks += `,${crc32(encoded)}`;
   }
-  return `${text}${marks}]`;
+  return snapshotHash === null ? `${text}${marks}]` : `${text}${marks},\n"${snapshotHash}"]`;
+}
+
+/** The snapshot hash that an append carries, or null. It is the last entry of the list. */
+export function snapshotHashIn(body: string): string | null {
+  return /,\n"([\w-]{43})"\]$/.exec(body)?.[1] ?? null;
 }
 
 /** True for events that record a fact. A replay derives the others, so only facts need a checksum. */
@@ -50,7 +62,7 @@ export function decodeEvents(
 ): readonly Event[] {
   const events: EventBody[] = [];
   for (const each of JSON.parse(body) as Json[]) {
-    if (typeof each === 'number') continue;
+    if (typeof each === 'number' || typeof each === 'string') continue;
     if (!Array.isArray(each) || !decodeByGraph(program, each, at, unpack, events))
       events.push(decodeEvent(each, at, unpack));
   }

@@ -2,6 +2,7 @@
  * Snapshots store the state of a run, so that loading it does not fold all events. They are a cache and may be deleted. One
  * is written only when the events since the last are at least twice its size, so that snapshots grow linearly too (L9).
  */
+import { hash } from 'node:crypto';
 import type { RunState } from '../../ir/events.ts';
 import type { Snapshot } from '../ports.ts';
 
@@ -14,6 +15,8 @@ export interface Folding {
   bytesSince: number;
   /** The next snapshot is considered after this many events. */
   nextSnapshotAt: number;
+  /** The hash of a snapshot that no event covers yet. The next append carries it. */
+  snapshotHash: string | null;
 }
 
 export function freezeState(state: RunState): string {
@@ -37,6 +40,10 @@ export function thawState(body: string): RunState {
     pending: new Map(stored.pending),
     queue: new Set(stored.queue),
   };
+}
+
+export function hashSnapshot(body: string): string {
+  return hash('sha256', body, 'base64url');
 }
 
 const WIDE = 32;
@@ -65,5 +72,6 @@ export function takeSnapshot(fold: Folding, every: number): Snapshot | null {
   fold.eventsSince = 0;
   fold.bytesSince = 0;
   fold.nextSnapshotAt = 0;
+  fold.snapshotHash = hashSnapshot(body);
   return { seq: fold.seq, hash: fold.head, body };
 }

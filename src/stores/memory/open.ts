@@ -1,5 +1,6 @@
 /** A store in memory, for tests and scripts. It makes the same promises as a store on a disk, apart from durability. */
 import type { Instant, RunId } from '../../ir/events.ts';
+import { randomUUID } from 'node:crypto';
 import { SluiceError } from '../../runtime/errors.ts';
 import type {
   Append,
@@ -12,19 +13,29 @@ import type {
   Store,
   StoredAppend,
   StoredRun,
+  Tombstone,
   WorkerId,
 } from '../../runtime/ports.ts';
 import { hasEnded, mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../leases.ts';
 import type { WorkerLease } from '../leases.ts';
+import { linkTombstone } from '../../runtime/journal/chain.ts';
 
 export function openMemory(): Store {
-  const tables: Tables = { runs: new Map(), flows: new Map(), workers: new Map(), mail: new Map(), lastMailId: 0 };
+  const tables: Tables = {
+    runs: new Map(),
+    flows: new Map(),
+    workers: new Map(),
+    mail: new Map(),
+    tombstones: [],
+    lastMailId: 0,
+  };
   let closed = false;
   const open = (): Tables => {
     if (closed) throw new SluiceError('engine-closed', 'the store is closed');
     return tables;
   };
   return {
+    id: randomUUID(),
     journal: createJournal(open),
     roster: createRoster(open),
     close: async () => {
@@ -39,6 +50,7 @@ interface Tables {
   readonly flows: Map<string, string>;
   readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
   readonly mail: Map<number, Mail>;
+  readonly tombstones: Tombstone[];
   /** The last id given to a piece of mail. Ids are not used again. */
   lastMailId: number;
 }
@@ -53,6 +65,8 @@ interface MemoryRun {
 
 function createJournal(open: () => Tables): Journal {
   return {
+    page: async (run, after, limit) =>
+      (open().runs.get(run)?.appends ?? []).filter((append) => append.after >= after).slice(0, limit),
     load: async (run, options) => load(open(), run, options?.snapshot ?? true),
     commit: async (worker, appends) => {
       const tables = open();
@@ -90,7 +104,8 @@ function store(tables: Tables, worker: WorkerId, append: Append): boolean {
 }
 
 function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }: Append): MemoryRun | null {
-  if (after !== 0 || entry?.first === undefined) return null;
+  const removed = tables.tombstones.some((tombstone) => tombstone.run === run);
+  if (after !== 0 || entry?.first === undefined || removed) return null;
   if (flow === null) throw new TypeError(`the first append of run ${run} has no flow`);
   const { status, code, due, first } = entry;
   const { hash } = flow;
@@ -142,6 +157,7 @@ function createRoster(open: () => Tables): Roster {
     },
     find: async (run) => open().runs.get(run)?.entry ?? null,
     retain: async (notation, keep) => retain(open(), notation, keep),
+    tombstones: async () => ({ list: [...open().tombstones], head: open().tombstones.at(-1)?.link ?? '' }),
   };
 }
 
@@ -177,7 +193,12 @@ function retain(tables: Tables, notation: string, keep: number): RunId[] {
   // The sort is stable: of runs that started in the same millisecond, the later ones are kept.
   const oldestFirst = all.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
   const dropped = oldestFirst.slice(0, Math.max(0, all.length - keep)).map(({ run }) => run);
-  for (const run of dropped) tables.runs.delete(run);
+  for (const run of dropped) {
+    const { head: events, appends } = tables.runs.get(run) as MemoryRun;
+    const tombstone = { run, events, hash: appends.at(-1)?.hash ?? '', at: Date.now() };
+    tables.tombstones.push({ ...tombstone, link: linkTombstone(tables.tombstones.at(-1)?.link ?? '', tombstone) });
+    tables.runs.delete(run);
+  }
   for (const { id, run } of tables.mail.values()) if (dropped.includes(run)) tables.mail.delete(id);
   return dropped;
 }

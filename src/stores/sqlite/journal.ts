@@ -37,6 +37,7 @@ export function createJournal(connection: Connection): GroupedJournal {
   return {
     flush,
     load: async (run, options) => load(run, options?.snapshot ?? true),
+    page: createPage(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {
         if (waiting.length === 0) queueMicrotask(flush);
@@ -50,6 +51,15 @@ interface Call {
   readonly appends: readonly Append[];
   readonly resolve: (results: readonly Stored[]) => void;
   readonly reject: (error: unknown) => void;
+}
+
+function createPage(connection: Connection): Journal['page'] {
+  const find = connection.prepare(
+    `SELECT after, count, at, body, hash FROM log
+     WHERE run = (SELECT id FROM runs WHERE run = ?) AND after >= ? ORDER BY after LIMIT ?`,
+  );
+  return async (run, after, limit) =>
+    connection.read(() => (find.all(run, after, limit) as unknown as AppendRow[]).map(toAppend));
 }
 
 function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean) => StoredRun | null {

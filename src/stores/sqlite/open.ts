@@ -22,11 +22,13 @@ export interface SqliteOptions {
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const connection = new Connection(connect(path, options.busyMs ?? 5000), path);
   const journal = createJournal(connection);
+  const [id] = connection.read(() => connection.prepare('SELECT id FROM store').get()) as unknown as [string];
   return {
+    id,
     journal,
     roster: {
       ...createLeases(connection, journal.flush),
-      ...createMail(connection),
+      ...createMail(connection, id),
       ...createEntries(connection),
       ...createRetain(connection),
     },

@@ -2,6 +2,8 @@
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Mail, Roster, RunEntry } from '../../runtime/ports.ts';
+import { linkTombstone } from '../../runtime/journal/chain.ts';
+import { hashMail, readMail } from '../mail.ts';
 import type { Connection } from './connection.ts';
 
 /** The latest run first. */
@@ -27,26 +29,27 @@ export function createEntries(connection: Connection): Pick<Roster, 'list' | 'fi
   };
 }
 
-export function createMail(connection: Connection): Pick<Roster, 'post' | 'mail' | 'deleteMail'> {
+export function createMail(connection: Connection, store: string): Pick<Roster, 'post' | 'mail' | 'deleteMail'> {
   const { prepare } = connection;
-  const insert = prepare('INSERT INTO mail (run, fact) SELECT id, ? FROM runs WHERE run = ?');
+  const insert = prepare('INSERT INTO mail (run, fact, hash) SELECT id, ?, ? FROM runs WHERE run = ?');
   const remove = prepare('DELETE FROM mail WHERE id = ?');
   const unread = prepare(
-    `SELECT mail.id, runs.run, mail.fact FROM mail JOIN runs ON runs.id = mail.run JOIN workers ON workers.id = runs.owner
+    `SELECT mail.id, runs.run, mail.fact, mail.hash FROM mail JOIN runs ON runs.id = mail.run JOIN workers ON workers.id = runs.owner
      WHERE workers.worker = ? AND workers.fenced = 0 ORDER BY mail.id`,
   );
   return {
     post: async (run, fact) =>
       connection.write(() => {
-        const { changes } = insert.run(JSON.stringify(fact), run);
+        const text = JSON.stringify(fact);
+        const { changes } = insert.run(text, hashMail(store, run, text), run);
         if (changes === 0) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
       }),
     mail: async (worker) =>
       connection.read(() =>
-        (unread.all(worker) as unknown as [number, string, string][]).map(([id, run, fact]) => ({
+        (unread.all(worker) as unknown as [number, string, string, string][]).map(([id, run, fact, hash]): Mail => ({
           id,
           run,
-          fact: JSON.parse(fact) as Mail['fact'],
+          fact: readMail(store, run, fact, hash),
         })),
       ),
     deleteMail: async (ids) => {
@@ -56,17 +59,25 @@ export function createMail(connection: Connection): Pick<Roster, 'post' | 'mail'
 }
 
 /** Removes ended runs. A tombstone keeps the id, the length and the last hash of each. */
-export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
+export function createRetain(connection: Connection): Pick<Roster, 'retain' | 'tombstones'> {
   const { known, graphs, prepare } = connection;
   const beyond = prepare(
     `SELECT id, run, graph FROM runs WHERE notation = ?1 AND status IN ('completed', 'failed', 'cancelled')
      ORDER BY started_at, id LIMIT max(0, (SELECT count(*) FROM runs WHERE notation = ?1) - ?2)`,
   );
-  const addTombstone = prepare(
-    `INSERT INTO tombstones (id, run, events, hash, at)
-     SELECT runs.id, runs.run, log.after + log.count, log.hash, CAST(unixepoch('subsec') * 1000 AS INTEGER)
-     FROM runs JOIN log ON log.run = runs.id WHERE runs.id = ? ORDER BY log.after DESC LIMIT 1`,
-  );
+  const lastAppend = prepare('SELECT after + count, hash FROM log WHERE run = ? ORDER BY after DESC LIMIT 1');
+  const readHead = prepare('SELECT tombstones FROM store');
+  const writeHead = prepare('UPDATE store SET tombstones = ?');
+  const insert = prepare('INSERT INTO tombstones (id, run, events, hash, at, link) VALUES (?, ?, ?, ?, ?, ?)');
+  const all = prepare('SELECT run, events, hash, at, link FROM tombstones ORDER BY number');
+  const addTombstone = (id: number, run: RunId): void => {
+    const [events, hash] = (lastAppend.get(id) ?? [0, '']) as unknown as [number, string];
+    const [head] = readHead.get() as unknown as [string];
+    const at = Date.now();
+    const link = linkTombstone(head, { run, events, hash, at });
+    insert.run(id, run, events, hash, at, link);
+    writeHead.run(link);
+  };
   const removals = ['log WHERE run', 'blobs WHERE run', 'snapshots WHERE run', 'mail WHERE run', 'runs WHERE id'].map(
     (place) => prepare(`DELETE FROM ${place} = ?`),
   );
@@ -75,6 +86,12 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
   );
 
   return {
+    tombstones: async () =>
+      connection.read(() => {
+        const [head] = readHead.get() as unknown as [string];
+        const rows = all.all() as unknown as [RunId, number, string, number, string][];
+        return { list: rows.map(([run, events, hash, at, link]) => ({ run, events, hash, at, link })), head };
+      }),
     retain: async (notation, keep) => {
       const find = (): DropRow[] => beyond.all(notation, keep) as unknown as DropRow[];
       // Most of the time there is nothing to remove, and a read takes no lock.
@@ -82,7 +99,7 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain'> {
       return connection.write(() => {
         const rows = find();
         for (const [id, run, graph] of rows) {
-          addTombstone.run(id);
+          addTombstone(id, run);
           for (const removal of removals) removal.run(id);
           removeFlow.run(graph);
           known.delete(run);

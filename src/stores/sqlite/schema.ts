@@ -11,6 +11,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/errors.ts';
 
 const FIRST_SCHEMA = `
+-- One row. The id is part of idempotency keys; tombstones is the last link of the chain of tombstones.
+CREATE TABLE store (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  id TEXT NOT NULL,
+  tombstones TEXT NOT NULL
+) STRICT;
+INSERT INTO store VALUES (1, lower(hex(randomblob(16))), '');
+
 CREATE TABLE flows (
   id INTEGER PRIMARY KEY,
   hash TEXT NOT NULL UNIQUE,
@@ -44,15 +52,21 @@ CREATE INDEX runs_by_graph ON runs (graph);
 CREATE INDEX runs_by_notation ON runs (notation, started_at);
 
 CREATE TABLE tombstones (
-  id INTEGER PRIMARY KEY,
-  run TEXT NOT NULL,
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id INTEGER NOT NULL UNIQUE,
+  run TEXT NOT NULL UNIQUE,
   events INTEGER NOT NULL,
   hash TEXT NOT NULL,
-  at INTEGER NOT NULL
+  at INTEGER NOT NULL,
+  link TEXT NOT NULL
 ) STRICT;
+-- The id of a removed run cannot be used again.
+CREATE TRIGGER runs_insert BEFORE INSERT ON runs
+WHEN EXISTS (SELECT 1 FROM tombstones WHERE run = NEW.run)
+BEGIN SELECT RAISE(IGNORE); END;
 CREATE TRIGGER tombstones_insert BEFORE INSERT ON tombstones
 WHEN NOT EXISTS (SELECT 1 FROM runs WHERE id = NEW.id AND status IN ('completed', 'failed', 'cancelled'))
-  OR EXISTS (SELECT 1 FROM tombstones WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM tombstones WHERE id = NEW.id OR run = NEW.run OR number = NEW.number)
 BEGIN SELECT RAISE(ABORT, 'only a run that has ended can be removed, and only once'); END;
 CREATE TRIGGER tombstones_update BEFORE UPDATE ON tombstones
 BEGIN SELECT RAISE(ABORT, 'tombstones are append-only'); END;
@@ -108,7 +122,8 @@ CREATE TABLE snapshots (
 CREATE TABLE mail (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run INTEGER NOT NULL REFERENCES runs (id),
-  fact TEXT NOT NULL
+  fact TEXT NOT NULL,
+  hash TEXT NOT NULL
 ) STRICT;
 CREATE INDEX mail_by_run ON mail (run);
 `;

@@ -25,7 +25,13 @@ export async function withSession<Result>(
   const world = createWorld(cli, options, flow);
   if (flow !== undefined) world.require(flow, callsOf(flow));
   const store = openStore(cli.db);
-  const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
+  const engine = createRuntime({
+    store,
+    performer: world.performer,
+    clock: world.clock,
+    pickUp: false,
+    onNotice: (message) => cli.hint(message),
+  });
   const interrupt = onInterrupt();
   try {
     return await use({ engine, store, world, interrupt });

@@ -96,4 +96,14 @@ export const loadCases: { readonly [promise: string]: Case } = {
     equal(stored?.blobs.length, 1);
     deepEqual((await store.journal.load('r1'))?.appends, []);
   },
+
+  'a page has the appends from an event on, up to the limit': async (store) => {
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain, new Chain('r2'));
+    await store.journal.commit('w1', [chain.next(), chain.next(), chain.next()]);
+    const all = (await store.journal.load('r1', { snapshot: false }))?.appends ?? [];
+    deepEqual(await store.journal.page('r1', 0, 2), all.slice(0, 2));
+    deepEqual(await store.journal.page('r1', all[2]?.after ?? 0, 10), all.slice(2));
+    deepEqual(await store.journal.page('unknown', 0, 10), []);
+  },
 };

@@ -1,15 +1,16 @@
 /** Promises of the roster about entries, mail and the removal of runs. */
 import { deepEqual, equal, rejects } from 'node:assert/strict';
-import type { Mail, Store } from '../../../runtime/ports.ts';
+import { linkTombstone } from '../../../runtime/journal/chain.ts';
+import type { MailFact, Store, Tombstone } from '../../../runtime/ports.ts';
 import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
 import type { Case } from './sample.ts';
 
-const YES: Mail['fact'] = {
+const YES: MailFact = {
   type: 'answer',
   id: 'a1',
   answer: { choice: 'yes', by: 'ann', edit: { amount: [1, null, 'ä'] } },
 };
-const STOP: Mail['fact'] = { type: 'cancel', by: 'bob', why: 'too slow' };
+const STOP: MailFact = { type: 'cancel', by: 'bob', why: 'too slow' };
 
 export const rosterCases: { readonly [promise: string]: Case } = {
   'an entry has the fields of the first append and of the latest change': async (store) => {
@@ -142,17 +143,22 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     equal((await store.journal.load('steps'))?.appends.length, 1);
   },
 
-  'the id of a removed run may be used again, and inherits nothing': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
-    await store.journal.commit('w1', [chain.next({ entry: ENDED, blobs: [{ hash: 'b1', body: 'one' }] })]);
-    deepEqual(await store.roster.retain('graph', 0), ['r1']);
-    const again = new Chain('r1', { hash: 'h2', text: 'two' });
-    deepEqual(await store.journal.commit('w1', [again.first()]), ['committed']);
-    const stored = await store.journal.load('r1');
-    deepEqual([stored?.flow, stored?.appends.length, stored?.blobs], ['two', 1, []]);
-    await store.journal.commit('w1', [again.next({ entry: ENDED })]);
-    deepEqual(await store.roster.retain('graph', 0), ['r1']);
+  'a removed run leaves a tombstone, and its id cannot be used again': async (store) => {
+    const [one, two] = [new Chain('r1'), new Chain('r2')];
+    await started(store, 'w1', one, two);
+    await store.journal.commit('w1', [one.next({ entry: ENDED, blobs: [{ hash: 'b1', body: 'one' }] })]);
+    deepEqual(await store.roster.retain('graph', 1), ['r1']);
+    deepEqual(await store.journal.commit('w1', [new Chain('r1', { hash: 'h2', text: 'two' }).first()]), ['stale']);
+    equal(await store.journal.load('r1'), null);
+    await store.journal.commit('w1', [two.next({ entry: ENDED })]);
+    deepEqual(await store.roster.retain('graph', 0), ['r2']);
+    const { list, head } = await store.roster.tombstones();
+    deepEqual(
+      list.map(({ run, events, hash }) => ({ run, events, hash })),
+      [one, two].map(({ run, seq, head: hash }) => ({ run, events: seq, hash })),
+    );
+    equal(list[1]?.link, head);
+    equal(linkTombstone(list[0]?.link ?? '', list[1] as Tombstone), head);
   },
 
   'after it is closed a store refuses everything, and closing again is fine': async (store) => {

@@ -1,0 +1,108 @@
+/**
+ * Audits what the chain of a run does not cover: its entry in the roster, its snapshot, and the tombstones of removed runs.
+ * The entry must agree with the events, which also shows when events are missing at the end: that breaks no link.
+ */
+import { createProgram } from '../../core/program.ts';
+import type { Program } from '../../core/program.ts';
+import { evolve } from '../../core/evolve.ts';
+import { statusOf } from '../../core/outstanding.ts';
+import type { Event, RunState } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { pure } from '../engine/pure.ts';
+import { entryOf } from '../engine/turn.ts';
+import type { Roster, RunEntry, StoredRun } from '../ports.ts';
+import { linkTombstone } from './chain.ts';
+import { decodeEvents, snapshotHashIn } from './codec.ts';
+import { hashSnapshot } from './snapshot.ts';
+import { createShelf } from './values.ts';
+
+export interface Broken {
+  readonly seq: number;
+  readonly last: number;
+  readonly message: string;
+}
+
+export function brokenEntry(stored: StoredRun, entry: RunEntry): Broken | null {
+  const last = stored.appends.at(-1);
+  if (last === undefined)
+    return { seq: 1, last: 1, message: 'event 1 is missing; the journal has no events of this run' };
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const { state, ending } = fold(program, stored);
+  const seq = last.after + last.count;
+  const wrong = wrongEnd(entry, ending) ?? wrongField(entry, program.flow, stored, state);
+  return wrong === null ? null : { seq, last: seq, message: `event ${seq}: ${wrong}` };
+}
+
+/** A snapshot that no event covers is never used, so only a covered one can be broken. */
+export function brokenSnapshot({ snapshot, appends }: StoredRun): Broken | null {
+  const covered = snapshotHashIn(appends[0]?.body ?? '');
+  if (snapshot === null || covered === null || covered === hashSnapshot(snapshot.body)) return null;
+  const { seq } = snapshot;
+  return { seq, last: seq, message: `event ${seq}: the snapshot after it was changed` };
+}
+
+export interface TombstoneAudit {
+  readonly ok: boolean;
+  /** The number of removed runs. */
+  readonly removed: number;
+  /** The first removed run whose tombstone was changed, or null. */
+  readonly broken: string | null;
+}
+
+export async function auditTombstones(roster: Roster): Promise<TombstoneAudit> {
+  const { list, head } = await roster.tombstones();
+  let previous = '';
+  for (const tombstone of list) {
+    if (linkTombstone(previous, tombstone) !== tombstone.link)
+      return { ok: false, removed: list.length, broken: `the tombstone of run \`${tombstone.run}\` was changed` };
+    previous = tombstone.link;
+  }
+  const broken = previous === head ? null : 'a tombstone is missing after the last one';
+  return { ok: broken === null, removed: list.length, broken };
+}
+
+function fold(program: Program, stored: StoredRun): { state: RunState | null; ending: Event | undefined } {
+  const { unpack } = createShelf(stored.blobs);
+  let state: RunState | null = null;
+  let ending: Event | undefined;
+  for (const { body, after, at } of stored.appends)
+    for (const event of decodeEvents(program, body, after, at, unpack)) {
+      state = evolve(state, event);
+      ending = event;
+    }
+  return { state, ending };
+}
+
+function wrongEnd({ status, code }: RunEntry, ending: Event | undefined): string | null {
+  const found = ending?.type === 'run.ended' ? `${ending.state} ${ending.code}` : 'unfinished';
+  const ended = status === 'completed' || status === 'failed' || status === 'cancelled';
+  if (found === (ended ? `${status} ${code}` : 'unfinished')) return null;
+  return `the run is listed as ${ended ? `${status} ${code}` : status}, but its events end ${found}`;
+}
+
+/** A run that works is listed with the time at which it last woke up, so that one need only be the time of some append. */
+function wrongField(
+  entry: RunEntry,
+  flow: CompiledFlow,
+  { appends }: StoredRun,
+  state: RunState | null,
+): string | null {
+  const expected = state === null ? null : entryOf(state);
+  const isRunning = state !== null && statusOf(state) === 'running';
+  const updates = isRunning ? appends.map(({ at }) => at) : [appends.at(-1)?.at];
+  const fields: readonly (readonly [name: string, listed: unknown, allowed: readonly unknown[]])[] = [
+    ['flow', entry.flow, [flow.id]],
+    ['hash', entry.hash, [flow.hash]],
+    ['notation', entry.notation, [flow.notation]],
+    ['start', entry.startedAt, [appends[0]?.at]],
+    ['last change', entry.updatedAt, updates],
+    ['status', entry.status, [expected?.status]],
+    ...(isRunning
+      ? []
+      : [['deadline', entry.due, [expected?.due]] as const, ['code', entry.code, [expected?.code]] as const]),
+  ];
+  const wrong = fields.find(([, listed, allowed]) => !allowed.includes(listed));
+  if (wrong === undefined) return null;
+  const [name, listed, allowed] = wrong;
+  return `the ${name} of the run is listed as \`${String(listed)}\`, but its events say \`${String(allowed.at(-1))}\``;
+}
