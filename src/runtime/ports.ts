@@ -138,7 +138,10 @@ export interface Store {
 export interface Clock {
   /** True when waits pass at once, as in a script. */
   readonly virtual: boolean;
+  /** The time of day. It may jump. */
   now(): Instant;
+  /** Milliseconds since some fixed moment. Never jumps. */
+  elapsed(): number;
   /** Calls back at the instant or later. Returns a function that cancels. */
   at(instant: Instant, wake: () => void): () => void;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

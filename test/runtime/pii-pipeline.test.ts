@@ -5,7 +5,13 @@ import { withPii } from '../../src/effects/pii/pipeline.ts';
 import type { ProtectedCall, PiiPipeline } from '../../src/effects/pii/pipeline.ts';
 import type { Call, Clock } from '../../src/runtime/ports.ts';
 
-const clock: Clock = { virtual: true, now: () => 0, at: () => () => undefined, sleep: async () => undefined };
+const clock: Clock = {
+  virtual: true,
+  now: () => 0,
+  elapsed: () => 0,
+  at: () => () => undefined,
+  sleep: async () => undefined,
+};
 const callOf = (command: Partial<Command>): Call => ({
   command: {
     run: 'r',

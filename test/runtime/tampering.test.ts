@@ -47,7 +47,7 @@ interface Scene {
 async function suspendedRun(path = freshPath()): Promise<Scene> {
   if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
   const first = open(path, []);
-  await first.start(flow as CompiledFlow, { run: 'r' });
+  await first.start(flow, { run: 'r' });
   const { waiting } = await first.settled('r');
   await first.close();
   const paid: unknown[] = [];

@@ -10,6 +10,7 @@ const TIMER_MAX_MS = 2_000_000_000;
 export const realClock: Clock = {
   virtual: false,
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   at: (instant, wake) => {
     const timer = setTimeout(wake, Math.min(Math.max(0, instant - Date.now()), TIMER_MAX_MS));
     return () => clearTimeout(timer);
@@ -42,6 +43,7 @@ export function createVirtualClock(start: Instant = Date.now()): Clock {
   const clock: Clock = {
     virtual: true,
     now: () => now,
+    elapsed: () => now,
     at: (due, wake) => {
       const timer = { due, order: order++, wake };
       timers.push(timer);

@@ -2,10 +2,11 @@
 import { authorOf } from '../../core/failure.ts';
 import { commandOf, isOwed, outstanding, statusOf } from '../../core/outstanding.ts';
 import { nodeAt } from '../../core/program.ts';
-import type { Command, Event, RunState, Settled } from '../../ir/events.ts';
+import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
 import { failureOf } from '../failures.ts';
 import type { Call, Clock, Performer } from '../ports.ts';
 import type { TextListeners } from './calls.ts';
+import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 
 export interface DispatchOptions {
@@ -72,7 +73,7 @@ export class Dispatcher {
     if (due === null || state.outcome !== null || !isOwned) return;
     // On a virtual clock a bounded wait for a person passes at once, but it must not use up the run's own deadline.
     if (this.#options.clock.virtual && due === state.deadline && statusOf(state) === 'suspended') return;
-    owned.cancelWake = this.#options.clock.at(due, () => {
+    owned.cancelWake = this.#at(owned, due, () => {
       owned.cancelWake = null;
       this.#options.send(owned, { fact: { type: 'tick' } });
     });
@@ -95,8 +96,14 @@ export class Dispatcher {
     const { clock, listeners } = this.#options;
     const store = owned.state?.origin.pins?.store ?? '';
     const call = owned.calls.start(command, { flow: owned.program.flow, clock, store, listeners });
-    if (command.notBefore > clock.now()) clock.at(command.notBefore, () => this.#start(owned, call));
+    if (command.notBefore > runNow(owned, clock)) this.#at(owned, command.notBefore, () => this.#start(owned, call));
     else this.#start(owned, call);
+  }
+
+  /** Calls back at an instant of the run's time. The timer itself is relative, so that it survives a jump of the clock. */
+  #at(owned: OwnedRun, instant: Instant, wake: () => void): () => void {
+    const { clock } = this.#options;
+    return clock.at(clock.now() + (instant - runNow(owned, clock)), wake);
   }
 
   #start(owned: OwnedRun, call: Call): void {

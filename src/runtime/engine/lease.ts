@@ -1,5 +1,8 @@
 /** The lease of a worker, for all its runs. It is renewed at a third of its term. Once lost, it cannot be renewed. */
+import type { Instant } from '../../ir/events.ts';
 import type { Roster, WorkerId } from '../ports.ts';
+import { realClock } from './clock.ts';
+import { JumpDetector } from './run-time.ts';
 
 export interface Lease {
   ready(): Promise<void>;
@@ -8,6 +11,8 @@ export interface Lease {
   /** Renews now. False when another worker has taken over, or the store failed. */
   renew(): Promise<boolean>;
   resign(): Promise<void>;
+  /** The time to judge the leases of others by. */
+  now(): Instant;
 }
 
 export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, onLost: () => void): Lease {
@@ -42,9 +47,30 @@ export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, o
     ready: () => first,
     holds,
     renew: () => (renewing ??= renew()),
+    now: claimTime(leaseMs),
     resign: async () => {
       clearInterval(timer);
       if (!lost) await roster.resign(worker);
     },
+  };
+}
+
+/**
+ * Leases in the store are times of day. After the clock of this machine has jumped, the leases of live workers look wrong until
+ * they are renewed. For two terms after a jump this takes the earlier of the old and the new time, so that no lease seems to
+ * have ended because of the jump.
+ */
+function claimTime(leaseMs: number): () => Instant {
+  const detector = new JumpDetector(realClock);
+  let aheadMs = 0;
+  let careUntil = 0;
+  return () => {
+    const jump = detector.jumpedMs();
+    if (jump !== 0) {
+      aheadMs = Math.max(0, aheadMs + jump);
+      careUntil = performance.now() + 2 * leaseMs;
+    }
+    if (performance.now() >= careUntil) aheadMs = 0;
+    return Date.now() - aheadMs;
   };
 }

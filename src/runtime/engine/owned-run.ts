@@ -4,16 +4,17 @@ import { createProgram } from '../../core/program.ts';
 import { evolve } from '../../core/evolve.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import type { Fact, Refusal, RunId, RunState } from '../../ir/events.ts';
+import type { Fact, Instant, Refusal, RunId, RunState } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { genesis, graphText } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
 import { thawState } from '../journal/snapshot.ts';
 import { createShelf } from '../journal/values.ts';
 import type { Shelf } from '../journal/values.ts';
-import type { RunEntryChange, StoredRun } from '../ports.ts';
+import type { Clock, RunEntryChange, StoredRun } from '../ports.ts';
 import { Calls } from './calls.ts';
 import { pure } from './pure.ts';
+import { RunTime } from './run-time.ts';
 
 /** A fact on its way to a run. `done` reports whether it was refused; `failed`, that it could not be stored. */
 export interface Message {
@@ -39,6 +40,8 @@ export interface OwnedRun {
   storing: boolean;
   entry: RunEntryChange | null;
   cancelWake: (() => void) | null;
+  /** Set with the first turn. */
+  time: RunTime | null;
   /** Events and bytes since the last snapshot. */
   eventsSince: number;
   bytesSince: number;
@@ -62,6 +65,7 @@ export function newRun(run: RunId, program: Program): OwnedRun {
     storing: false,
     entry: null,
     cancelWake: null,
+    time: null,
     eventsSince: 0,
     bytesSince: 0,
     nextSnapshotAt: 0,
@@ -99,6 +103,12 @@ export function restoreRun(run: RunId, stored: StoredRun, program: Program): Own
 /** A suspended run has no owner: another process may have continued it since. */
 export function isSuspended({ state }: OwnedRun): boolean {
   return state !== null && statusOf(state) === 'suspended';
+}
+
+/** The time of the run, which jumps of the system clock do not affect. */
+export function runNow(owned: OwnedRun, clock: Clock): Instant {
+  owned.time ??= new RunTime(clock, owned.state?.now ?? -Infinity);
+  return owned.time.now(isSuspended(owned));
 }
 
 /** Compiles a program once per graph. */

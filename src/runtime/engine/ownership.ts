@@ -8,6 +8,7 @@ import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { isSuspended, restoreRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
+import { JumpDetector } from './run-time.ts';
 
 export const POLL_MS = 200;
 const CLAIM_MAX = 100;
@@ -15,6 +16,7 @@ const CLAIM_MAX = 100;
 export class Ownership {
   readonly #host: Host;
   readonly #pickUp: boolean;
+  readonly #detector: JumpDetector;
   readonly #timer: NodeJS.Timeout;
   #polling: Promise<void>;
 
@@ -22,6 +24,7 @@ export class Ownership {
   constructor(host: Host, pickUp: boolean) {
     this.#host = host;
     this.#pickUp = pickUp;
+    this.#detector = new JumpDetector(host.clock);
     this.#polling = host.lease.ready().then(
       () => this.#poll(),
       () => undefined,
@@ -45,7 +48,7 @@ export class Ownership {
     const here = worker.runs.get(run);
     if (here !== undefined && !isSuspended(here)) return here;
     if (broken.has(run)) throw broken.get(run) as Error;
-    const claimed = await store.roster.claim(worker.id, Date.now(), { run });
+    const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
     if (!claimed.includes(run)) return null;
     const owned = await this.#restoreVerified(run);
     // A suspended run has no owner, so that every process can answer it.
@@ -87,14 +90,27 @@ export class Ownership {
   async #poll(): Promise<void> {
     const { store, worker, toReclaim } = this.#host;
     if (this.#isStopped()) return;
+    this.#followClock();
     try {
       for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
       if (this.#pickUp)
-        for (const run of await store.roster.claim(worker.id, Date.now(), { limit: CLAIM_MAX })) toReclaim.add(run);
+        for (const run of await store.roster.claim(worker.id, this.#host.lease.now(), { limit: CLAIM_MAX }))
+          toReclaim.add(run);
       for (const run of toReclaim) await this.#reclaim(run);
     } catch (error) {
       if (!this.#isStopped()) this.#host.fail(error as Error);
     }
+  }
+
+  /** Waits are derived again after a jump of the system clock. */
+  #followClock(): void {
+    const jump = this.#detector.jumpedMs();
+    if (jump === 0) return;
+    const seconds = Math.round(Math.abs(jump) / 1000);
+    this.#host.notice(
+      `the system clock jumped ${jump > 0 ? 'forward' : 'back'} by ${seconds} s; running time limits are not affected`,
+    );
+    this.#host.worker.clockJumped();
   }
 
   async #reclaim(run: RunId): Promise<void> {

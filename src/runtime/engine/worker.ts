@@ -10,6 +10,7 @@ import { SluiceError } from '../errors.ts';
 import type { Clock, Journal, Performer } from '../ports.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
+import { isSuspended, runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { acknowledge, entryOf, takeTurn } from './turn.ts';
 import type { Turn } from './turn.ts';
@@ -86,6 +87,11 @@ export class Worker {
     this.#schedule();
   }
 
+  /** After a jump of the clock: lets suspended runs look at the time of day again. */
+  clockJumped(): void {
+    for (const owned of this.runs.values()) if (isSuspended(owned)) this.send(owned, { fact: { type: 'tick' } });
+  }
+
   /** Aborts the calls of the run and removes it from memory. */
   drop(run: RunId): void {
     const owned = this.runs.get(run);
@@ -142,11 +148,10 @@ export class Worker {
   }
 
   async #round(batch: readonly OwnedRun[]): Promise<void> {
-    const now = this.#options.clock.now();
     const turns: Turn[] = [];
     for (const owned of batch) {
       owned.queued = false;
-      const turn = this.#takeTurn(owned, now);
+      const turn = this.#takeTurn(owned);
       if (turn === null) continue;
       owned.storing = true;
       turns.push(turn);
@@ -173,7 +178,7 @@ export class Worker {
     }
   }
 
-  #takeTurn(owned: OwnedRun, now: number): Turn | null {
+  #takeTurn(owned: OwnedRun): Turn | null {
     const received = owned.inbox;
     owned.inbox = [];
     if (this.runs.get(owned.run) !== owned) {
@@ -181,7 +186,7 @@ export class Worker {
       return null;
     }
     try {
-      return takeTurn(owned, received, now, this.#options.snapshotEvery);
+      return takeTurn(owned, received, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
     } catch (error) {
       for (const message of received) message.failed?.(error as Error);
       this.drop(owned.run);

@@ -43,6 +43,8 @@ export async function withSession<Result>(
 }
 
 const SAME_WITHIN_MS = 250;
+/** After a signal the process ends within this time, whatever still runs. */
+const GRACE_MS = 5000;
 
 interface Interrupt {
   /** Resolves with the name of the first signal. */
@@ -54,11 +56,14 @@ function onInterrupt(): Interrupt {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let firstAt: number | null = null;
   const listener = (signal: NodeJS.Signals): void => {
-    const now = Date.now();
+    const status = signal === 'SIGINT' ? 130 : 143;
+    const now = performance.now();
     if (firstAt === null) {
       firstAt = now;
+      // A module may hold a timer or a socket that keeps the process alive after the command is done.
+      setTimeout(() => process.exit(status), GRACE_MS).unref();
       resolve(signal);
-    } else if (now - firstAt > SAME_WITHIN_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
+    } else if (now - firstAt > SAME_WITHIN_MS) process.exit(status);
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, listener);

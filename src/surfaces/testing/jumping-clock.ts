@@ -4,8 +4,6 @@ import { createVirtualClock } from '../../runtime/engine/clock.ts';
 
 export interface JumpingClock extends Clock {
   jump(ms: number): void;
-  /** The time that has passed, without jumps. */
-  elapsed(): number;
 }
 
 export function createJumpingClock(start: number, offset: number): JumpingClock {

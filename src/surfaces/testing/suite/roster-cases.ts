@@ -1,7 +1,7 @@
 /** Promises of the roster about entries, mail and the removal of runs. */
 import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { linkTombstone } from '../../../runtime/journal/chain.ts';
-import type { MailFact, Store, Tombstone } from '../../../runtime/ports.ts';
+import type { MailFact, Store } from '../../../runtime/ports.ts';
 import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
 import type { Case } from './sample.ts';
 
@@ -158,7 +158,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       [one, two].map(({ run, seq, head: hash }) => ({ run, events: seq, hash })),
     );
     equal(list[1]?.link, head);
-    equal(linkTombstone(list[0]?.link ?? '', list[1] as Tombstone), head);
+    equal(linkTombstone(list[0]?.link ?? '', list[1]), head);
   },
 
   'after it is closed a store refuses everything, and closing again is fine': async (store) => {
