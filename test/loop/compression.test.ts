@@ -55,7 +55,7 @@ test('what the agent is told afterwards keeps what must be kept and nothing that
   const last = prompts.at(-1) ?? '';
   expect(last).toContain('Goal: what is it?');
   expect(last).toContain('- names the total');
-  expect(last).toMatch(/\[bot\.1\.1\.0\] find succeeded \{"q":1\}: fact fact/);
+  expect(last).toMatch(/<data from="find">\n\[bot\.\d\.1\.0\] find \{"q":\d\} succeeded: fact fact/);
   expect(last).toContain('Budget: {"steps":50,"tool_calls":9}');
   expect(last).toContain('Open: nothing, repairs 0');
   expect(last).not.toContain('a draft of mine');

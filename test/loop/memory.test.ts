@@ -91,8 +91,10 @@ describe('memory of a run', () => {
     const first = await drive(flow, SCRIPT, { memory, answers: [{ choice: 'approve' }] });
     expect(first.report).toMatchObject({ code: 'SUCCESS', usage: { memoryWrites: 1, sideEffects: 0 } });
     const second = await drive(flow, SCRIPT, { memory, answers: [{ choice: 'approve' }] });
-    expect(second.prompts[0]).toContain('Remembered:\n- what is it?: it is 7');
-    expect(first.prompts[0]).not.toContain('Remembered');
+    expect(second.prompts[0]).toContain(
+      `<data from="memory of run ${first.report.run}">\nwhat is it?: it is 7\n</data>`,
+    );
+    expect(first.prompts[0]).not.toContain('memory');
   });
 
   test('a store that takes its time costs a rehearsed run none of its own', async () => {

@@ -141,10 +141,10 @@ describe('a plan', () => {
   });
 
   test('that names all of them is followed', async () => {
-    const { report, prompts } = await drive(
-      flow,
-      script({ id: 'a', do: 'it', tool: 'find' }, { id: 'b', do: 'more', tool: 'look' }),
-    );
+    const call = (name: string) => ({ tools: [{ name, args: {} }], text: '' });
+    const { agents, tools } = script({ id: 'a', do: 'it', tool: 'find' }, { id: 'b', do: 'more', tool: 'look' });
+    const bot = [call('find'), 'fine', call('look'), 'fine'];
+    const { report, prompts } = await drive(flow, { agents: { ...agents, bot }, tools });
     expect([report.code, report.usage.toolCalls]).toEqual(['SUCCESS', 2]);
     expect(prompts[0]).toContain('Only tools that a step names will be called.');
   });

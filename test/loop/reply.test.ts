@@ -32,7 +32,8 @@ describe('an object with a status that is no word of the loop', () => {
     [{ status: 'missing-info', confidence: 1 }],
   ])('%j is given back with the words that there are, and then ends the run', async (reply) => {
     const { report, prompts } = await drive(bot, said(reply, reply, reply));
-    expect([report.code, report.output, report.usage.modelCalls]).toEqual(['VALIDATION_FAIL', reply, 3]);
+    expect([report.code, report.output, report.usage.modelCalls]).toEqual(['VALIDATION_FAIL', null, 3]);
+    expect(report.rejected?.text).toBe(JSON.stringify(reply));
     expect(prompts[1]).toContain(`there is no status "${reply.status}"; it is one of ${ALL}`);
     expect(report.error).toMatchObject({ type: 'ValidationError', node: 'loop' });
   });
@@ -50,7 +51,7 @@ describe('a known status, whatever its case', () => {
   test.each([
     ['Partial', 'PARTIAL_SUCCESS', 'half'],
     ['COMPLETE', 'SUCCESS', 'half'],
-    [' Impossible ', 'IMPOSSIBLE', 'half'],
+    [' Impossible ', 'IMPOSSIBLE', null],
   ])('%s', async (status, code, output) => {
     const { report } = await drive(bot, said({ status, answer: 'half' }));
     expect([report.code, report.output, report.usage.modelCalls]).toEqual([code, output, 1]);

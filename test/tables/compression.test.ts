@@ -57,7 +57,7 @@ describe('after the talk was dropped, the agent is told', () => {
   });
 
   test('what was observed, with its outcome §keep/verified-observations', async () => {
-    expect(around(await planned()).after).toMatch(/find succeeded \{"n":1\}: fact fact/);
+    expect(around(await planned()).after).toMatch(/<data from="find">\n\[\S+\] find \{"n":\d\} succeeded: fact fact/);
   });
 
   test('its ids, which stay those of the journal §keep/ids-and-trace-pointers', async () => {
@@ -105,16 +105,15 @@ describe('after the talk was dropped, the agent is no longer told', () => {
 
   test('a plan that was replaced §drop/failed-plans', async () => {
     const { prompts } = await planned();
-    expect(prompts[1]).toContain('The last plan does not hold');
+    expect(prompts[1]).toContain('The last plan is not valid');
     expect(around(await planned()).after).not.toContain('a plan that is no JSON');
   });
 
-  test('results in full: they stand there once, cut §drop/redundant-tool-outputs', async () => {
+  test('results a second time: equal ones are shown once, in full §drop/redundant-tool-outputs', async () => {
     const { before, after } = around(await planned());
     const facts = (text: string): number => text.split('fact ').length - 1;
     expect(facts(before)).toBeGreaterThanOrEqual(300);
-    expect(facts(after)).toBeLessThan(300);
-    expect(after).toContain('…');
+    expect(facts(after)).toBe(300);
   });
 
   test('what it said to itself on reflection §drop/reflection-chatter', async () => {

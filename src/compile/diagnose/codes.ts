@@ -42,6 +42,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'A value out of its bounds',
     summary: 'The type is right, but the value is not one that is allowed.',
   },
+  'unchecked-criteria': {
+    title: 'A criterion that nothing checks',
+    summary: 'A criterion in words needs a verifier; without one the run ends PARTIAL_SUCCESS at best.',
+  },
   'bad-schema': { title: 'Not a valid JSON Schema', summary: 'A schema in the document breaks JSON Schema 2020-12.' },
 
   // Which notation

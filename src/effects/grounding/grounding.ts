@@ -52,7 +52,14 @@ export function checkGrounding({ command, flow }: Call): Json {
   const [first] = findings;
   if (first === undefined) return { ok: true, claimed: [...confirmed] };
   const kinds = [...new Set(findings.map(({ kind }) => kind))];
-  return { ok: false, kinds, reason: `${String(input['what'] ?? 'the answer')} ${first.reason}`, claimed: [] };
+  const subject = String(input['what'] ?? 'the answer');
+  return {
+    ok: false,
+    kinds,
+    reason: `${subject} ${first.reason}`,
+    findings: findings.map(({ kind, text, reason }) => ({ kind, text, message: `${subject} ${reason}` })),
+    claimed: [],
+  };
 }
 
 /** A reply that asks, or that gives up, needs no citation. */

@@ -10,6 +10,7 @@ import { authorize } from './authorize.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
 import { checkOutput } from './schema-checks.ts';
 import { checkProvenance } from './provenance.ts';
+import { checkResult } from './result.ts';
 import { rateLimiter } from './rate.ts';
 
 export function policyPerformer(): Performer {
@@ -20,6 +21,7 @@ export function policyPerformer(): Performer {
     'policy:rate': (call) => limiter.check(call),
     'policy:provenance': checkProvenance,
     'policy:output': checkOutput,
+    'policy:result': checkResult,
     'policy:grounding': checkGrounding,
   };
   return {

@@ -119,6 +119,26 @@ export interface Report {
   } | null;
   /** For a failed run: the role that takes over, and the severity. */
   readonly escalation?: Escalation;
+  /** Every committed tool effect, in order, reads included. */
+  readonly receipts: readonly Receipt[];
+  /** An answer that was refused. It is never in `output`. */
+  readonly rejected: { readonly text: string; readonly reasons: readonly string[] } | null;
+  /** Statements of the answer that the grounding check marked. */
+  readonly violations: readonly { readonly kind: string; readonly text: string; readonly message: string }[];
+  /** The reason why a run ended PARTIAL_SUCCESS. */
+  readonly reason?: string;
+}
+export interface Receipt {
+  /** The journal event that committed the effect. */
+  readonly seq: number;
+  readonly tool: string;
+  readonly effect: string;
+  readonly args: Json;
+  readonly result: Json;
+  /** `unknown`: the call timed out after it was sent. */
+  readonly status: 'committed' | 'compensated' | 'unknown';
+  /** The person who approved the call, or null. */
+  readonly approvedBy: string | null;
 }
 export interface StepResult {
   readonly name: string;

@@ -4,13 +4,14 @@ import { SUSPENDING_CODES } from '../../ir/codes.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
 import { escalationOfCode } from '../../catalog/escalations.ts';
 import { authorOf } from '../../core/failure.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { CompiledFlow, View } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { inputOf, statusOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../ir/events.ts';
 import type { Report, Waiting } from '../engine/types.ts';
 import type { ReadRun } from '../journal/read.ts';
+import { receiptsOf } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
 
@@ -31,6 +32,20 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     waiting,
     error: errorOf(program, state, events),
     ...(takenOver === null ? {} : { escalation: takenOver }),
+    receipts: receiptsOf(program, events),
+    ...judgementOf(program.flow.view, state),
+  };
+}
+
+/** The fields of a report that the flow keeps in slots of the main line; the view names the slots. */
+function judgementOf(view: View | undefined, state: RunState): Pick<Report, 'rejected' | 'violations' | 'reason'> {
+  const slots = state.threads.get('0')?.slots ?? {};
+  const read = (slot: string | undefined): Json => (slot === undefined ? null : (slots[slot] ?? null));
+  const reason = state.outcome?.code === 'PARTIAL_SUCCESS' ? read(view?.judgement?.reason) : null;
+  return {
+    rejected: read(view?.judgement?.rejected) as Report['rejected'],
+    violations: (read(view?.judgement?.violations) ?? []) as unknown as Report['violations'],
+    ...(typeof reason === 'string' ? { reason } : {}),
   };
 }
 

@@ -71,8 +71,32 @@ export function reportPage(report: Report): string {
       'result',
       `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
     ]);
+  for (const { tool, args, status, approvedBy } of report.receipts)
+    rows.push(['receipt', receiptLine(tool, args, status, approvedBy)]);
+  for (const { message } of report.violations) rows.push(['violation', oneLine(message, 300)]);
+  if (report.reason !== undefined) rows.push(['reason', oneLine(report.reason, 300)]);
+  if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
   if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
   return table(rows);
+}
+
+/** One effect that the engine committed: the tool, its arguments, and who approved it. */
+function receiptLine(tool: string, args: Json, status: string, approvedBy: string | null): string {
+  const state = status === 'committed' ? '' : ` (${status})`;
+  const approval = approvedBy === null ? '' : `, approved by ${oneLine(approvedBy)}`;
+  return `${oneLine(tool)} ${oneLine(shown(args), 160)}${state}${approval}`;
+}
+
+/** The receipts of calls with effects, the marked statements, and the refused answer, after a run. */
+export function evidenceLines({ receipts, violations, reason, rejected }: Report): readonly string[] {
+  return [
+    ...receipts
+      .filter(({ effect }) => effect !== 'read')
+      .map(({ tool, args, status, approvedBy }) => `receipt: ${receiptLine(tool, args, status, approvedBy)}`),
+    ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
+    ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),
+    ...(rejected === null ? [] : [`rejected: ${oneLine(rejected.text, 300)}`]),
+  ];
 }
 
 export function escalationLine({ payload }: Pick<Waiting, 'payload'>): string {

@@ -127,7 +127,7 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
   const dispatch = builder.fresh(`${hint}.${name}`);
   const gate: Gate = { kit, turn, tool: name, boundary, dispatch, done: ways.done };
   const undo = undoOf(kit, name);
-  const outcome = { ok: OK, result: 'it', approved: `${ANSWER}.choice` };
+  const outcome = { ok: OK, result: 'it', approved: `${ANSWER}.choice`, approvedBy: `${ANSWER}.by` };
   kit.call(
     {
       id: dispatch,

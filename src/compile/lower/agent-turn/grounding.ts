@@ -11,7 +11,7 @@ import type { AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
 export const VALUES = ['off', 'names', 'all'] as const;
-export const ON_VIOLATIONS = ['repair', 'halt', 'escalate'] as const;
+export const ON_VIOLATIONS = ['mark', 'repair', 'halt', 'escalate'] as const;
 export type OnViolation = (typeof ON_VIOLATIONS)[number];
 
 export interface GroundingRules {
@@ -36,7 +36,7 @@ export interface Uttered {
   readonly claimed: Expr;
 }
 
-/** The input of `policy:grounding`. The verdict is `{ ok, claimed, reason?, kinds? }`. */
+/** The input of `policy:grounding`. The verdict is `{ ok, claimed, reason?, kinds?, findings? }`. */
 export function groundingInput(uttered: Uttered, { cite, claims, values }: GroundingRules): Input {
   return {
     what: quote(uttered.what),

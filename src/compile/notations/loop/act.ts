@@ -1,16 +1,16 @@
 /** Phases 7 to 9: the eligible tools, the model's choice, and the calls, which every notation makes alike. */
-import type { NodeId } from '../../../ir/nodes.ts';
+import type { Case, NodeId } from '../../../ir/nodes.ts';
 import { addCalls } from '../../lower/agent-turn/calls.ts';
-import { REPLY, TALK } from '../../lower/agent-turn/turn.ts';
+import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { outcomeOf } from '../../lower/agent-turn/outcome.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
-import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, STEP, TRIGGER, TURN } from './state.ts';
+import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, SINCE, STEP, TRIGGER, TURN } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { actionPrompt } from './prompts.ts';
+import { actionMessages, actionPrompt } from './prompts.ts';
 
 /** `budgets.steps` bounds the tool rounds, and a person may raise it. This limit only proves that the graph ends. */
 const ROUNDS_MAX = 10_000;
@@ -43,7 +43,7 @@ export function addAction(l: Lowering): void {
     origin: 'action_selection',
     agent: loop.executor,
     enters: true,
-    input: { prompt: actionPrompt(loop), messages: TALK },
+    input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: [
       set(REPLY, 'it'),
       append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
@@ -102,7 +102,23 @@ function addReady(l: Lowering, next: NodeId): NodeId {
     [set(PLAN_PROBLEM, `text("no step can go on; finished are ", ${FINISHED})`)],
     addRepair(l),
   );
-  return l.kit.pick({ hint: 'plan.ready', origin: 'tool_eligibility' }, [{ when: `${STEP} == null`, to: stuck }], next);
+  return l.kit.pick(
+    { hint: 'plan.ready', origin: 'tool_eligibility' },
+    [{ when: `${STEP} == null`, to: stuck }, ...unaffordable(l)],
+    next,
+  );
+}
+
+/** Stops a plan whose open steps need more tool calls than the budget leaves. A person who may grant more is asked later. */
+function unaffordable(l: Lowering): readonly Case[] {
+  const limit = l.loop.definitions.budgets?.tool_calls;
+  const { people, expansions } = l.loop.escalation;
+  if (limit === undefined || (people && expansions > 0)) return [];
+  const made = `size(${OBSERVATIONS}.filter(o, o.refused == null))`;
+  const called = `${OBSERVATIONS}.exists(o, o.ok && o.tool == ${STEP}.tool && o.turn >= ${SINCE})`;
+  const open = `size(${PLAN}.filter(s, s.tool != null && !(s.id in ${FINISHED}) && !(s.id == ${STEP}.id && ${called})))`;
+  const message = `text("budgets.tool_calls leaves ", ${limit} - ${made}, " calls, and the open steps of the plan need ", ${open})`;
+  return [{ when: `${made} + ${open} > ${limit}`, to: stop(l, 'BUDGET_EXHAUSTED', 'BudgetError', message, 'budget') }];
 }
 
 /**

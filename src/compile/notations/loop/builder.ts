@@ -1,6 +1,6 @@
 /**
- * A bounded loop in TypeScript: the document that YAML would give, with its names checked while it is written. An agent that
- * the given list does not have is a type error, and so is a planner without an executor.
+ * The typed builder of a bounded loop. It returns the same document as YAML. An unknown agent is a type error, and so is a
+ * planner without an executor.
  */
 import type { FlowSections } from '../flow/builder/builder.ts';
 import type { NamedAgent, NamedTools } from '../builder-types/sections.ts';
@@ -20,7 +20,7 @@ export interface LoopFields<Id> {
   readonly id?: string;
   readonly description?: string;
   readonly goal?: string;
-  readonly criteria?: readonly string[];
+  readonly criteria?: readonly (string | { readonly when: string; readonly reason: string })[];
   readonly profile?: 'research' | 'coding' | 'support' | 'procurement' | 'sre';
   readonly requires?: readonly string[];
   readonly intents?: readonly { readonly id: string; readonly when: string; readonly description?: string }[];
@@ -40,7 +40,7 @@ export interface LoopFields<Id> {
     readonly cite?: 'optional' | 'required';
     readonly claims?: boolean;
     readonly values?: 'off' | 'names' | 'all';
-    readonly on_violation?: 'repair' | 'halt' | 'escalate';
+    readonly on_violation?: 'mark' | 'repair' | 'halt' | 'escalate';
   };
   readonly compression?: { readonly at?: number; readonly window?: number };
   readonly escalation?: {

@@ -1,4 +1,4 @@
-/** The loop as something to draw: the phases that people know, who acts in them, and the ways back. */
+/** The picture of a loop: its main phases, the agents in them, and the edges back. */
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';

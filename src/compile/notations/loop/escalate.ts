@@ -30,7 +30,7 @@ import {
   UNFOUNDED,
 } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { verifyPrompt } from './prompts.ts';
+import { evidenceMessages, verifyPrompt } from './prompts.ts';
 
 export function addEscalation(l: Lowering): void {
   const { loop } = l;
@@ -52,7 +52,7 @@ export function addEscalation(l: Lowering): void {
     {
       when: `${TRIGGER} in ["grounding", "verdict"]`,
       to:
-        loop.grounding.onViolation === 'escalate'
+        loop.grounding.onViolation === 'escalate' || loop.grounding.thenEscalate
           ? addReview(l, {
               about: 'violation',
               code: 'REVIEW_REQUIRED',
@@ -189,7 +189,7 @@ function addDoubt(l: Lowering): NodeId {
     hint: 'safer',
     origin: 'escalation_check',
     agent: loop.escalation.safer,
-    input: { prompt: verifyPrompt(loop) },
+    input: { prompt: verifyPrompt(loop), messages: evidenceMessages() },
     writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }],
     next: addVerdictCheck(l, 'safer', judged),
     fail: person,

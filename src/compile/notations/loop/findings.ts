@@ -6,7 +6,21 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Loop } from './settle.ts';
-import { ANSWER, CROSSED, FINISHED, KIND, MISSED, PLAN, PROBLEM, SAID, STATUS, VIOLATION } from './state.ts';
+import {
+  ANSWER,
+  CROSSED,
+  FINISHED,
+  KIND,
+  MISSED,
+  NO_RESULT,
+  PLAN,
+  PROBLEM,
+  SAID,
+  SINCE,
+  STATUS,
+  STEP,
+  VIOLATION,
+} from './state.ts';
 import { set } from '../../lower/kit.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
@@ -29,10 +43,22 @@ export function findings(loop: Loop): readonly Finding[] {
     },
     { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
     ...formFindings(outputDue(loop)).map((each) => ({ ...each, kind: 'criteria' })),
+    { when: `${GIVEN} && ${NO_RESULT} != null`, kind: 'criteria', words: `${NO_RESULT}.reason` },
     ...contested(loop).map((each) => ({ ...each, when: `${each.early} && ${each.when}` })),
+    ...(loop.planner === null ? [] : [unfinishedStep()]),
     { when: open, kind: 'none', words: '""' },
     ...loop.validate.map(({ when, reason }) => ({ when: `(${when}) != true`, kind: 'criteria', words: quote(reason) })),
   ];
+}
+
+/** A step with a tool is done only if that tool succeeded in that step. */
+function unfinishedStep(): Finding {
+  const succeeded = `${OBSERVATIONS}.exists(o, o.ok && o.tool == ${STEP}.tool && o.turn >= ${SINCE})`;
+  return {
+    when: `${STATUS} == "complete" && ${STEP}.tool != null && !${succeeded}`,
+    kind: 'criteria',
+    words: `text("step \`", ${STEP}.id, "\` is not done: \`", ${STEP}.tool, "\` has not succeeded in it")`,
+  };
 }
 
 /**
@@ -42,13 +68,14 @@ export function findings(loop: Loop): readonly Finding[] {
 export function contested(loop: Loop): readonly (Finding & { readonly early: Expr })[] {
   const open = `!${offered(loop)}`;
   const uncrossed = `(${open} || ${CROSSED} < ${loop.reflection.conflict})`;
+  const violation = {
+    when: `${VIOLATION} != null`,
+    kind: 'grounding',
+    words: VIOLATION,
+    early: loop.grounding.onViolation === 'escalate' ? open : 'true',
+  };
   return [
-    {
-      when: `${VIOLATION} != null`,
-      kind: 'grounding',
-      words: VIOLATION,
-      early: loop.grounding.onViolation === 'escalate' ? open : 'true',
-    },
+    ...(loop.grounding.onViolation === 'mark' ? [] : [violation]),
     {
       when: `${STATUS} == "conflict"`,
       kind: 'conflict',

@@ -15,7 +15,9 @@ import {
   CLAIMED,
   FINISHED,
   GOAL,
+  MARKS,
   MISSED,
+  NO_RESULT,
   REPAIRS,
   RESULTS,
   SAID,
@@ -61,12 +63,14 @@ export function addGrounding(l: Lowering): void {
     said: SAID,
     given: [],
     into: VIOLATION,
+    marks: true,
     next: updated,
   });
+  const result = addResultCheck(l, judged);
   const respelt = l.kit.set(
     { hint: 'said.respelt', origin: 'observation_grounding' },
     [{ ...set(SAID, SPELT), path: ['status'] }],
-    judged,
+    result,
   );
   const look = l.kit.pick(
     { hint: 'grounding.look', origin: 'observation_grounding' },
@@ -74,13 +78,44 @@ export function addGrounding(l: Lowering): void {
       { when: ACTED, to: updated },
       { when: MISSPELT, to: respelt },
     ],
-    judged,
+    result,
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
   l.kit.set(
     { id: idOf(l, 'observation_grounding'), origin: 'observation_grounding' },
-    [{ slot: SAID, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
+    [
+      { slot: SAID, mode: 'reply', value: `${REPLY}.text` },
+      set(MISSED, missed),
+      set(VIOLATION, 'null'),
+      set(NO_RESULT, 'null'),
+    ],
     look,
+  );
+}
+
+/** An answer that announces, asks or apologises is not a result. A question in plain text becomes a question to a person. */
+function addResultCheck(l: Lowering, next: NodeId): NodeId {
+  const asked = l.kit.set(
+    { hint: 'result.asked', origin: 'observation_grounding' },
+    [set(SAID, `{"status": "missing_info", "question": ${SAID}}`), set(NO_RESULT, 'null')],
+    next,
+  );
+  const look = l.kit.pick(
+    { hint: 'result.look', origin: 'observation_grounding' },
+    [{ when: `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${SAID}) == string`, to: asked }],
+    next,
+  );
+  return l.kit.check(
+    { hint: 'result', origin: 'observation_grounding' },
+    {
+      check: 'policy:result',
+      input: {
+        answer: `type(${SAID}) == string ? ${SAID} : ${STATED} && ${SAID}.status == "complete" ? ${SAID}.answer : null`,
+      },
+      writes: [set(NO_RESULT, 'it.ok == true ? null : it')],
+      next: look,
+      fail: l.kit.set({ hint: 'result.broken', origin: 'observation_grounding' }, [set('error', 'null')], next),
+    },
   );
 }
 
@@ -93,11 +128,16 @@ export interface Checked {
   readonly given: readonly Expr[];
   /** The slot that holds the violation afterwards, or null. */
   readonly into: string;
+  /** The findings are kept as marks of the reply. */
+  readonly marks?: boolean;
   readonly next: NodeId;
 }
 
 /** A check that cannot be performed counts as a violation. */
-export function addGroundingCheck(l: Lowering, { hint, origin, what, said, given, into, next }: Checked): NodeId {
+export function addGroundingCheck(
+  l: Lowering,
+  { hint, origin, what, said, given, into, marks, next }: Checked,
+): NodeId {
   const { loop } = l;
   const broken = l.kit.set(
     { hint: `${hint}.broken`, origin },
@@ -117,7 +157,11 @@ export function addGroundingCheck(l: Lowering, { hint, origin, what, said, given
     {
       check: GROUNDING_CHECK,
       input: groundingInput(uttered, loop.grounding),
-      writes: [set(into, 'it.ok == true ? null : it.reason'), set(CLAIMED, `${CLAIMED} + it.claimed`)],
+      writes: [
+        set(into, 'it.ok == true ? null : it.reason'),
+        set(CLAIMED, `${CLAIMED} + it.claimed`),
+        ...(marks === true ? [set(MARKS, 'it.ok == true ? [] : it.findings')] : []),
+      ],
       next,
       fail: broken,
     },

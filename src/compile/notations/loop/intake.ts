@@ -7,6 +7,7 @@ import { addQuestion, idOf, inWords, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import {
+  ANSWER,
   BUDGET,
   CLAIMED,
   COMPRESSED,
@@ -20,15 +21,20 @@ import {
   INTENT,
   KIND,
   LACKING,
+  MARKS,
+  NO_RESULT,
   PLAN,
   PLAN_PROBLEM,
   PROBLEM,
+  REASON,
   RECALLED,
+  REJECTED,
   REPAIRS,
   RESULTS,
   REVIEWED,
   SCOPE,
   SCRATCH,
+  SINCE,
   STEP,
   TASK,
   TOLD,
@@ -36,6 +42,7 @@ import {
   TURN,
   UNFOUNDED,
   VIOLATION,
+  VIOLATIONS,
 } from './state.ts';
 import { set } from '../../lower/kit.ts';
 
@@ -97,12 +104,27 @@ export function changingTools(loop: Loop): readonly string[] {
 }
 
 function beginning() {
-  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, TOLD, CLAIMED].map((slot) => set(slot, '[]'));
-  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED].map((slot) => set(slot, '0'));
-  const none = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED, FINAL, VIOLATION, UNFOUNDED].map(
-    (slot) => set(slot, 'null'),
+  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, TOLD, CLAIMED, MARKS, VIOLATIONS].map((slot) =>
+    set(slot, '[]'),
   );
-  return [...empty, ...zero, ...none, set(TASK, '{"version": 1, "finished": 0}')];
+  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED].map((slot) => set(slot, '0'));
+  const none = [
+    STEP,
+    PLAN_PROBLEM,
+    SCRATCH,
+    KIND,
+    PROBLEM,
+    TRIGGER,
+    REVIEWED,
+    FINAL,
+    VIOLATION,
+    UNFOUNDED,
+    ANSWER,
+    NO_RESULT,
+    REJECTED,
+    REASON,
+  ].map((slot) => set(slot, 'null'));
+  return [...empty, ...zero, ...none, set(SINCE, '1'), set(TASK, '{"version": 1, "finished": 0}')];
 }
 
 /** Guards in order. The run goes on only if every guard is known not to hold. */

@@ -16,6 +16,7 @@ import {
   DOUBTS,
   FINISHED,
   KIND,
+  MARKS,
   PLAN,
   PROBLEM,
   REPAIRS,
@@ -24,13 +25,16 @@ import {
   SAID,
   SCORE,
   SCRATCH,
+  SINCE,
   STATUS,
   STEP,
   TRIGGER,
+  TURN,
   UNFOUNDED,
+  VIOLATIONS,
 } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { reflectPrompt, verifyPrompt } from './prompts.ts';
+import { evidenceMessages, reflectPrompt, verifyPrompt } from './prompts.ts';
 
 const VERDICT = 'verdict';
 
@@ -75,13 +79,14 @@ export function addJudgement(l: Lowering): void {
 /** The verifier's verdict replaces the agent's own confidence. The verdict is checked against the observations too. */
 function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
+  const unfounded = l.loop.grounding.onViolation === 'mark' ? 'false' : `${UNFOUNDED} != null`;
   const heard = l.kit.set(
     { hint: 'verifier.heard', origin: 'validation_check' },
     [
-      set(KIND, `${UNFOUNDED} != null ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
+      set(KIND, `${unfounded} ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
       set(
         PROBLEM,
-        `${UNFOUNDED} != null ? ${UNFOUNDED} : ${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
+        `${unfounded} ? ${UNFOUNDED} : ${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
       ),
       set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${confidenceIn(`${VERDICT}.confidence`)}`),
     ],
@@ -97,7 +102,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     id,
     origin: 'validation_check',
     agent,
-    input: { prompt: verifyPrompt(l.loop) },
+    input: { prompt: verifyPrompt(l.loop), messages: evidenceMessages() },
     writes: [{ slot: VERDICT, mode: 'reply', value: 'it.text' }],
     next: checked,
     fail: l.kit.set({ hint: 'verifier.failed', origin: 'validation_check' }, [], failedTrace(l)),
@@ -210,7 +215,7 @@ function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, 
     hint: `reflect.${kind}`,
     origin: 'reflection_trigger',
     agent: loop.planner ?? loop.executor,
-    input: { prompt: reflectPrompt(loop, kind) },
+    input: { prompt: reflectPrompt(loop, kind), messages: evidenceMessages() },
     reserve: { reflections: 1 },
     onBudget: none,
     writes: [set(SCRATCH, 'it.text')],
@@ -248,6 +253,10 @@ function stepCases(l: Lowering): readonly Case[] {
     [
       append(FINISHED, `${STEP}.id`),
       append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),
+      set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`),
+      set(MARKS, '[]'),
+      set(SINCE, `${TURN} + 1`),
+      set(ANSWER, 'null'),
       // Notes of a step end with it.
       set(TALK, '[]'),
       set(SCRATCH, 'null'),

@@ -18,7 +18,21 @@ import { failedTrace, idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import { addPlan } from './plan.ts';
 import type { Loop } from './settle.ts';
-import { ANSWER, ENDING, FINAL, GOAL, KIND, SAID, STATUS, STORES } from './state.ts';
+import {
+  ANSWER,
+  ENDING,
+  FINAL,
+  GOAL,
+  KIND,
+  MARKS,
+  REASON,
+  REJECTED,
+  REVIEWED,
+  SAID,
+  STATUS,
+  STORES,
+  VIOLATIONS,
+} from './state.ts';
 
 export function lowerLoop(loop: Loop, at: Range): Lowered {
   const builder = createBuilder('loop', withFreeReplies(loop), {
@@ -35,7 +49,15 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   addJudgement(l);
   addEscalation(l);
   addFinish(l);
-  const lowered = builder.build({ id: loop.id, entry, view: { rates: loop.rates, stores: STORES } });
+  const lowered = builder.build({
+    id: loop.id,
+    entry,
+    view: {
+      rates: loop.rates,
+      stores: STORES,
+      judgement: { rejected: REJECTED, violations: VIOLATIONS, reason: REASON },
+    },
+  });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return lowered;
@@ -107,16 +129,31 @@ function addFinish(l: Lowering): void {
   // Failed runs have their own last phase: a certificate must not take a failure for the shortest path to success.
   const stops = [...l.stops].map((code) => ({
     when: `${ENDING} == ${quote(code)}`,
-    to: builder.end({ state: 'failed', code, output: ANSWER }),
+    to: builder.end({ state: 'failed', code }),
   }));
-  const failed = kit.pick({ hint: 'terminate.failed', origin: 'terminate' }, stops, builder.failedEnd(ANSWER));
-  kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record], failed);
-  const ending = `${STATUS} == "partial" ? "PARTIAL_SUCCESS" : "SUCCESS"`;
+  const failed = kit.pick({ hint: 'terminate.failed', origin: 'terminate' }, stops, builder.failedEnd());
+  // A refused answer is never the output.
+  const rejected = `${ANSWER} == null || ${ANSWER} == "" ? null : {"text": text(${ANSWER}), "reasons": error == null ? [] : [error.message]}`;
+  kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record, set(REJECTED, rejected)], failed);
+  const reason = partialReason(l.loop);
   kit.set(
     { id: idOf(l, 'final_response'), origin: 'final_response' },
-    [set(FINAL, object([['citations', CITED]])), set(ENDING, ending)],
+    [
+      set(FINAL, object([['citations', CITED]])),
+      set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`),
+      set(REASON, reason),
+      set(ENDING, `(${reason}) == null ? "SUCCESS" : "PARTIAL_SUCCESS"`),
+    ],
     addMemoryWrite(l, trace),
   );
+}
+
+/** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person's approval settles marked statements. */
+function partialReason({ criteria, verifier }: Loop): Expr {
+  const marks = `${VIOLATIONS} + ${MARKS}`;
+  const unchecked = quote(`no verifier judged: ${criteria.join('; ')}`);
+  const otherwise = criteria.length > 0 && verifier === null ? `${REVIEWED} == null ? ${unchecked} : null` : 'null';
+  return `${STATUS} == "partial" ? (type(${SAID}) == map && ${SAID}.reason != null ? text(${SAID}.reason) : "the agent reported a partial result") : ${REVIEWED} == null && size(${marks}) > 0 ? (${marks})[0].message : ${otherwise}`;
 }
 
 function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {

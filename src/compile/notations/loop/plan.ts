@@ -11,9 +11,21 @@ import { changingTools, toolsOf } from './intake.ts';
 import { addModel, addQuestion, failedTrace, idOf, inWords, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
-import { DRAFTS, FINISHED, GOAL, HEARD, PLAN, PLAN_PROBLEM, REPAIRS, TRIGGER, TURN, VIOLATION } from './state.ts';
+import {
+  DRAFTS,
+  FINISHED,
+  GOAL,
+  HEARD,
+  PLAN,
+  PLAN_PROBLEM,
+  REPAIRS,
+  SINCE,
+  TRIGGER,
+  TURN,
+  VIOLATION,
+} from './state.ts';
 import { set } from '../../lower/kit.ts';
-import { planPrompt } from './prompts.ts';
+import { evidenceMessages, planPrompt } from './prompts.ts';
 
 const DRAFT = 'draft';
 /** The status in a reply without a plan. */
@@ -31,7 +43,13 @@ export function addPlan(l: Lowering): void {
   }
   const accepted = l.kit.set(
     { hint: 'plan.accept', origin: 'plan_validation' },
-    [set(PLAN, `${DRAFT}.steps`), set(PLAN_PROBLEM, 'null'), set(REPAIRS, '0'), set(TRIGGER, 'null')],
+    [
+      set(PLAN, `${DRAFT}.steps`),
+      set(PLAN_PROBLEM, 'null'),
+      set(REPAIRS, '0'),
+      set(TRIGGER, 'null'),
+      set(SINCE, `${TURN} + 1`),
+    ],
     idOf(l, 'budget_assign'),
   );
   const agreed = loop.plan.approve ? addApproval(l, accepted) : accepted;
@@ -43,7 +61,7 @@ export function addPlan(l: Lowering): void {
   const judged = l.kit.pick(
     { hint: 'plan.judge', origin: 'plan_validation' },
     [
-      { when: `${VIOLATION} != null`, to: unfounded },
+      ...(loop.grounding.onViolation === 'mark' ? [] : [{ when: `${VIOLATION} != null`, to: unfounded }]),
       {
         when: `${SAYS} == "impossible"`,
         to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
@@ -72,7 +90,7 @@ export function addPlan(l: Lowering): void {
     origin: 'plan_selection',
     agent: loop.planner,
     enters: true,
-    input: { prompt: planPrompt(loop) },
+    input: { prompt: planPrompt(loop), messages: evidenceMessages() },
     writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
     next: ordered,
     fail: l.kit.set({ hint: 'plan.failed', origin: 'plan_selection' }, [], failedTrace(l)),

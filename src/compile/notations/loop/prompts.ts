@@ -1,11 +1,13 @@
-/** What agents are told. Put together where it is asked for, from the state of the task, so that the journal never holds it. */
+/**
+ * The prompts of a loop, as expressions over the state of the task. Results of tools and memory never enter a prompt: they are
+ * separate messages, marked as data.
+ */
 import type { Expr } from '../../../ir/nodes.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
+import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
+import { STATUSES, outputText } from './findings.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
-import { outputText } from './findings.ts';
-import { STATUSES } from './findings.ts';
 import {
   ANSWER,
   BUDGET,
@@ -16,43 +18,69 @@ import {
   PLAN_PROBLEM,
   PROBLEM,
   RECALLED,
-  RESULTS,
   REPAIRS,
+  RESULTS,
+  SAID,
   STEP,
   UNFOUNDED,
 } from './state.ts';
 
-const PROTOCOL = `\n\nReply with the answer alone, or with one JSON object: {"status": ${STATUSES.map((status) => JSON.stringify(status)).join(' | ')}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations], "claims": [{"tool": …}], "question": …, "reason": …}. Say that something was done only where an observation shows it.`;
+/** The ids and outcomes of the observations, without their content. */
+const OBSERVED = `size(${OBSERVATIONS}) == 0 ? "" : text("\\n\\nObservations so far:\\n", join(${OBSERVATIONS}.map(o, text("[", o.id, "] ", o.tool, o.ok ? " succeeded" : " failed")), "\\n"))`;
 
-/** Of what was observed, ids and outcomes; once the talk was dropped, also what the result was. */
-const SHORTENED =
-  'cel.bind(t, text(o.result == null ? o.error : o.result), size(t) > 600 ? text(t.substring(0, 600), " …") : t)';
-const OBSERVED = `size(${OBSERVATIONS}) == 0 ? "" : text("\\n\\nObserved so far:\\n", join(${OBSERVATIONS}.map(o, text("[", o.id, "] ", o.tool, o.ok ? " succeeded" : " failed", ${COMPRESSED} == 0 ? "" : text(" ", o.args, ": ", ${SHORTENED}))), "\\n"))`;
+/** Characters of one observation in a message. */
+const OBSERVATION_MAX = 20_000;
+/** Observations in messages: the cited ones, and the latest of the others. */
+const LATEST_MAX = 20;
 
-/** What stays when the talk is dropped: goal and criteria, plan and what is finished, observations, open ends, budget. */
+/** The content of the observations as messages that are marked as data: the cited ones first, then the latest. */
+export function evidenceMessages(): Expr {
+  const cited = `type(${SAID}) == map && type(${SAID}.citations) == list ? ${OBSERVATIONS}.filter(o, o.id in ${SAID}.citations) : []`;
+  const chosen = `cel.bind(cited, ${cited}, cited + tail(${OBSERVATIONS}.filter(o, !(o.id in cited.map(c, c.id))), ${LATEST_MAX}))`;
+  const content = `cel.bind(t, text("[", o.id, "] ", o.tool, " ", o.args, o.ok ? " succeeded: " : " failed: ", o.result == null ? o.error : o.result), size(t) > ${OBSERVATION_MAX} ? t.substring(0, ${OBSERVATION_MAX}) : t)`;
+  // Of several calls with the same result, only the last is shown.
+  const distinct = `cel.bind(chosen, ${chosen}, chosen.filter(o, cel.bind(same, chosen.filter(p, p.tool == o.tool && p.ok == o.ok && p.result == o.result), same[size(same) - 1].id == o.id)))`;
+  return `${distinct}.map(o, {"role": "user", "content": ${content}, "source": o.tool})`;
+}
+
+/** Memory and, once the talk was dropped, the observations in full; then the talk. */
+export function actionMessages(loop: Loop): Expr {
+  const recalled = loop.memory
+    ? `(${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, {"role": "user", "content": text(e.goal, ": ", e.answer), "source": text("memory of run ", e.run)})) + `
+    : '';
+  return `${recalled}(${COMPRESSED} == 0 ? [] : ${evidenceMessages()}) + ${TALK}`;
+}
+
+/** The prompt of a turn: goal, criteria, plan, results so far, observations by id, open problem, budget. */
 export function actionPrompt(loop: Loop): Expr {
   const parts: Expr[] = [quote('Goal: '), GOAL, quote(criteriaText(loop))];
-  if (loop.memory)
-    parts.push(
-      `size(${RECALLED}.entries) == 0 ? "" : text("\\n\\nRemembered:\\n", join(${RECALLED}.entries.map(e, text("- ", e.goal, ": ", e.answer)), "\\n"))`,
-    );
-  if (loop.planner !== null) {
+  if (loop.planner !== null)
     parts.push(
       `text("\\n\\nPlan:\\n", join(${PLAN}.map(s, text(s.id in ${FINISHED} ? "- done " : "- open ", s.id, ": ", s.do)), "\\n"))`,
-    );
-    parts.push(
       `size(${RESULTS}) == 0 ? "" : text("\\n\\nResults so far:\\n", join(${RESULTS}.map(r, text("- ", r.id, ": ", r.answer)), "\\n"))`,
-    );
-    parts.push(
       `text("\\n\\nDo now: ", ${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when))`,
     );
-  }
   parts.push(
     OBSERVED,
     `${COMPRESSED} == 0 ? "" : text("\\n\\nBudget: ", ${BUDGET}, "\\nOpen: ", ${PROBLEM} == null ? "nothing" : ${PROBLEM}, ", repairs ", ${REPAIRS})`,
-    quote(outputText(loop) + PROTOCOL),
+    quote(outputText(loop) + protocol(loop)),
   );
   return `text(${parts.join(', ')})`;
+}
+
+/** The form of a reply. An agent that follows these instructions passes the checks of the document. */
+function protocol({ confidence, grounding }: Loop): string {
+  const statuses = STATUSES.map((status) => JSON.stringify(status)).join(' | ');
+  const form = `{"status": ${statuses}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations], "claims": [{"tool": …}], "question": …, "reason": …}`;
+  const rules = [
+    confidence === null && !grounding.cite
+      ? `Reply with the answer alone, or with one JSON object: ${form}.`
+      : `Reply with one JSON object: ${form}.`,
+    ...(confidence === null ? [] : [`\`confidence\` is required and must be at least ${confidence}.`]),
+    ...(grounding.cite ? ['`citations` is required: list the ids of the observations that support the answer.'] : []),
+    'Say that something was done only where an observation shows it.',
+  ];
+  return `\n\n${rules.join(' ')}`;
 }
 
 export function planPrompt(loop: Loop): Expr {
@@ -68,22 +96,21 @@ export function planPrompt(loop: Loop): Expr {
     literal(JSON.parse(JSON.stringify(loop.definitions.budgets ?? {})) as { [field: string]: number }),
     `size(${FINISHED}) == 0 ? "" : text("\\n\\nFinished: ", ${FINISHED})`,
     OBSERVED,
-    `${PLAN_PROBLEM} == null ? "" : text("\\n\\nThe last plan does not hold: ", ${PLAN_PROBLEM})`,
+    `${PLAN_PROBLEM} == null ? "" : text("\\n\\nThe last plan is not valid: ", ${PLAN_PROBLEM})`,
     quote(
-      `\n\nPlan how to reach the goal. Reply with one JSON object: ${shape}, or {"status": "impossible" | "missing_info" | "ambiguous", "reason": …, "question": …}. Only tools that a step names will be called.`,
+      `\n\nPlan how to reach the goal. Reply with one JSON object: ${shape}, or {"status": "impossible" | "missing_info" | "ambiguous", "reason": …, "question": …}. Only tools that a step names will be called. A step with a tool is done when that tool has succeeded in it.`,
     ),
   ];
   return `text(${parts.join(', ')})`;
 }
 
-/** What was wrong with the verdict before. */
-const UNSOUND = `${UNFOUNDED} == null ? "" : text("\\n\\nThe last verdict does not hold: ", ${UNFOUNDED})`;
+const UNSUPPORTED = `${UNFOUNDED} == null ? "" : text("\\n\\nThe last verdict is not supported: ", ${UNFOUNDED})`;
 
-/** A second look by somebody who did not do the work: the goal, the answer and the observations, and nothing of the talk. */
+/** The prompt of an independent judge: goal, criteria and answer. The observations follow as data; the talk is left out. */
 export function verifyPrompt(loop: Loop): Expr {
   const ask =
-    '\n\nJudge the answer. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
-  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, UNSOUND, quote(ask)].join(', ')})`;
+    '\n\nJudge the answer against the observations that follow as data. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
+  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, UNSUPPORTED, quote(ask)].join(', ')})`;
 }
 
 const QUESTIONS: { readonly [kind: string]: string } = {
@@ -92,7 +119,7 @@ const QUESTIONS: { readonly [kind: string]: string } = {
 };
 
 export function reflectPrompt(loop: Loop, kind: 'confidence' | 'conflict'): Expr {
-  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, quote('\n\nWhat is wrong: '), PROBLEM, quote(`\n\n${QUESTIONS[kind] ?? ''}`)].join(', ')})`;
+  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, quote('\n\nProblem: '), PROBLEM, quote(`\n\n${QUESTIONS[kind] ?? ''}`)].join(', ')})`;
 }
 
 function criteriaText({ criteria }: Loop): string {

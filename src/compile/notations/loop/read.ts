@@ -25,6 +25,7 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   checkExpressions(section);
   checkBreaker(section);
   checkPlanApproval(section);
+  checkCriteria(section);
   declareIds(body.located('intents'), report, {
     what: 'intent',
     reserved: { reject: 'it is the answer that takes none of them' },
@@ -102,7 +103,7 @@ function isAgent({ body, definitions, document, report }: Section, id: string | 
 }
 
 const GOAL_NAMES = ['goal', 'input'];
-const ANSWER_NAMES = ['answer', 'goal', 'input', 'observations'];
+const ANSWER_NAMES = ['answer', 'goal', 'input', 'observations', 'receipts'];
 
 function checkExpressions({ body, report }: Section): void {
   const check = (source: string | undefined, names: readonly string[], ...path: Path): void => {
@@ -111,10 +112,12 @@ function checkExpressions({ body, report }: Section): void {
     const checked = checkExpression(source, { names });
     if (!checked.ok) reportProblems(report, located, checked.problems);
   };
-  const { intents = [], guards = [], validate = [], conflict } = body.value;
+  const { intents = [], guards = [], validate = [], criteria = [], conflict } = body.value;
   for (const [index, each] of intents.entries()) check(each.when, GOAL_NAMES, 'intents', index, 'when');
   for (const [index, each] of guards.entries()) check(each.when, GOAL_NAMES, 'guards', index, 'when');
   for (const [index, each] of validate.entries()) check(each.when, ANSWER_NAMES, 'validate', index, 'when');
+  for (const [index, each] of criteria.entries())
+    if (typeof each !== 'string') check(each.when, ANSWER_NAMES, 'criteria', index, 'when');
   check(conflict, ANSWER_NAMES, 'conflict');
 }
 
@@ -126,6 +129,17 @@ function checkBreaker({ body, report }: Section): void {
   const message = `this breaker cannot trip: the last ${window} calls cannot contain ${identical} identical ones`;
   report.error('bad-value', body.at('breaker', field), message, {
     help: `Set \`breaker.identical\` to at most ${window}, or \`breaker.window\` to at least ${identical}.`,
+  });
+}
+
+/** Nothing in the run can judge a criterion in words without a verifier. */
+function checkCriteria({ body, report }: Section): void {
+  const { criteria = [], verifier } = body.value;
+  const index = criteria.findIndex((each) => typeof each === 'string');
+  if (index < 0 || verifier !== undefined || body.poisoned('verifier')) return;
+  const message = 'nothing can check this criterion, so the run ends PARTIAL_SUCCESS at best';
+  report.warning('unchecked-criteria', body.at('criteria', index), message, {
+    help: 'Add `verifier: …`, or write the criterion as `{ when: …, reason: … }`.',
   });
 }
 

@@ -1,58 +1,49 @@
-/** The notation for one bounded agent, or for a planner and an executor, in one definition that also serves editors. */
-import type * as z from 'zod';
+/** The schema of `loop`: one bounded agent, or a planner and an executor. Editors use it too. */
+import * as z from 'zod';
 import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
 import { ON_VIOLATIONS, VALUES } from '../../lower/agent-turn/grounding.ts';
 import { PROFILES } from '../../document/schema/bounds.ts';
 
-const reason = () => text({ min: 1 }).describe('What is told to whoever has to mend it.');
+const reason = () =>
+  text({ min: 1 }).describe('The problem, as a sentence for the agent or the person who corrects it.');
 const when = (names: string) => name().describe(`An expression over ${names}.`);
 
 const plan = record({
-  max_steps: int({ min: 1, max: 100 }).optional().describe('How many steps a plan may have; 12 unless told.'),
-  repairs: int({ min: 0, max: 2 }).optional().describe('How often a plan may be mended; 2 unless told.'),
-  approve: bool().optional().describe('Whether a person agrees to the plan before anything runs.'),
+  max_steps: int({ min: 1, max: 100 }).optional().describe('Steps of a plan at most; default 12.'),
+  repairs: int({ min: 0, max: 2 }).optional().describe('Repairs of an invalid plan at most; default 2.'),
+  approve: bool().optional().describe('True if a person must approve the plan before anything runs.'),
 });
 
 const reflection = record({
-  repairs: int({ min: 0, max: 2 })
-    .optional()
-    .describe('How often in a row a failure is given back to the agent; 2 unless told.'),
+  repairs: int({ min: 0, max: 2 }).optional().describe('Failures in a row that go back to the agent; default 2.'),
   confidence: int({ min: 0, max: 1 })
     .optional()
-    .describe('Passes after a result of too little confidence; 1 unless told.'),
-  conflict: int({ min: 0, max: 1 })
-    .optional()
-    .describe('Passes after sources that contradict each other; 1 unless told.'),
+    .describe('Reflections after a result with too low confidence; default 1.'),
+  conflict: int({ min: 0, max: 1 }).optional().describe('Reflections after contradicting sources; default 1.'),
 });
 
 const grounding = record({
-  cite: oneOf(['optional', 'required']).optional().describe('Whether an answer must cite observations by their ids.'),
-  claims: bool()
-    .optional()
-    .describe('Whether words that claim an action need an observation of one; true unless told.'),
+  cite: oneOf(['optional', 'required']).optional().describe('`required` if an answer must cite observations by id.'),
+  claims: bool().optional().describe('True if a claimed action needs an observation of it; default true.'),
   values: oneOf(VALUES)
     .optional()
     .describe(
-      'What an answer may state only if it was observed or given: `names` (identifiers, dates, amounts; unless told), `all`, or nothing.',
+      'Values that must occur in an observation or in the input: `names` (identifiers, dates, amounts; the default), `all`, or `off`.',
     ),
   on_violation: oneOf(ON_VIOLATIONS)
     .optional()
-    .describe('What follows from a violation; by the profile and the gravest effect of a tool unless told.'),
+    .describe(
+      '`mark` (the default) lets the answer pass with its violations in the report; `repair`, `escalate` and `halt` do not. Agents whose tools have grave effects repair, then escalate.',
+    ),
 });
 
 const escalation = record({
   people: bool()
     .optional()
-    .describe(
-      'Whether somebody can be asked; otherwise a run ends where it would ask, be it about a call. True unless told.',
-    ),
-  timeout: number({ above: 0 }).optional().describe('Seconds that a question waits; it waits for ever unless told.'),
-  safer: name()
-    .optional()
-    .describe('The agent that looks again at a result of too little confidence, before a person does.'),
-  expansions: int({ min: 0, max: 10 })
-    .optional()
-    .describe('How often a person may be asked for more budget; 0 unless told.'),
+    .describe('False if no person can be asked: the run then ends where it would ask. Default true.'),
+  timeout: number({ above: 0 }).optional().describe('Seconds until a question expires; by default it does not.'),
+  safer: name().optional().describe('The agent that judges a result with too low confidence before a person does.'),
+  expansions: int({ min: 0, max: 10 }).optional().describe('Questions for more budget at most; default 0.'),
 });
 
 export const loopSchema = record({
@@ -60,18 +51,21 @@ export const loopSchema = record({
   description: text().optional(),
   agent: name().optional().describe('The agent that does the work.'),
   planner: name().optional().describe('The agent that makes the plan.'),
-  executor: name().optional().describe('The agent that carries the plan out, step by step.'),
-  goal: text({ min: 1 }).optional().describe('What is to be reached; the input of the run unless told.'),
-  criteria: list(text({ min: 1 }))
+  executor: name().optional().describe('The agent that executes the plan, step by step.'),
+  goal: text({ min: 1 }).optional().describe('The goal; by default the input of the run.'),
+  criteria: list(
+    z.union([
+      text({ min: 1 }),
+      record({ when: when('`answer`, `goal`, `input`, `observations` and `receipts`'), reason: reason() }),
+    ]),
+  )
     .optional()
-    .describe('What the result must satisfy, in words.'),
-  profile: oneOf(PROFILES)
-    .optional()
-    .describe('The boundary and the budgets that hold where `boundary` and `budgets` say nothing.'),
+    .describe('Conditions for success: expressions over the evidence, or texts that the verifier judges.'),
+  profile: oneOf(PROFILES).optional().describe('Defaults for `boundary` and `budgets`.'),
   requires: list(name()).optional().describe('Fields that the input must have.'),
   intents: list(record({ id: name(), when: when('`goal`'), description: text().optional() }), { min: 2 })
     .optional()
-    .describe('Readings of a goal; where several hold, somebody is asked which is meant.'),
+    .describe('Possible meanings of a goal. If several match, a person chooses.'),
   guards: list(
     record({
       when: when('`goal`'),
@@ -80,34 +74,34 @@ export const loopSchema = record({
     }),
   )
     .optional()
-    .describe('Goals that are turned away before anything is done.'),
+    .describe('Goals that are rejected before anything is done.'),
   plan: plan.optional(),
   validate: list(record({ when: when('`answer`, `goal` and `observations`'), reason: reason() }))
     .optional()
-    .describe('What must hold of an answer.'),
-  verifier: name().optional().describe('The agent that judges an answer before it is given.'),
-  confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence that an answer may have.'),
+    .describe('Conditions on an answer.'),
+  verifier: name().optional().describe('The agent that judges an answer, with the observations, before it is given.'),
+  confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence of an answer.'),
   conflict: when('`answer`, `goal` and `observations`')
     .optional()
-    .describe('Holds where what was observed contradicts itself.'),
-  review: bool().optional().describe('Whether a person looks at every answer before it is given.'),
+    .describe('True if the observations contradict each other.'),
+  review: bool().optional().describe('True if a person reviews every answer.'),
   reflection: reflection.optional(),
   grounding: grounding.optional(),
   compression: record({ at: number({ above: 0, max: 1 }).optional(), window: int({ min: 100 }).optional() })
     .optional()
-    .describe('When what was said is put together: the part of the window, 0.8 unless told, and the window in tokens.'),
+    .describe('The part of the context window that triggers compression (default 0.8), and the window in tokens.'),
   escalation: escalation.optional(),
   breaker: record({ identical: int({ min: 2 }).optional(), window: int({ min: 2, max: 64 }).optional() })
     .optional()
-    .describe('The same call is stopped when it comes that often among the latest: the third among 5 unless told.'),
-  memory: bool().optional().describe('Whether what was verified may be remembered after the run.'),
+    .describe('Blocks a call that would be the `identical`-th equal one among the last `window`: default 3 of 5.'),
+  memory: bool().optional().describe('True if supported answers are remembered after the run.'),
   rates: record({
     tool_call: number({ min: 0 }).optional(),
     external_call: number({ min: 0 }).optional(),
     review: number({ min: 0 }).optional(),
   })
     .optional()
-    .describe('US dollars that a report counts for each.'),
+    .describe('US dollars that a report adds per call or review.'),
 });
 
 export const LOOP_KEYS: readonly string[] = Object.keys(loopSchema.shape);

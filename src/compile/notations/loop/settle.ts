@@ -1,12 +1,14 @@
 /** A bounded loop with every default filled in. */
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
-import { PROFILES } from '../../../catalog/profiles.ts';
 import { defaultOutputTokens } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
+import { literal } from '../../expressions/cel-text.ts';
 import { withInputFields } from '../../expressions/reads.ts';
+import { rewriteNames } from '../../expressions/rewrite.ts';
 import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import type { Breaker } from '../../lower/agent-turn/turn.ts';
 import type { RawLoop } from './schema.ts';
 
@@ -19,6 +21,7 @@ export interface Loop extends Roles {
   readonly id: string;
   readonly description: string | null;
   readonly goal: string | null;
+  /** Criteria in words; the others are in `validate`. */
   readonly criteria: readonly string[];
   readonly profile: LoopProfile | null;
   readonly requires: readonly string[];
@@ -31,7 +34,11 @@ export interface Loop extends Roles {
   readonly conflict: Expr | null;
   readonly review: boolean;
   readonly reflection: { readonly repairs: number; readonly confidence: number; readonly conflict: number };
-  readonly grounding: GroundingRules & { readonly onViolation: OnViolation };
+  readonly grounding: GroundingRules & {
+    readonly onViolation: OnViolation;
+    /** After the last repair, a person decides instead of the run failing. */
+    readonly thenEscalate: boolean;
+  };
   readonly compression: { readonly at: number; readonly window: number | null };
   readonly escalation: {
     readonly people: boolean;
@@ -63,10 +70,11 @@ export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
   const definitions = withTimeout(withBudgets(given, profile), raw.escalation?.timeout);
   return {
     ...roles,
-    ...withDefaults({ id: 'loop', criteria: [], requires: [], review: false, memory: false }, raw),
+    ...withDefaults({ id: 'loop', requires: [], review: false, memory: false }, raw),
+    criteria: (raw.criteria ?? []).filter((each) => typeof each === 'string'),
     ...withDefaults({ description: null, goal: null, verifier: null, confidence: null }, raw),
     profile,
-    ...expressionsOf(raw),
+    ...expressionsOf(raw, definitions),
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
     breaker: breakerOf(raw.breaker),
@@ -77,8 +85,13 @@ export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
   };
 }
 
-function expressionsOf(raw: RawLoop): Pick<Loop, 'intents' | 'guards' | 'validate' | 'conflict'> {
-  const { intents = [], guards = [], validate = [], conflict } = raw;
+type Expressions = Pick<Loop, 'intents' | 'guards' | 'validate' | 'conflict'>;
+
+function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
+  const { intents = [], guards = [], validate = [], criteria = [], conflict } = raw;
+  const checks = [...validate, ...criteria.filter((each) => typeof each !== 'string')];
+  const overEvidence = (when: Expr): Expr =>
+    rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receipts(tools) : null));
   return {
     intents: intents.map(({ id, when, description = id }) => ({ id, when: withInputFields(when), description })),
     guards: guards.map(({ when, code = 'UNSAFE_DETECTION', reason }) => ({
@@ -86,9 +99,15 @@ function expressionsOf(raw: RawLoop): Pick<Loop, 'intents' | 'guards' | 'validat
       code,
       reason,
     })),
-    validate: validate.map(({ when, reason }) => ({ when: withInputFields(when), reason })),
-    conflict: conflict === undefined ? null : withInputFields(conflict),
+    validate: checks.map(({ when, reason }) => ({ when: overEvidence(when), reason })),
+    conflict: conflict === undefined ? null : overEvidence(conflict),
   };
+}
+
+/** The receipts of the run so far, as an expression over the observations. */
+function receipts(tools: Definitions['tools']): Expr {
+  const effects = literal(Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect])));
+  return `${OBSERVATIONS}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
 }
 
 type Limits = Pick<Loop, 'plan' | 'reflection' | 'compression' | 'escalation' | 'rates'>;
@@ -121,7 +140,9 @@ function groundingOf({ grounding = {} }: RawLoop, definitions: Definitions, exec
   return {
     cite: grounding.cite === 'required',
     ...withDefaults({ claims: true, values: 'names' as const }, grounding),
-    onViolation: grounding.on_violation ?? violationDefault(definitions, executor),
+    ...(grounding.on_violation === undefined
+      ? violationDefault(definitions, executor)
+      : { onViolation: grounding.on_violation, thenEscalate: false }),
   };
 }
 
@@ -130,19 +151,22 @@ const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {
   ask: 'escalate',
   fail: 'halt',
 };
-/** Without a profile, unsupported claims of an agent with tools of these classes go to a person. */
+/** Without a profile, an agent with tools of these classes repairs unsupported claims, then a person decides. */
 const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
-/** As the boundary or its profile says; otherwise by the gravest effect of the agent's tools. */
-function violationDefault(definitions: Definitions, executor: string): OnViolation {
+/** As the boundary says; otherwise repair, then escalate, if the agent's tools have effects that matter; otherwise mark. */
+function violationDefault(
+  definitions: Definitions,
+  executor: string,
+): Pick<Loop['grounding'], 'onViolation' | 'thenEscalate'> {
   const { agents, agentBoundaries, tools, boundary } = definitions;
   const written = [agentBoundaries[executor], boundary];
   const profile = written.find((each) => each?.profile !== undefined)?.profile;
-  const consequence =
-    written.find((each) => each?.escalation?.ungrounded !== undefined)?.escalation?.ungrounded ??
-    (profile === undefined ? undefined : PROFILES[profile].escalation['ungrounded']);
-  if (consequence !== undefined) return ON_VIOLATION[consequence];
-  return (agents[executor]?.tools ?? []).some((name) => GRAVE.has(tools[name]?.effect ?? '')) ? 'escalate' : 'repair';
+  const consequence = written.find((each) => each?.escalation?.ungrounded !== undefined)?.escalation?.ungrounded;
+  if (consequence !== undefined) return { onViolation: ON_VIOLATION[consequence], thenEscalate: false };
+  const effects = (agents[executor]?.tools ?? []).map((name) => tools[name]?.effect ?? 'write');
+  const matters = effects.some((effect) => (profile === undefined ? GRAVE.has(effect) : effect !== 'read'));
+  return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
 }
 
 export function breakerOf(given: RawLoop['breaker']): Breaker {

@@ -14,6 +14,8 @@ export const PLAN_PROBLEM = 'plan_problem';
 /** Number of plans made. */
 export const DRAFTS = 'drafts';
 export const STEP = 'step';
+/** The turn in which the current step began. */
+export const SINCE = 'since';
 export const FINISHED = 'finished';
 export const RESULTS = 'results';
 export const TASK = 'task';
@@ -21,10 +23,15 @@ export const TURN = 'turn';
 /** The last reply: an object if it is a JSON object, otherwise text. */
 export const SAID = 'said';
 export const STATUS = 'status';
+/** The reason why the reply is not a result, or null. */
+export const NO_RESULT = 'no_result';
 export const ANSWER = 'answer';
 /** The ids of this round's failed observations. */
 export const MISSED = 'missed';
 export const VIOLATION = 'violation';
+/** The findings of the grounding check: on the last reply, and on all accepted ones. */
+export const MARKS = 'marks';
+export const VIOLATIONS = 'violations';
 /** The unsupported statement of the last verdict, or null. */
 export const UNFOUNDED = 'unfounded';
 /** The answers of people in this run: `[{ turn, text }]`. */
@@ -48,6 +55,9 @@ export const FINAL = 'final';
 /** Memory of earlier runs. */
 export const RECALLED = 'recalled';
 export const ENDING = 'ending';
+/** The refused answer of a failed run, and the reason of a partial success. */
+export const REJECTED = 'rejected';
+export const REASON = 'reason';
 
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES = {
@@ -70,6 +80,8 @@ export const STORES = {
   doubts: 'task',
   told: 'task',
   claimed: 'task',
+  violations: 'task',
+  rejected: 'task',
   observations: 'observations',
 } as const;
 

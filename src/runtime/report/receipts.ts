@@ -1,0 +1,110 @@
+/**
+ * The receipts of a run: every tool effect that was committed, with its arguments, its result and the person who approved it.
+ * They come from the journal alone, so they do not depend on anything that a model says.
+ */
+import { evolve } from '../../core/evolve.ts';
+import { inputOf } from '../../core/outstanding.ts';
+import type { Program } from '../../core/program.ts';
+import type { Json } from '../../expr/json.ts';
+import type { EffectKey, Event, RunState } from '../../ir/events.ts';
+import type { Receipt } from '../engine/types.ts';
+
+interface ToolCall {
+  readonly tool: string;
+  readonly args: Json;
+  readonly approvedBy: string | null;
+  result: Json;
+}
+
+interface Ledger {
+  readonly program: Program;
+  state: RunState | null;
+  readonly calls: Map<EffectKey, ToolCall>;
+  readonly receipts: Map<EffectKey, Receipt>;
+  /** Questions, by key: the branch and the subject. */
+  readonly questions: Map<EffectKey, string>;
+  /** The last approval, by branch and tool. */
+  readonly approvals: Map<string, string>;
+  /** Compensations, by key: the key of the call that each one undoes. */
+  readonly undoes: Map<EffectKey, EffectKey>;
+}
+
+export function receiptsOf(program: Program, events: readonly Event[]): readonly Receipt[] {
+  if (!events.some((event) => event.type === 'effect.requested' && event.kind === 'tool')) return [];
+  const ledger: Ledger = {
+    program,
+    state: null,
+    calls: new Map(),
+    receipts: new Map(),
+    questions: new Map(),
+    approvals: new Map(),
+    undoes: new Map(),
+  };
+  for (const event of events) {
+    ledger.state = evolve(ledger.state, event);
+    enter(ledger, event);
+  }
+  return [...ledger.receipts.values()];
+}
+
+function enter(ledger: Ledger, event: Event): void {
+  switch (event.type) {
+    case 'effect.requested':
+      requested(ledger, event);
+      return;
+    case 'undo.requested':
+      ledger.undoes.set(event.key, event.undoes);
+      return;
+    case 'effect.settled':
+      settled(ledger, event);
+      return;
+    case 'effect.judged':
+      judged(ledger, event);
+      return;
+    default:
+  }
+}
+
+type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
+
+function requested(ledger: Ledger, event: Of<'effect.requested'>): void {
+  const { key, thread, name } = event;
+  if (event.question !== undefined) ledger.questions.set(key, `${thread} ${event.question.about}`);
+  const pending = ledger.state?.pending.get(key);
+  if (event.kind !== 'tool' || ledger.state === null || pending === undefined) return;
+  const args = inputOf(ledger.program, ledger.state, pending)['args'] ?? null;
+  ledger.calls.set(key, {
+    tool: name,
+    args,
+    approvedBy: ledger.approvals.get(`${thread} ${name}`) ?? null,
+    result: null,
+  });
+  // An approval covers one call.
+  ledger.approvals.delete(`${thread} ${name}`);
+}
+
+function settled(ledger: Ledger, { key, result }: Of<'effect.settled'>): void {
+  const call = ledger.calls.get(key);
+  if (call !== undefined) call.result = result.ok ? result.value : null;
+  const subject = ledger.questions.get(key);
+  if (subject !== undefined && result.ok) {
+    const { choice, by } = (result.value ?? {}) as { choice?: unknown; by?: unknown };
+    if ((choice === 'approve' || choice === 'edit') && typeof by === 'string') ledger.approvals.set(subject, by);
+  }
+  const undone = ledger.undoes.get(key);
+  const receipt = undone === undefined ? undefined : ledger.receipts.get(undone);
+  if (undone !== undefined && receipt !== undefined && result.ok)
+    ledger.receipts.set(undone, { ...receipt, status: 'compensated' });
+}
+
+function judged(ledger: Ledger, event: Of<'effect.judged'>): void {
+  const call = ledger.calls.get(event.key);
+  if (call === undefined || event.verdict === 'retry') return;
+  const { tool, args, approvedBy, result } = call;
+  const effect = ledger.program.flow.tools[tool]?.effect ?? 'write';
+  const entry = { seq: event.seq, tool, effect, args, result, approvedBy };
+  if (event.verdict === 'accepted') ledger.receipts.set(event.key, { ...entry, status: 'committed' });
+  // A call with effects that timed out may have happened.
+  else if (event.error.class === 'timeout' && effect !== 'read')
+    ledger.receipts.set(event.key, { ...entry, status: 'unknown' });
+}
