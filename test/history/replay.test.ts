@@ -29,7 +29,9 @@ describe.each(releases.map(({ name }) => name))('journals of release %s §modes/
     expect(await audit(journal, report.run)).toMatchObject({ ok: true, broken: null });
     expect(await replay(journal, report.run)).toMatchObject({ agrees: true, difference: null });
     // A later release may add fields to a report; those of the earlier one stay equal.
-    const now = JSON.parse(JSON.stringify(reportOf(await readRun(journal, report.run)))) as { [field: string]: unknown };
+    const now = JSON.parse(JSON.stringify(reportOf(await readRun(journal, report.run)))) as {
+      [field: string]: unknown;
+    };
     expect(Object.fromEntries(Object.keys(report).map((field) => [field, now[field]]))).toEqual(report);
   });
 });
