@@ -6,12 +6,10 @@
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
-import { isMeasured } from '../src/ir/dimensions.ts';
-import type { Amounts, Dimension } from '../src/ir/dimensions.ts';
+import { isMeasured, type Amounts, type Dimension } from '../src/ir/dimensions.ts';
 import canonicalize from 'canonicalize';
 import { nameOf } from '../src/core/failure.ts';
-import type { CompiledFlow, Meter } from '../src/ir/nodes.ts';
-import type { DoNode, EndNode, ForkNode, Node, NodeId } from '../src/ir/nodes.ts';
+import type { CompiledFlow, DoNode, EndNode, ForkNode, Meter, Node, NodeId } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
 import { costOf, priceIn } from '../src/ir/estimate.ts';
 import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/ir/events.ts';
@@ -140,12 +138,14 @@ class Walk {
         thread.slots = slots;
         return node.next;
       }
-      const again = target === undefined && attempt <= retry.max && retry.on.includes(fault.class);
+      const error = problem(node, fault, attempt);
+      const wanted = holds(retry.when ?? 'true', { ...thread.slots, error: { ...error } });
+      const again = target === undefined && attempt <= retry.max && retry.on.includes(fault.class) && wanted;
       target = again ? undefined : nextTarget(node, target, fault);
       need = { ...this.#worstCase(node, input, target), retries: 1 };
       // What has no budget for another attempt is told of its failure, not of the budget.
       if ((!again && target === undefined) || this.#over({ ...thread }, at, need) !== undefined)
-        return failed(thread, node, problem(node, fault, attempt));
+        return failed(thread, node, error);
     }
   }
 
@@ -197,7 +197,8 @@ class Walk {
     thread.slots = { ...gathered(slots, outcomes, node), [node.into]: list as unknown as Json };
     if (said === 'met') return node.next;
     const first = outcomes.find((each) => each !== null && each.state !== 'completed');
-    const fault = { class: first?.error?.class ?? 'semantic', type: 'JoinError', message: '' } as const;
+    const { class: kind = 'semantic', type = 'JoinError' } = first?.error ?? {};
+    const fault = { class: kind, type, message: '' } as const;
     if (free?.late === true) return failed(thread, node, problem(node, LATE));
     return failed(thread, node, { ...problem(node, fault), ...(first && { code: first.code }) });
   }

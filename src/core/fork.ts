@@ -141,7 +141,7 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
   const message = said.length > 0 ? said.join('; ') : `\`${node.label.name}\` needed more branches than it started`;
   return {
     class: first?.error?.class ?? 'semantic',
-    type: 'JoinError',
+    type: first?.error?.type ?? 'JoinError',
     message,
     node: authorOf(node),
     code: first?.code ?? codeOfFailure('semantic', 1),

@@ -5,6 +5,7 @@
 import { worstCase } from '../ir/estimate.ts';
 import type { ErrorRecord, EventBody, Instant, Pending, RunState, Thread } from '../ir/events.ts';
 import type { DoNode } from '../ir/nodes.ts';
+import { route } from './failure.ts';
 import { reserve } from './meters.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
@@ -21,7 +22,8 @@ export function retry(
   error: ErrorRecord,
   retryAfterMs: number,
 ): EventBody | null {
-  const same = pending.target === undefined && pending.attempt <= node.retry.max && node.retry.on.includes(error.class);
+  const same =
+    pending.target === undefined && pending.attempt <= node.retry.max && isRetried(program, thread, node, error);
   const target = same ? undefined : nextTarget(node, pending, error);
   if (!same && target === undefined) return null;
   const notBefore = same ? delayed(state, node, pending, retryAfterMs) : state.now;
@@ -45,10 +47,15 @@ export function retry(
   };
 }
 
+function isRetried(program: Program, thread: Thread, { retry: { on, when } }: DoNode, error: ErrorRecord): boolean {
+  if (!on.includes(error.class)) return false;
+  return when === undefined || route(program, thread, [{ when, to: 'again' }], '', error) === 'again';
+}
+
 /** Full jitter, but never earlier than the callee asked for. */
 function delayed({ seed, now }: RunState, { retry: policy }: DoNode, pending: Pending, retryAfterMs: number): Instant {
-  const { baseMs, capMs } = policy;
-  const most = Math.min(capMs, baseMs * 2 ** pending.attempt);
+  const { baseMs, capMs, factor = 2 } = policy;
+  const most = Math.min(capMs, baseMs * factor ** pending.attempt);
   const jitter = baseMs === 0 ? 0 : draw(seed, `${pending.key} ${pending.attempt}`) * most;
   return now + Math.floor(Math.max(jitter, retryAfterMs));
 }

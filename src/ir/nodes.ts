@@ -72,12 +72,16 @@ export type EffectKind = Effect['kind'];
 
 export interface Retry {
   readonly max: number;
-  /** Zero means at once; otherwise full jitter between 0 and min(capMs, baseMs * 2^attempt). */
+  /** Zero means at once; otherwise full jitter between 0 and min(capMs, baseMs * factor^attempt). */
   readonly baseMs: number;
   readonly capMs: number;
+  /** Default: 2. */
+  readonly factor?: number;
   readonly on: readonly FailureClass[];
   /** After the retries, one attempt with each of these targets: for a model call, aliases of other models. */
   readonly fallback?: { readonly targets: readonly string[]; readonly on: readonly FailureClass[] };
+  /** A condition over `error`. Without it, every failure of these classes is retried. */
+  readonly when?: Expr;
 }
 
 /** The names of a node, for people. */

@@ -97,7 +97,7 @@ describe('a join', () => {
     patient.answer(key(0), 1);
     patient.answer(key(2), 1);
     expect(joinOf(patient)).toMatchObject({ met: false, why: 'short' });
-    expect(joinOf(patient)?.error).toMatchObject({ type: 'JoinError', class: 'fatal', message: 'b: TestError: fatal' });
+    expect(joinOf(patient)?.error).toMatchObject({ type: 'TestError', class: 'fatal', message: 'b: TestError: fatal' });
   });
 
   test('names every branch that failed, the first one deciding the code', () => {

@@ -207,6 +207,7 @@ class Lowering {
         ...(kind === 'model' && name === 'q'
           ? { fallback: { targets: ['n', 'o'], on: ['transient', 'rate_limit'] } as const }
           : {}),
+        ...(plan.retryWhen === null ? {} : { when: plan.retryWhen, factor: 3 }),
       },
       ...(plan.undo && kind === 'tool'
         ? { undo: { tool: 'undo_p', input: { of: 'input.x', a: 'a' }, timeoutMs: 500 } }

@@ -30,6 +30,7 @@ export interface CallPlan {
   readonly grants: { readonly meter: MeterName; readonly by: string } | null;
   readonly retries: number;
   readonly retryOn: readonly FailureClass[];
+  readonly retryWhen: string | null;
   readonly backoff: boolean;
   readonly timed: boolean;
   readonly undo: boolean;
@@ -163,6 +164,7 @@ const callPlan: fc.Arbitrary<Stmt> = fc.record({
   grants: fc.option(fc.record({ meter: fc.constantFrom(...METERS), by: grant }), { freq: 4, nil: null }),
   retries: fc.nat(2),
   retryOn: classes,
+  retryWhen: fc.constantFrom(null, null, 'error.class == "transient"', 're(error.type, "^W")'),
   backoff: fc.boolean(),
   timed: fc.boolean(),
   undo: fc.constantFrom(false, false, true),

@@ -173,7 +173,7 @@ describe('ways out', () => {
     expect(short.state?.outcome).toMatchObject({
       state: 'failed',
       code: 'UNAVAILABLE_DEP',
-      error: { type: 'JoinError' },
+      error: { type: 'TestError' },
     });
     const late = new Core(flowOf({ fork: forkOver({ heads }, 'end', { timeoutMs: 50 }), ...nodes }));
     late.tell({ type: 'tick' }, 50);

@@ -105,6 +105,14 @@ export const DIAGNOSTIC_CODES = {
     title: 'A choice that is not offered',
     summary: 'A choice is named that the approval does not list.',
   },
+  'unclear-expiry': {
+    title: 'A timeout that no choice answers',
+    summary: 'An approval has a timeout, but neither `on_timeout` nor the choice `reject`.',
+  },
+  'silence-approves': {
+    title: 'Silence that approves',
+    summary: 'An approval that nobody answers in time counts as its first choice.',
+  },
   'unknown-name': {
     title: 'A name that means nothing here',
     summary: 'An expression reads a name that can never exist.',

@@ -20,6 +20,7 @@ export function checkFlow(flow: Flow, document: ReadDocument, report: Report): v
   for (const node of flow.nodes.values()) {
     nodeTypeOf(node.value.type).check?.(node, { flow, document, tools, report });
     checkErrorRoutes(node, report);
+    checkBounds(node, report);
   }
   checkTargets(flow, written, report);
   checkEntry(flow, report);
@@ -54,13 +55,25 @@ function checkErrorRoutes(node: FlowNode, report: Report): void {
     }
     const problem = typeof match === 'string' && match !== '' ? patternProblem(match) : null;
     if (problem !== null)
-      report.error(
-        'bad-regex',
-        node.at('on_error', index, 'match'),
-        `\`match\` is not a pattern that can be used: ${problem.replace(/^.*?: /, '')}`,
-        { help: 'Patterns are RE2: no look-around, no back-references.' },
-      );
+      report.error('bad-regex', node.at('on_error', index, 'match'), badPattern(problem), { help: PATTERN_HELP });
   }
+}
+
+const PATTERN_HELP = 'Patterns are RE2: no look-around, no back-references.';
+
+function badPattern(problem: string): string {
+  return `\`match\` is not a pattern that can be used: ${problem.replace(/^.*?: /, '')}`;
+}
+
+function checkBounds(node: FlowNode, report: Report): void {
+  const { on_exhausted: over, max_visits: most, retry } = node.value;
+  if (over !== undefined && most === undefined && !node.poisoned('max_visits'))
+    report.warning('bad-value', node.at('on_exhausted'), '`on_exhausted` has no effect without `max_visits`', {
+      help: 'Add `max_visits`, or remove it.',
+    });
+  const problem = retry?.match === undefined ? null : patternProblem(retry.match);
+  if (problem !== null)
+    report.error('bad-regex', node.at('retry', 'match'), badPattern(problem), { help: PATTERN_HELP });
 }
 
 function checkEntry(flow: Flow, report: Report): void {
@@ -91,7 +104,7 @@ function checkCap(flow: Flow, written: WrittenGraph, reached: ReadonlySet<string
       { help: 'Lower it to a little more than a good run needs.' },
     );
   }
-  const [cycle] = written.cycles.filter((members) => members.some((id) => reached?.has(id) ?? true));
+  const [cycle] = written.unbounded.filter((members) => members.some((id) => reached?.has(id) ?? true));
   if (cap > 0 || cycle === undefined || flow.poisoned('max_iterations')) return;
   const inside = new Set(cycle);
   const order = new Map([...written.nodes.keys()].map((id, index) => [id, index]));
@@ -105,7 +118,7 @@ function checkCap(flow: Flow, written: WrittenGraph, reached: ReadonlySet<string
     place,
     `flow has cycles but max_iterations=0: ${listed(cycle)} can be visited without end`,
     {
-      help: 'Set `max_iterations` to the most node visits that a run may take.',
+      help: 'Set `max_iterations` to the most node visits of a run, or `max_visits` on a node of the cycle.',
     },
   );
 }

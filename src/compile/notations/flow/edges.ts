@@ -15,6 +15,7 @@ import { FIELDS } from './schema.ts';
 const COMMON: readonly EdgeField[] = [
   { field: 'routes', kind: 'route' },
   { field: 'on_error', kind: 'error' },
+  { field: 'on_exhausted', kind: 'over', single: true },
 ];
 
 export interface NodeEdges {
@@ -27,6 +28,8 @@ interface NamedEdges extends NodeEdges {
   readonly id: string;
   /** Where the id stands. */
   readonly at: Range;
+  /** True if the node bounds its own visits. */
+  readonly bounded: boolean;
 }
 
 export interface WrittenGraph {
@@ -34,7 +37,8 @@ export interface WrittenGraph {
   readonly nodes: ReadonlyMap<string, NamedEdges>;
   /** The nodes that can be reached from a node; null if that is unclear. */
   reachedFrom(entry: string): ReadonlySet<string> | null;
-  readonly cycles: readonly (readonly string[])[];
+  /** Cycles in which no node bounds its own visits. */
+  readonly unbounded: readonly (readonly string[])[];
 }
 
 /** The edges of one node. Routes come first, then the fields of its type, then error routes. */
@@ -43,16 +47,22 @@ export function edgesOf(item: Located | undefined, from: string): NodeEdges {
   const type = textOf(item.entries.get('type')?.value);
   const known = NODE_TYPES.filter((each) => each.type === type);
   const own = (known.length > 0 ? known : NODE_TYPES).flatMap(({ edges = [] }) => edges);
-  const [routes, errors] = COMMON as readonly [EdgeField, EdgeField];
-  const read = [routes, ...own, errors].map((field) =>
+  const [routes, ...others] = COMMON as readonly [EdgeField, ...EdgeField[]];
+  const read = [routes, ...own, ...others].map((field) =>
     edgesIn(item, from, field, known.length > 0 && own.includes(field)),
   );
   return { edges: read.flatMap(({ edges }) => edges), clear: read.every(({ clear }) => clear) };
 }
 
-function edgesIn(item: Located, from: string, { field, kind }: EdgeField, required: boolean): NodeEdges {
+function edgesIn(item: Located, from: string, { field, kind, single }: EdgeField, required: boolean): NodeEdges {
   const list = entryMeant(item, field, FIELDS.node)?.value;
   if (list === undefined) return { edges: [], clear: !required };
+  if (single === true) {
+    const to = textOf(list);
+    return to === undefined || to === ''
+      ? { edges: [], clear: false }
+      : { edges: [{ from, to, kind, index: 0, label: null, at: list.range }], clear: true };
+  }
   const edges: FlowEdge[] = [];
   let clear = list.kind === 'list';
   for (const [index, each] of itemsOf(list).entries()) {
@@ -85,7 +95,13 @@ export function writtenGraph(body: Located): WrittenGraph {
     } else {
       const first = nodes.get(id);
       const edges = [...(first?.edges ?? []), ...read.edges];
-      nodes.set(id, { id, at: first?.at ?? located.range, edges, clear: read.clear && (first?.clear ?? true) });
+      nodes.set(id, {
+        id,
+        at: first?.at ?? located.range,
+        edges,
+        clear: read.clear && (first?.clear ?? true),
+        bounded: entryMeant(item, 'max_visits', FIELDS.node) !== undefined,
+      });
     }
   }
   // A misspelt target is one mistake: the node that it was meant for counts as reached.
@@ -102,8 +118,10 @@ export function writtenGraph(body: Located): WrittenGraph {
       const reached = reachableFrom([start, ...nameless.flatMap(meant)], next);
       return [...reached].every((id) => nodes.get(id)?.clear ?? true) ? reached : null;
     },
-    cycles: componentsOf(nodes.keys(), (id) =>
-      (nodes.get(id)?.edges ?? []).flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : [])),
+    unbounded: componentsOf(nodes.keys(), (id) =>
+      nodes.get(id)?.bounded === true
+        ? []
+        : (nodes.get(id)?.edges ?? []).flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : [])),
     )
       .filter(({ cyclic }) => cyclic)
       .map(({ members }) => [...members].reverse()),

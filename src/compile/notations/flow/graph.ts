@@ -62,12 +62,20 @@ const WORK_MAX = 2_000_000;
 const VISITS_DEFAULT = 100;
 
 export function visitsMaxOf(flow: Flow, graph: FlowGraph): (id: string) => number {
-  const cap = flow.value.max_iterations > 0 ? flow.value.max_iterations : Infinity;
+  const cap = flow.value.max_iterations > 0 ? flow.value.max_iterations : cappedByNodes(flow, graph);
   let visits: ((id: string) => number) | undefined;
   return (id) => {
     visits ??= graph.cycles.length > 0 ? () => cap : threadsPassing(flow, graph);
     return Math.max(1, Math.min(visits(id), cap));
   };
+}
+
+/** Without `max_iterations`, every cycle has a node with `max_visits`: each of its visits starts one more walk. */
+function cappedByNodes(flow: Flow, { edges, cycles }: FlowGraph): number {
+  if (cycles.length === 0) return Infinity;
+  const visits = [...flow.nodes.values()].reduce((sum, { value }) => sum + (value.max_visits ?? 0), 1);
+  const branches = [...edges.values()].flat().filter(({ kind }) => kind === 'branch').length;
+  return visits * (1 + branches);
 }
 
 function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {

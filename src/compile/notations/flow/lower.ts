@@ -2,12 +2,13 @@
  * Lowers a checked flow. An authored node becomes one node under its own id that counts as entered, plus the nodes that
  * follow from it: a pick for its routes, ends.
  */
-import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
+import type { Case, Expr, MeterId, NodeId, Retry } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
-import { createKit, set, setField } from '../../lower/kit.ts';
+import { addAttempts } from '../../lower/attempt.ts';
+import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Expressions } from './expressions.ts';
 import { taken, visitsMaxOf } from './graph.ts';
@@ -46,6 +47,12 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
   const { remembers } = endings;
   const cap = flow.value.max_iterations;
   const charges = cap > 0 ? [kit.visits('max_iterations', cap, endings.capped(), 'max_iterations')] : [];
+  const visits = ({ id, value }: Prepared['node']): readonly MeterId[] => {
+    const { max_visits: most, on_exhausted: over = END } = value;
+    if (most === undefined) return [];
+    const target = over === END ? endings.capped() : idOf(over);
+    return [kit.visits(`visits:${id}`, most, target, `max_visits of ${id}`)];
+  };
   const idOf = (id: string): NodeId => kit.builder.idOf(id);
   const target = (to: string, { node }: Prepared): NodeId =>
     to === END ? endings.at(remembers ? SLOT.out : node.facts.output(slots, node.id), node.id) : idOf(to);
@@ -55,7 +62,7 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
     graph,
     slots,
     expressions,
-    capped: cap > 0,
+    capped: endings.caps,
     askedBy: `flow:${flow.value.id}`,
     idOf,
     entered: ({ node, expects }) => ({
@@ -63,7 +70,7 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
       origin: node.id,
       enters: node.id,
       expects,
-      charges,
+      charges: [...charges, ...visits(node)],
       at: node.at('id'),
     }),
     part: ({ node }, hint) => ({ hint: `${node.id} ${hint}`, origin: node.id, at: node.at('id') }),
@@ -76,6 +83,21 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
       const cases = guarded.map(({ when, to }): Case => ({ when: when ?? 'true', to: target(to, from) }));
       const otherwise = target(from.routes[last]?.to ?? END, from);
       return kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise);
+    },
+    timeoutMs: ({ node: { value } }) => (value.timeout === undefined ? null : Math.ceil(value.timeout * 1000)),
+    retry: ({ node: { value } }) => retryOf(value.retry),
+    attempts(from, attempt) {
+      const { retry } = from.node.value;
+      return addAttempts(kit, {
+        ...attempt,
+        step: lowering.entered(from),
+        part: (hint) => bare(lowering.part(from, hint)),
+        timeoutMs: lowering.timeoutMs(from),
+        retry: retry === undefined ? null : { max: retry.max_attempts - 1, when: matched(retry.match) },
+        visitsMax: lowering.visitsMax(from.node.id),
+        next: lowering.routes(from),
+        fail: lowering.failing(from, 'errors'),
+      });
     },
     errors: ({ node }) => errorWays(kit, node.value.on_error, idOf, endings.partial),
     failing(from, hint) {
@@ -112,6 +134,8 @@ function bare(step: Step): Step {
 interface Endings {
   /** True if a slot holds the value that the path would return if it ended now. */
   readonly remembers: boolean;
+  /** True if a cap on visits can end a path. */
+  readonly caps: boolean;
   at(output: Expr, from: string): NodeId;
   /** The end of an error route to `end`. */
   partial(): NodeId;
@@ -123,7 +147,9 @@ interface Endings {
 function createEndings(kit: Kit, { flow, graph }: FlowParts, live: ReadonlySet<string>): Endings {
   const nodes = [...live].flatMap((id) => flow.nodes.get(id) ?? []);
   const forks = nodes.some(({ id }) => graph.inBranches.has(id));
-  const cap = flow.value.max_iterations;
+  const caps =
+    flow.value.max_iterations > 0 ||
+    nodes.some(({ value }) => value.max_visits !== undefined && (value.on_exhausted ?? END) === END);
   const completed = (code: 'SUCCESS' | 'PARTIAL_SUCCESS' | 'BUDGET_EXHAUSTED', output: Expr): NodeId =>
     kit.end({ state: 'completed', code, output });
   const afterJoin = (output: Expr): NodeId => {
@@ -131,7 +157,7 @@ function createEndings(kit: Kit, { flow, graph }: FlowParts, live: ReadonlySet<s
     const id = `~ending ${output}`;
     if (kit.builder.has(id)) return id;
     const cases = [{ when: `${SLOT.partial} == true`, to: completed('PARTIAL_SUCCESS', output) }];
-    if (cap > 0) cases.unshift({ when: `${SLOT.capped} == true`, to: completed('BUDGET_EXHAUSTED', output) });
+    if (caps) cases.unshift({ when: `${SLOT.capped} == true`, to: completed('BUDGET_EXHAUSTED', output) });
     return kit.pick({ id, origin: END }, cases, done);
   };
   const marked = (slot: string, next: () => NodeId): NodeId => {
@@ -141,7 +167,8 @@ function createEndings(kit: Kit, { flow, graph }: FlowParts, live: ReadonlySet<s
   const partialEnd = (): NodeId => completed('PARTIAL_SUCCESS', SLOT.out);
   const cappedEnd = (): NodeId => completed('BUDGET_EXHAUSTED', SLOT.out);
   return {
-    remembers: cap > 0 || forks || nodes.some(({ value }) => value.on_error.some(({ to }) => to === END)),
+    caps,
+    remembers: caps || forks || nodes.some(({ value }) => value.on_error.some(({ to }) => to === END)),
     at: (output, from) => (graph.afterJoins.has(from) ? afterJoin(output) : completed('SUCCESS', output)),
     partial: () => (forks ? marked(SLOT.partial, () => afterJoin(SLOT.out)) : partialEnd()),
     capped: () => (forks ? marked(SLOT.capped, cappedEnd) : cappedEnd()),
@@ -158,10 +185,28 @@ function errorWays(
   for (const { match, default: all, to } of clauses) {
     const at = to === END ? partial() : idOf(to);
     if (all === true) return { failed, fail: at };
-    const pattern = quote(match ?? '');
-    failed.push({ when: `re(error.type, ${pattern}) || re(error.message, ${pattern})`, to: at });
+    failed.push({ when: matched(match ?? ''), to: at });
   }
   return { failed, fail: kit.failedEnd() };
+}
+
+/** Holds if the pattern is found in the type or the message of the error. */
+function matched(match: string | undefined): Expr {
+  if (match === undefined) return 'true';
+  return `re(error.type, ${quote(match)}) || re(error.message, ${quote(match)})`;
+}
+
+/** Without `match`, every failure is retried except one that would be denied again. */
+function retryOf(retry: Prepared['node']['value']['retry']): Retry {
+  if (retry === undefined) return NO_RETRY;
+  return {
+    max: retry.max_attempts - 1,
+    baseMs: retry.backoff_ms,
+    capMs: retry.max_backoff_ms,
+    factor: retry.multiplier,
+    on: ['transient', 'rate_limit', 'timeout', 'semantic', 'refused', 'guardrail', 'fatal'],
+    ...(retry.match === undefined ? {} : { when: matched(retry.match) }),
+  };
 }
 
 /** The input of the run is `event.payload`: an object as given, a text as its `message`. */

@@ -4,7 +4,7 @@ import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Names } from '../../document/names.ts';
-import { bool, fault, list, name, number, record, ruled, text } from '../../document/shape/fields.ts';
+import { bool, fault, int, list, name, number, record, ruled, text } from '../../document/shape/fields.ts';
 import type { ShapeKind } from '../../picture/picture.ts';
 import type { Located, Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
@@ -47,11 +47,27 @@ const errorRoute = ruled(errorRouteFields, (clause, context) => {
   });
 });
 
+const seconds = () => number({ above: 0, max: SECONDS_MAX });
+
+const retry = record({
+  max_attempts: int({ min: 1, max: 100 }).describe('How often the node is tried, the first try included.'),
+  backoff_ms: int({ min: 0 }).default(500).describe('The longest wait before the second try, in milliseconds.'),
+  multiplier: number({ min: 1, max: 10 }).default(2).describe('How much longer each wait may be than the one before.'),
+  max_backoff_ms: int({ min: 0 }).default(30_000).describe('The longest wait before any try.'),
+  match: text()
+    .optional()
+    .describe("A regular expression that is looked for in the error's type and message; without it every error."),
+});
+
 export const commonFields = {
   id: name().describe('Unique within the flow.'),
   description: text().nullable().optional().describe('Shown with the node.'),
   routes: list(route).default([]).describe('Ways on, tried from top to bottom.'),
   on_error: list(errorRoute).default([]).describe('Ways on after a failure, tried from top to bottom.'),
+  timeout: seconds().optional().describe('Seconds that one attempt may take, with all its model and tool calls.'),
+  retry: retry.optional().describe('Tries the node again after a failure, before `on_error`.'),
+  max_visits: int({ min: 1 }).optional().describe('The most visits of this node in one run.'),
+  on_exhausted: name().optional().describe('The node that takes over after `max_visits`; without it the path ends.'),
 };
 
 /** The fields that every node has. */
@@ -66,8 +82,11 @@ export function nodeSchema<const Type extends string, Fields extends z.ZodRawSha
 export interface EdgeField {
   readonly field: string;
   readonly kind: EdgeKind;
+  /** True if the field holds one name, not a list of routes. */
+  readonly single?: true;
 }
-export type EdgeKind = 'route' | 'branch' | 'error';
+/** `over`: taken when a bound is used up. */
+export type EdgeKind = 'route' | 'branch' | 'error' | 'over';
 
 /** One edge from an authored node to another, as it was written. */
 export interface FlowEdge {

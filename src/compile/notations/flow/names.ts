@@ -180,7 +180,7 @@ export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
     for (const { to, kind } of graph.edges.get(id) ?? []) {
       if (!flow.nodes.has(to)) continue;
       const coming =
-        kind === 'branch'
+        kind === 'branch' || kind === 'over'
           ? (before.get(id) ?? NOTHING)
           : kind === 'error'
             ? merge(before.get(id), after(id))

@@ -4,12 +4,13 @@
  */
 import type * as z from 'zod';
 import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
-import type { Case, Expr, NodeId, Write } from '../../../ir/nodes.ts';
+import type { Case, Expr, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import type { Names } from '../../document/names.ts';
+import type { Attempts } from '../../lower/attempt.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Expressions } from './expressions.ts';
 import type { FlowGraph } from './graph.ts';
@@ -77,6 +78,12 @@ export interface Lowering {
   /** Where the routes of a node lead: to a node, or to a pick. */
   routes(prepared: Prepared): NodeId;
   errors(prepared: Prepared): ErrorWays;
+  /** The time of one attempt, or null. */
+  timeoutMs(prepared: Prepared): number | null;
+  /** How a single call of the node is tried again. */
+  retry(prepared: Prepared): Retry;
+  /** Adds the nodes of a node that is more than one call, with its timeout and retry. */
+  attempts(prepared: Prepared, attempt: Pick<Attempts, 'body' | 'gather'>): NodeId;
   /** The ways out of a failure as one node. */
   failing(prepared: Prepared, hint: string): NodeId;
   /** Records an error as a failed effect would, and takes the node's error routes. */

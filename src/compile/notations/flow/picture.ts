@@ -28,8 +28,14 @@ export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
     description: flow.value.description ?? null,
     nodes,
     edges: marked(edges),
-    cycles: graph.cycles.map((members) => ({ nodes: members, bound })),
+    cycles: graph.cycles.map((members) => ({ nodes: members, bound: boundOf(flow, members) ?? bound })),
   };
+}
+
+/** The tightest `max_visits` in a cycle. */
+function boundOf(flow: Flow, members: readonly string[]): string | null {
+  const limits = members.flatMap((id) => flow.nodes.get(id)?.value.max_visits ?? []);
+  return limits.length === 0 ? null : `max_visits: ${Math.min(...limits)}`;
 }
 
 /** Where a path stops: at the end of the run, or at the join of the branch it is in; at both, where it can be in either. */
@@ -60,15 +66,21 @@ function edgesOfNode(node: FlowNode, graph: FlowGraph, flow: Flow, stops: readon
       from: kind === 'branch' ? id : from,
       to: target,
       kind: kind === 'route' && to === END && target !== END_ID ? 'join' : kind,
-      label: label ?? (kind === 'error' ? 'any error' : kind === 'route' && value.routes.length > 1 ? 'default' : null),
+      label: label ?? plainLabel(kind, value),
     }));
   const branchesFirst = [
     ...edges.filter(({ kind }) => kind === 'branch'),
     ...edges.filter(({ kind }) => kind === 'route'),
     ...(value.routes.length === 0 ? [{ to: END, kind: 'route' as const, label: null }] : []),
-    ...edges.filter(({ kind }) => kind === 'error'),
+    ...edges.filter(({ kind }) => kind === 'error' || kind === 'over'),
   ];
   return branchesFirst.flatMap(drawn);
+}
+
+function plainLabel(kind: FlowEdge['kind'], { routes, max_visits: most }: FlowNode['value']): string | null {
+  if (kind === 'error') return 'any error';
+  if (kind === 'over') return `after ${most ?? 0} visits`;
+  return kind === 'route' && routes.length > 1 ? 'default' : null;
 }
 
 type DrawnEdge = Omit<PictureEdge, 'back'>;

@@ -1,4 +1,5 @@
 /** Types that follow a flow from node to node: which ids there are, whom a node may name, where a route may lead. */
+import type { TerminalCode } from '../../../../ir/codes.ts';
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
 import type { OneOf } from '../../builder-types/verified.ts';
 import type { Blank, Trimmed } from '../../builder-types/verified.ts';
@@ -26,7 +27,11 @@ type CheckedNode<Node, Id extends string, Agent, Tool, Left> = Node extends { re
         ? CheckedApproval<Node, Id, Left>
         : Node extends { readonly type: 'terminal' }
           ? TerminalNode<Id, CheckedField<Node, 'output', Left>>
-          : DecisionNode<Id>;
+          : Node extends { readonly type: 'set' }
+            ? SetNode<Id, CheckedField<Node, 'values', Left>>
+            : Node extends { readonly type: 'fail' }
+              ? FailNode<Id, CheckedField<Node, 'message', Left>>
+              : DecisionNode<Id>;
 
 type CheckedApproval<Node, Id extends string, Left> = Node extends { readonly choices: infer Choices }
   ? ApprovalNode<Id, CheckedField<Node, 'message', Left>, AtLeastTwo<Choices, string>, ItemOf<Choices>>
@@ -160,11 +165,22 @@ interface ErrorRouteInput<To> {
   readonly default?: boolean;
   readonly to: To;
 }
+interface RetryInput {
+  readonly max_attempts: number;
+  readonly backoff_ms?: number;
+  readonly multiplier?: number;
+  readonly max_backoff_ms?: number;
+  readonly match?: string;
+}
 interface CommonInput<Id> {
   readonly id: string;
   readonly description?: string | null;
   readonly routes?: readonly RouteInput<Id | 'end'>[];
   readonly on_error?: readonly ErrorRouteInput<Id | 'end'>[];
+  readonly timeout?: number;
+  readonly retry?: RetryInput;
+  readonly max_visits?: number;
+  readonly on_exhausted?: Id | 'end';
 }
 type Values = { readonly [field: string]: unknown };
 
@@ -209,4 +225,23 @@ interface TerminalNode<Id = string, Output = unknown> extends CommonInput<Id> {
   readonly output?: Output;
 }
 
-export type NodeInput = AgentNode | ToolNode | ParallelNode | ApprovalNode | DecisionNode | TerminalNode;
+interface SetNode<Id = string, Given = Values> extends CommonInput<Id> {
+  readonly type: 'set';
+  readonly values: Given;
+}
+interface FailNode<Id = string, Message = string> extends CommonInput<Id> {
+  readonly type: 'fail';
+  readonly code?: FailCode;
+  readonly message?: Message;
+}
+type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
+
+export type NodeInput =
+  | AgentNode
+  | ToolNode
+  | ParallelNode
+  | ApprovalNode
+  | DecisionNode
+  | TerminalNode
+  | SetNode
+  | FailNode;

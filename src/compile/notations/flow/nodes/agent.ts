@@ -1,14 +1,15 @@
 /** An agent node: one turn. Without tools it is one model call; with tools it is as many as the turn needs, within bounds. */
-import type { AgentDef, Expr, Write } from '../../../../ir/nodes.ts';
+import type { AgentDef, Expr, NodeId, Write } from '../../../../ir/nodes.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { jsonMap, name } from '../../../document/shape/fields.ts';
 import { listed } from '../../../document/shape/fault-words.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
-import { REPLY } from '../../../lower/agent-turn/turn.ts';
+import { OBSERVATIONS, REPLY } from '../../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../../lower/agent-turn/agent-turn.ts';
 import { NO_RETRY, set } from '../../../lower/kit.ts';
+import type { Step } from '../../../lower/kit.ts';
 import { asText } from '../expressions.ts';
 import type { Expressions } from '../expressions.ts';
 import { nodeSchema } from '../model.ts';
@@ -22,7 +23,9 @@ const schema = nodeSchema('agent', {
   agent: name().describe('The id of the agent that takes one turn.'),
   input: jsonMap()
     .default({})
-    .describe('What it is told: `task`, else `user_message`, else all of it as JSON. Templates work.'),
+    .describe(
+      'The prompt: `task` and `user_message` as text, other fields as labelled data. Without it, the input of the run. Templates work.',
+    ),
 });
 type Value = z.output<typeof schema>;
 
@@ -36,7 +39,7 @@ export const agentNode = nodeType<typeof schema, Parts>({
   shape: 'agent',
   poison: { agent: POISON },
   check: checkAgent,
-  expanded: told,
+  expanded: ({ input }) => input,
   prepare: (node, { expressions }) => ({ prompt: promptOf(node, expressions) }),
   lower: lowerAgent,
   output: (slots, id) => path(slots.of(id), 'output'),
@@ -60,17 +63,25 @@ function checkAgent(node: FlowNode<Value>, { document, report }: Checking): void
   });
 }
 
-/** `task`, else `user_message`, else everything as JSON. */
-function told({ input }: Value): Json {
-  const key = ['task', 'user_message'].find((each) => Object.hasOwn(input, each));
-  return key === undefined ? input : (input[key] as Json);
-}
+/** Fields that are the words of the prompt, in this order. Every other field is data with its name as a label. */
+const WORDS = ['task', 'user_message'];
 
+/** Without `input` the agent gets the input of the run. With neither `task` nor `user_message` it gets all fields as JSON. */
 function promptOf(node: FlowNode<Value>, expressions: Expressions): Expr {
   const { id, value } = node;
   const whole = expressions.template(id, node.located('input'), value.input);
-  const said = told(value);
-  return said === value.input ? `text(${whole})` : asText(said, expressions.template(id, undefined, said));
+  const fields = Object.entries(value.input);
+  if (fields.length === 0) return 'text(input)';
+  const words = WORDS.filter((key) => Object.hasOwn(value.input, key));
+  if (words.length === 0) return `text(${whole})`;
+  const textOf = (key: string): Expr => {
+    const field = value.input[key] as Json;
+    return asText(field, expressions.template(id, undefined, field));
+  };
+  const data = fields.filter(([key]) => !words.includes(key)).flatMap(([key]) => [quote(`\n\n${key}: `), textOf(key)]);
+  const spoken = words.flatMap((key, index) => (index === 0 ? [textOf(key)] : [quote('\n\n'), textOf(key)]));
+  const [only = '""', ...more] = [...spoken, ...data];
+  return more.length === 0 ? only : `text(${[only, ...more].join(', ')})`;
 }
 
 function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
@@ -84,23 +95,58 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
     effect: kit.builder.model(value.agent, prepared.parts.prompt),
     ...(output === null ? {} : { schema: output }),
     writes: outputs(lowering, value.id, 'it.text'),
+    timeoutMs: lowering.timeoutMs(prepared),
+    retry: lowering.retry(prepared),
     next: lowering.routes(prepared),
     ...lowering.errors(prepared),
   });
 }
 
 function lowerTurn(lowering: Lowering, prepared: Prepared<Value, Parts>, agent: AgentDef): void {
+  const { timeout, retry } = prepared.node.value;
+  if (timeout === undefined && retry === undefined) {
+    const fail = lowering.failing(prepared, 'failed');
+    addAgentTurn(lowering, prepared, agent, {
+      step: lowering.entered(prepared),
+      next: lowering.routes(prepared),
+      fail,
+    });
+    return;
+  }
+  const { kit, slots, expressions } = lowering;
+  const written = [slots.of(prepared.node.id), SLOT.agent, ...lowering.out('null', 'set').map(({ slot }) => slot)];
+  lowering.attempts(prepared, {
+    gather: [
+      ...written
+        .filter((slot) => slot !== SLOT.agent || expressions.uses.bare)
+        .map((slot) => ({ slot, mode: 'last' as const })),
+      { slot: OBSERVATIONS, mode: 'concat' },
+    ],
+    body: (next) =>
+      addAgentTurn(lowering, prepared, agent, {
+        step: { ...lowering.part(prepared, 'turn'), expects: prepared.expects },
+        next,
+        fail: kit.failedEnd(),
+      }),
+  });
+}
+
+interface TurnWays {
+  readonly step: Step;
+  readonly next: NodeId;
+  readonly fail: NodeId;
+}
+
+function addAgentTurn(
+  lowering: Lowering,
+  { node, parts, ...prepared }: Prepared<Value, Parts>,
+  { tools, output }: AgentDef,
+  { step, next, fail }: TurnWays,
+): NodeId {
   const { kit } = lowering;
-  const { node, parts } = prepared;
-  const { tools, output } = agent;
-  const { id, enters, expects, charges = [], at } = lowering.entered(prepared);
-  const said = kit.set(
-    { ...lowering.part(prepared, 'said'), at: undefined },
-    outputs(lowering, node.id, path(REPLY, 'text')),
-    lowering.routes(prepared),
-  );
-  const fail = lowering.failing(prepared, 'failed');
-  addTurn(kit.builder, {
+  const { id, enters, expects = [], charges = [], at } = step;
+  const done = { ...lowering.part({ ...prepared, node, parts }, 'said'), at: undefined };
+  return addTurn(kit.builder, {
     agent: node.value.agent,
     hint: node.id,
     origin: node.id,
@@ -112,10 +158,10 @@ function lowerTurn(lowering: Lowering, prepared: Prepared<Value, Parts>, agent: 
     input: { prompt: parts.prompt },
     tools,
     ...(output === null ? {} : { schema: output }),
-    ...(expects === undefined || expects.length === 0 ? {} : { expects }),
-    visitsMax: lowering.visitsMax(node.id),
+    ...(expects.length === 0 ? {} : { expects }),
+    visitsMax: lowering.visitsMax(node.id) * (node.value.retry?.max_attempts ?? 1),
     retry: NO_RETRY,
-    next: said,
+    next: kit.set(done, outputs(lowering, node.id, path(REPLY, 'text')), next),
     fail,
     refused: fail,
   });

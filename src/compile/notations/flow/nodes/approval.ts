@@ -15,15 +15,16 @@ import { nodeType } from '../node-type.ts';
 import type { Checking, Lowering, Prepared } from '../node-type.ts';
 import type * as z from 'zod';
 
-const CHOICES = ['approve', 'reject'];
+const REJECT = 'reject';
+const CHOICES = ['approve', REJECT];
 
 const schema = nodeSchema('approval', {
   message: name().describe('The question. Templates work.'),
   choices: list(name(), { min: 2 }).default(CHOICES).describe('The answers to choose from.'),
-  timeout: number({ above: 0, max: SECONDS_MAX }).optional().describe('Seconds to wait; for ever unless told.'),
-  on_timeout: name()
+  timeout: number({ above: 0, max: SECONDS_MAX })
     .optional()
-    .describe('The choice that counts when nobody answers in time; the last one unless told.'),
+    .describe('Seconds to wait for an answer; without it the run waits as long as it takes.'),
+  on_timeout: name().optional().describe('The choice that counts when nobody answers in time; `reject` unless given.'),
 });
 type Value = z.output<typeof schema>;
 
@@ -59,7 +60,8 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
         `the choice \`${choice}\` is listed twice on flow node '${node.id}'`,
       );
   }
-  if (expiry === undefined || node.poisoned('choices')) return;
+  if (node.poisoned('choices') || node.poisoned('on_timeout')) return;
+  if (expiry === undefined) return checkSilence(node, report);
   if (!choices.includes(expiry)) {
     const near = nearest(expiry, choices);
     report.error(
@@ -72,7 +74,29 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
     report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', {
       help: 'Add `timeout`, in seconds.',
     });
-  }
+  } else if (expiry !== REJECT && expiry === choices[0])
+    report.warning(
+      'silence-approves',
+      node.at('on_timeout'),
+      `silence counts as \`${expiry}\` on flow node '${node.id}'`,
+      {
+        help: 'Keep it only if nobody has to agree.',
+      },
+    );
+}
+
+/** Silence counts as `reject`. Where that is no choice, the author must say what it counts as. */
+function checkSilence(node: FlowNode<Value>, report: Checking['report']): void {
+  const { choices, timeout } = node.value;
+  if (timeout === undefined || choices.includes(REJECT)) return;
+  report.error(
+    'unclear-expiry',
+    node.at('timeout'),
+    `flow node '${node.id}' has a timeout, but no choice is \`reject\``,
+    {
+      help: `Say which choice counts when nobody answers: \`on_timeout: ${choices.at(-1) ?? ''}\`.`,
+    },
+  );
 }
 
 function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
@@ -81,7 +105,7 @@ function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
     about: id,
     askedBy: lowering.askedBy,
     choices,
-    onExpiry: expiry ?? choices.at(-1) ?? '',
+    onExpiry: expiry ?? (choices.includes(REJECT) ? REJECT : (choices.at(-1) ?? '')),
     code: 'CONFIRM_REQUIRED',
     row: rowOf(lowering, prepared.node),
     message: prepared.parts.message,

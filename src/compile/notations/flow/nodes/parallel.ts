@@ -7,10 +7,11 @@ import { POISON } from '../../../document/shape/poison.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
 import { set, setField } from '../../../lower/kit.ts';
+import type { Step } from '../../../lower/kit.ts';
 import { END, SECONDS_MAX, nodeSchema, route } from '../model.ts';
 import type { Flow, FlowNode } from '../model.ts';
 import { nodeType } from '../node-type.ts';
-import type { Checking, Lowering, Prepared } from '../node-type.ts';
+import type { Checking, ErrorWays, Lowering, Prepared } from '../node-type.ts';
 import { guardedRoutes } from '../routes.ts';
 import type { Route } from '../routes.ts';
 import { SLOT } from '../slots.ts';
@@ -130,7 +131,7 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
     to: lowering.idOf(to),
     ...(when === null ? {} : { when }),
   }));
-  const fork = (step: ReturnType<Lowering['part']>): NodeId =>
+  const fork = (step: Step, next: NodeId, ways: ErrorWays): NodeId =>
     kit.fork(step, {
       over: { heads },
       need,
@@ -138,11 +139,19 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
       timeoutMs: Math.ceil(timeout * 1000),
       into: SLOT.join,
       gather: gathered(lowering, id),
-      next: afterJoin(lowering, prepared, names, need === 'all' && guards.length === 0),
-      ...lowering.errors(prepared),
+      next: afterJoin(lowering, prepared, names, need === 'all' && guards.length === 0, next),
+      ...ways,
     });
-  if (guards.length > 0) lowering.evaluated(prepared, guards, fork);
-  else fork(lowering.entered(prepared));
+  const direct = (step: Step): NodeId => fork(step, lowering.routes(prepared), lowering.errors(prepared));
+  if (value.timeout !== undefined || value.retry !== undefined) {
+    const ways = { failed: [], fail: kit.failedEnd() };
+    const handed = [lowering.slots.of(id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
+    lowering.attempts(prepared, {
+      gather: [...gathered(lowering, id), ...handed.map((slot) => ({ slot, mode: 'last' as const }))],
+      body: (done) => fork(lowering.part(prepared, 'fork'), done, ways),
+    });
+  } else if (guards.length > 0) lowering.evaluated(prepared, guards, direct);
+  else direct(lowering.entered(prepared));
 }
 
 /** Slots that later nodes read come back from the branches: of a node that ran in several, the first branch's. */
@@ -170,24 +179,24 @@ function afterJoin(
   prepared: Prepared<Value, Parts>,
   names: readonly string[],
   all: boolean,
+  next: NodeId,
 ): NodeId {
   const { kit, slots } = lowering;
   const part = (hint: string) => ({ ...lowering.part(prepared, hint), at: undefined });
   const slot = slots.of(prepared.node.id);
   const output = (name: string, value: Expr): Write => setField(slot, ['output', name], value);
   const finish = lowering.out(path(slot, 'output'), 'set');
-  const routes = lowering.routes(prepared);
-  const done = finish.length === 0 ? routes : kit.set(part('joined'), finish, routes);
+  const done = finish.length === 0 ? next : kit.set(part('joined'), finish, next);
   if (all) {
     const writes = names.map((name, index) => output(name, `${SLOT.join}["${index}"].output`));
     return kit.set(part('outputs'), writes, done);
   }
-  let next = done;
+  let test = done;
   for (const name of names.toReversed()) {
     const branch = `${SLOT.join}.filter(b, b.name == ${quote(name)})[0]`;
-    const take = kit.set(part('output'), [output(name, `${branch}.output`)], next);
-    next = kit.pick(part('branch'), [{ when: `${branch}.state == "completed"`, to: take }], next);
+    const take = kit.set(part('output'), [output(name, `${branch}.output`)], test);
+    test = kit.pick(part('branch'), [{ when: `${branch}.state == "completed"`, to: take }], test);
   }
   const lost = `${SLOT.partial} == true || ${SLOT.join}.exists(b, b.state == "failed")`;
-  return kit.set(part('lost'), [setField(slot, ['output'], '{}'), set(SLOT.partial, lost)], next);
+  return kit.set(part('lost'), [setField(slot, ['output'], '{}'), set(SLOT.partial, lost)], test);
 }

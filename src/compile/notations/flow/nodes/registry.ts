@@ -5,11 +5,13 @@ import type { NodeType } from '../node-type.ts';
 import { agentNode } from './agent.ts';
 import { approvalNode } from './approval.ts';
 import { decisionNode } from './decision.ts';
+import { failNode } from './fail.ts';
 import { parallelNode } from './parallel.ts';
+import { setNode } from './set.ts';
 import { terminalNode } from './terminal.ts';
 import { toolNode } from './tool.ts';
 
-const TYPES = [agentNode, toolNode, parallelNode, approvalNode, decisionNode, terminalNode] as const;
+const TYPES = [agentNode, toolNode, parallelNode, approvalNode, decisionNode, terminalNode, setNode, failNode] as const;
 
 export const NODE_TYPES: readonly NodeType[] = TYPES;
 

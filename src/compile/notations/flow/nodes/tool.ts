@@ -143,10 +143,15 @@ function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
     ...(def === undefined || def.output === true ? {} : { schema: def.output }),
     ...acceptOf(builder.definitions, value.tool),
     writes: [setField(slots.of(id), ['result'], 'it'), ...lowering.out('it', 'set')],
-    timeoutMs: def?.timeoutMs ?? null,
+    timeoutMs: shorter(def?.timeoutMs ?? null, lowering.timeoutMs(prepared)),
+    retry: lowering.retry(prepared),
     next: lowering.routes(prepared),
     ...lowering.errors(prepared),
   };
+}
+
+function shorter(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 function acceptOf({ toolChecks }: Definitions, tool: string): Pick<DoNode, 'accept'> {

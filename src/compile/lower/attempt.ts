@@ -1,0 +1,64 @@
+/**
+ * Tries several nodes as one: a fork with a single branch, which a timeout ends and a failure starts again. A step that is
+ * one call needs none of this, because a call has its own timeout and retry.
+ */
+import type { Expr, ForkNode, NodeId } from '../../ir/nodes.ts';
+import { set } from './kit.ts';
+import type { Kit, Step } from './kit.ts';
+
+export interface Attempts {
+  /** The first node: it enters what is tried. */
+  readonly step: Step;
+  /** The name of every other node. */
+  readonly part: (hint: string) => Step;
+  /** The time of one attempt. */
+  readonly timeoutMs: number | null;
+  /** Further attempts, for failures that `when` (over `error`) takes. */
+  readonly retry: { readonly max: number; readonly when: Expr } | null;
+  /** How often the first node can be visited. */
+  readonly visitsMax: number;
+  /** Slots that an attempt hands back. */
+  readonly gather: ForkNode['gather'];
+  /** Adds the nodes of an attempt and returns their first; they end at `done`. */
+  readonly body: (done: NodeId) => NodeId;
+  readonly next: NodeId;
+  readonly fail: NodeId;
+}
+
+const OUTCOME = '_attempt';
+const TRIES = '_tries';
+
+export function addAttempts(kit: Kit, attempts: Attempts): NodeId {
+  const { step, part, timeoutMs, retry, gather, body, next } = attempts;
+  const head = body(kit.end({ state: 'completed', code: 'SUCCESS' }));
+  const again = retry === null ? step.id : (part('try').id ?? kit.builder.fresh(part('try').hint ?? step.origin));
+  const failed = retry === null ? attempts.fail : addRetry(kit, attempts, again ?? head);
+  const fork = kit.fork(retry === null ? step : { ...part('try'), id: again }, {
+    over: { heads: [{ name: step.origin, to: head }] },
+    timeoutMs,
+    into: OUTCOME,
+    gather,
+    next,
+    fail: kit.branchError(part('failed'), OUTCOME, failed),
+  });
+  return retry === null ? fork : kit.set(step, [set(TRIES, '0')], fork);
+}
+
+/** A failure that was denied, by a budget or a policy, would be denied again. */
+const RETRIED = '!(error.class in ["budget", "policy"])';
+
+function addRetry(kit: Kit, { part, retry, visitsMax, fail }: Attempts, again: NodeId): NodeId {
+  if (retry === null) return fail;
+  const label = `attempts of ${part('retry').origin}`;
+  const meter = kit.visits(`attempts:${again}`, retry.max * visitsMax, fail, label);
+  const repeat = kit.set(
+    { ...part('retry'), charges: [meter] },
+    [set(TRIES, `${TRIES} + 1`), set('error', 'null')],
+    again,
+  );
+  return kit.pick(
+    part('retries'),
+    [{ when: `${TRIES} < ${retry.max} && ${RETRIED} && (${retry.when})`, to: repeat }],
+    fail,
+  );
+}

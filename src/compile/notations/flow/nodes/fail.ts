@@ -1,0 +1,56 @@
+/** A fail node: ends the run failed, or the branch, item or sub-flow that it is in. */
+import type { Expr } from '../../../../ir/nodes.ts';
+import { TERMINAL_CODES } from '../../../../ir/codes.ts';
+import type { TerminalCode } from '../../../../ir/codes.ts';
+import { name, oneOf } from '../../../document/shape/fields.ts';
+import { asText } from '../expressions.ts';
+import { nodeSchema } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+
+/** The codes of a failed run. A cancelled run ends with USER_CANCEL, so no node can. */
+type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
+const CODES = TERMINAL_CODES.filter(
+  (code) => code !== 'SUCCESS' && code !== 'PARTIAL_SUCCESS' && code !== 'USER_CANCEL',
+) as readonly string[] as readonly [FailCode, ...FailCode[]];
+
+const schema = nodeSchema('fail', {
+  code: oneOf(CODES).default('VALIDATION_FAIL').describe('The code that the run ends with.'),
+  message: name().default('the flow failed').describe('What went wrong. Templates work.'),
+});
+
+interface Parts {
+  readonly message: Expr;
+}
+
+export const failNode = nodeType<typeof schema, Parts>({
+  type: 'fail',
+  schema,
+  shape: 'terminal',
+  leaves: false,
+  check: (node, { report }) => {
+    if (node.value.routes.length > 0)
+      report.warning(
+        'unreachable-route',
+        node.at('routes', 0),
+        `flow node '${node.id}' fails, so its routes are never taken`,
+        { help: 'Remove the routes; `on_error` is never taken either.' },
+      );
+  },
+  expanded: ({ message }) => message,
+  prepare: ({ id, value, located }, { expressions }) => ({
+    message: asText(value.message, expressions.template(id, located('message'), value.message)),
+  }),
+  lower: ({ kit, entered }, prepared) => {
+    const { code, id } = prepared.node.value;
+    kit.fail(entered(prepared), {
+      class: 'semantic',
+      type: 'FlowError',
+      code,
+      message: prepared.parts.message,
+      node: id,
+    });
+  },
+  output: () => 'null',
+  readable: () => ({ type: 'object', properties: {} }),
+  draw: ({ code }) => ({ detail: code }),
+});

@@ -1,0 +1,55 @@
+/** A set node: computes values without a model, a tool or a decision. */
+import type { Expr } from '../../../../ir/nodes.ts';
+import { jsonMap } from '../../../document/shape/fields.ts';
+import { isIdentifier, object, path } from '../../../expressions/cel-text.ts';
+import { setField } from '../../../lower/kit.ts';
+import { nodeSchema } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+
+const schema = nodeSchema('set', {
+  values: jsonMap().describe('The values by name, read as `<id>.<name>`. Templates work.'),
+});
+
+interface Parts {
+  readonly values: readonly (readonly [string, Expr])[];
+}
+
+export const setNode = nodeType<typeof schema, Parts>({
+  type: 'set',
+  schema,
+  shape: 'tool',
+  poison: { values: {} },
+  check: (node, { report }) => {
+    for (const key of Object.keys(node.value.values))
+      if (!isIdentifier(key))
+        report.error('bad-value', node.at('values', key), `\`${key}\` cannot be the name of a value`, {
+          help: 'Use letters, digits and underscores.',
+        });
+  },
+  expanded: ({ values }) => values,
+  prepare: ({ id, value, located }, { expressions }) => ({
+    values: Object.entries(value.values).map(([key, each]) => [
+      key,
+      expressions.template(id, located('values', key), each),
+    ]),
+  }),
+  lower: (lowering, prepared) => {
+    const { kit, slots } = lowering;
+    const { values } = prepared.parts;
+    const slot = slots.of(prepared.node.id);
+    const sources = values.map(([, expr]) => expr);
+    lowering.evaluated(prepared, sources, (step) =>
+      kit.set(
+        step,
+        [...values.map(([key, expr]) => setField(slot, [key], expr)), ...lowering.out(object(values), 'set')],
+        lowering.routes(prepared),
+      ),
+    );
+  },
+  output: (slots, id) => path(slots.of(id)),
+  readable: ({ value }) => ({
+    type: 'object',
+    properties: Object.fromEntries(Object.keys(value.values).map((key) => [key, true])),
+  }),
+  draw: ({ values }) => ({ detail: Object.keys(values).join(', ') }),
+});
