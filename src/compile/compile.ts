@@ -80,7 +80,7 @@ function compileDocument(
   checkPrices(lowered, document, report);
   checkPolicies(policies, lowered.body.tools, document, report, options);
   if (report.failed()) return { ok: false, ...graph };
-  const { bounds, least } = boundsOf(lowered.body);
+  const { bounds, least } = boundsOf(lowered.body, lowered.shares);
   warnAboutCost(bounds, lowered.body, document.at, report);
   if (notation.boundedByTurns !== true) warnAboutCounts(bounds, document.at, report);
   warnAboutBudgets(bounds, lowered.body, document, report);

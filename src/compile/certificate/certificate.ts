@@ -15,6 +15,7 @@ import { concurrencyOf, cyclesOf } from './shape.ts';
 import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';
 import { graphOf } from '../verify/graph.ts';
+import type { Shares } from '../verify/graph.ts';
 
 export interface Bound {
   readonly least: number;
@@ -33,8 +34,11 @@ export interface Bounds {
   readonly concurrent: readonly Concurrency[];
 }
 
-export function boundsOf(body: FlowBody): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
-  const graph = graphOf(body);
+export function boundsOf(
+  body: FlowBody,
+  shares?: Shares,
+): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
+  const graph = graphOf(body, shares);
   const first = atFirst(graph);
   const table = DIMENSIONS.map((dimension) => ({
     dimension,

@@ -56,6 +56,10 @@ export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId
         through(graph, dimension, only, (to) => most.get(to) ?? 0),
       );
   }
+  // Meters count for the whole run, so the whole graph can be treated as one cycle. That is tighter where cycles share meters.
+  const together = new Map<NodeId, number>();
+  aroundCycle(graph, dimension, { members: graph.ids, cyclic: true }, together);
+  for (const [id, amount] of most) most.set(id, Math.min(amount, together.get(id) ?? Infinity));
   const shared = sharedCap(graph, dimension);
   if (shared === null) return most;
   const walked = mostUnderCap(graph, dimension, shared.meter);

@@ -1,31 +1,107 @@
 /**
- * Walks under a cap on visits, exactly, where the graph is small enough to look at every number of visits left. Branches are
- * each given all that is left, which is more than they can have together: the most is then too high and the least too low,
- * and never the other way round.
+ * The most and the least under a limit on visits, computed for every number of visits left. The most divides the visits left
+ * among the branches of a fork, so it is exact. The least gives each branch all visits left, so it may be too low.
  */
 import type { Dimension } from '../../ir/dimensions.ts';
 import type { MeterId, NodeId } from '../../ir/nodes.ts';
 import { leastThrough } from './least.ts';
-import { through } from './cost.ts';
+import { mostOf } from './cost.ts';
 import { componentsOf } from '../verify/components.ts';
 import type { Edge } from '../verify/graph.ts';
 import type { Graph } from '../verify/graph.ts';
 
 const WORK_MAX = 500_000;
 
-/** Null where it would take too long, or where something else bounds the cycles. */
+/** Null where it would take too long, or where another meter bounds a cycle. */
 export function mostUnderCap(graph: Graph, dimension: Dimension, meter: MeterId): ReadonlyMap<NodeId, number> | null {
-  return underCap(graph, meter, (id, mayVisit, then) =>
-    mayVisit
-      ? through(graph, dimension, id, (to, kind) => then(to, kind) ?? 0)
-      : Math.max(0, ...turnedAway(graph, id, then)),
-  );
+  const walk = walkOf(graph, meter);
+  if (walk === null) return null;
+  const { charged, order, cap } = walk;
+  // most.get(id)[k]: the most from the node on, where k visits are left.
+  const most = new Map<NodeId, number[]>(order.map((id) => [id, []]));
+  const at = (id: NodeId, left: number): number => most.get(id)?.[left] ?? 0;
+  const lists = new Map<NodeId, number[]>();
+  for (let left = 0; left <= cap; left++)
+    for (const id of order) {
+      const refused = Math.max(0, ...targetsOf(graph, id, true).map((to) => at(to, left)));
+      const rest = charged.has(id) ? left - 1 : left;
+      const visited = rest < 0 ? 0 : mostOf(graph.node(id), dimension, graph.body) + afterVisit(id, rest);
+      most.get(id)?.push(charged.has(id) && rest < 0 ? refused : Math.max(refused, visited));
+    }
+  return new Map(order.map((id) => [id, at(id, cap)]));
+
+  /** The best division of the visits left among the branches and the path after them. */
+  function afterVisit(id: NodeId, left: number): number {
+    const node = graph.node(id);
+    const onward = (rest: number): number => Math.max(0, ...targetsOf(graph, id, false).map((to) => at(to, rest)));
+    if (node.op !== 'fork') return onward(left);
+    const { over } = node;
+    const parts =
+      'heads' in over
+        ? over.heads.map(
+            ({ to }) =>
+              (rest: number) =>
+                at(to, rest),
+          )
+        : [(rest: number) => listMost(over.head, rest)];
+    return parts.reduce((sum, part) => divided(sum, part), onward)(left);
+  }
+
+  /** The most for any number of branches that begin at the node and share the visits left. */
+  function listMost(head: NodeId, left: number): number {
+    if (at(head, 0) > 0) return Infinity;
+    const known = lists.get(head) ?? [0];
+    lists.set(head, known);
+    for (let k = known.length; k <= left; k++) {
+      let best = 0;
+      for (let first = 1; first <= k; first++) best = Math.max(best, at(head, first) + (known[k - first] ?? 0));
+      known.push(best);
+    }
+    return known[left] ?? 0;
+  }
+}
+
+type MostBy = (left: number) => number;
+
+function divided(one: MostBy, other: MostBy): MostBy {
+  const known: number[] = [];
+  return (left) => {
+    if (known[left] !== undefined) return known[left];
+    let best = 0;
+    for (let share = 0; share <= left; share++) best = Math.max(best, one(left - share) + other(share));
+    known[left] = best;
+    return best;
+  };
+}
+
+function targetsOf(graph: Graph, id: NodeId, refused: boolean): readonly NodeId[] {
+  return graph.edges(id).flatMap(({ to, kind }) => (kind !== 'branch' && (kind === 'over') === refused ? [to] : []));
+}
+
+interface Walk {
+  readonly cap: number;
+  /** The nodes that charge the meter. */
+  readonly charged: ReadonlySet<NodeId>;
+  /** Every node after all nodes that it leads to without a charge. */
+  readonly order: readonly NodeId[];
+}
+
+function walkOf(graph: Graph, meter: MeterId): Walk | null {
+  const cap = graph.body.meters[meter]?.max ?? Infinity;
+  const edges = graph.ids.reduce((sum, id) => sum + graph.edges(id).length, 0);
+  const forks = graph.ids.filter((id) => graph.node(id).op === 'fork').length;
+  if (cap * edges + cap * cap * cap * forks > WORK_MAX) return null;
+  const charged = new Set(graph.ids.filter((id) => charges(graph, id, meter)));
+  const free = (id: NodeId): readonly NodeId[] =>
+    graph.edges(id).flatMap(({ to, kind }) => (charged.has(id) && kind !== 'over' ? [] : [to]));
+  const order = componentsOf(graph.ids, free);
+  if (order.some(({ cyclic }) => cyclic)) return null;
+  return { cap, charged, order: order.flatMap(({ members }) => members) };
 }
 
 /**
- * The least that a whole run needs to come to a good end within every cap that could stand in its way; zero where none does,
- * or where no way is left. A cheapest way comes by no node twice, so that a cap on no fewer visits than there are nodes to
- * visit is never in its way.
+ * The least that a whole run needs to reach a good end within every limit on visits. Zero where no limit matters or no path is
+ * left. A cheapest path visits no node twice, so a limit of at least the number of nodes that charge it never matters.
  */
 export function leastUnderCaps(graph: Graph, dimension: Dimension): number {
   let least = 0;
@@ -49,26 +125,20 @@ function turnedAway(graph: Graph, id: NodeId, then: Then): readonly number[] {
   return graph.edges(id).flatMap(({ to, kind }) => (kind === 'over' ? [then(to, kind) ?? 0] : []));
 }
 
-/** What a thread comes to from each node on with all visits left, where `come` says it for one node and what is after it. */
+/** The result of `come` for each node with all visits left. `come` gives it for one node from those of its targets. */
 function underCap(
   graph: Graph,
   meter: MeterId,
   come: (id: NodeId, mayVisit: boolean, then: Then) => number,
 ): ReadonlyMap<NodeId, number> | null {
-  const cap = graph.body.meters[meter]?.max ?? Infinity;
-  const edges = graph.ids.reduce((sum, id) => sum + graph.edges(id).length, 0);
-  if (cap * edges > WORK_MAX) return null;
-  const charged = new Set(graph.ids.filter((id) => charges(graph, id, meter)));
-  const free = (id: NodeId): readonly NodeId[] =>
-    graph.edges(id).flatMap(({ to, kind }) => (charged.has(id) && kind !== 'over' ? [] : [to]));
-  const order = componentsOf(graph.ids, free);
-  if (order.some(({ cyclic }) => cyclic)) return null;
+  const walk = walkOf(graph, meter);
+  if (walk === null) return null;
+  const { cap, charged, order } = walk;
   let less = new Map<NodeId, number>();
   for (let left = 0; left <= cap; left++) {
     const now = new Map<NodeId, number>();
     const before = less;
-    for (const { members } of order) {
-      const [id = ''] = members;
+    for (const id of order) {
       const then: Then = (to, kind) => (charged.has(id) && kind !== 'over' ? before : now).get(to);
       now.set(id, come(id, !charged.has(id) || left > 0, then));
     }

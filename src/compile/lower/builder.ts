@@ -28,11 +28,14 @@ import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitio
 import type { Definitions } from '../document/definitions.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
+import type { Share, Shares } from '../verify/graph.ts';
 
 export interface Lowered {
   readonly body: FlowBody;
   /** Where the author wrote what a node comes from. */
   readonly places: ReadonlyMap<NodeId, Range>;
+  /** For the certificate: meters whose limit the lowering divides among the visits of a node. */
+  readonly shares?: Shares;
 }
 
 export interface BuilderOptions {
@@ -60,7 +63,7 @@ export interface Builder extends Effects {
   add<Id extends NodeId>(id: Id, node: Node, at?: Range): Id;
   has(id: NodeId): boolean;
   /** Adds a meter; the node that charges it names it in `charges`. */
-  meter(id: MeterId, meter: Meter): MeterId;
+  meter(id: MeterId, meter: Meter, share?: Share): MeterId;
   /** An end node, shared by all that end alike. */
   end(ending: {
     readonly state: EndState;
@@ -77,6 +80,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const nodes = new Map<NodeId, Node>();
   const places = new Map<NodeId, Range>();
   const meters = new Map<MeterId, Meter>();
+  const shares = new Map<MeterId, Share>();
   const ends = new Map<string, NodeId>();
   const effects = createEffects(definitions);
   const { extendable = false, complete = (_, node) => node } = options;
@@ -126,8 +130,9 @@ export function createBuilder(notation: string, definitions: Definitions, option
       return id;
     },
     has: (id) => nodes.has(id),
-    meter(id, meter) {
+    meter(id, meter, share) {
       meters.set(id, meter);
+      if (share !== undefined) shares.set(id, share);
       return id;
     },
     end,
@@ -145,7 +150,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
         least: {},
         ...kept,
       };
-      return { body, places };
+      return { body, places, shares };
     },
   };
 }

@@ -4,8 +4,19 @@ import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { componentsOf } from './components.ts';
 import type { Component } from './components.ts';
 
+/**
+ * Part of a meter's limit: nodes that charge the meter are visited at most `max` times after each visit of the node `of`. The
+ * lowering guarantees this; the certificate uses it.
+ */
+export interface Share {
+  readonly of: NodeId;
+  readonly max: number;
+}
+export type Shares = ReadonlyMap<MeterId, Share>;
+
 export interface Graph {
   readonly body: FlowBody;
+  readonly shares: Shares;
   readonly ids: readonly NodeId[];
   node(id: NodeId): Node;
   /** Its place in the order of the document. */
@@ -22,7 +33,7 @@ export interface Graph {
   countsVisits(id: NodeId): boolean;
 }
 
-export function graphOf(body: FlowBody): Graph {
+export function graphOf(body: FlowBody, shares: Shares = new Map()): Graph {
   const ids = Object.keys(body.nodes);
   const positions = new Map(ids.map((id, index) => [id, index]));
   const edges = new Map(
@@ -37,6 +48,7 @@ export function graphOf(body: FlowBody): Graph {
   let components: readonly Component<NodeId>[] | undefined;
   return {
     body,
+    shares,
     ids,
     node: (id) => body.nodes[id] as Node,
     position: (id) => positions.get(id) ?? 0,

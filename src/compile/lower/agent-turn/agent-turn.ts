@@ -8,7 +8,9 @@ import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder.ts';
 import { append, createKit, set } from '../kit.ts';
+import type { Kit } from '../kit.ts';
 import { addCalls } from './calls.ts';
+import type { CallingTurn } from './calls.ts';
 import { addGroundedEnd } from './grounding.ts';
 import { addStop } from './outcome.ts';
 import { REPLY, ROUNDS_MAX, TALK } from './turn.ts';
@@ -24,14 +26,14 @@ export const MODEL_RETRY: Retry = {
 
 /** Adds the turn and returns its first node. At `next`, `reply` and `talk` are set. */
 export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
-  const { agent, hint, origin, at, opening = [], roundsMax = ROUNDS_MAX } = turn;
+  const { agent, hint, origin, at, opening = [] } = turn;
   const kit = createKit(builder, at);
   const ask = builder.fresh(`${hint}.ask`);
-  const look = builder.fresh(`${hint}.look`);
+  const begin = turn.begin ?? builder.fresh(hint);
   const effect = builder.model(agent, '""');
-  const begin = kit.set(
+  kit.set(
     {
-      id: turn.begin ?? builder.fresh(hint),
+      id: begin,
       origin,
       enters: turn.enters,
       expects: turn.expects,
@@ -51,11 +53,18 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
       ],
       timeoutMs: turn.timeoutMs,
       retry: turn.retry ?? MODEL_RETRY,
-      next: look,
+      next: addLook(kit, { ...turn, begin }, ask),
       fail: turn.fail,
     },
   );
+  return begin;
+}
+
+/** After each reply: the turn is over, or its tool calls are made. The reply of an agent without tools always ends its turn. */
+function addLook(kit: Kit, turn: CallingTurn, ask: NodeId): NodeId {
+  const { hint, origin, roundsMax = ROUNDS_MAX } = turn;
   const over = addGroundedEnd(kit, turn, ask);
+  if (turn.tools.length === 0) return over;
   // A turn that still requests tools has no answer to pass on, so it fails.
   const endless = addStop(
     kit,
@@ -69,15 +78,14 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     },
     turn.fail,
   );
-  kit.pick(
-    { id: look, origin },
+  return kit.pick(
+    { hint: `${hint}.look`, origin },
     [
       ...endings(turn).map((when) => ({ when, to: over })),
       { when: `${messagesBy('assistant')} > ${roundsMax}`, to: endless },
     ],
     addCalls(kit, { ...turn, next: over }, ask, endless),
   );
-  return begin;
 }
 
 /** The turn is over when the reply requests no call, or when no further call is allowed. */

@@ -21,10 +21,17 @@ const CALLS = '_calls';
 /** How many tool calls of one reply run at once if the agent does not set a number. */
 const TOOL_WIDTH = 8;
 
+/** `roundsEach`: the tool rounds after one visit of the first node, if they are fewer than `roundsMax`. */
+export type CallingTurn = AgentTurn & { readonly begin: NodeId; readonly roundsEach?: number };
+
 /** Adds the fork over the calls. Afterwards control goes to `ask`, on after a closing call, or to `endless`. */
-export function addCalls(kit: Kit, turn: AgentTurn, ask: NodeId, endless: NodeId): NodeId {
+export function addCalls(kit: Kit, turn: CallingTurn, ask: NodeId, endless: NodeId): NodeId {
   const { hint, origin, closing, next, roundsMax = ROUNDS_MAX } = turn;
-  const rounds = kit.visits(`rounds:${hint}`, roundsMax * turn.visitsMax, endless, `tool rounds of ${origin}`);
+  const rounds = kit.builder.meter(
+    `rounds:${hint}`,
+    { unit: 'visits', max: roundsMax * turn.visitsMax, over: endless, label: `tool rounds of ${origin}` },
+    { of: turn.begin, max: turn.roundsEach ?? roundsMax },
+  );
   const closed = `${REPLY}.toolCalls.exists(c, c.name == ${quote(closing ?? '')})`;
   const after =
     closing === undefined ? ask : kit.pick({ hint: `${hint}.after`, origin }, [{ when: closed, to: next }], ask);

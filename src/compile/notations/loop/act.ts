@@ -84,6 +84,8 @@ export function addInvocation(l: Lowering): NodeId {
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,
+      begin: idOf(l, 'action_selection'),
+      roundsEach: 1,
       breaker: null,
       visitsMax: 1,
       refused: failedTrace(l),
