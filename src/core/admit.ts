@@ -32,6 +32,8 @@ export function admit(
     }
     case 'answer':
       return answer(program, state, fact.id, fact.answer);
+    case 'repin':
+      return [{ type: 'run.repinned', by: fact.by, modules: fact.modules }];
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
     case 'cancel': {

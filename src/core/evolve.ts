@@ -58,6 +58,9 @@ function apply(state: RunState, event: Event): void {
       threadOf(state, event.thread).doing = { is: 'unwinding', outcome: outcomeOf(state, event), on: null };
       return;
     }
+    case 'run.repinned':
+      state.origin = { ...state.origin, pins: { ...state.origin.pins, modules: event.modules } };
+      return;
     case 'run.halted':
       return halted(state, event);
     case 'run.ended': {

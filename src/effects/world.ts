@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
-import type { Settled } from '../ir/events.ts';
+import type { Pins, Settled } from '../ir/events.ts';
 import type { CompiledFlow, Node } from '../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
 import { toolResult } from '../runtime/engine/plain-json.ts';
@@ -26,6 +26,7 @@ import type { PiiPipelines } from './pii/pipeline.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
 import { isScripted, scriptedPerformer } from './scripted/performer.ts';
 import type { Script } from './scripted/script.ts';
+import { pinsOf } from './pins.ts';
 import type { ToolOptions } from './tools/tool.ts';
 import { toolPerformer } from './tools/performer.ts';
 import { shellRunner } from './tools/sandbox.ts';
@@ -67,6 +68,8 @@ export interface NeededCall {
 export interface World {
   readonly performer: Performer;
   readonly clock: Clock;
+  /** The place and the code to pin a run of this flow to. Throws if a module lies where an agent can write. */
+  pins(flow: CompiledFlow): Pins;
   /** Throws a SluiceError if the world lacks a model, a key or a tool for these calls. */
   require(flow: CompiledFlow, calls: Iterable<NeededCall>): void;
   /** Stops what the world started, such as MCP servers. */
@@ -81,6 +84,11 @@ export function createWorld(options: WorldOptions = {}): World {
   return {
     performer: withPii(custom === undefined ? composed : withPolicy(custom), pii),
     clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
+    pins: (flow) =>
+      pinsOf(flow, {
+        documentDir: options.toolOptions?.documentDir ?? '.',
+        workDir: options.toolOptions?.workDir,
+      }),
     require: (flow, calls) => {
       for (const call of calls) requireCall(options, flow, call);
     },

@@ -49,6 +49,8 @@ export interface Pins {
   readonly documentDir?: string;
   /** The folder that the tools of the run work in. Absolute. */
   readonly workDir?: string;
+  /** Instead of `workDir`: the folder that has one folder for each run. Absolute. */
+  readonly workRoot?: string;
   /** Content hashes of the code that the document loads, by absolute path. */
   readonly modules?: { readonly [file: string]: string };
 }
@@ -65,6 +67,8 @@ export type Fact =
   | { readonly type: 'settle'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
   | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
   | { readonly type: 'tick' }
+  /** An operator accepts that the code of the run has changed. */
+  | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }
   | { readonly type: 'cancel'; readonly by: string; readonly why: string };
 
 export interface Answer {
@@ -125,6 +129,7 @@ export interface Ending {
 }
 
 export type EventBody =
+  | { readonly type: 'run.repinned'; readonly by: string; readonly modules: { readonly [file: string]: string } }
   | {
       readonly type: 'run.started';
       readonly run: RunId;
@@ -350,7 +355,7 @@ export interface RunState {
   readonly run: RunId;
   readonly flow: string;
   readonly seed: number;
-  readonly origin: Origin;
+  origin: Origin;
   readonly input: Json;
   readonly startedAt: Instant;
   deadline: Instant | null;

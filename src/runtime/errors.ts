@@ -76,6 +76,14 @@ export const ERROR_CODES = {
     title: 'The lease was lost',
     summary: 'Another process owns the run now. This one stopped before it acted.',
   },
+  'code-changed': {
+    title: 'The code has changed',
+    summary: 'A module of the run is not what it was when the run started.',
+  },
+  'unsafe-module': {
+    title: 'The module can be changed by an agent',
+    summary: 'A module of the document lies in the work directory of the run.',
+  },
   'engine-closed': { title: 'The engine is closed', summary: 'A call came after `close`.' },
   'value-too-large': {
     title: 'A value is too large',

@@ -4,7 +4,7 @@
  */
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
-import type { Answer, Command, Fact, Instant, Question, RunId, Settled } from '../ir/events.ts';
+import type { Answer, Command, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';
 
 /** One transition of one run. The hash covers exactly these bytes. */
 export interface Append {
@@ -155,6 +155,8 @@ export interface Call {
   readonly flow: CompiledFlow;
   /** SHA-256 over store, run, step, visit and inputs: the same for every attempt, different for every run and store. */
   readonly idempotencyKey: string;
+  /** The place and the code that the run belongs to. */
+  readonly pins?: Pins | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Takes the text of a reply while it is generated. Undefined when no reader asked for it. The text is not stored. */

@@ -97,6 +97,6 @@ describe('values', () => {
   });
 
   test('a value that is not there is an error, not null', () => {
-    expect(() => createShelf([]).unpack({ $blob: 'nowhere' })).toThrow('not in the journal');
+    expect(() => createShelf([]).unpack({ $blob: 'nowhere' })).toThrow('the journal lacks the value');
   });
 });

@@ -106,6 +106,11 @@ const ending = { node: optional(text), state, code, output: recorded, charge };
 const is = <T extends EventType>(type: T): fc.Arbitrary<T> => fc.constant(type);
 
 const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { type: type }>> } = {
+  'run.repinned': fc.record({
+    type: fc.constant('run.repinned' as const),
+    by: fc.string(),
+    modules: fc.dictionary(fc.string(), fc.string()),
+  }),
   'run.started': fc.record({
     type: is('run.started'),
     run: text,

@@ -2,6 +2,7 @@
  * Performs the checks that read evidence: `validator:<Name>` over the current turn, `contract:<Name>` over the session, and
  * `context:<source>`, which returns text. A refusal has a reason and a failure type. An unknown name is a refusal.
  */
+import { workDirOf } from '../pins.ts';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
@@ -17,9 +18,10 @@ import { readSource, readSources } from './sources.ts';
 import type { Wanted } from './sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
-export function evidencePerformer(options: EvidenceOptions): Performer {
+export function evidencePerformer(given: EvidenceOptions): Performer {
   return {
     perform: async (call) => {
+      const options = pinned(given, call);
       const { kind, name } = call.command;
       const colon = name.indexOf(':');
       const [family, which] = [name.slice(0, colon), name.slice(colon + 1)];
@@ -41,6 +43,14 @@ export function evidencePerformer(options: EvidenceOptions): Performer {
       }
     },
   };
+}
+
+/** The folders that the run is pinned to. */
+function pinned(options: EvidenceOptions, { command: { run }, pins }: Call): EvidenceOptions {
+  if (pins === undefined) return options;
+  const own = typeof options.workDir === 'function' ? options.workDir(run) : options.workDir;
+  const { documentDir = options.documentDir } = pins;
+  return { ...options, workDir: workDirOf(pins, run, own), ...(documentDir === undefined ? {} : { documentDir }) };
 }
 
 const FAMILIES = new Set(['validator', 'contract', 'context']);

@@ -59,10 +59,11 @@ class McpServers {
     if (config.tools !== undefined && !config.tools.includes(tool))
       throw fail('policy', 'McpToolError', `\`tools\` of the MCP server \`${server}\` does not list \`${tool}\``);
     const timeoutMs = Math.min(call.timeoutMs, (config.timeout ?? Infinity) * 1000);
-    const key = JSON.stringify([server, config]);
+    const documentDir = call.call.pins?.documentDir ?? this.#documentDir;
+    const key = JSON.stringify([server, config, documentDir]);
     let connection: Connection | undefined;
     try {
-      connection = await this.#connected(key, config, timeoutMs);
+      connection = await this.#connected(key, config, documentDir, timeoutMs);
       if (!connection.tools.has(tool))
         throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
       const result = await connection.client.callTool(
@@ -85,12 +86,12 @@ class McpServers {
     await Promise.all([...this.#connections.keys()].map((key) => this.#drop(key)));
   }
 
-  #connected(key: string, config: McpServer, timeoutMs: number): Promise<Connection> {
+  #connected(key: string, config: McpServer, documentDir: string, timeoutMs: number): Promise<Connection> {
     const known = this.#connections.get(key);
     if (known !== undefined) return known;
     const forget = (): void => void this.#connections.delete(key);
     const stderr = new Output(STDERR_MAX);
-    const transport = (): Transport => transportOf(config, this.#documentDir, this.#env, stderr);
+    const transport = (): Transport => transportOf(config, documentDir, this.#env, stderr);
     const connection = connect(transport, Math.min(timeoutMs, CONNECT_MAX_MS), stderr, forget);
     this.#connections.set(key, connection);
     connection.catch(forget);

@@ -2,6 +2,8 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Json } from '../../expr/json.ts';
+import type { Pins } from '../../ir/events.ts';
+import { changedModules } from '../pins.ts';
 import { fail, reasonOf } from './tool.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
@@ -27,13 +29,22 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
       const [path = '', name = ''] = String(reference).split('#');
       return ({ args, result, workDir, timeoutMs, signal: wanted, call }) =>
         withTimeout(timeoutMs, wanted, async (signal) => {
-          const work = await load(resolve(documentDir, path), name);
+          const file = resolve(call.pins?.documentDir ?? documentDir, path);
+          if (call.pins !== undefined) refuseChanged(call.pins, file);
+          const work = await load(file, name);
           const { idempotencyKey } = call;
           const { run, node, attempt } = call.command;
           return ((await work(args, { signal, idempotencyKey, run, node, attempt, workDir, result })) ?? null) as Json;
         });
     },
   };
+}
+
+/** The caller has checked all modules; this catches one that changed since. */
+function refuseChanged(pins: Pins, file: string): void {
+  const pinned = pins.modules?.[file];
+  if (pinned !== undefined && changedModules({ modules: { [file]: pinned } }).length > 0)
+    throw fail('fatal', 'ModuleError', `\`${file}\` has changed since the run started`);
 }
 
 /** Counts real time, also in a run with a virtual clock. After a timeout or an abort, the function is no longer awaited. */

@@ -15,6 +15,7 @@ import { codeTools } from './code.ts';
 import { fileTools } from './files.ts';
 import { httpTools } from './http.ts';
 import { moduleTools } from './module.ts';
+import { workDirOf } from '../pins.ts';
 import { logChange, noteTools } from './notes.ts';
 import { shellTools } from './shell.ts';
 import { withoutSecrets } from './template.ts';
@@ -126,7 +127,8 @@ function workOf(
 
 async function toolCallOf(call: Call, args: Args, def: ToolDef | undefined, options: ToolOptions): Promise<ToolCall> {
   const { name, run, input } = call.command;
-  const workDir = typeof options.workDir === 'function' ? options.workDir(run) : options.workDir;
+  const own = typeof options.workDir === 'function' ? options.workDir(run) : options.workDir;
+  const workDir = workDirOf(call.pins, run, own);
   return {
     name,
     args,

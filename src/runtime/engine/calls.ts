@@ -2,15 +2,15 @@
 import { hash } from 'node:crypto';
 import { digest } from '../../core/digest.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import type { Command, EffectKey, RunId } from '../../ir/events.ts';
+import type { Command, EffectKey, Pins, RunId } from '../../ir/events.ts';
 import type { Call, Clock } from '../ports.ts';
 import { pure } from './pure.ts';
 
 export class Calls {
   readonly #running = new Map<EffectKey, RunningCall>();
 
-  start(command: Command, { flow, clock, store, listeners }: CallContext): Call {
-    const call = new RunningCall(command, { flow, clock, store, listeners });
+  start(command: Command, context: CallContext): Call {
+    const call = new RunningCall(command, context);
     this.#running.set(command.key, call);
     return call;
   }
@@ -44,8 +44,8 @@ export class Calls {
 export interface CallContext {
   readonly flow: CompiledFlow;
   readonly clock: Clock;
-  /** The id of the store in which the run started. */
-  readonly store: string;
+  /** The place and the code that the run belongs to. */
+  readonly pins: Pins | undefined;
   readonly listeners: TextListeners | undefined;
 }
 
@@ -60,13 +60,13 @@ class RunningCall implements Call {
   readonly flow: CompiledFlow;
   readonly clock: Clock;
   readonly #listeners: TextListeners | undefined;
-  readonly #store: string;
+  readonly pins: Pins | undefined;
   #controller: AbortController | null = null;
   #aborted = false;
 
-  constructor(command: Command, { flow, clock, store, listeners }: CallContext) {
+  constructor(command: Command, { flow, clock, pins, listeners }: CallContext) {
     this.#listeners = listeners;
-    this.#store = store;
+    this.pins = pins;
     this.command = command;
     this.flow = flow;
     this.clock = clock;
@@ -91,7 +91,7 @@ class RunningCall implements Call {
   get idempotencyKey(): string {
     const { run, node, key, input } = this.command;
     // The digest ignores the order of fields, which may change when a graph is stored.
-    return hash('sha256', JSON.stringify([this.#store, run, node, key, digest(input, pure.hash)]), 'hex');
+    return hash('sha256', JSON.stringify([this.pins?.store ?? '', run, node, key, digest(input, pure.hash)]), 'hex');
   }
 
   abort(): void {

@@ -85,6 +85,6 @@ function refusalOfEnded({ run, state }: OwnedRun): Refusal | null {
   return outcome === null ? null : { refused: 'run-ended', message: `run \`${run}\` has ended with ${outcome.code}` };
 }
 
-function errorOf({ refused, message }: Refusal): SluiceError {
+export function errorOf({ refused, message }: Refusal): SluiceError {
   return new SluiceError(isErrorCode(refused) ? refused : 'internal-error', message);
 }

@@ -94,8 +94,8 @@ export class Dispatcher {
 
   #perform(owned: OwnedRun, command: Command): void {
     const { clock, listeners } = this.#options;
-    const store = owned.state?.origin.pins?.store ?? '';
-    const call = owned.calls.start(command, { flow: owned.program.flow, clock, store, listeners });
+    const { pins } = owned.state?.origin ?? {};
+    const call = owned.calls.start(command, { flow: owned.program.flow, clock, pins, listeners });
     if (command.notBefore > runNow(owned, clock)) this.#at(owned, command.notBefore, () => this.#start(owned, call));
     else this.#start(owned, call);
   }

@@ -4,7 +4,7 @@ import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import { reportOf, waitingOf } from '../report/report.ts';
-import { deliver } from './deliver.ts';
+import { deliver, errorOf } from './deliver.ts';
 import { Host, unknownRun } from './host.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -32,6 +32,13 @@ export function createRuntime(options: EngineOptions): Engine {
       return run;
     },
     cancel: (run, by, why = 'asked to') => deliver(host, ownership, run, { type: 'cancel', by, why }),
+    repin: async (run, by, modules) => {
+      await host.ensureOpen();
+      const owned = await ownership.acquire(run);
+      if (owned === null) throw new SluiceError('lease-lost', `run \`${run}\` is owned by another process`);
+      const refusal = await host.send(owned, { type: 'repin', by, modules });
+      if (refusal !== null) throw errorOf(refusal);
+    },
     resume: async (run) => {
       await host.ensureOpen();
       if ((await roster.find(run)) === null) throw unknownRun(run);

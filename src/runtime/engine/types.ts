@@ -39,6 +39,8 @@ export interface Engine {
   /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
   answer(approval: string, answer: Answer): Promise<RunId>;
   cancel(run: RunId, by: string, why?: string): Promise<void>;
+  /** Records that an operator accepts the changed code of a run. `modules` has the new hashes, by file. */
+  repin(run: RunId, by: string, modules: { readonly [file: string]: string }): Promise<void>;
   /** Continues a run that no live process owns. */
   resume(run: RunId): Promise<void>;
   get(run: RunId): Promise<Report>;

@@ -43,7 +43,7 @@ export function snapshotHashIn(body: string): string | null {
 
 /** True for events that record a fact. A replay derives the others, so only facts need a checksum. */
 export function isFact({ type }: EventBody): boolean {
-  return type === 'effect.settled' || type === 'run.started' || type === 'run.halted';
+  return type === 'effect.settled' || type === 'run.started' || type === 'run.halted' || type === 'run.repinned';
 }
 
 /** The first fact that does not match its checksum. The hash shows that an append was changed; this shows where. */

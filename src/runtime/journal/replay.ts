@@ -103,6 +103,8 @@ class Walk {
         };
       case 'effect.settled':
         return this.#settled(event);
+      case 'run.repinned':
+        return { type: 'repin', by: event.by, modules: event.modules };
       case 'effect.dropped':
       case 'run.halted': {
         const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');

@@ -94,7 +94,7 @@ function addRunning(program: Command, call: Caller): void {
     .option('--run <id>', 'an id of your own: starting twice gives one run')
     .option('--seed <number>', 'the seed of the run')
     .action(call(async () => (await import('./commands/run.ts')).runCommand));
-  world(program.command('answer'))
+  continues(program.command('answer'))
     .description('answer what waits for a person; the run goes on')
     .argument('<id>', 'an approval')
     .argument('<choice>', 'one of its choices')
@@ -102,11 +102,11 @@ function addRunning(program: Command, call: Caller): void {
     .option('--text <text>', 'a word to go with it')
     .option('--as <who>', 'who answers')
     .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
-  world(program.command('resume'))
+  continues(program.command('resume'))
     .description('take up a run after a crash or a stop; without RUN, all of them')
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/resume.ts')).resumeCommand));
-  world(program.command('cancel'))
+  continues(program.command('cancel'))
     .description('stop a run and undo what it did')
     .argument('<run>', 'a run')
     .option('--as <who>', 'who cancels')
@@ -174,6 +174,14 @@ function addMachine(program: Command, call: Caller): void {
 }
 
 /** Options of the commands that continue a run. */
+function continues(command: Command): Command {
+  return world(command).option(
+    '--accept-changed-code',
+    'continue although modules have changed; the journal records it',
+  );
+}
+
+/** Options of the commands that work on a run. */
 function world(command: Command): Command {
   return command
     .option('-s, --script <file>', 'stand in for models, tools and people')

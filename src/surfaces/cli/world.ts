@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly workDir?: string;
   /** Hosts that the built-in HTTP tools may call. */
   readonly allowHost?: readonly string[];
+  /** Accepts code that has changed since the run started. */
+  readonly acceptChangedCode?: boolean;
   /** The folder of the document. Relative paths in the document start there. */
   readonly documentDir?: string;
 }

@@ -3,6 +3,7 @@ import { createWorld } from '../../effects/world.ts';
 import type { WorldOptions } from '../../effects/world.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine, EngineOptions } from '../../runtime/engine/types.ts';
+import type { Origin, Pins } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
 
@@ -27,5 +28,14 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await engine.close();
     await world.close();
   };
-  return { ...engine, close };
+  return {
+    ...engine,
+    start: (flow, given = {}) =>
+      engine.start(flow, flow === undefined ? given : { ...given, origin: withPins(given.origin, world.pins(flow)) }),
+    close,
+  };
+}
+
+function withPins(origin: Origin = {}, pins: Pins): Origin {
+  return { ...origin, pins: { ...pins, ...origin.pins } };
 }

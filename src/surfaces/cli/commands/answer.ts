@@ -7,6 +7,7 @@ import { follow, printOutcome } from '../follow.ts';
 import { foresee } from '../store.ts';
 import { headOf } from '../store.ts';
 import { readJson } from '../option-values.ts';
+import { checkCode } from '../pinned.ts';
 import { withSession, type Session } from '../session.ts';
 import { demandDatabase } from '../store.ts';
 import { usage } from '../usage.ts';
@@ -30,6 +31,7 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
   return withSession(cli, options, undefined, async (session) => {
     await demandContent(session, id, answer);
+    if ((await session.store.roster.find(runOf(id))) !== null) await checkCode(session, runOf(id), options);
     const known = await seqBefore(session, id);
     if (known > 0) requireNext(session.world, await foresee(session.store, runOf(id), { type: 'answer', id, answer }));
     const run = await session.engine.answer(id, answer);

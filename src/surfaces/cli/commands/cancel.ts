@@ -5,6 +5,7 @@ import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { follow } from '../follow.ts';
 import { foresee } from '../store.ts';
 import { headOf } from '../store.ts';
+import { checkCode } from '../pinned.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { withSession } from '../session.ts';
 import { demandDatabase, findRun } from '../store.ts';
@@ -21,6 +22,7 @@ export async function cancelCommand(cli: Cli, given: string, options: CancelOpti
   return withSession(cli, options, undefined, async (session) => {
     const run = await findRun(session.store, given, cli.db);
     const { seq } = await headOf(session.store, run);
+    await checkCode(session, run, options);
     const by = options.as ?? currentUser();
     requireNext(session.world, await foresee(session.store, run, { type: 'cancel', by, why: options.why ?? '' }));
     await session.engine.cancel(run, by, options.why);

@@ -5,6 +5,7 @@ import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
+import { checkCode } from '../pinned.ts';
 import { headOf } from '../store.ts';
 import { withSession, type Session } from '../session.ts';
 import { demandDatabase, findRun, withStore } from '../store.ts';
@@ -26,6 +27,7 @@ export async function resumeCommand(cli: Cli, given: string | undefined, options
     return OK;
   }
   return withSession(cli, options, undefined, async (session) => {
+    for (const run of runs) await checkCode(session, run, options);
     const reports = await resumeAll(cli, session, runs);
     if (cli.json) cli.printJson(given === undefined ? reports : reports[0]);
     return worst(reports.map(statusOfRun));

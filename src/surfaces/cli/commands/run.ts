@@ -30,7 +30,8 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
   return withSession(cli, { ...options, documentDir: dirname(file) }, flow, async (session) => {
     const { tenant, user } = options;
-    const origin = { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
+    const pins = session.world.pins(flow);
+    const origin = { pins, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
     const run = await session.engine.start(flow, {
       input,
       origin,
