@@ -24,6 +24,8 @@ interface Row {
   readonly largest?: string;
   /** The reserved amount depends on the tokens of the input, which are counted only if a budget limits it. */
   readonly byInput?: true;
+  /** Only reports show it: a budget for it would add nothing, because another dimension contains it. */
+  readonly reportOnly?: true;
   /** The live line of the CLI shows it, with this word. */
   readonly live?: string;
 }
@@ -72,6 +74,30 @@ const ROWS = {
     charged: 'measured',
     live: 'tokens out',
   },
+  cachedInputTokens: {
+    key: 'cached_input_tokens',
+    measure: 'cachedInputTokens',
+    one: 'cached input token',
+    many: 'cached input tokens',
+    charged: 'measured',
+    reportOnly: true,
+  },
+  cacheWriteTokens: {
+    key: 'cache_write_tokens',
+    measure: 'cacheWriteTokens',
+    one: 'cache write token',
+    many: 'cache write tokens',
+    charged: 'measured',
+    reportOnly: true,
+  },
+  reasoningTokens: {
+    key: 'reasoning_tokens',
+    measure: 'reasoningTokens',
+    one: 'reasoning token',
+    many: 'reasoning tokens',
+    charged: 'measured',
+    reportOnly: true,
+  },
   costMicros: {
     key: 'cost_usd',
     measure: 'costUsd',
@@ -118,7 +144,9 @@ const ROWS = {
 
 type Rows = typeof ROWS;
 export type Dimension = keyof Rows;
-export type BudgetKey = Rows[Dimension]['key'];
+export type BudgetKey = {
+  [name in Dimension]: Rows[name] extends { readonly reportOnly: true } ? never : Rows[name]['key'];
+}[Dimension];
 /** A dimension as people read it: money is in dollars. */
 export type Measure = Rows[Dimension]['measure'];
 export type Amounts = { readonly [dimension in Dimension]?: number };
@@ -127,17 +155,22 @@ export const DIMENSIONS = Object.keys(ROWS) as readonly Dimension[];
 
 export interface DimensionRow extends Row {
   readonly name: Dimension;
-  readonly key: BudgetKey;
   readonly measure: Measure;
   readonly label: string;
   readonly scale: number;
   readonly largest?: Dimension;
+}
+export interface BudgetRow extends DimensionRow {
+  readonly key: BudgetKey;
 }
 const TABLE = Object.fromEntries(
   DIMENSIONS.map((name) => [name, { scale: 1, label: ROWS[name].many, ...ROWS[name], name } satisfies DimensionRow]),
 ) as { readonly [dimension in Dimension]: DimensionRow };
 
 export const DIMENSION_ROWS: readonly DimensionRow[] = Object.values(TABLE);
+/** The dimensions that a budget can limit. */
+export const BUDGET_ROWS = DIMENSION_ROWS.filter((row): row is BudgetRow => row.reportOnly !== true);
+export const BUDGET_DIMENSIONS = BUDGET_ROWS.map(({ name }) => name);
 
 export function dimensionRow(dimension: Dimension): DimensionRow {
   return TABLE[dimension];

@@ -11,27 +11,51 @@ import type { AgentDef, CompiledFlow, DoNode } from './nodes.ts';
 export interface Price {
   readonly input: number;
   readonly output: number;
+  /** Input that the provider read from its cache. */
   readonly cached_input?: number;
+  /** Input that the provider wrote to its cache. */
+  readonly cache_write?: number;
   /** Applies to all tokens of a call whose input is longer than `above`. */
   readonly long?: { readonly above: number; readonly input: number; readonly output: number };
 }
 
+/** `cachedInputTokens` and `cacheWriteTokens` are parts of `inputTokens`. */
 export interface Tokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Input tokens that were read from a provider's cache. */
-  readonly cachedTokens?: number;
+  readonly cachedInputTokens?: number;
+  readonly cacheWriteTokens?: number;
 }
 
 /** The alias under which a flow keeps the model of agents that name none. */
 export const DEFAULT_MODEL = '';
 
-export function costOf(price: Price | undefined, { inputTokens, outputTokens, cachedTokens = 0 }: Tokens): number {
+export function costOf(price: Price | undefined, tokens: Tokens): number {
   if (price === undefined) return 0;
-  const { input, output } = price.long !== undefined && inputTokens > price.long.above ? price.long : price;
-  // The cheaper rate of a cache is known for calls of ordinary length only.
-  const cached = input === price.input ? (price.cached_input ?? input) : input;
-  return Math.ceil((inputTokens - cachedTokens) * input + cachedTokens * cached + outputTokens * output);
+  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = tokens;
+  const isLong = price.long !== undefined && inputTokens > price.long.above;
+  const { input, output } = isLong && price.long !== undefined ? price.long : price;
+  // For long input the table has no cache rates: reads count in full, and writes keep their surcharge.
+  const read = isLong ? input : (price.cached_input ?? input);
+  const write = input * writeFactor(price);
+  const plain = inputTokens - cachedInputTokens - cacheWriteTokens;
+  return Math.ceil(rounded(plain * input + cachedInputTokens * read + cacheWriteTokens * write + outputTokens * output));
+}
+
+/** The price of writing input to a cache, relative to its normal price. */
+export function writeFactor({ input, cache_write: write }: Price): number {
+  return write === undefined || input === 0 ? 1 : write / input;
+}
+
+/** The highest cost of so many tokens: a provider may write the whole input to its cache. */
+function highestCost(price: Price | undefined, inputTokens: number, outputTokens: number): number {
+  const isDearer = price !== undefined && writeFactor(price) > 1;
+  return costOf(price, { inputTokens, outputTokens, cacheWriteTokens: isDearer ? inputTokens : 0 });
+}
+
+/** Removes the noise of floating-point sums, which would round a whole amount up. */
+function rounded(micros: number): number {
+  return Number(micros.toPrecision(12));
 }
 
 /** The price that the flow holds for an agent's own model, or for a fallback model. */
@@ -64,7 +88,7 @@ export function worstCase(
   const agent = flow.agents[effect.agent];
   const inputTokens = pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(flow, agent)}`);
   const outputTokens = effect.reserve.outputTokens ?? 0;
-  const costMicros = costOf(priceIn(flow, effect.agent, target), { inputTokens, outputTokens });
+  const costMicros = highestCost(priceIn(flow, effect.agent, target), inputTokens, outputTokens);
   return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
 }
 

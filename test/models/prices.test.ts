@@ -35,8 +35,11 @@ describe('the cost of a call', () => {
   });
 
   test('cached input is cheaper, long input dearer, from the first token above', () => {
-    expect(costOf(price, { inputTokens: 100, outputTokens: 0, cachedTokens: 60 })).toBe(40 * 2 + 60 * 0.5);
+    expect(costOf(price, { inputTokens: 100, outputTokens: 0, cachedInputTokens: 60 })).toBe(40 * 2 + 60 * 0.5);
     expect(costOf(price, { inputTokens: 1000, outputTokens: 1 })).toBe(2010);
-    expect(costOf(price, { inputTokens: 1001, outputTokens: 1, cachedTokens: 500 })).toBe(1001 * 4 + 20);
+    expect(costOf({ ...price, cache_write: 2.5 }, { inputTokens: 100, outputTokens: 0, cacheWriteTokens: 40 })).toBe(
+      60 * 2 + 40 * 2.5,
+    );
+    expect(costOf(price, { inputTokens: 1001, outputTokens: 1, cachedInputTokens: 500 })).toBe(1001 * 4 + 20);
   });
 });

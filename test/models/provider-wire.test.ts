@@ -69,11 +69,10 @@ function heard(settled: Settled & { ok: true }, { provider, said }: Recorded): S
   const value = settled.value as {
     text: string;
     toolCalls?: { id: string; name: string; args: unknown }[];
-    cache?: { read: number; written: number };
   };
-  const { inputTokens = 0, outputTokens = 0 } = settled.used ?? {};
+  const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, cacheWriteTokens = 0 } = settled.used ?? {};
   // One provider counts what it has in its cache apart from the input, the others within it.
-  const apart = provider === 'anthropic' ? (value.cache?.read ?? 0) + (value.cache?.written ?? 0) : 0;
+  const apart = provider === 'anthropic' ? cachedInputTokens + cacheWriteTokens : 0;
   const calls = (value.toolCalls ?? []).map(({ id, name, args }) => ({ id, name, args }));
   return {
     text: value.text,

@@ -1,5 +1,5 @@
 /** Says so where a budget is smaller than what the shortest good run has to reserve: such a run ends before it gets anywhere. */
-import { DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
+import { BUDGET_ROWS, shownAmount } from '../../ir/dimensions.ts';
 import type { Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody } from '../../ir/nodes.ts';
 import { STEPS } from '../lower/budget-meters.ts';
@@ -15,7 +15,7 @@ export function warnAboutBudgets({ flow }: Bounds, body: FlowBody, document: Rea
     const max = body.meters[meter]?.max ?? null;
     return max === null ? null : shownAmount(dimension, max);
   };
-  for (const { key: field, name: dimension, measure } of DIMENSION_ROWS) {
+  for (const { key: field, name: dimension, measure } of BUDGET_ROWS) {
     const limit = limitOf(dimension === 'steps' ? STEPS : `budget.${dimension}`, dimension);
     const needs = flow[measure].least;
     const at = ['budgets', field];
@@ -42,7 +42,7 @@ function reserved({ nodes }: FlowBody, agent: string, dimension: Dimension): num
 }
 
 /** Dimensions that one model call reserves for its reply. An agent's budget can be too small for any call. */
-const RESERVED = DIMENSION_ROWS.filter(({ name }) => name === 'outputTokens' || name === 'costMicros');
+const RESERVED = BUDGET_ROWS.filter(({ name }) => name === 'outputTokens' || name === 'costMicros');
 
 interface Short {
   readonly field: keyof Budgets;
@@ -69,7 +69,7 @@ const ABSURD_USD = 10_000;
 const ABSURD_COUNT = 100_000;
 
 /** Steps and calls: a run without a bound on them has no bound on its work. */
-const COUNTED = DIMENSION_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
+const COUNTED = BUDGET_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
 
 export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, report: Report): void {
   const { most } = flow.costUsd;

@@ -2,7 +2,7 @@
  * The certificate: what a flow can cost before it runs, from the compiled graph alone. For every dimension the least that any
  * good path needs and the most that the caps allow; which cap ends each cycle; how a run can end; what runs at once.
  */
-import { DIMENSIONS, dimensionRow } from '../../ir/dimensions.ts';
+import { BUDGET_DIMENSIONS, dimensionRow } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension, Measure } from '../../ir/dimensions.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
 import type { FlowBody, NodeId } from '../../ir/nodes.ts';
@@ -40,7 +40,7 @@ export function boundsOf(
 ): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
   const graph = graphOf(body, shares);
   const first = atFirst(graph);
-  const table = DIMENSIONS.map((dimension) => ({
+  const table = BUDGET_DIMENSIONS.map((dimension) => ({
     dimension,
     least: leastFrom(graph, dimension),
     most: mostWithin(graph, dimension),

@@ -1,7 +1,7 @@
 /** The least and the most that one visit of a node uses. */
 import type { Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
-import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import { DEFAULT_MODEL, writeFactor } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 import type { Edge, Graph } from '../verify/graph.ts';
@@ -36,11 +36,13 @@ function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, ali
   return model?.price === undefined ? Infinity : costMost(model.price, input, output);
 }
 
-function costMost({ input, output, long }: Price, inputTokens: number, outputTokens: number): number {
-  const short = times(inputTokens, input) + times(outputTokens, output);
+function costMost(price: Price, inputTokens: number, outputTokens: number): number {
+  const { input, output, long } = price;
+  const factor = Math.max(1, writeFactor(price));
+  const short = times(inputTokens, input * factor) + times(outputTokens, output);
   return long === undefined || inputTokens <= long.above
     ? short
-    : Math.max(short, times(inputTokens, long.input) + times(outputTokens, long.output));
+    : Math.max(short, times(inputTokens, long.input * factor) + times(outputTokens, long.output));
 }
 
 interface ModelFacts {

@@ -2,7 +2,7 @@
  * The meters that apply in every notation, and the nodes that charge them: `steps` (charged by every entered node), one meter
  * per limited budget dimension (every effect), the budgets of single agents, and the rate limits of tools.
  */
-import { DIMENSION_ROWS } from '../../ir/dimensions.ts';
+import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { DoNode, Meter, MeterId, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 
@@ -10,7 +10,7 @@ export const STEPS: MeterId = 'steps';
 export const CLOCK: MeterId = 'wall_clock';
 
 /** The dimensions that effects charge. Steps are charged by entered nodes. */
-export const EFFECT_DIMENSIONS = DIMENSION_ROWS.filter(({ charged }) => charged !== 'visit');
+export const EFFECT_DIMENSIONS = BUDGET_ROWS.filter(({ charged }) => charged !== 'visit');
 
 export interface MeterOptions {
   readonly budgets: Budgets | undefined;

@@ -22,11 +22,13 @@ export function priceOf(provider: string, model: string): Price | null {
   const input = highest(rows, 'input_mtok');
   const output = highest(rows, 'output_mtok');
   const cached = highest(rows, 'cache_read_mtok');
+  const written = highest(rows, 'cache_write_mtok');
   if (input === undefined || output === undefined) return null;
   return {
     input: input.base,
     output: output.base,
     ...(cached === undefined ? {} : { cached_input: cached.base }),
+    ...(written === undefined ? {} : { cache_write: written.base }),
     ...longOf(input, output),
   };
 }

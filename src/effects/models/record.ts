@@ -25,7 +25,6 @@ export function recordOf(reply: Reply, { name }: Target, offer: Offer, structure
     ...(parts === undefined ? {} : { parts }),
     finish: reply.finish?.unified ?? 'other',
     served: name,
-    ...cacheUse(reply.usage),
     ...metadataOf(reply.metadata),
   };
   return JSON.parse(JSON.stringify(record)) as Json;
@@ -41,8 +40,18 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
       .join('');
   const inputTokens = wholeNumber(usage?.inputTokens.total) ?? pure.countTokens(sent);
   const outputTokens = wholeNumber(usage?.outputTokens.total) ?? pure.countTokens(received);
-  const cachedTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
-  return { inputTokens, outputTokens, costMicros: costOf(price, { inputTokens, outputTokens, cachedTokens }) };
+  const cachedInputTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
+  const cacheWriteTokens = Math.min(inputTokens - cachedInputTokens, wholeNumber(usage?.inputTokens.cacheWrite) ?? 0);
+  const tokens = { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens };
+  const reasoningTokens = wholeNumber(usage?.outputTokens.reasoning) ?? 0;
+  return {
+    inputTokens,
+    outputTokens,
+    costMicros: costOf(price, tokens),
+    ...(cachedInputTokens > 0 ? { cachedInputTokens } : {}),
+    ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
+    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
+  };
 }
 
 /**
@@ -67,13 +76,6 @@ function partsOf(parts: readonly ReplyPart[], calls: readonly CallPart[], text: 
       ? { type: 'text', ...metadata }
       : { type: part.type, text: part.text, ...metadata };
   });
-}
-
-/** Input tokens that the provider read from its cache or wrote to it. They are part of the input tokens. */
-function cacheUse(usage: Reply['usage']): { readonly cache?: { readonly read: number; readonly written: number } } {
-  const read = wholeNumber(usage?.inputTokens.cacheRead) ?? 0;
-  const written = wholeNumber(usage?.inputTokens.cacheWrite) ?? 0;
-  return read + written === 0 ? {} : { cache: { read, written } };
 }
 
 /** Arguments that are not a JSON object become `args: null` with the text in `raw`, so that the model can correct them. */

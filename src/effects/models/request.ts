@@ -1,5 +1,10 @@
 /** The request of one model call: messages, tools, reply schema and limits. */
-import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type {
+  JSONSchema7,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
 import type { AgentDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -23,7 +28,7 @@ export function requestFor(
   const offer = offerTools(flow, agent, describe);
   const responseFormat = formatOf(agent.output);
   const options: LanguageModelV4CallOptions = {
-    prompt: toPrompt(promptOf(flow, command), offer),
+    prompt: withBreakpoints(toPrompt(promptOf(flow, command), offer), target),
     abortSignal: signal,
     providerOptions: {
       [optionsName(target)]: {
@@ -37,6 +42,22 @@ export function requestFor(
     ...(responseFormat === undefined ? {} : { responseFormat }),
   };
   return { options, offer };
+}
+
+/**
+ * Marks where Anthropic may cache: after the tools and instructions, and after the last two messages that are not replies.
+ * The next request starts with the same messages, so the provider finds the longest marked part in its cache.
+ */
+function withBreakpoints(prompt: LanguageModelV4Prompt, { how }: Target): LanguageModelV4Prompt {
+  if (how.protocol !== 'anthropic') return prompt;
+  const isInput = ({ role }: LanguageModelV4Message): boolean => role === 'user' || role === 'tool';
+  const marked = new Set([
+    prompt.findLastIndex(({ role }) => role === 'system'),
+    prompt.findLastIndex(isInput),
+    prompt.findLastIndex((message, index) => isInput(message) && index < prompt.findLastIndex(isInput)),
+  ]);
+  const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
+  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions } : message));
 }
 
 /** The engine checks replies itself, so a schema that a provider's strict mode rejects is not an error. */

@@ -28,9 +28,9 @@ export interface Message {
 export function turnOf(value: Json | undefined): Message[] {
   if (!Array.isArray(value)) return [];
   return (value as unknown as readonly Recorded[]).map(
-    ({ role, content, toolCalls, parts, toolCallId, name, source }) => ({
+    ({ role, content, toolCalls, parts, toolCallId, name, source, observation }) => ({
       role,
-      content: typeof source === 'string' ? asData(textOf(content), source) : textOf(content),
+      content: typeof source === 'string' ? asData(textOf(content), source, observation) : textOf(content),
       ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
       ...(Array.isArray(parts) ? { parts } : {}),
       ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
@@ -44,8 +44,8 @@ export function textOf(value: Json): string {
 }
 
 /** Marks text from outside as data, so that the model does not read it as an instruction. */
-function asData(text: string, source: string): string {
-  return `<data from="${source}">\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
+function asData(text: string, source: string, id: string | null | undefined): string {
+  return `<data from="${source}"${typeof id === 'string' ? ` id="${id}"` : ''}>\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
 }
 
 /** A message as a slot holds it. Absent fields are null. */
@@ -58,4 +58,6 @@ interface Recorded {
   readonly name?: string | null;
   /** The tool that the content came from, if the content is to be marked as data. */
   readonly source?: string | null;
+  /** The id of the observation that the content became. */
+  readonly observation?: string | null;
 }

@@ -1,5 +1,5 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
-import { DIMENSION_ROWS } from '../../ir/dimensions.ts';
+import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
 import { withCommandName } from './command-name.ts';
 import type { Screen } from './screen.ts';
@@ -25,7 +25,7 @@ export function failureLine({ error }: Report): string | null {
 }
 
 export function usageText(usage: Usage): string {
-  const always = DIMENSION_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
+  const always = BUDGET_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
   const parts = always.map(({ measure, one, many }) => plural(usage[measure], one, many));
   const tokens = usage.inputTokens + usage.outputTokens;
   if (tokens > 0) parts.push(`${grouped(tokens)} tokens`);

@@ -13,6 +13,7 @@ export const models = map(
       input: number({ min: 0 }).describe('US dollars per million input tokens.'),
       output: number({ min: 0 }).describe('US dollars per million output tokens.'),
       cached_input: number({ min: 0 }).optional().describe('US dollars per million input tokens read from a cache.'),
+      cache_write: number({ min: 0 }).optional().describe('US dollars per million input tokens written to a cache.'),
       long: record({ above: int({ min: 1 }), input: number({ min: 0 }), output: number({ min: 0 }) })
         .optional()
         .describe('What holds for a call whose input has more tokens than `above`.'),

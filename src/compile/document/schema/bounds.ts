@@ -1,7 +1,7 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
-import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
 import type { BudgetKey } from '../../../ir/dimensions.ts';
 import { bool, fault, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
 
@@ -14,7 +14,7 @@ const amount = () => int({ min: 0 }).optional();
 
 /** Whole numbers, but for money. */
 const amounts = Object.fromEntries(
-  DIMENSION_ROWS.map(({ key, scale }) => [key, scale === 1 ? amount() : number({ min: 0 }).optional()]),
+  BUDGET_ROWS.map(({ key, scale }) => [key, scale === 1 ? amount() : number({ min: 0 }).optional()]),
 ) as { readonly [key in BudgetKey]: ReturnType<typeof amount> };
 
 export const budgets = record({

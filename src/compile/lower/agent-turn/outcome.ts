@@ -6,10 +6,10 @@ import type { Failure, Kit } from '../kit.ts';
 import { CALL, OBSERVATIONS, TALK, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 
-/** A message with a `source` is shown to the agent as data from outside. */
+/** A message with a `source` is shown to the agent as data from outside, with the id of its observation. */
 export function outcomeOf(agent: string, content: Expr, outcome: Input, source?: string): readonly Write[] {
   const id = `text(${quote(agent)}, ".", turn, ".", size(${TALK}), ".", ${CALL}_index)`;
-  const label: Input = source === undefined ? {} : { source: quote(source) };
+  const label: Input = source === undefined ? {} : { source: quote(source), observation: id };
   return [
     append(TALK, { role: quote('tool'), toolCallId: `${CALL}.id`, name: `${CALL}.name`, content, ...label }),
     append(OBSERVATIONS, {

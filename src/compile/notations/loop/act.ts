@@ -10,7 +10,7 @@ import type { Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
 import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, SINCE, STEP, TRIGGER, TURN } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { actionMessages, actionPrompt } from './prompts.ts';
+import { DROP_TALK, actionMessages, actionPrompt } from './prompts.ts';
 
 /** `budgets.steps` bounds the tool rounds, and a person may raise it. This limit only proves that the graph ends. */
 const ROUNDS_MAX = 10_000;
@@ -134,7 +134,7 @@ function addPressure(l: Lowering, next: NodeId): NodeId {
   const chars = Math.floor(window * at * 3);
   const dropped = l.kit.set(
     { id: l.builder.idOf('context_compression'), origin: 'context_compression' },
-    [set(TALK, '[]'), set(COMPRESSED, `${COMPRESSED} + 1`)],
+    [...DROP_TALK, set(COMPRESSED, `${COMPRESSED} + 1`)],
     next,
   );
   const full = `size(${TALK}) > 1 && size(text(${TALK})) + size(${actionPrompt(l.loop)}) > ${chars}`;

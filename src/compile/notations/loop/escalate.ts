@@ -30,7 +30,7 @@ import {
   UNFOUNDED,
 } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { evidenceMessages, verifyPrompt } from './prompts.ts';
+import { DROP_TALK, evidenceMessages, verifyPrompt } from './prompts.ts';
 
 export function addEscalation(l: Lowering): void {
   const { loop } = l;
@@ -92,7 +92,7 @@ function addReplan(l: Lowering): NodeId {
   const writes = [
     set(PLAN_PROBLEM, `text("a tool failed repeatedly: ", ${PROBLEM})`),
     set(TRIGGER, 'null'),
-    set(TALK, '[]'),
+    ...DROP_TALK,
   ];
   return l.kit.set({ hint: 'replan', origin: 'repair' }, writes, addRepair(l));
 }

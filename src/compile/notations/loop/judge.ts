@@ -34,7 +34,7 @@ import {
   VIOLATIONS,
 } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { evidenceMessages, reflectPrompt, verifyPrompt } from './prompts.ts';
+import { DROP_TALK, evidenceMessages, reflectPrompt, verifyPrompt } from './prompts.ts';
 
 const VERDICT = 'verdict';
 
@@ -258,7 +258,7 @@ function stepCases(l: Lowering): readonly Case[] {
       set(SINCE, `${TURN} + 1`),
       set(ANSWER, 'null'),
       // Notes of a step end with it.
-      set(TALK, '[]'),
+      ...DROP_TALK,
       set(SCRATCH, 'null'),
       set(REPAIRS, '0'),
       set(REVIEWED, 'null'),

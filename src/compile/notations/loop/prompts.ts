@@ -2,9 +2,10 @@
  * The prompts of a loop, as expressions over the state of the task. Results of tools and memory never enter a prompt: they are
  * separate messages, marked as data.
  */
-import type { Expr } from '../../../ir/nodes.ts';
+import type { Expr, Write } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
+import { set } from '../../lower/kit.ts';
 import { STATUSES, outputText } from './findings.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
@@ -14,6 +15,7 @@ import {
   COMPRESSED,
   FINISHED,
   GOAL,
+  LAST_DROPPED,
   PLAN,
   PLAN_PROBLEM,
   PROBLEM,
@@ -26,7 +28,23 @@ import {
 } from './state.ts';
 
 /** The ids and outcomes of the observations, without their content. */
-const OBSERVED = `size(${OBSERVATIONS}) == 0 ? "" : text("\\n\\nObservations so far:\\n", join(${OBSERVATIONS}.map(o, text("[", o.id, "] ", o.tool, o.ok ? " succeeded" : " failed")), "\\n"))`;
+const OBSERVED = observed(OBSERVATIONS);
+/**
+ * The observations before the talk was last dropped. The talk shows the later ones, so the prompt stays the same from one tool
+ * call to the next, and providers can cache it.
+ */
+const EARLIER = `(${LAST_DROPPED} == null ? [] : upTo(${OBSERVATIONS}, "id", ${LAST_DROPPED}))`;
+
+/** Drops the talk. From then on the prompt lists what was observed so far. */
+export const DROP_TALK: readonly Write[] = [
+  set(TALK, '[]'),
+  set(LAST_DROPPED, `size(${OBSERVATIONS}) == 0 ? null : ${OBSERVATIONS}[size(${OBSERVATIONS}) - 1].id`),
+];
+
+function observed(list: Expr): Expr {
+  const line = 'text("[", o.id, "] ", o.tool, o.ok ? " succeeded" : " failed")';
+  return `cel.bind(seen, ${list}, size(seen) == 0 ? "" : text("\\n\\nObservations so far:\\n", join(seen.map(o, ${line}), "\\n")))`;
+}
 
 /** Characters of one observation in a message. */
 const OBSERVATION_MAX = 20_000;
@@ -36,7 +54,12 @@ const LATEST_MAX = 20;
 /** The content of the observations as messages that are marked as data: the cited ones first, then the latest. */
 export function evidenceMessages(): Expr {
   const cited = `type(${SAID}) == map && type(${SAID}.citations) == list ? ${OBSERVATIONS}.filter(o, o.id in ${SAID}.citations) : []`;
-  const chosen = `cel.bind(cited, ${cited}, cited + tail(${OBSERVATIONS}.filter(o, !(o.id in cited.map(c, c.id))), ${LATEST_MAX}))`;
+  return asMessages(
+    `cel.bind(cited, ${cited}, cited + tail(${OBSERVATIONS}.filter(o, !(o.id in cited.map(c, c.id))), ${LATEST_MAX}))`,
+  );
+}
+
+function asMessages(chosen: Expr): Expr {
   const content = `cel.bind(t, text("[", o.id, "] ", o.tool, " ", o.args, o.ok ? " succeeded: " : " failed: ", o.result == null ? o.error : o.result), size(t) > ${OBSERVATION_MAX} ? t.substring(0, ${OBSERVATION_MAX}) : t)`;
   // Of several calls with the same result, only the last is shown.
   const distinct = `cel.bind(chosen, ${chosen}, chosen.filter(o, cel.bind(same, chosen.filter(p, p.tool == o.tool && p.ok == o.ok && p.result == o.result), same[size(same) - 1].id == o.id)))`;
@@ -48,7 +71,7 @@ export function actionMessages(loop: Loop): Expr {
   const recalled = loop.memory
     ? `(${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, {"role": "user", "content": text(e.goal, ": ", e.answer), "source": text("memory of run ", e.run)})) + `
     : '';
-  return `${recalled}(${COMPRESSED} == 0 ? [] : ${evidenceMessages()}) + ${TALK}`;
+  return `${recalled}(${COMPRESSED} == 0 ? [] : ${asMessages(`tail(${EARLIER}, ${LATEST_MAX})`)}) + ${TALK}`;
 }
 
 /** The prompt of a turn: goal, criteria, plan, results so far, observations by id, open problem, budget. */
@@ -61,7 +84,7 @@ export function actionPrompt(loop: Loop): Expr {
       `text("\\n\\nDo now: ", ${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when))`,
     );
   parts.push(
-    OBSERVED,
+    observed(EARLIER),
     `${COMPRESSED} == 0 ? "" : text("\\n\\nBudget: ", ${BUDGET}, "\\nOpen: ", ${PROBLEM} == null ? "nothing" : ${PROBLEM}, ", repairs ", ${REPAIRS})`,
     quote(outputText(loop) + protocol(loop)),
   );
@@ -71,7 +94,7 @@ export function actionPrompt(loop: Loop): Expr {
 /** The form of a reply. An agent that follows these instructions passes the checks of the document. */
 function protocol({ confidence, grounding }: Loop): string {
   const statuses = STATUSES.map((status) => JSON.stringify(status)).join(' | ');
-  const form = `{"status": ${statuses}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations], "claims": [{"tool": …}], "question": …, "reason": …}`;
+  const form = `{"status": ${statuses}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations, as in <data id="…">], "claims": [{"tool": …}], "question": …, "reason": …}`;
   const rules = [
     confidence === null && !grounding.cite
       ? `Reply with the answer alone, or with one JSON object: ${form}.`

@@ -49,6 +49,8 @@ export const DOUBTS = 'doubts';
 export const CROSSED = 'crossed';
 export const SCRATCH = 'scratch';
 export const COMPRESSED = 'compressed';
+/** The id of the last observation before the talk was dropped. */
+export const LAST_DROPPED = 'last_dropped';
 export const REVIEWED = 'reviewed';
 export const HEARD = 'heard';
 export const FINAL = 'final';

@@ -7,7 +7,7 @@ import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readNumber } from '../option-values.ts';
 import { dollars, grouped, oneLine, plural, table } from '../text.ts';
 import type { Bound, Bounds } from '../../../compile/certificate/certificate.ts';
-import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
 import type { Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 
@@ -89,7 +89,7 @@ function certificate(flow: CompiledFlow, bounds: Bounds): string {
 }
 
 /** The amounts of a whole run. The largest single input is not one of them. */
-const MEASURES = DIMENSION_ROWS.filter(({ largest }) => largest === undefined);
+const MEASURES = BUDGET_ROWS.filter(({ largest }) => largest === undefined);
 
 function amount(measure: Measure, value: Bound['most']): string {
   if (value === null) return 'no bound';

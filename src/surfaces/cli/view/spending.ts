@@ -1,5 +1,5 @@
 /** Usage against budgets, as one line for the live view. */
-import { DIMENSION_ROWS, isMeasured, shownAmount } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS, isMeasured, shownAmount } from '../../../ir/dimensions.ts';
 import type { Dimension } from '../../../ir/dimensions.ts';
 import type { CompiledFlow, Meter } from '../../../ir/nodes.ts';
 import { isCounted } from '../../../ir/meters.ts';
@@ -20,7 +20,7 @@ export function createSpending(flow: CompiledFlow): Spending {
     used[dimension] = (used[dimension] ?? 0) + amount;
   };
   const called = (kind: string | undefined): void => {
-    for (const { name, call } of DIMENSION_ROWS) if (call !== undefined && call === kind) add(name, 1);
+    for (const { name, call } of BUDGET_ROWS) if (call !== undefined && call === kind) add(name, 1);
   };
   return {
     take: (event) => {
@@ -48,7 +48,7 @@ export function createSpending(flow: CompiledFlow): Spending {
 /** The meter that every entered node charges. */
 const STEPS = 'steps';
 
-const SHOWN = DIMENSION_ROWS.filter(({ live }) => live !== undefined);
+const SHOWN = BUDGET_ROWS.filter(({ live }) => live !== undefined);
 
 function amountText(dimension: Dimension, amount: number): string {
   return dimension === 'costMicros' ? dollars(shownAmount(dimension, amount)) : grouped(amount);

@@ -1,0 +1,176 @@
+/** Requests that a provider can cache: each starts with the one before. Cached and written tokens are counted and priced. */
+import { describe, expect, test } from 'vitest';
+import { compile, createEngine, openMemory } from '../../src/index.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { call } from './call.ts';
+import { json, serve } from './serve.ts';
+
+const ROUNDS = 10;
+const tools = {
+  look: {
+    description: 'Looks.',
+    effect: 'read',
+    trust: 'trusted',
+    input: { type: 'object', properties: { at: { type: 'number' } } },
+  },
+};
+const agents = [{ id: 'bot', name: 'bot', model: 'm', instructions: 'Look ten times, then report.', tools: ['look'] }];
+
+const DOCUMENTS: { readonly [notation: string]: object } = {
+  flow: { agents, flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] } },
+  workflow: { agents, workflow: { name: 'w', steps: [{ name: 's', agent_name: 'bot', prompt: '{{input}}' }] } },
+  loop: { agents, budgets: { steps: 60 }, loop: { agent: 'bot', goal: '{{input.message}}' } },
+  'loop with a plan': {
+    agents: [...agents, { id: 'planner', model: 'm' }],
+    budgets: { steps: 60 },
+    loop: { planner: 'planner', executor: 'bot', goal: '{{input.message}}' },
+  },
+  team: {
+    Orchestration: {
+      Name: 't',
+      Agents: [{ Name: 'bot', Instructions: 'Look ten times, then report.', Model: 'm', Plugins: ['look'] }],
+      Selection: { Type: 'sequential' },
+    },
+  },
+};
+
+describe.each(Object.keys(DOCUMENTS))('%s', (notation) => {
+  test('over ten tool rounds every request starts with the one before', async () => {
+    await using served = await serve();
+    let rounds = 0;
+    served.answer = (response, asked) => {
+      const isPlan = !Array.isArray(asked.body['tools']);
+      const content = isPlan
+        ? '{"steps": [{"id": "s1", "do": "look", "tool": "look"}]}'
+        : rounds === ROUNDS
+          ? 'I looked ten times.'
+          : null;
+      const call = { id: `c${rounds}`, type: 'function', function: { name: 'look', arguments: `{"at":${rounds}}` } };
+      if (!isPlan) rounds += 1;
+      const message = { role: 'assistant', content, ...(content === null ? { tool_calls: [call] } : {}) };
+      return json(200, {
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices: [{ index: 0, message, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 10, completion_tokens: 2 },
+      })(response, asked);
+    };
+    const models = { m: { provider: 'local', model: 'm', base_url: served.url, price: { input: 0, output: 0 } } };
+    const { flow, diagnostics } = compile({ models, tools, ...DOCUMENTS[notation] });
+    if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
+    const engine = createEngine({
+      journal: openMemory(),
+      tools: { look: ({ at }) => `seen ${String(at)} `.repeat(20) },
+    });
+    try {
+      await engine.settled(await engine.start(flow, { input: { message: 'Look around.' } }));
+    } finally {
+      await engine.close();
+    }
+    const sent = served.asked.map(({ body }) => body).filter((body) => Array.isArray(body['tools']));
+    expect(sent.length).toBeGreaterThan(ROUNDS);
+    const texts = sent.slice(0, ROUNDS + 1).map((body) => JSON.stringify([body['tools'], body['messages']]));
+    for (const [index, text] of texts.entries()) {
+      const before = texts[index - 1];
+      if (before !== undefined) expect(sharedPart(before, text)).toBeGreaterThan(0.95);
+    }
+  });
+});
+
+/** The part of the first text that the second one starts with. */
+function sharedPart(one: string, other: string): number {
+  let shared = 0;
+  while (shared < one.length && one[shared] === other[shared]) shared += 1;
+  return shared / one.length;
+}
+
+test('for Anthropic, the instructions and the latest input are marked for the cache', async () => {
+  const messages: Json = [
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'look', args: { at: 1 } }] },
+    { role: 'tool', content: 'seen 1', toolCallId: 'c1', name: 'look' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c2', name: 'look', args: { at: 2 } }] },
+    { role: 'tool', content: 'seen 2', toolCallId: 'c2', name: 'look' },
+  ];
+  await using served = await serve(json(200, message({})));
+  await call({
+    models: { m: { provider: 'anthropic', model: 'm', base_url: served.url } },
+    input: { prompt: 'Go.', messages },
+  });
+  const { system, messages: sent } = served.asked[0]?.body as unknown as {
+    system: { cache_control?: object }[];
+    messages: { content: { type: string; cache_control?: object }[] }[];
+  };
+  expect(system.map((part) => part.cache_control !== undefined)).toEqual([true]);
+  const marked = sent.map(({ content }) => content.some((part) => part.cache_control !== undefined));
+  expect(marked).toEqual([false, false, true, false, true]);
+});
+
+function message(usage: object): object {
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'ok' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 100, output_tokens: 50, ...usage },
+  };
+}
+const response = {
+  id: 'r',
+  object: 'response',
+  created_at: 1,
+  model: 'm',
+  status: 'completed',
+  output: [
+    {
+      id: 'msg',
+      type: 'message',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'ok', annotations: [] }],
+    },
+  ],
+  usage: {
+    input_tokens: 2000,
+    input_tokens_details: { cached_tokens: 1500 },
+    output_tokens: 300,
+    output_tokens_details: { reasoning_tokens: 200 },
+  },
+};
+
+/** Micro-dollars by hand from the published prices per million tokens. */
+test.each([
+  // 100 new, 2000 read and 3000 written of 5100 input tokens; 50 output tokens.
+  ['anthropic', 'claude-sonnet-4-5', 100 * 3 + 2000 * 0.3 + 3000 * 3.75 + 50 * 15],
+  ['anthropic', 'claude-haiku-4-5', 100 * 1 + 2000 * 0.1 + 3000 * 1.25 + 50 * 5],
+  // 500 new and 1500 read of 2000 input tokens; 300 output tokens, 200 of them reasoning.
+  ['openai', 'gpt-5-mini', 500 * 0.25 + 1500 * 0.025 + 300 * 2],
+  ['openai', 'gpt-4o', 500 * 2.5 + 1500 * 1.25 + 300 * 10],
+])('%s/%s: cached, written and reasoning tokens are counted and priced', async (provider, model, micros) => {
+  const isAnthropic = provider === 'anthropic';
+  const body = isAnthropic ? message({ cache_read_input_tokens: 2000, cache_creation_input_tokens: 3000 }) : response;
+  await using served = await serve(json(200, body));
+  const { flow } = compile({
+    models: { m: { provider, model, base_url: served.url } },
+    budgets: { cost_usd: 1, input_tokens: 9000 },
+    agents: [{ id: 'bot', model: 'm' }],
+    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+  });
+  if (flow === undefined) throw new Error('it does not compile');
+  const env = { OPENAI_API_KEY: 'k'.repeat(12), ANTHROPIC_API_KEY: 'k'.repeat(12) };
+  const engine = createEngine({ journal: openMemory(), models: { env } });
+  try {
+    const { usage } = await engine.settled(await engine.start(flow, { input: {} }));
+    expect(usage).toMatchObject(
+      isAnthropic
+        ? { inputTokens: 5100, cachedInputTokens: 2000, cacheWriteTokens: 3000, outputTokens: 50 }
+        : { inputTokens: 2000, cachedInputTokens: 1500, outputTokens: 300, reasoningTokens: 200 },
+    );
+    expect(usage.costUsd).toBeCloseTo(micros / 1_000_000, 6);
+  } finally {
+    await engine.close();
+  }
+});
