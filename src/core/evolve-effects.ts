@@ -121,7 +121,8 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       pending.notBefore = event.notBefore;
       pending.deadline = event.deadline;
       pending.holds = event.holds ?? [];
-      pending.ordinal = called(state, pending.kind, pending.name);
+      if (event.transport === true) pending.transported = (pending.transported ?? 0) + 1;
+      else pending.ordinal = called(state, pending.kind, pending.name);
       use(state, 'retries', 1);
       hold(state, event.holds);
       keepPace(state, event.paced, event.notBefore);

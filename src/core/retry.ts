@@ -1,10 +1,11 @@
 /**
  * Repeats a failed effect as its node declares: first with the same target, after a delay with full jitter, then once with
- * each fallback target. No attempt is made that has no time or no budget.
+ * each fallback target. A request that did not get through to a provider is repeated even if the node declares no retry. No
+ * attempt is made that has no time or no budget.
  */
 import { worstCase } from '../ir/estimate.ts';
-import type { ErrorRecord, EventBody, Instant, Pending, RunState, Thread } from '../ir/events.ts';
-import type { DoNode } from '../ir/nodes.ts';
+import type { ErrorRecord, EventBody, Failure, Instant, Pending, RunState, Thread } from '../ir/events.ts';
+import type { DoNode, Retry } from '../ir/nodes.ts';
 import { route } from './failure.ts';
 import { reserve } from './meters.ts';
 import { evaluateInput } from './program.ts';
@@ -20,18 +21,23 @@ export function retry(
   node: DoNode,
   pending: Pending,
   error: ErrorRecord,
-  retryAfterMs: number,
+  { retryAfterMs = 0, transportRetries = 0 }: Failure,
 ): EventBody | null {
-  const same =
-    pending.target === undefined && pending.attempt <= node.retry.max && isRetried(program, thread, node, error);
-  const target = same ? undefined : nextTarget(node, pending, error);
-  if (!same && target === undefined) return null;
-  const notBefore = same ? delayed(state, node, pending, retryAfterMs) : state.now;
+  const { transported = 0 } = pending;
+  const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
+  const isFirstTarget = pending.target === undefined;
+  const same = isFirstTarget && isDeclared && pending.attempt - transported <= node.retry.max;
+  const transport = isFirstTarget && !isDeclared && transported < transportRetries;
+  const target = same || transport ? undefined : nextTarget(node, pending, error);
+  if (!same && !transport && target === undefined) return null;
+  const policy = transport ? TRANSPORT : node.retry;
+  const notBefore = target === undefined ? delayed(state, policy, pending, retryAfterMs) : state.now;
   if (state.deadline !== null && notBefore >= state.deadline) return null;
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return null;
   const input = evaluateInput(program, node.effect.input, thread.slots);
-  const reserved = reserve(program, state, thread, node, { ...worstCase(program, node, input, target), retries: 1 });
+  const amounts = { ...worstCase(program, node, input, target), retries: 1, ...(transport ? { modelCalls: 0 } : {}) };
+  const reserved = reserve(program, state, thread, node, amounts);
   if ('type' in reserved) return null;
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
@@ -40,6 +46,7 @@ export function retry(
     verdict: 'retry',
     error,
     target,
+    ...(transport ? { transport } : {}),
     notBefore: start,
     deadline: sooner(deadlineFrom(state, start, node.timeoutMs), timing.until),
     holds: reserved.holds.length > 0 ? reserved.holds : undefined,
@@ -52,8 +59,11 @@ function isRetried(program: Program, thread: Thread, { retry: { on, when } }: Do
   return when === undefined || route(program, thread, [{ when, to: 'again' }], '', error) === 'again';
 }
 
+type Delay = Pick<Retry, 'baseMs' | 'capMs' | 'factor'>;
+const TRANSPORT: Delay = { baseMs: 500, capMs: 30_000 };
+
 /** Full jitter, but never earlier than the callee asked for. */
-function delayed({ seed, now }: RunState, { retry: policy }: DoNode, pending: Pending, retryAfterMs: number): Instant {
+function delayed({ seed, now }: RunState, policy: Delay, pending: Pending, retryAfterMs: number): Instant {
   const { baseMs, capMs, factor = 2 } = policy;
   const most = Math.min(capMs, baseMs * factor ** pending.attempt);
   const jitter = baseMs === 0 ? 0 : draw(seed, `${pending.key} ${pending.attempt}`) * most;

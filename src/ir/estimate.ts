@@ -39,7 +39,9 @@ export function costOf(price: Price | undefined, tokens: Tokens): number {
   const read = isLong ? input : (price.cached_input ?? input);
   const write = input * writeFactor(price);
   const plain = inputTokens - cachedInputTokens - cacheWriteTokens;
-  return Math.ceil(rounded(plain * input + cachedInputTokens * read + cacheWriteTokens * write + outputTokens * output));
+  return Math.ceil(
+    rounded(plain * input + cachedInputTokens * read + cacheWriteTokens * write + outputTokens * output),
+  );
 }
 
 /** The price of writing input to a cache, relative to its normal price. */

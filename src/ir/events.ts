@@ -20,6 +20,8 @@ export interface Failure {
   readonly message: string;
   /** How long whoever failed wants to be left alone. */
   readonly retryAfterMs?: number;
+  /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
+  readonly transportRetries?: number;
 }
 /** A failure as flows see it in the slot `error`. */
 export interface ErrorRecord extends Failure {
@@ -204,6 +206,8 @@ export type EventBody =
       readonly error: ErrorRecord;
       /** The fallback target of the next attempt. */
       readonly target?: string;
+      /** The request is repeated because it did not get through. It counts as a retry, and not as another call. */
+      readonly transport?: true;
       readonly notBefore: Instant;
       readonly deadline: Instant | null;
       readonly holds?: readonly Hold[];
@@ -339,6 +343,8 @@ export interface Pending {
   /** How many calls of the same name this run had requested before: a script's position follows from it. */
   ordinal: number;
   attempt: number;
+  /** Attempts that only repeated a request which did not get through. */
+  transported?: number;
   /** The fallback target that is used now. */
   target?: string;
   notBefore: Instant;

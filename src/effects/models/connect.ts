@@ -7,9 +7,15 @@ export type Fetch = typeof globalThis.fetch;
 
 export const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 
-export async function connect(target: Target, inner?: Fetch): Promise<LanguageModelV4> {
-  const { how, model, baseUrl, provider } = target;
-  const settings = { fetch: oneRequest(inner), ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
+export interface ConnectOptions {
+  readonly fetch?: Fetch | undefined;
+  /** The longest time without a byte once a response has started. */
+  readonly idleTimeoutMs: number;
+}
+
+export async function connect(target: Target, options: ConnectOptions): Promise<LanguageModelV4> {
+  const { how, model, baseUrl, provider, headers } = target;
+  const settings = { fetch: oneRequest(options), headers, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
   // A placeholder stops the package from reading the environment itself.
   const apiKey = target.key ?? 'none';
   switch (how.protocol) {
@@ -44,18 +50,21 @@ export async function connect(target: Target, inner?: Fetch): Promise<LanguageMo
 
 /**
  * Sends one HTTP request per call. Redirects are not followed, so the prompt and the key reach the configured address only.
- * The size of the response is limited.
+ * The size of the response is limited, and so is the time between two of its bytes.
  */
-function oneRequest(inner: Fetch = globalThis.fetch): Fetch {
+function oneRequest({ fetch: send = globalThis.fetch, idleTimeoutMs }: ConnectOptions): Fetch {
   return async (input, init) => {
-    const response = await inner(input, { ...init, redirect: 'manual' });
+    const response = await send(input, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
-    return new Response(response.body.pipeThrough(limitSize()), { status, statusText, headers });
+    const body = watchIdle(response.body.pipeThrough(limitSize()), idleTimeoutMs);
+    return new Response(body, { status, statusText, headers });
   };
 }
 
-function limitSize(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+type Bytes = Uint8Array<ArrayBuffer>;
+
+function limitSize(): TransformStream<Bytes, Bytes> {
   let bytes = 0;
   return new TransformStream({
     transform: (chunk, controller) => {
@@ -65,4 +74,30 @@ function limitSize(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayB
       controller.error(new PerformError({ class: 'fatal', type: 'ResponseTooLargeError', message }));
     },
   });
+}
+
+function watchIdle(body: ReadableStream<Bytes>, idleTimeoutMs: number): ReadableStream<Bytes> {
+  const reader = body.getReader();
+  return new ReadableStream<Bytes>({
+    pull: async (controller) => {
+      const { promise: idle, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(noBytes(idleTimeoutMs)), idleTimeoutMs);
+      try {
+        const { done, value } = await Promise.race([reader.read(), idle]);
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+        await reader.cancel(error).catch(() => undefined);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function noBytes(idleTimeoutMs: number): PerformError {
+  const message = `the response stalled: no byte for ${idleTimeoutMs / 1000} s`;
+  return new PerformError({ class: 'timeout', type: 'TimeoutError', message });
 }

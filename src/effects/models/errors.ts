@@ -81,8 +81,14 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
   };
   const lead = type === 'AuthenticationError' ? keyRefused(target) : target.name;
   const failure: Failure = { class: kind, type, message: messageOf(lead, facts, target) };
-  const wait = kind === 'rate_limit' || kind === 'transient' ? retryAfterMs(facts, now) : undefined;
-  return wait === undefined ? failure : { ...failure, retryAfterMs: wait };
+  if (kind !== 'rate_limit' && kind !== 'transient') return failure;
+  const wait = retryAfterMs(facts, now);
+  const reached = facts.malformed || (facts.status >= 200 && facts.status < 300);
+  return {
+    ...failure,
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    ...(reached || target.retries === 0 ? {} : { transportRetries: target.retries }),
+  };
 }
 
 /** True for a response that arrived but could not be parsed; false for a response that reports an error. */

@@ -5,7 +5,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { Call, Clock, Performer } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { redactValue } from '../redact.ts';
@@ -32,8 +32,12 @@ export interface ModelPerformerOptions extends TargetOptions {
   readonly describe?: Describe;
   /** Settles a call whose model, provider or key is missing. Default: a fatal failure. */
   readonly onMissing?: (call: Call, error: SluiceError) => Promise<Settled>;
+  /** The longest time without a byte once a response has started. Default: 60 seconds. */
+  readonly idleTimeoutMs?: number;
   readonly fetch?: Fetch;
 }
+
+const IDLE_TIMEOUT_MS = 60_000;
 
 export function modelPerformer(options: ModelPerformerOptions = {}): Performer {
   const waitForTurn = createPace();
@@ -42,7 +46,7 @@ export function modelPerformer(options: ModelPerformerOptions = {}): Performer {
       const target = findTarget(call, options);
       if (target instanceof SluiceError) return (options.onMissing ?? notConfigured)(call, target);
       await waitForTurn(target, call.clock, call.signal);
-      return ask(call, target, options);
+      return askInTime(call, target, options);
     },
   };
 }
@@ -78,6 +82,28 @@ function createPace(): (target: Target, clock: Clock, signal: AbortSignal) => Pr
       await clock.sleep((times[0] as number) + MINUTE_MS - now, signal);
     }
   };
+}
+
+/** Asks within the time of one call. The flow may set a shorter time, which the runtime enforces. */
+async function askInTime(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
+  const { timeoutMs } = target;
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(noReply(target)), timeoutMs);
+  const signal = AbortSignal.any([call.signal, timeout.signal]);
+  try {
+    const { command, flow, clock, onText, idempotencyKey } = call;
+    return await ask({ command, flow, clock, onText, idempotencyKey, signal }, target, options);
+  } catch (error) {
+    if (call.signal.aborted || !timeout.signal.aborted) throw error;
+    return { ok: false, error: failureOf(noReply(target)) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function noReply({ name, timeoutMs }: Target): PerformError {
+  const message = `${name}: no complete reply within ${timeoutMs / 1000} s`;
+  return new PerformError({ class: 'timeout', type: 'TimeoutError', message });
 }
 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
@@ -116,10 +142,10 @@ async function receive(
   target: Target,
   options: LanguageModelV4CallOptions,
   reply: Reply,
-  { onDelta, stream = false, fetch }: ModelPerformerOptions,
+  { onDelta, stream = false, fetch, idleTimeoutMs = IDLE_TIMEOUT_MS }: ModelPerformerOptions,
 ): Promise<void> {
   const { command, signal } = call;
-  const model = await connect(target, fetch);
+  const model = await connect(target, { fetch, idleTimeoutMs });
   signal.throwIfAborted();
   const wire = watchWire(target.how.protocol);
   if (!stream && onDelta === undefined && call.onText === undefined) {

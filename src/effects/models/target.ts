@@ -31,7 +31,15 @@ export interface Target {
   readonly price: Price | undefined;
   readonly options: { readonly [name: string]: Json };
   readonly requestsPerMinute: number | undefined;
+  /** How often a request is repeated that did not get through. */
+  readonly retries: number;
+  /** The time of one call. */
+  readonly timeoutMs: number;
+  readonly headers: { readonly [name: string]: string };
 }
+
+const RETRIES_DEFAULT = 2;
+const TIMEOUT_DEFAULT_S = 120;
 
 /** `fallback` is the alias of a fallback model; without it, the agent's own model or the default is used. */
 export function targetOf(
@@ -62,6 +70,9 @@ export function targetOf(
     price: entry.price ?? options.priceOf?.(provider, model) ?? undefined,
     options: entry.options ?? {},
     requestsPerMinute: entry.limits?.requests_per_minute,
+    retries: entry.retries ?? RETRIES_DEFAULT,
+    timeoutMs: (entry.timeout ?? TIMEOUT_DEFAULT_S) * 1000,
+    headers: headersOf(entry),
   };
 }
 
@@ -84,6 +95,15 @@ interface Entry {
   readonly api_key_env?: string;
   readonly options?: { readonly [name: string]: Json };
   readonly limits?: { readonly requests_per_minute?: number };
+  readonly retries?: number;
+  /** Seconds. */
+  readonly timeout?: number;
+  readonly headers?: { readonly [name: string]: string };
+  readonly organization?: string;
+}
+
+function headersOf({ headers, organization }: Entry): Target['headers'] {
+  return { ...(organization === undefined ? {} : { 'OpenAI-Organization': organization }), ...headers };
 }
 
 /** Adds the usual path to an address that has none. */
