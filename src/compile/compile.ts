@@ -24,6 +24,9 @@ import type { PolicyOptions } from './document/policies.ts';
 import { START } from './source/range.ts';
 import { locate, parseSource } from './source/source.ts';
 import { checkVerifications } from './document/rules-check.ts';
+import { checkServerTools } from './document/server-tools-check.ts';
+import type { McpServers } from './document/schema/tools.ts';
+import type { McpLock } from '../catalog/mcp-lock.ts';
 import { verify } from './verify/verify.ts';
 
 export interface CompileOptions extends PolicyOptions {
@@ -34,6 +37,8 @@ export interface CompileOptions extends PolicyOptions {
   readonly priceOf?: PriceLookup;
   /** The alias or `provider/model` that agents run on which name no model. */
   readonly model?: string;
+  /** The tools of the MCP servers. */
+  readonly mcpLock?: McpLock;
 }
 
 export interface CompileResult {
@@ -45,6 +50,8 @@ export interface CompileResult {
   readonly bounds?: Bounds;
   /** The authored graph, as far as it could be read. */
   readonly graph?: Picture;
+  /** The MCP servers that the document declares. */
+  readonly servers?: McpServers;
 }
 
 export function compile(source: string | object, options: CompileOptions): CompileResult {
@@ -55,7 +62,8 @@ export function compile(source: string | object, options: CompileOptions): Compi
   const notation = NOTATIONS.find(({ name }) => name === document?.notation);
   if (document === null || notation === undefined) return { ok: false, notation: null, diagnostics: report.list() };
   const compiled = compileDocument(document, notation, report, options);
-  return { ...compiled, notation: notation.name, diagnostics: report.list() };
+  const servers = document.sections.value.mcp;
+  return { ...compiled, notation: notation.name, diagnostics: report.list(), servers };
 }
 
 type Compiled = Omit<CompileResult, 'notation' | 'diagnostics'>;
@@ -69,6 +77,7 @@ function compileDocument(
   const policies = readPolicies(document, report, options);
   checkBoundaries(document, report);
   checkVerifications(document, report);
+  checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,
     definitionsOf(document.sections.value, { ...options, policies }),

@@ -31,6 +31,18 @@ export const ERROR_CODES = {
     title: 'The module has no flow',
     summary: 'A TypeScript module does not export the expected flow.',
   },
+  'bad-lock': {
+    title: 'The lock file cannot be used',
+    summary: 'The lock file of MCP servers is damaged, or has an unknown version.',
+  },
+  'mcp-unreachable': {
+    title: 'An MCP server cannot be reached',
+    summary: 'A server of the document could not be started or did not answer.',
+  },
+  'mcp-changed': {
+    title: 'An MCP server has changed',
+    summary: 'A tool of a server differs from the lock file. Nothing was started.',
+  },
   interrupted: {
     title: 'Stopped by a signal',
     summary: 'The process was asked to stop. The run is stored and can be resumed.',

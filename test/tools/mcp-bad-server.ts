@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 const mode = process.argv[2];
 const object = { type: 'object' };
 const tools = [
-  { name: 'ok', inputSchema: object },
+  { name: 'ok', inputSchema: object, ...(process.argv[3] === undefined ? {} : { description: process.argv[3] }) },
   { name: 'dies', inputSchema: object },
   { name: 'hangs', inputSchema: object, annotations: { readOnlyHint: true } },
   {

@@ -22,7 +22,7 @@ const of = (server: Json, tool: string, timeoutMs = 10_000): Asking => ({
 describe('a server that works', () => {
   const good = program('mcp-good-server.ts', 'serve');
 
-  test('gives structured content, text, or an outline', async () => {
+  test('gives structured content, text, or a file', async () => {
     const { ask } = tools();
     expect(await ask('s.add', { a: 1, b: 2 }, of(good, 'add'))).toEqual({ ok: true, value: { sum: 3 } });
     expect(await ask('s.echo', { text: 'hé' }, of(good, 'echo'))).toEqual({ ok: true, value: 'hé' });
@@ -31,7 +31,13 @@ describe('a server that works', () => {
       value: {
         content: [
           { type: 'text', text: 'a' },
-          { type: 'image', mimeType: 'image/png', base64Length: 4 },
+          {
+            type: 'image',
+            mimeType: 'image/png',
+            path: 'attachments/709e80c88487a241.png',
+            bytes: 3,
+            sha256: '709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c',
+          },
         ],
       },
     });

@@ -75,4 +75,30 @@ describe('tool calls of one reply', () => {
     const two = await calls(['a.x', 'a.x', 'a.x'], { 'a.x': ALL }, { tool_width: 2 });
     expect(two.log.slice(0, 3)).toEqual(['+0', '+1', '-1']);
   });
+
+  test('carry the key of their call', async () => {
+    const keyOf = { effect: 'read', input: { type: 'object' }, shell: 'printf %s "$SLUICE_IDEMPOTENCY_KEY"' };
+    const seen: ModelRequest[] = [];
+    const engine = createEngine({
+      journal: openMemory(),
+      toolOptions: { workDir: freshDir() },
+      model: (request) => {
+        seen.push(request);
+        const call = { name: 'a.key', args: { n: seen.length } };
+        return seen.length > 1 ? 'done' : { text: '', toolCalls: [call, { ...call, args: { n: 2 } }] };
+      },
+    });
+    onTestFinished(() => engine.close());
+    const { flow } = compile({
+      tools: { 'a.key': keyOf },
+      agents: [{ id: 'bot', tools: ['a.key'] }],
+      boundary: { tools: { allow: ['*'] } },
+      flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
+    });
+    if (flow === undefined) throw new Error('it does not compile');
+    await engine.settled(await engine.start(flow, { input: {} }));
+    const keys = (seen[1]?.messages ?? []).filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    expect(keys.map((key) => /[0-9a-f]{64}/.test(key))).toEqual([true, true]);
+    expect(keys[0]).not.toBe(keys[1]);
+  });
 });

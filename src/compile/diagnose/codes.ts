@@ -131,6 +131,14 @@ export const DIAGNOSTIC_CODES = {
     title: 'A tool without its rules',
     summary: 'A tool that is used lacks a schema, a bound or a check.',
   },
+  'unlocked-server': {
+    title: 'The tools of an MCP server are not known',
+    summary: '`server.*` grants tools that only a lock file or the running server can name.',
+  },
+  'undeclared-effect': {
+    title: 'A tool of an MCP server without an effect',
+    summary: 'The document does not say what a call of the tool does, so it counts as a write.',
+  },
   'several-implementations': {
     title: 'A tool with two implementations',
     summary: 'A tool says more than one way to run it.',
@@ -281,6 +289,10 @@ export const DIAGNOSTIC_CODES = {
   'huge-bound': {
     title: 'A bound that hardly bounds',
     summary: 'The worst case is so large that the cap is unlikely to be meant.',
+  },
+  'missing-prerequisite': {
+    title: 'Something that the flow needs is missing',
+    summary: 'A program, a file or a variable that a tool needs is missing on this machine.',
   },
   'over-max-cost': {
     title: 'The worst case costs too much',

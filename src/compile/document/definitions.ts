@@ -6,6 +6,8 @@ import type { Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { isReasoningModel } from '../../catalog/providers.ts';
+import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
+import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
 import type { Agent } from './schema/agents.ts';
@@ -44,6 +46,8 @@ export interface Definitions {
   readonly toolApprovals: ReadonlySet<string>;
   /** MCP servers by name: a tool of theirs need not be declared. */
   readonly servers: McpServers;
+  /** The tools of those servers, if they are known. */
+  readonly mcpLock: McpLock | undefined;
   readonly budgets: Budgets | undefined;
   /** What bounds every agent, and what bounds single ones on top of it. */
   readonly boundary: Boundary | undefined;
@@ -60,6 +64,7 @@ export interface Definitions {
 export interface DefinitionOptions extends ModelOptions {
   readonly hash?: (text: string) => string;
   readonly policies?: { readonly [id: string]: string };
+  readonly mcpLock?: McpLock;
 }
 
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
@@ -69,17 +74,18 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
   const table = modelTable(models, options);
   const agents = Object.create(null) as { [id: string]: AgentDef };
   for (const agent of sections.agents ?? []) {
-    const def = agentDef(agent, sections, table);
+    const def = agentDef(agent, sections, table, options.mcpLock);
     agents[def.id] ??= def;
   }
   return {
     agents,
-    tools: mapped(tools, (tool, name) => toolDef(name, tool, mcp)),
+    tools: mapped(tools, (tool, name) => toolDef(name, tool, { servers: mcp, mcpLock: options.mcpLock })),
     models: table,
     toolCosts: perTool(tools, ({ cost }) => cost),
     toolChecks: perTool(tools, ({ verify }) => verify),
     toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
     servers: mcp,
+    mcpLock: options.mcpLock,
     budgets,
     boundary: sections.boundary,
     agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
@@ -127,19 +133,62 @@ function perTool<Value>(
   return found;
 }
 
-/** A tool that only an MCP server declares; what it takes is known when the server runs. */
-export function serverTool(name: string, servers: McpServers): ToolDef | undefined {
-  const [server = '', ...rest] = name.split('.');
-  const owner =
-    Object.hasOwn(servers, server) && rest.length > 0
-      ? server
-      : Object.keys(servers).find((each) => servers[each]?.tools?.includes(name));
-  if (owner === undefined) return undefined;
-  const tool = owner === server ? rest.join('.') : name;
+interface ServerTools {
+  readonly servers: McpServers;
+  readonly mcpLock: McpLock | undefined;
+}
+
+/** A tool that only an MCP server declares. Its description and schema come from the lock. */
+export function serverTool(name: string, { servers, mcpLock }: ServerTools): ToolDef | undefined {
+  const found = ownerOf(name, servers);
+  if (found === undefined) return undefined;
+  const { owner, tool } = found;
+  const trusted = servers[owner]?.trusted === true;
+  const { effect, idempotent } = hinted(trusted ? lockedTool(mcpLock, owner, tool) : undefined);
   return {
-    ...toolDef(name, { effect: 'write', mcp: `${owner}/${tool}` }, servers),
+    ...toolDef(name, { effect, idempotent, mcp: `${owner}/${tool}` }, { servers, mcpLock }),
     timeoutMs: milliseconds(servers[owner]?.timeout),
   };
+}
+
+/** The server of a tool that is called `server.tool`, or that a server lists under its bare name. */
+export function ownerOf(
+  name: string,
+  servers: McpServers,
+): { readonly owner: string; readonly tool: string } | undefined {
+  const [server = '', ...rest] = name.split('.');
+  if (Object.hasOwn(servers, server) && rest.length > 0) return { owner: server, tool: rest.join('.') };
+  const owner = Object.keys(servers).find((each) => servers[each]?.tools?.includes(name));
+  return owner === undefined ? undefined : { owner, tool: name };
+}
+
+/** `prefix.*` grants every declared tool and every known server tool of that prefix. */
+export function grantedTools(
+  names: readonly string[],
+  { tools, mcp }: Pick<Sections, 'tools' | 'mcp'>,
+  mcpLock: McpLock | undefined,
+): readonly string[] {
+  const all = names.flatMap((name) => {
+    if (!name.endsWith('.*')) return [name];
+    const prefix = name.slice(0, -1);
+    const server = name.slice(0, -2);
+    const allowed = mcp[server]?.tools;
+    const known = mcpLock?.servers[server]?.map((tool) => tool.name) ?? allowed ?? [];
+    const listed = known.filter((tool) => allowed === undefined || allowed.includes(tool));
+    return [
+      ...Object.keys(tools).filter((tool) => tool.startsWith(prefix)),
+      ...listed.map((tool) => `${prefix}${tool}`),
+    ];
+  });
+  return [...new Set(all)];
+}
+
+/** The effect that a trusted server gives. Without a hint, a call counts as a write. */
+function hinted(tool: McpTool | undefined): { readonly effect: ToolDef['effect']; readonly idempotent: boolean } {
+  const { readOnlyHint, destructiveHint, idempotentHint } = tool?.annotations ?? {};
+  const isRead = readOnlyHint === true;
+  const effect = isRead ? 'read' : destructiveHint === true ? 'infrastructure' : 'write';
+  return { effect, idempotent: isRead || idempotentHint === true };
 }
 
 /** An agent that nothing declares, as a bare document names it. */
@@ -156,7 +205,7 @@ export function undeclaredAgent(name: string): AgentDef {
   };
 }
 
-function agentDef(agent: Agent, sections: Sections, table: ModelTable): AgentDef {
+function agentDef(agent: Agent, sections: Sections, table: ModelTable, mcpLock: McpLock | undefined): AgentDef {
   const id = agent.id ?? agent.name ?? '';
   const model = agent.model === undefined ? undefined : sections.models?.[agent.model];
   return {
@@ -164,7 +213,7 @@ function agentDef(agent: Agent, sections: Sections, table: ModelTable): AgentDef
     name: agent.name ?? id,
     model: agent.model ?? null,
     instructions: agent.instructions,
-    tools: agent.tools,
+    tools: grantedTools(agent.tools, sections, mcpLock),
     output: clean(agent.output),
     maxOutputTokens:
       agent.max_output_tokens ??
@@ -175,14 +224,16 @@ function agentDef(agent: Agent, sections: Sections, table: ModelTable): AgentDef
   };
 }
 
-function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDef {
+function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef {
+  const [server = '', ...rest] = tool.mcp?.split('/') ?? [];
+  const locked = lockedTool(known.mcpLock, server, rest.join('/'));
   const { trust = 'untrusted', trusted_fields: trustedFields, category, resource, rate_limit: rate } = tool;
   return {
-    description: tool.description ?? '',
-    input: tool.input === undefined ? true : clean(tool.input),
+    description: tool.description ?? locked?.description ?? '',
+    input: tool.input === undefined ? usableSchema(locked?.input ?? true) : clean(tool.input),
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
-    implementation: implementationOf(tool, servers),
+    implementation: implementationOf(tool, known.servers, locked),
     timeoutMs: milliseconds(tool.timeout),
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? tool.effect === 'read',
@@ -195,11 +246,19 @@ function toolDef(name: string, tool: Partial<Tool>, servers: McpServers): ToolDe
   };
 }
 
-function implementationOf(tool: Partial<Tool>, servers: McpServers): ToolDef['implementation'] {
+function implementationOf(
+  tool: Partial<Tool>,
+  servers: McpServers,
+  locked: McpTool | undefined,
+): ToolDef['implementation'] {
   const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
   const server = tool.mcp === undefined ? undefined : servers[tool.mcp.split('/')[0] ?? ''];
   if (how === undefined) return null;
-  return { [how]: clean(tool[how]), ...(server === undefined ? {} : { server: clean(server) }) };
+  return {
+    [how]: clean(tool[how]),
+    ...(server === undefined ? {} : { server: clean(server) }),
+    ...(locked === undefined ? {} : { locked: clean(locked) }),
+  };
 }
 
 function milliseconds(seconds: number | undefined): number {

@@ -202,7 +202,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
   const tools: { [name: string]: ToolDef } = { ...definitions.tools };
   const boundaries: { [agent: string]: BoundaryDef } = {};
   const toolDef = (name: string): ToolDef | undefined => {
-    const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions.servers) ?? builtinTool(name));
+    const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions) ?? builtinTool(name));
     if (def !== undefined) tools[name] = def;
     return def;
   };

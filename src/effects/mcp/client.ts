@@ -1,180 +1,160 @@
 /**
- * Tools of MCP servers, over standard input and output or over HTTP. A server starts with the first call and serves all
- * calls. A server that dies is started again by the next call; one that no longer answers is ended. The document decides
- * the effect of a tool, not the hints of the server.
+ * Tools of MCP servers. A server starts with the first call and serves all calls of a work directory. A server that dies is
+ * started again by the next call; one that no longer answers is ended.
  */
-import { resolve } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport, getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import { mkdir } from 'node:fs/promises';
+import { changedParts } from '../../catalog/mcp-lock.ts';
+import type { McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
-import { Output } from '../tools/output.ts';
-import { expandText } from '../tools/template.ts';
 import { fail } from '../tools/tool.ts';
 import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
-import { failureOfServer, isClosed, isTimeout, valueOf } from './result.ts';
-import { linearValidator } from './schema.ts';
+import { LIST_RESOURCES, READ_RESOURCE, RESOURCE_HINTS, connect } from './connect.ts';
+import type { Connection } from './connect.ts';
+import { Elicitations } from './elicit.ts';
+import { failureOfServer, isClosed, isTimeout } from './failure.ts';
+import { resourceValue, valueOf } from './result.ts';
 
-interface Connection {
-  readonly client: Client;
-  readonly tools: ReadonlySet<string>;
-  readonly stderr: Output;
-  /** The last error that the transport reported. */
-  fault: Error | null;
+interface Open {
+  readonly connection: Promise<Connection>;
+  readonly elicitations: Elicitations;
+  calls: number;
+  idle?: NodeJS.Timeout;
 }
-type Environment = NonNullable<ToolOptions['env']>;
+export interface Target {
+  readonly server: string;
+  readonly tool: string;
+  readonly config: McpServer;
+  readonly locked: McpTool | undefined;
+}
 
-/** Bytes. The SDK copies a message chunk by chunk, so a larger one would block the engine. */
-const MESSAGE_MAX = 8 * 1024 * 1024;
-const STDERR_MAX = 4 * 1024;
 const CONNECT_MAX_MS = 15_000;
-const PROBE_MS = 2_000;
 const PING_MS = 1_000;
+/** A server without calls is ended after this time. */
+const IDLE_MS = 10 * 60_000;
 
 export function mcpTools(options: ToolOptions): ToolKind {
   const servers = new McpServers(options);
   return {
     /** A server and a tool, such as `files/read`. */
-    declared: (reference, { server = {} }) => {
-      const [, name = '', tool = ''] = /^([^/]*)\/(.*)$/s.exec(String(reference)) ?? [];
-      return (call) => servers.call(name, server as McpServer, tool, call);
+    declared: (reference, { server: declared = {}, locked }) => {
+      const [, server = '', tool = ''] = /^([^/]*)\/(.*)$/s.exec(String(reference)) ?? [];
+      const config = { ...(declared as McpServer), ...options.mcp?.[server] };
+      return (call) => servers.call({ server, tool, config, locked: locked as unknown as McpTool | undefined }, call);
     },
     close: () => servers.close(),
   };
 }
 
+/** The folders that a server is started with. */
+interface Folders {
+  readonly documentDir: string;
+  readonly workDir: string;
+}
+
 class McpServers {
   readonly #documentDir: string;
-  readonly #mcp: { readonly [server: string]: McpServer };
-  readonly #env: Environment;
-  readonly #connections = new Map<string, Promise<Connection>>();
+  readonly #env: NonNullable<ToolOptions['env']>;
+  readonly #open = new Map<string, Open>();
 
-  constructor({ documentDir = '.', mcp = {}, env = process.env }: ToolOptions) {
+  constructor({ documentDir = '.', env = process.env }: ToolOptions) {
     this.#documentDir = documentDir;
-    this.#mcp = mcp;
     this.#env = env;
   }
 
-  async call(server: string, declared: McpServer, tool: string, call: ToolCall): Promise<Json> {
-    const config = { ...declared, ...this.#mcp[server] };
+  async call(target: Target, call: ToolCall): Promise<Json> {
+    const { server, tool, config } = target;
     if (config.tools !== undefined && !config.tools.includes(tool))
       throw fail('policy', 'McpToolError', `\`tools\` of the MCP server \`${server}\` does not list \`${tool}\``);
     const timeoutMs = Math.min(call.timeoutMs, (config.timeout ?? Infinity) * 1000);
     const documentDir = call.call.pins?.documentDir ?? this.#documentDir;
-    const key = JSON.stringify([server, config, documentDir]);
+    const key = JSON.stringify([server, config, documentDir, call.workDir]);
     let connection: Connection | undefined;
+    const open = this.#opened(key, config, { documentDir, workDir: call.workDir }, timeoutMs);
+    open.calls += 1;
+    clearTimeout(open.idle);
     try {
-      connection = await this.#connected(key, config, documentDir, timeoutMs);
-      if (!connection.tools.has(tool))
-        throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
-      const result = await connection.client.callTool(
-        { name: tool, arguments: { ...call.args } },
-        { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal: call.signal },
-      );
-      return valueOf(server, tool, result);
+      const opened = (connection = await open.connection);
+      requireUnchanged(target, connection.tools.get(tool));
+      return await open.elicitations.during(target, call, () => perform(target, opened, call, timeoutMs));
     } catch (error) {
       const hangs = isTimeout(error) && !(await answersPing(connection));
       if (hangs || isClosed(error)) await this.#drop(key);
-      throw failureOfServer(server, tool, error, {
-        timeoutMs,
-        stderr: connection?.stderr.text() ?? '',
-        fault: connection?.fault ?? null,
-      });
+      const stderr = connection?.stderr.text() ?? '';
+      throw failureOfServer(server, tool, error, { timeoutMs, stderr, fault: connection?.fault ?? null });
+    } finally {
+      open.calls -= 1;
+      if (open.calls === 0) open.idle = setTimeout(() => void this.#drop(key), IDLE_MS).unref();
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#connections.keys()].map((key) => this.#drop(key)));
+    await Promise.all([...this.#open.keys()].map((key) => this.#drop(key)));
   }
 
-  #connected(key: string, config: McpServer, documentDir: string, timeoutMs: number): Promise<Connection> {
-    const known = this.#connections.get(key);
+  #opened(key: string, config: McpServer, { documentDir, workDir }: Folders, timeoutMs: number): Open {
+    const known = this.#open.get(key);
     if (known !== undefined) return known;
-    const forget = (): void => void this.#connections.delete(key);
-    const stderr = new Output(STDERR_MAX);
-    const transport = (): Transport => transportOf(config, documentDir, this.#env, stderr);
-    const connection = connect(transport, Math.min(timeoutMs, CONNECT_MAX_MS), stderr, forget);
-    this.#connections.set(key, connection);
+    const elicitations = new Elicitations();
+    const forget = (): void => void this.#open.delete(key);
+    const connection = mkdir(workDir, { recursive: true }).then(() =>
+      connect(config, {
+        documentDir,
+        workDir,
+        env: this.#env,
+        timeoutMs: Math.min(timeoutMs, CONNECT_MAX_MS),
+        onClose: forget,
+        onElicit: (request) => elicitations.answer(request),
+      }),
+    );
     connection.catch(forget);
-    return connection;
+    const open: Open = { connection, elicitations, calls: 0 };
+    this.#open.set(key, open);
+    return open;
   }
 
   async #drop(key: string): Promise<void> {
-    const connection = this.#connections.get(key);
-    this.#connections.delete(key);
-    await connection?.then(({ client }) => client.close()).catch(() => undefined);
+    const open = this.#open.get(key);
+    this.#open.delete(key);
+    clearTimeout(open?.idle);
+    await open?.connection.then(({ client }) => client.close()).catch(() => undefined);
   }
 }
 
-type Transport = StdioClientTransport | StreamableHTTPClientTransport;
-
-async function connect(
-  transport: () => Transport,
-  timeoutMs: number,
-  stderr: Output,
-  onClose: () => void,
-): Promise<Connection> {
-  const client = new Client(
-    { name: 'sluice', version: '1' },
-    {
-      versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } },
-      inputRequired: { autoFulfill: false },
-      jsonSchemaValidator: linearValidator,
-    },
-  );
-  Object.assign(client, { onclose: onClose });
-  const limits = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
-  try {
-    await client.connect(transport(), limits);
-    const { tools } = await client.listTools(undefined, limits);
-    const connection: Connection = { client, tools: new Set(tools.map(({ name }) => name)), stderr, fault: null };
-    Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
-    return connection;
-  } catch (error) {
-    await client.close().catch(() => undefined);
-    const output = stderr.text().trim().slice(-300);
-    throw new Error(`it could not be started or reached${output === '' ? '' : ` (its output: ${output})`}`, {
-      cause: error,
-    });
-  }
-}
-
-function transportOf(config: McpServer, documentDir: string, env: Environment, stderr: Output): Transport {
-  const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
-    Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, expandText(value, { args: {}, result: null, env })]),
+/** Throws if the server has no such tool, or if the tool differs from the one that the run was compiled with. */
+function requireUnchanged({ server, tool, locked }: Target, found: McpTool | undefined): void {
+  if (found === undefined)
+    throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
+  const changed = locked === undefined ? [] : changedParts(locked, found);
+  if (changed.length > 0)
+    throw fail(
+      'policy',
+      'McpChangedError',
+      `the tool \`${tool}\` of the MCP server \`${server}\` has changed since it was locked: ${changed.join(', ')}`,
     );
-  if (config.url !== undefined)
-    return new StreamableHTTPClientTransport(new URL(config.url), {
-      requestInit: { headers: expanded(config.headers) },
-      fetch: cappedFetch,
-    });
-  const transport = new StdioClientTransport({
-    command: config.command ?? '',
-    args: [...(config.args ?? [])],
-    env: { ...getDefaultEnvironment(), ...expanded(config.env) },
-    cwd: resolve(documentDir, config.cwd ?? '.'),
-    stderr: 'pipe',
-    maxBufferSize: MESSAGE_MAX,
-  });
-  transport.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
-  return transport;
 }
 
-/** Breaks off a response that is larger than a message may be. */
-const cappedFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
-  if (init?.method !== 'POST' || response.body === null) return response;
-  let size = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, controller) => {
-      size += chunk.length;
-      if (size > MESSAGE_MAX) controller.error(new Error(`the response exceeds ${MESSAGE_MAX} bytes`));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
-};
+async function perform(
+  { server, tool }: Target,
+  { client, tools }: Connection,
+  call: ToolCall,
+  timeoutMs: number,
+): Promise<Json> {
+  const options = { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal: call.signal };
+  const own = tools.get(tool)?.annotations;
+  if (own === RESOURCE_HINTS && tool === LIST_RESOURCES)
+    return (await client.listResources({ ...call.args }, options)) as unknown as Json;
+  if (own === RESOURCE_HINTS && tool === READ_RESOURCE)
+    return resourceValue(await client.readResource({ uri: String(call.args['uri']) }, options), call.workDir);
+  const onprogress = (progress: { progress: number; total?: number; message?: string }): void =>
+    call.call.onText?.(progressLine(progress));
+  const result = await client.callTool({ name: tool, arguments: { ...call.args } }, { ...options, onprogress });
+  return valueOf(server, tool, result, call.workDir);
+}
+
+function progressLine({ progress, total, message }: { progress: number; total?: number; message?: string }): string {
+  const amount = total === undefined ? String(progress) : `${progress} of ${total}`;
+  return `${message === undefined ? '' : `${message}: `}${amount}\n`;
+}
 
 /** False if the server hangs as a whole, and not just in one call. */
 async function answersPing(connection: Connection | undefined): Promise<boolean> {

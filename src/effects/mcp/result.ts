@@ -1,19 +1,25 @@
-/** Results and failures of MCP tools as values and typed failures. */
-import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
-import type { CallToolResult } from '@modelcontextprotocol/client';
+/**
+ * Results of MCP tools as values. Text and structured content stay as they are. Images, sound and other binary content are
+ * written to files in the work directory, and the value names the file: base64 is useless to a model as text.
+ */
+import { hash } from 'node:crypto';
+import type { CallToolResult, ReadResourceResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
-import { PerformError } from '../../runtime/failures.ts';
-import { fail, reasonOf } from '../tools/tool.ts';
+import { writeBeneath } from '../safe-path.ts';
+import { fail } from '../tools/tool.ts';
 
-interface Circumstances {
-  readonly timeoutMs: number;
-  readonly stderr: string;
-  /** The last error that the transport reported. */
-  readonly fault: Error | null;
-}
+type Part = CallToolResult['content'][number];
+type Resource = ReadResourceResult['contents'][number];
 
-/** The structured content if there is any, otherwise the text. Other content is summarised. */
-export function valueOf(server: string, tool: string, { content, structuredContent, isError }: CallToolResult): Json {
+const ATTACHMENTS = 'attachments';
+
+/** The structured content, otherwise the text. With other kinds of content: all parts as a list. */
+export async function valueOf(
+  server: string,
+  tool: string,
+  { content, structuredContent, isError }: CallToolResult,
+  workDir: string,
+): Promise<Json> {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (isError === true)
     throw fail(
@@ -21,72 +27,45 @@ export function valueOf(server: string, tool: string, { content, structuredConte
       'McpToolError',
       `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${texts.join('\n').slice(0, 1_000)}`,
     );
-  if (structuredContent !== undefined) return structuredContent as Json;
-  if (texts.length === content.length) return texts.join('\n');
-  return { content: content.map(summary) };
+  const structured = structuredContent as Json | undefined;
+  if (texts.length === content.length) return structured ?? texts.join('\n');
+  const parts = await Promise.all(content.map((part) => partValue(part, workDir)));
+  return structured === undefined ? { content: parts } : { structuredContent: structured, content: parts };
 }
 
-export function failureOfServer(
-  server: string,
-  tool: string,
-  error: unknown,
-  { timeoutMs, stderr, fault }: Circumstances,
-): Error {
-  const cause = rootOf(error);
-  if (cause instanceof PerformError) return cause;
-  const name = `the MCP server \`${server}\``;
-  if (cause instanceof Error && (cause.name === 'AbortError' || cause.name === 'DOMException'))
-    return fail('timeout', 'AbortError', `the call of \`${tool}\` was stopped`);
-  if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${name} did not answer within ${timeoutMs} ms`);
-  const tooLarge = [isClosed(error) ? fault : error, cause].find(
-    (each) => each instanceof Error && /exceed/i.test(each.message),
-  );
-  if (tooLarge !== undefined)
-    return fail('semantic', 'TooLargeError', `${name} sent a message that is too large: ${reasonOf(tooLarge)}`);
-  if (isClosed(error))
-    return fail(
-      'transient',
-      'McpClosedError',
-      `${name} ended during the call${stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`}`,
-    );
-  return (
-    protocolFailure(name, tool, error) ?? fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`)
-  );
+/** The parts of a resource. */
+export async function resourceValue({ contents }: ReadResourceResult, workDir: string): Promise<Json> {
+  return { contents: await Promise.all(contents.map((part) => resourcePart(part, workDir))) };
 }
 
-export function isTimeout(error: unknown): boolean {
-  const cause = rootOf(error);
-  return cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout;
+async function partValue(part: Part, workDir: string): Promise<Json> {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image':
+    case 'audio':
+      return { type: part.type, mimeType: part.mimeType, ...(await stored(part.data, part.mimeType, workDir)) };
+    case 'resource':
+      return { type: 'resource', ...(await resourcePart(part.resource, workDir)) };
+    case 'resource_link': {
+      const { uri, name, description = '', mimeType = '' } = part;
+      return { type: 'resource_link', uri, name, description, mimeType };
+    }
+  }
 }
 
-export function isClosed(error: unknown): boolean {
-  return (
-    error instanceof SdkError &&
-    [SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected, SdkErrorCode.SendFailed].includes(error.code)
-  );
+async function resourcePart(resource: Resource, workDir: string): Promise<{ [field: string]: Json }> {
+  const { uri, mimeType = '' } = resource;
+  if ('text' in resource) return { uri, mimeType, text: resource.text };
+  return { uri, mimeType, ...(await stored(resource.blob, mimeType, workDir)) };
 }
 
-function protocolFailure(name: string, tool: string, error: unknown): Error | null {
-  const invalid = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType];
-  if (error instanceof SdkError && invalid.includes(error.code))
-    return fail('semantic', 'McpResultError', `${name} returned an invalid result: ${error.message}`);
-  if (!(error instanceof ProtocolError)) return null;
-  const type = /output schema|structured content/i.test(error.message) ? 'McpResultError' : 'McpError';
-  return fail('semantic', type, `${name} refused the call of \`${tool}\`: ${error.message}`);
-}
-
-function summary(part: CallToolResult['content'][number]): Json {
-  if (part.type === 'text') return { type: 'text', text: part.text };
-  if (part.type === 'image' || part.type === 'audio')
-    return { type: part.type, mimeType: part.mimeType, base64Length: part.data.length };
-  return { type: part.type, uri: 'uri' in part ? part.uri : part.resource.uri };
-}
-
-function fullReason(error: unknown): string {
-  if (!(error instanceof Error) || error.cause === undefined) return reasonOf(error);
-  return `${error.message}: ${reasonOf(error.cause)}`;
-}
-
-function rootOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined && !(error instanceof SdkError) ? error.cause : error;
+/** Writes the data once, under its hash. */
+async function stored(base64: string, mimeType: string, workDir: string): Promise<{ [field: string]: Json }> {
+  const data = Buffer.from(base64, 'base64');
+  const sha256 = hash('sha256', data, 'hex');
+  const extension = /^[a-z]+\/(?:x-)?([a-z0-9]{1,8})/i.exec(mimeType)?.[1] ?? 'bin';
+  const path = `${ATTACHMENTS}/${sha256.slice(0, 16)}.${extension.toLowerCase()}`;
+  await writeBeneath(workDir, path, data);
+  return { path, bytes: data.length, sha256 };
 }

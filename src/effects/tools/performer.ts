@@ -47,7 +47,7 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
       const args = (input['args'] ?? {}) as Args;
       checkArguments(name, def?.input ?? builtinOf(name)?.input ?? true, args);
       const signal = AbortSignal.any([call.signal, ending.signal]);
-      const done = run(work, { ...call, signal }, args, def, options);
+      const done = run(work, call, signal, args, def, options);
       calls.add(done);
       try {
         return { ok: true, value: await done };
@@ -66,6 +66,7 @@ export function toolPerformer(options: ToolOptions): ToolPerformer {
 async function run(
   work: ToolWork,
   call: Call,
+  signal: AbortSignal,
   args: Args,
   def: ToolDef | undefined,
   options: ToolOptions,
@@ -73,7 +74,7 @@ async function run(
   // A virtual clock stands still while a tool runs in real time.
   const done = call.clock.busy?.();
   try {
-    const toolCall = await toolCallOf(call, args, def, options);
+    const toolCall = { ...(await toolCallOf(call, args, def, options)), signal };
     const value = toolResult(toolCall.name, await work(toolCall), options.resultMax);
     await logChange(toolCall, value);
     return value;

@@ -59,7 +59,8 @@ export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNull
   };
 }
 
-function environmentIn(template: string): readonly string[] {
+/** The names of the environment variables that a template uses. */
+export function environmentIn(template: string): readonly string[] {
   return [...template.matchAll(PLACE)].flatMap(([, path = '']) => (path.startsWith('env.') ? [path.slice(4)] : []));
 }
 

@@ -76,6 +76,10 @@ export interface McpServer {
   /** Seconds. */
   readonly timeout?: number;
   readonly tools?: readonly string[];
+  /** The effect of an undeclared tool follows from the hints of the server. */
+  readonly trusted?: boolean;
+  /** Client credentials for a server that needs OAuth. */
+  readonly oauth?: { readonly client_id: string; readonly client_secret?: string; readonly scope?: string };
 }
 
 /** One call of one tool. */

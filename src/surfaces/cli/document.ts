@@ -3,9 +3,14 @@
  * Mistakes in the document are diagnostics; a file that cannot be read is an error.
  */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { lockFileOf, readMcpLock } from '../../catalog/mcp-lock.ts';
+import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { priceOf } from '../../effects/models/prices.ts';
+import { missingPrerequisites } from '../../effects/tools/prerequisites.ts';
+import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -20,8 +25,12 @@ export interface CompiledFile {
   readonly result: CompileResult;
 }
 
-/** `model` is the model of agents that name none. */
-export async function compileFile(file: string, model?: string): Promise<CompiledFile> {
+/**
+ * `model` is the model of agents that name none. `mcpLock` has the tools of the MCP servers; by default it is read from the
+ * lock file, and null means none.
+ */
+export async function compileFile(file: string, model?: string, mcpLock?: McpLock | null): Promise<CompiledFile> {
+  const lock = mcpLock === undefined ? readLock(file) : (mcpLock ?? undefined);
   const options = {
     file,
     hash: sha256,
@@ -29,10 +38,41 @@ export async function compileFile(file: string, model?: string): Promise<Compile
     checkPolicy,
     readText: textReader(dirname(file)),
     ...(model === undefined ? {} : { model }),
+    ...(lock === undefined ? {} : { mcpLock: lock }),
   };
   if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), options) };
   const text = readText(file);
   return { file, text, result: compile(text, options) };
+}
+
+/** The lock file beside the document; undefined if there is none. */
+export function readLock(file: string): McpLock | undefined {
+  const path = lockFileOf(file);
+  if (!existsSync(path)) return undefined;
+  try {
+    return readMcpLock(readText(path));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new SluiceError('bad-lock', `\`${path}\` cannot be used: ${message}`, 'Write it again: `sluice mcp lock`.');
+  }
+}
+
+/** What is missing on this machine for the tools of the flow, as diagnostics. */
+export async function prerequisiteDiagnostics(
+  { file, result }: CompiledFile,
+  severity: Diagnostic['severity'],
+): Promise<readonly Diagnostic[]> {
+  if (result.flow === undefined) return [];
+  const missing = await missingPrerequisites(result.flow, { documentDir: dirname(file) });
+  return missing.map(({ tools, message, help }) => ({
+    severity,
+    code: 'missing-prerequisite',
+    file,
+    line: 1,
+    column: 1,
+    message: `${message}, and ${tools.map((tool) => `\`${tool}\``).join(', ')} ${tools.length === 1 ? 'needs' : 'need'} it`,
+    help,
+  }));
 }
 
 export function flowIn({ result }: CompiledFile): CompiledFlow | null {

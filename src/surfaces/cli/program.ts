@@ -158,8 +158,16 @@ function addInspecting(program: Command, call: Caller): void {
 
 function addMachine(program: Command, call: Caller): void {
   program
+    .command('mcp')
+    .description('MCP servers of a document')
+    .command('lock')
+    .description('write the tools of the servers to a lock file beside the document')
+    .argument('<file>', 'a document')
+    .action(call(async () => (await import('./commands/mcp.ts')).mcpLockCommand));
+  program
     .command('doctor')
     .description('what this machine has and lacks')
+    .argument('[files...]', 'documents whose tools and MCP servers are checked too')
     .action(call(async () => (await import('./commands/doctor.ts')).doctorCommand));
   program
     .command('completion')

@@ -52,6 +52,9 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'bad-run-id',
   'no-model',
   'no-implementation',
+  'bad-lock',
+  'mcp-unreachable',
+  'mcp-changed',
   'no-credentials',
 ]);
 

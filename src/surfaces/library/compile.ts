@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { priceOf } from '../../effects/models/prices.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile as compileDocument } from '../../compile/compile.ts';
@@ -12,6 +13,8 @@ export interface CompileOptions {
   readonly file?: string;
   /** The model for agents that name none: an alias of `models`, or `provider/model`. */
   readonly model?: string;
+  /** The tools of the MCP servers, from a lock file or from `discoverMcp`. */
+  readonly mcpLock?: McpLock;
 }
 
 /**

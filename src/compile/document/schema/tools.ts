@@ -123,6 +123,12 @@ export const tools = map(
   toolName,
 ).describe('Tools by full name, `module.action`.');
 
+const oauth = record({
+  client_id: name(),
+  client_secret: name().optional(),
+  scope: name().optional(),
+}).describe('Client credentials for a server that needs OAuth. Use `{{env.NAME}}` for the secret.');
+
 const server = ruled(
   record({
     command: name().optional().describe('The program that serves over standard input and output.'),
@@ -136,6 +142,10 @@ const server = ruled(
     headers: map(text()).optional(),
     timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
     tools: list(name()).optional().describe('The only tools of this server that may be used.'),
+    trusted: bool()
+      .optional()
+      .describe('The effect of an undeclared tool follows from the hints of the server.'),
+    oauth: oauth.optional(),
   }),
   ({ command, url }, context) => {
     if ((command === undefined) !== (url === undefined)) return;

@@ -3,7 +3,7 @@
  * observed. The agent reads the outcomes in the order of the calls.
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
-import type { BoundaryDef, Claim, Expr, ForkNode, Input, MeterId, NodeId } from '../../../ir/nodes.ts';
+import type { BoundaryDef, Claim, Expr, ForkNode, Input, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
@@ -18,6 +18,10 @@ import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, breakerOf, callerOf } from
 import type { AgentTurn } from './turn.ts';
 
 const CALLS = '_calls';
+/** Answers of a person to the questions of an MCP server during one call. */
+const ELICITED = '_elicited';
+/** How often a server may ask at one place of the flow. */
+const ELICITATIONS_MAX = 20;
 /** How many tool calls of one reply run at once if the agent does not set a number. */
 const TOOL_WIDTH = 8;
 
@@ -134,6 +138,7 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
   const dispatch = builder.fresh(`${hint}.${name}`);
   const gate: Gate = { kit, turn, tool: name, boundary, dispatch, done: ways.done };
   const undo = undoOf(kit, name);
+  const asks = isServerTool(tool) && turn.people !== false;
   const outcome = { ok: OK, result: 'it', approved: `${ANSWER}.choice`, approvedBy: `${ANSWER}.by` };
   kit.call(
     {
@@ -143,18 +148,59 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
       charges: [...agentMeterIds(builder.definitions.agentBudgets, agent), ...ways.watched],
     },
     {
-      effect: { ...builder.tool(name, {}), input: { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' } },
+      effect: { ...builder.tool(name, {}), input: { ...inputOf(agent), ...(asks ? { elicited: ELICITED } : {}) } },
       ...(undo === null ? {} : { undo }),
       ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
       ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
       writes: outcomeOf(agent, 'it', outcome, sourceOf(name, tool?.trust)),
       timeoutMs: tool?.timeoutMs ?? null,
       next: ways.done,
-      failed: [{ when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) }],
+      failed: [
+        { when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) },
+        ...(asks ? [{ when: 'error.type == "McpInputRequired"', to: addElicitation(gate, ways.failed) }] : []),
+      ],
       fail: ways.failed,
     },
   );
   return addEligibility(gate);
+}
+
+function inputOf(agent: string): Input {
+  return { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' };
+}
+
+function isServerTool(tool: ToolDef | undefined): boolean {
+  const how = tool?.implementation ?? null;
+  return how !== null && typeof how === 'object' && 'mcp' in how;
+}
+
+/** An MCP server asks something during a call. A person answers, and the call is made again with the answer. */
+function addElicitation(gate: Gate, failed: NodeId): NodeId {
+  const { kit, turn, tool, boundary, dispatch } = gate;
+  const charges = [
+    kit.visits(`elicit:${turn.hint}`, ELICITATIONS_MAX, failed, `questions of MCP servers to ${turn.origin}`),
+  ];
+  const again = kit.set(
+    { hint: `${turn.hint}.${tool}.elicited`, origin: turn.origin, charges },
+    [{ slot: ELICITED, mode: 'append', value: ANSWER }, set('error', 'null')],
+    dispatch,
+  );
+  return kit.ask(
+    { hint: `${turn.hint}.${tool}.elicit`, origin: turn.origin, authored: callerOf(turn) },
+    {
+      about: tool,
+      askedBy: tool,
+      choices: [{ name: 'accept', edit: { type: 'object' }, needs: 'edit' }, 'decline', 'cancel'],
+      onExpiry: 'cancel',
+      code: 'MISSING_INFO',
+      message: 'error.message',
+      payload: { tool: quote(tool), args: `${CALL}.args` },
+      into: ANSWER,
+      timeoutMs: boundary.approvalTimeoutMs,
+      next: again,
+      fail: failed,
+    },
+  );
 }
 
 function undoOf({ builder }: Kit, name: string) {

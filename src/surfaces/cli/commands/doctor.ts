@@ -1,13 +1,17 @@
 /** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { table } from '../text.ts';
+import { plural, table } from '../text.ts';
+import { discoverMcp } from '../../../effects/mcp/discover.ts';
+import type { McpServer } from '../../../effects/tools/tool.ts';
+import type { SluiceError } from '../../../runtime/errors.ts';
+import { compileFile, prerequisiteDiagnostics } from '../document.ts';
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-export async function doctorCommand(cli: Cli): Promise<ExitStatus> {
-  const findings = await examine(cli.db);
+export async function doctorCommand(cli: Cli, files: readonly string[] = []): Promise<ExitStatus> {
+  const findings = [...(await examine(cli.db)), ...(await Promise.all(files.map(needsOf))).flat()];
   const ok = findings.every(({ status }) => status !== 'bad');
   if (cli.json) cli.printJson({ ok, checks: findings });
   else cli.screen.print(`${table(findings.map(rowOf))}\n\n${ok ? 'ready' : 'not ready: see what is marked `bad`'}`);
@@ -28,6 +32,28 @@ interface Finding {
 
 async function examine(db: string): Promise<readonly Finding[]> {
   return [node(), sqlite(), ...disk(db), clock(), ...programs(), ...keys(process.env)];
+}
+
+/** What the tools and MCP servers of a document need. */
+async function needsOf(file: string): Promise<readonly Finding[]> {
+  const compiled = await compileFile(file);
+  const missing = await prerequisiteDiagnostics(compiled, 'error');
+  const bad = missing.map(({ message, help = '' }): Finding => ({ name: file, status: 'bad', found: message, help }));
+  const servers = await Promise.all(
+    Object.entries(compiled.result.servers ?? {}).map((entry) => serverFinding(file, entry)),
+  );
+  const all = [...bad, ...servers];
+  return all.length === 0 ? [{ name: file, status: 'ok', found: 'its tools have what they need' }] : all;
+}
+
+async function serverFinding(file: string, [name, config]: [string, McpServer]): Promise<Finding> {
+  try {
+    const { servers } = await discoverMcp({ [name]: config }, { documentDir: dirname(file) });
+    return { name: `MCP server ${name}`, status: 'ok', found: plural(servers[name]?.length ?? 0, 'tool') };
+  } catch (error) {
+    const { message, help } = error as SluiceError;
+    return { name: `MCP server ${name}`, status: 'bad', found: message, ...(help === undefined ? {} : { help }) };
+  }
 }
 
 function node(): Finding {

@@ -1,13 +1,15 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
 import { dirname } from 'node:path';
 import type { Cli } from '../context.ts';
-import { compileFile, flowIn } from '../document.ts';
+import { discoverMcp, mcpDifferences } from '../../../effects/mcp/discover.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
 import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
 import { USAGE, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { withSession } from '../session.ts';
-import { oneLine } from '../text.ts';
+import { oneLine, shellWord } from '../text.ts';
 import { defaultModel, type WorldOptions } from '../world.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readText } from '../files.ts';
@@ -21,9 +23,10 @@ export interface RunOptions extends WorldOptions {
 }
 
 export async function runCommand(cli: Cli, file: string, options: RunOptions): Promise<ExitStatus> {
-  const compiled = await compileFile(file, defaultModel(options));
+  const compiled = await compileWithServers(file, options);
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
+  if (options.script === undefined) await requirePrerequisites(compiled);
   const input = readInput(options.input, flow.notation);
   const seed = readWhole('--seed', options.seed);
   if (compiled.result.diagnostics.length > 0)
@@ -44,6 +47,32 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     else printOutcome(cli, session.world.flags, report);
     return statusOfRun(report);
   });
+}
+
+/** Refuses to start if a tool cannot work on this machine: the first model calls would be paid for nothing. */
+async function requirePrerequisites(compiled: CompiledFile): Promise<void> {
+  const missing = await prerequisiteDiagnostics(compiled, 'error');
+  if (missing.length === 0) return;
+  const report = { ok: false, diagnostics: missing };
+  throw new DiagnosticsError(report, (screen) => renderAll(missing, compiled.text, screen), USAGE);
+}
+
+/** Without a lock file, the servers are asked for their tools. The compiled flow records them. */
+async function compileWithServers(file: string, options: RunOptions): Promise<CompiledFile> {
+  const compiled = await compileFile(file, defaultModel(options));
+  const servers = compiled.result.servers ?? {};
+  if (options.script !== undefined || Object.keys(servers).length === 0) return compiled;
+  const documentDir = dirname(file);
+  if (readLock(file) === undefined)
+    return compileFile(file, defaultModel(options), await discoverMcp(servers, { documentDir }));
+  const flow = flowIn(compiled);
+  const changes = flow === null ? [] : await mcpDifferences(flow, { documentDir });
+  if (changes.length === 0) return compiled;
+  throw new SluiceError(
+    'mcp-changed',
+    `MCP tools have changed since the lock file was written: ${changes.join('; ')}`,
+    `Read the changes. To accept them: \`sluice mcp lock ${shellWord(file)}\`.`,
+  );
 }
 
 function readInput(given: string | undefined, notation: string): Json {

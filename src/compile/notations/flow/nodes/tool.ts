@@ -48,9 +48,9 @@ export const toolNode = nodeType<typeof schema, Parts>({
   prepare: prepareTool,
   lower: lowerTool,
   output: (slots, id) => path(slots.of(id), 'result'),
-  readable: ({ value: { tool } }, _, { tools, servers }) => ({
+  readable: ({ value: { tool } }, _, definitions) => ({
     type: 'object',
-    properties: { result: tools[tool]?.output ?? serverTool(tool, servers)?.output ?? true },
+    properties: { result: definitions.tools[tool]?.output ?? serverTool(tool, definitions)?.output ?? true },
   }),
   draw: ({ tool }) => ({ detail: tool }),
   tool: ({ tool }) => tool,

@@ -1,0 +1,170 @@
+/** Connects to one MCP server, over standard input and output or over HTTP, and lists its tools. */
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { ElicitRequest, ElicitResult, Tool } from '@modelcontextprotocol/client';
+import { StdioClientTransport, getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type { McpTool } from '../../catalog/mcp-lock.ts';
+import type { Json } from '../../expr/json.ts';
+import { Output } from '../tools/output.ts';
+import { expandText } from '../tools/template.ts';
+
+import type { McpServer, ToolOptions } from '../tools/tool.ts';
+import { linearValidator } from './schema.ts';
+
+export interface Connection {
+  readonly client: Client;
+  readonly tools: ReadonlyMap<string, McpTool>;
+  readonly stderr: Output;
+  /** The last error that the transport reported. */
+  fault: Error | null;
+}
+export interface ConnectOptions {
+  readonly documentDir: string;
+  /** The folder that the server gets as its only root. */
+  readonly workDir: string;
+  readonly env: NonNullable<ToolOptions['env']>;
+  readonly timeoutMs: number;
+  readonly onClose: () => void;
+  readonly onElicit: (request: ElicitRequest['params']) => ElicitResult;
+}
+type Transport = StdioClientTransport | StreamableHTTPClientTransport;
+
+/** Bytes. The SDK copies a message chunk by chunk, so a larger one would block the engine. */
+const MESSAGE_MAX = 8 * 1024 * 1024;
+const STDERR_MAX = 4 * 1024;
+const PROBE_MS = 2_000;
+/** A server that asks for the roots applies them after it has answered other requests. The first call waits for it. */
+const ROOTS_MS = 300;
+/** Tools that read the resources of a server. A server can have tools of these names itself. */
+export const LIST_RESOURCES = 'list_resources';
+export const READ_RESOURCE = 'read_resource';
+/** Marks the two tools as ours: a tool of the server has another object. */
+export const RESOURCE_HINTS: McpTool['annotations'] = { readOnlyHint: true };
+
+export async function connect(config: McpServer, options: ConnectOptions): Promise<Connection> {
+  const { timeoutMs } = options;
+  const stderr = new Output(STDERR_MAX);
+  let asksForRoots = false;
+  const client = createClient(options, () => (asksForRoots = true));
+  const limits = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
+  try {
+    await client.connect(transportOf(config, options, stderr), limits);
+    const { tools } = await client.listTools(undefined, limits);
+    if (asksForRoots) await sleep(ROOTS_MS);
+    const found = [...tools.map(toolOf), ...(client.getServerCapabilities()?.resources === undefined ? [] : RESOURCES)];
+    const byName = new Map(found.toReversed().map((tool) => [tool.name, tool]));
+    const connection: Connection = { client, tools: byName, stderr, fault: null };
+    Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
+    return connection;
+  } catch (error) {
+    await client.close().catch(() => undefined);
+    const output = stderr.text().trim().slice(-300);
+    throw new Error(`it could not be started or reached${output === '' ? '' : ` (its output: ${output})`}`, {
+      cause: error,
+    });
+  }
+}
+
+function createClient({ timeoutMs, workDir, onClose, onElicit }: ConnectOptions, onRoots: () => void): Client {
+  const client = new Client(
+    { name: 'sluice', version: '1' },
+    {
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } },
+      capabilities: { roots: {}, elicitation: { form: {} } },
+      jsonSchemaValidator: linearValidator,
+    },
+  );
+  client.setRequestHandler('roots/list', () => {
+    onRoots();
+    return { roots: [{ uri: pathToFileURL(resolve(workDir)).href, name: 'work directory' }] };
+  });
+  client.setRequestHandler('elicitation/create', ({ params }) => onElicit(params));
+  Object.assign(client, {
+    onclose: onClose,
+    fallbackRequestHandler: ({ method }: { method: string }) =>
+      Promise.reject(new Error(`Sluice refuses \`${method}\`: a server cannot use the models or tools of a run`)),
+  });
+  return client;
+}
+
+function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, stderr: Output): Transport {
+  const expand = (text: string): string => expandText(text, { args: {}, result: null, env });
+  const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value)]));
+  if (config.url !== undefined)
+    return new StreamableHTTPClientTransport(new URL(config.url), {
+      requestInit: { headers: expanded(config.headers) },
+      fetch: cappedFetch,
+      ...(config.oauth === undefined ? {} : { authProvider: credentials(config.oauth, expand) }),
+    });
+  const transport = new StdioClientTransport({
+    command: config.command ?? '',
+    args: [...(config.args ?? [])],
+    env: { ...getDefaultEnvironment(), ...expanded(config.env) },
+    cwd: resolve(documentDir, config.cwd ?? '.'),
+    stderr: 'pipe',
+    maxBufferSize: MESSAGE_MAX,
+  });
+  transport.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+  return transport;
+}
+
+function credentials(
+  { client_id: clientId, client_secret: clientSecret = '', scope }: NonNullable<McpServer['oauth']>,
+  expand: (text: string) => string,
+): ClientCredentialsProvider {
+  return new ClientCredentialsProvider({
+    clientId: expand(clientId),
+    clientSecret: expand(clientSecret),
+    ...(scope === undefined ? {} : { scope: expand(scope) }),
+  });
+}
+
+/** Breaks off a response that is larger than a message may be. */
+const cappedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (init?.method !== 'POST' || response.body === null) return response;
+  let size = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      size += chunk.length;
+      if (size > MESSAGE_MAX) controller.error(new Error(`the response exceeds ${MESSAGE_MAX} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+};
+
+function toolOf({ name, description = '', inputSchema, outputSchema, annotations = {} }: Tool): McpTool {
+  return {
+    name,
+    description,
+    input: plain(inputSchema),
+    output: outputSchema === undefined ? true : plain(outputSchema),
+    annotations: plain(annotations) as McpTool['annotations'],
+  };
+}
+
+const RESOURCES: readonly McpTool[] = [
+  {
+    name: LIST_RESOURCES,
+    description: 'Lists the resources of the server: `uri`, name and description of each.',
+    input: { type: 'object', properties: { cursor: { type: 'string' } } },
+    output: true,
+    annotations: RESOURCE_HINTS,
+  },
+  {
+    name: READ_RESOURCE,
+    description: 'Reads one resource of the server.',
+    input: { type: 'object', properties: { uri: { type: 'string' } }, required: ['uri'] },
+    output: true,
+    annotations: RESOURCE_HINTS,
+  },
+];
+
+function plain(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
+}

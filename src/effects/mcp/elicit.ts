@@ -1,0 +1,62 @@
+/**
+ * Questions of MCP servers during a call. A call cannot wait for a person, so it fails with `McpInputRequired`. The run asks
+ * a person and repeats the call with the answer, which is then given to the server at once.
+ */
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import type { Json } from '../../expr/json.ts';
+import { fail } from '../tools/tool.ts';
+import type { ToolCall } from '../tools/tool.ts';
+
+interface Asking {
+  /** Answers of a person to the questions of this call, in order. */
+  readonly answers: readonly Json[];
+  given: number;
+  unanswered: ElicitRequest['params'] | null;
+}
+
+export class Elicitations {
+  readonly #asking = new Set<Asking>();
+
+  /** Runs one call. Throws if the server asked something that has no answer yet. */
+  async during<T>({ server }: { readonly server: string }, { call }: ToolCall, work: () => Promise<T>): Promise<T> {
+    const answers = call.command.input['elicited'];
+    const asking: Asking = { answers: Array.isArray(answers) ? answers : [], given: 0, unanswered: null };
+    this.#asking.add(asking);
+    try {
+      const result = await work().catch((error: unknown) => {
+        if (asking.unanswered === null) throw error;
+        return null as T;
+      });
+      if (asking.unanswered !== null)
+        throw fail('semantic', 'McpInputRequired', questionText(server, asking.unanswered));
+      return result;
+    } finally {
+      this.#asking.delete(asking);
+    }
+  }
+
+  /** A question carries no id of its call, so it is refused if several calls run at once. */
+  answer(request: ElicitRequest['params']): ElicitResult {
+    const [asking, ...others] = this.#asking;
+    if (asking === undefined || others.length > 0) return { action: 'cancel' };
+    const answer = asking.answers[asking.given];
+    if (answer === undefined) {
+      asking.unanswered = request;
+      return { action: 'cancel' };
+    }
+    asking.given += 1;
+    const { choice, edit } = answer as { choice?: string; edit?: ElicitResult['content'] };
+    if (choice !== 'accept') return { action: choice === 'decline' ? 'decline' : 'cancel' };
+    return { action: 'accept', content: edit ?? {} };
+  }
+}
+
+function questionText(server: string, request: ElicitRequest['params']): string {
+  if (!('requestedSchema' in request)) return `the MCP server \`${server}\` asks: ${request.message}`;
+  const { properties, required = [] } = request.requestedSchema;
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const choices = 'enum' in schema && Array.isArray(schema.enum) ? ` (${schema.enum.join(', ')})` : '';
+    return `${name}: ${schema.type}${choices}${required.includes(name) ? ', required' : ''}`;
+  });
+  return `the MCP server \`${server}\` asks: ${request.message} Fields: ${fields.join('; ')}`;
+}

@@ -1,0 +1,69 @@
+/** Failures of MCP servers as typed failures that error routes can match. */
+import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import { PerformError } from '../../runtime/failures.ts';
+import { fail, reasonOf } from '../tools/tool.ts';
+
+interface Circumstances {
+  readonly timeoutMs: number;
+  readonly stderr: string;
+  /** The last error that the transport reported. */
+  readonly fault: Error | null;
+}
+
+export function failureOfServer(
+  server: string,
+  tool: string,
+  error: unknown,
+  { timeoutMs, stderr, fault }: Circumstances,
+): Error {
+  const cause = rootOf(error);
+  if (cause instanceof PerformError) return cause;
+  const name = `the MCP server \`${server}\``;
+  if (cause instanceof Error && (cause.name === 'AbortError' || cause.name === 'DOMException'))
+    return fail('timeout', 'AbortError', `the call of \`${tool}\` was stopped`);
+  if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${name} did not answer within ${timeoutMs} ms`);
+  const tooLarge = [isClosed(error) ? fault : error, cause].find(
+    (each) => each instanceof Error && /exceed/i.test(each.message),
+  );
+  if (tooLarge !== undefined)
+    return fail('semantic', 'TooLargeError', `${name} sent a message that is too large: ${reasonOf(tooLarge)}`);
+  if (isClosed(error))
+    return fail(
+      'transient',
+      'McpClosedError',
+      `${name} ended during the call${stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`}`,
+    );
+  return (
+    protocolFailure(name, tool, error) ?? fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`)
+  );
+}
+
+export function isTimeout(error: unknown): boolean {
+  const cause = rootOf(error);
+  return cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout;
+}
+
+export function isClosed(error: unknown): boolean {
+  return (
+    error instanceof SdkError &&
+    [SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected, SdkErrorCode.SendFailed].includes(error.code)
+  );
+}
+
+function protocolFailure(name: string, tool: string, error: unknown): Error | null {
+  const invalid = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType];
+  if (error instanceof SdkError && invalid.includes(error.code))
+    return fail('semantic', 'McpResultError', `${name} returned an invalid result: ${error.message}`);
+  if (!(error instanceof ProtocolError)) return null;
+  const type = /output schema|structured content/i.test(error.message) ? 'McpResultError' : 'McpError';
+  return fail('semantic', type, `${name} refused the call of \`${tool}\`: ${error.message}`);
+}
+
+function fullReason(error: unknown): string {
+  if (!(error instanceof Error) || error.cause === undefined) return reasonOf(error);
+  return `${error.message}: ${reasonOf(error.cause)}`;
+}
+
+function rootOf(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined && !(error instanceof SdkError) ? error.cause : error;
+}
