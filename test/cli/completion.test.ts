@@ -35,7 +35,7 @@ test('bash offers files where files go, and options once a dash is typed', async
   expect((await complete('check', '')).toSorted()).toEqual(['a.yaml', 'b.yaml']);
   expect(await complete('run', 'a.yaml', '--script', 'b')).toEqual(['b.yaml']);
   expect(await complete('run', 'a.yaml', '--scr')).toEqual(['--script']);
-  expect(await complete('doctor', '')).toContain('--json');
+  expect(await complete('runs', '')).toContain('--json');
   // A file that is called as a command is, is a file.
   expect(await complete('check', 'graph', '--max')).toEqual(['--max-cost']);
 });
