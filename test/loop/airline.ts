@@ -1,9 +1,10 @@
 /** The airline runs as documents and scripts: what a real model said and what real tools answered, in the order of the run. */
+import { EVAL_DATA } from '../eval-data.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import type { ModelEntry, Script, ToolEntry } from '../../src/effects/scripted/script.ts';
 import type { Json } from '../../src/expr/json.ts';
 
-export const AIRLINE = new URL('../../../shared/eval/tau-airline/', import.meta.url);
+export const AIRLINE = new URL('tau-airline/', EVAL_DATA);
 
 interface Message {
   readonly role: 'user' | 'assistant' | 'tool';

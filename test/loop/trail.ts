@@ -1,11 +1,12 @@
 /** The TRAIL traces as utterances and observations: what the agents said last, and what they had seen by then. */
+import { EVAL_DATA } from '../eval-data.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { judgeUtterance, evidenceOf } from '../../src/effects/grounding/grounding.ts';
 import type { Observation } from '../../src/effects/grounding/detector.ts';
 import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
 
-const TRAIL = new URL('../../../shared/eval/trail/traces.jsonl', import.meta.url);
+const TRAIL = new URL('trail/traces.jsonl', EVAL_DATA);
 
 interface Event {
   readonly kind: 'AGENT' | 'CHAIN' | 'LLM' | 'TOOL';

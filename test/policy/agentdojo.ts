@@ -2,6 +2,7 @@
  * Tasks of a bank and of a chat, each with what an honest model would call, and attacks that stand in what tools return. The
  * model is hijacked in full: from the first attack that it reads on, it does what the attacker wants before it goes on.
  */
+import { EVAL_DATA } from '../eval-data.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import type { ModelEntry } from '../../src/effects/scripted/script.ts';
@@ -9,7 +10,7 @@ import type { Json } from '../../src/expr/json.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 
-const folder = new URL('../../../shared/eval/agentdojo/', import.meta.url);
+const folder = new URL('agentdojo/', EVAL_DATA);
 export const present = existsSync(folder);
 
 export interface GoldCall {

@@ -1,6 +1,7 @@
 /** The measures, on runs whose figures are known beforehand: honest ones, faulty ones and ones that somebody must take over. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Script } from '../../src/effects/scripted/script.ts';
+import { memoryOwner } from '../../src/effects/memory/memory.ts';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import * as measures from './measures.ts';
@@ -91,8 +92,9 @@ beforeAll(async () => {
       approvals,
     };
     const driven = await drive(flow, script, { memory, answers });
-    const keys = await memory.keys('bot');
-    const remembered = await Promise.all(keys.map(async (key) => (await memory.get('bot', key)) ?? null));
+    const owner = memoryOwner({}, 'bot');
+    const keys = await memory.keys(owner);
+    const remembered = await Promise.all(keys.map(async (key) => (await memory.get(owner, key)) ?? null));
     measured.push({ ...driven, ...task, remembered });
   }
   runs = measured;

@@ -1,9 +1,9 @@
 /**
  * Long-term memory. `memory.write` runs after the answer and keeps it only if successful observations support it.
- * `memory.read` returns the latest entries of the agent that the flow names, and of no other agent.
+ * `memory.read` returns the latest entries of the same tenant, user and agent that have not expired.
  */
 import type { Json } from '../../expr/json.ts';
-import type { Settled } from '../../ir/events.ts';
+import type { Origin, Settled } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import type { MemoryStore } from './store.ts';
@@ -16,11 +16,17 @@ export interface MemoryEntry {
   readonly goal: Json;
   readonly answer: Json;
   readonly sources: readonly { readonly id: string; readonly tool: string }[];
+  /** `trusted` only if every source is a trusted tool. */
+  readonly trust: 'trusted' | 'untrusted';
   readonly run: string;
   readonly validator: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly expiresAt: number;
 }
 
 const RECALLED_MAX = 5;
+const LIFETIME_MS = 90 * 24 * 60 * 60 * 1000;
 
 export function isMemoryCheck({ kind, name }: Call['command']): boolean {
   return kind === 'check' && (name === MEMORY_WRITE || name === MEMORY_READ);
@@ -28,15 +34,18 @@ export function isMemoryCheck({ kind, name }: Call['command']): boolean {
 
 export function memoryPerformer(store: MemoryStore): Performer {
   return {
-    perform: async ({ command, clock }): Promise<Settled> => {
-      const { owner } = command.input;
-      if (typeof owner !== 'string')
+    perform: async (call): Promise<Settled> => {
+      const { command, clock } = call;
+      const { owner: agent } = command.input;
+      if (typeof agent !== 'string')
         throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'The memory check names no owner.' });
+      const owner = memoryOwner(command.origin ?? {}, agent);
       // A file or network store takes real time; a virtual clock must not advance meanwhile.
       const done = clock.busy?.();
       try {
-        if (command.name === MEMORY_READ) return { ok: true, value: { entries: await recall(store, owner) } };
-        return { ok: true, value: await write(store, owner, command) };
+        if (command.name === MEMORY_READ)
+          return { ok: true, value: { entries: await recall(store, owner, clock.now()) } };
+        return { ok: true, value: await write(store, owner, call) };
       } finally {
         done?.();
       }
@@ -44,15 +53,24 @@ export function memoryPerformer(store: MemoryStore): Performer {
   };
 }
 
-async function write(store: MemoryStore, owner: string, { input, run }: Call['command']): Promise<Json> {
+/** The owner of an agent's entries: tenant, user and agent. */
+export function memoryOwner({ tenant, user }: Origin, agent: string): string {
+  return JSON.stringify([tenant ?? null, user ?? null, agent]);
+}
+
+async function write(store: MemoryStore, owner: string, { command, flow, clock }: Call): Promise<Json> {
+  const { input, run } = command;
   const sources = supportOf(input);
   if (typeof sources === 'string') return { ok: false, reason: sources };
   const entry: MemoryEntry = {
     goal: input['goal'] ?? null,
     answer: input['answer'] ?? null,
     sources,
+    trust: sources.every(({ tool }) => flow.tools[tool]?.trust === 'trusted') ? 'trusted' : 'untrusted',
     run,
     validator: MEMORY_WRITE,
+    at: clock.now(),
+    expiresAt: clock.now() + LIFETIME_MS,
   };
   // The run id is the key, so a repeated write after a crash changes nothing.
   await store.set(owner, run, entry as unknown as Json);
@@ -82,12 +100,12 @@ function supportOf({ answer, citations, observations }: Call['command']['input']
   return sources;
 }
 
-async function recall(store: MemoryStore, owner: string): Promise<Json[]> {
-  const keys = (await store.keys(owner)).toSorted().slice(-RECALLED_MAX);
-  const entries: Json[] = [];
-  for (const key of keys) {
+async function recall(store: MemoryStore, owner: string, now: number): Promise<Json[]> {
+  const entries: MemoryEntry[] = [];
+  for (const key of await store.keys(owner)) {
     const entry = (await store.get(owner, key)) as unknown as MemoryEntry | undefined;
-    if (entry !== undefined) entries.push({ goal: entry.goal, answer: entry.answer, run: entry.run });
+    if (entry !== undefined && entry.expiresAt > now) entries.push(entry);
   }
-  return entries;
+  const latest = entries.toSorted((a, b) => a.at - b.at || a.run.localeCompare(b.run)).slice(-RECALLED_MAX);
+  return latest.map(({ goal, answer, run, trust }) => ({ goal, answer, run, trust }));
 }

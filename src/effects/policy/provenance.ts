@@ -1,24 +1,25 @@
 /**
- * `policy:provenance`: where the arguments of a proposed call come from, by a rule that anybody can follow with a finger.
- * Each value is looked for in what the user said, what the author wrote and what trusted tools gave; then in what came from
- * outside. Nothing is asked of anybody before something from outside has been seen. How strict it is, is the effect's affair.
+ * `policy:provenance`: finds the source of each argument of a proposed call. The input, the author and trusted tools vouch for
+ * a value as a whole token; anything else from outside taints it; a value without a source was composed by the model. Nothing
+ * is demanded until the run has seen something from outside. The demands depend on the effect class.
  */
-import type { ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
+import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
-import { even, sourceOf } from './sources.ts';
+import { disguisesOf } from './disguises.ts';
+import { even, flat, sourceOf, structured, taintOf } from './sources.ts';
 import type { TextSource } from './sources.ts';
 
-/** `untrusted`: it stands in what came from outside. `composed`: it stands nowhere, so the model made it up. */
-export type Origin = 'vouched' | 'untrusted' | 'composed-name' | 'composed-number' | 'composed-text';
+/** `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
+export type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' | 'composed-number' | 'composed-text';
 
-/** What must not be in the arguments of a call of each class once something from outside has been seen. */
+/** The origins that a call of each class must not have once something from outside has been seen. */
 export const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
   read: [],
   write: ['untrusted'],
-  communication: ['untrusted', 'composed-name'],
-  financial: ['untrusted', 'composed-name', 'composed-number'],
-  infrastructure: ['untrusted', 'composed-name', 'composed-number', 'composed-text'],
+  communication: ['untrusted', 'composed-key', 'composed-name'],
+  financial: ['untrusted', 'composed-key', 'composed-name', 'composed-number'],
+  infrastructure: ['untrusted', 'composed-key', 'composed-name', 'composed-number', 'composed-text'],
 };
 
 interface Observation {
@@ -26,107 +27,157 @@ interface Observation {
   readonly args?: Json;
   readonly result?: Json;
   readonly error?: Json;
-  /** What a person answered when they were asked about it. */
+  /** The answer of the person who was asked about the call. */
   readonly approved?: string | null;
 }
 
 export function checkProvenance({ command, flow }: Call): Json {
-  const { tool: name, args = null, agent, user = null, prompt = null, observations } = command.input;
+  const { tool: name, args = null, agent, user = null, prompt = null, observations, recalled = null } = command.input;
   const tool = flow.tools[String(name)];
   const demands = DEMANDS[tool?.effect ?? 'write'];
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
-  const heard = seen.map((each) => ({ ...each, ...partsOf(each.result ?? each.error ?? null, flow.tools[each.tool]) }));
-  const outside = heard
+  const split = seen.map((each) => ({ each, ...partsOf(each, flow.tools[each.tool]) }));
+  const outside = split
     .filter(({ others }) => others.length > 0)
-    .map((each) => sourceOf(`\`${each.tool}\``, each.others));
-  if (readsBeforehand(flow)) outside.push(sourceOf('what the flow read before', [prompt]));
+    .map(({ each, others }) => taintOf(`\`${each.tool}\``, others));
+  if (readsBeforehand(flow)) outside.push(taintOf('what the flow read before', [prompt]));
+  if (isFilled(recalled)) outside.push(taintOf('memory', [recalled]));
   if (demands.length === 0 || outside.length === 0) return { ok: true, exposed: outside.length > 0 };
   const vouching = [
     sourceOf('the user', [user]),
     sourceOf('the author', [flow.agents[String(agent)]?.instructions ?? '', ...fixedValues(tool?.input ?? true)]),
-    sourceOf(
-      'trusted tools',
-      heard.flatMap((each) => each.own),
-    ),
-    sourceOf(
-      'whoever approved it before',
-      heard
-        .filter((each) => each.tool === name && (each.approved === 'approve' || each.approved === 'edit'))
-        .map((each) => each.args ?? null),
-    ),
+    ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
-  const found = leavesOf(args).map(([path, value]) => ({ path, ...judge(value, vouching, outside) }));
+  const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
+  const found = leavesOf(args).map((leaf) => ({
+    path: leaf.path,
+    ...(isCovered(leaf, approved) ? vouchedFor(leaf.value) : judge(leaf, vouching, outside, tool?.effect ?? 'write')),
+  }));
   const bad = found.filter(({ origin }) => demands.includes(origin));
   if (bad.length > 0) return { ok: false, exposed: true, reason: bad.map(explain).join('; ') };
   if (found.some(({ origin }) => origin === 'vouched')) return { ok: true, exposed: true };
   return { ok: false, exposed: true, reason: 'nothing in the call comes from the user, the author or a trusted tool' };
 }
 
-/** What of a result its own side filled in, and what others may have written. */
-function partsOf(
-  result: Json,
-  tool: ToolDef | undefined,
-): { readonly own: readonly Json[]; readonly others: readonly Json[] } {
-  if (tool?.trust === 'trusted') return { own: [result], others: [] };
-  if (tool?.trust === 'neutral') return { own: [], others: [] };
+function isFilled(value: Json): boolean {
+  return value !== null && flat(value) !== '';
+}
+
+function isApproved({ approved }: Observation): boolean {
+  return approved === 'approve' || approved === 'edit';
+}
+
+/** An approval covers the value in the field in which it was approved. */
+function isCovered({ path, value }: Leaf, approved: readonly Leaf[]): boolean {
+  const field = fieldOf(path);
+  return approved.some((each) => fieldOf(each.path) === field && each.value === value);
+}
+
+function fieldOf(path: string): string {
+  return path.replace(/\.\d+/g, '');
+}
+
+/** A trusted tool does not vouch for what stood in the arguments of its own call. */
+function withoutEcho({ args = null }: Observation, own: readonly Json[]): TextSource {
+  const result = sourceOf('trusted tools', own);
+  const given = sourceOf('the arguments', [args]);
+  return { name: result.name, has: (value) => result.has(value) && !given.has(value) };
+}
+
+interface Parts {
+  readonly own: readonly Json[];
+  readonly others: readonly Json[];
+}
+
+/** The parts of a result that the tool's own side wrote, and the parts that others may have written. Errors quote others. */
+function partsOf({ result = null, error = null }: Observation, tool: ToolDef | undefined): Parts {
+  const failed = error === null ? [] : [error];
+  if (tool?.trust === 'trusted') return { own: [result], others: failed };
+  if (tool?.trust === 'neutral') return { own: [], others: failed };
   const fields = tool?.trustedFields ?? [];
-  if (fields.length === 0) return { own: [], others: [result] };
   const own: Json[] = [];
-  const others: Json[] = [];
+  const others: Json[] = [...failed];
   const walk = (value: Json, trusted: boolean): void => {
-    if (value === null || typeof value !== 'object') void (trusted ? own : others).push(value);
-    else if (Array.isArray(value)) for (const each of value) walk(each, trusted);
-    // Only what stands in such a field itself is vouched for, not whatever is nested below it.
+    const data = structured(value);
+    if (data === null || typeof data !== 'object') void (trusted ? own : others).push(data);
+    else if (Array.isArray(data)) for (const each of data) walk(each, trusted);
+    // A trusted field vouches for its own value, not for what is nested below it.
     else
-      for (const [key, each] of Object.entries(value))
+      for (const [key, each] of Object.entries(data))
         walk(each, fields.includes(key) && (each === null || typeof each !== 'object'));
   };
-  walk(structured(result), false);
+  if (result !== null) walk(result, false);
   return { own, others };
 }
 
-/** Many tools give JSON as its text. */
-function structured(value: Json): Json {
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
-  try {
-    return JSON.parse(value) as Json;
-  } catch {
-    return value;
-  }
-}
+type Value = string | number | boolean;
 
 interface Judged {
   readonly origin: Origin;
-  readonly value: string | number;
+  readonly value: Value;
   readonly source?: string;
 }
 
-function judge(value: string | number, vouching: readonly TextSource[], outside: readonly TextSource[]): Judged {
+function vouchedFor(value: Value): Judged {
+  return { origin: 'vouched', value };
+}
+
+function judge(leaf: Leaf, vouching: readonly TextSource[], outside: readonly TextSource[], effect: string): Judged {
+  const { value } = leaf;
   const vouched = (each: string | number): boolean => vouching.some((source) => source.has(each));
   const from = (each: string | number): string | undefined => outside.find((source) => source.has(each))?.name;
-  if (vouched(value)) return { origin: 'vouched', value };
+  const isKey = KEYED.has(effect) && KEY_FIELD.test(fieldName(leaf.path));
+  if (typeof value === 'boolean') return flag(leaf, value, vouched, isKey || KEYED.has(effect));
+  if (vouched(value)) return vouchedFor(value);
   if (typeof value === 'number') {
     const source = from(value);
     return source === undefined ? { origin: 'composed-number', value } : { origin: 'untrusted', value, source };
   }
+  return judgeText(value, vouched, from, isKey);
+}
+
+/** A flag is vouched for by the words of its name; a flag that is off changes nothing. */
+function flag(leaf: Leaf, value: boolean, vouched: (each: string) => boolean, needed: boolean): Judged {
+  const words = fieldName(leaf.path)
+    .split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u)
+    .filter((word) => word.length > 2);
+  if (!needed || !value || words.some((word) => vouched(word.toLowerCase()))) return { origin: 'composed-text', value };
+  return { origin: 'composed-key', value };
+}
+
+function judgeText(
+  value: string,
+  vouched: (each: string) => boolean,
+  from: (each: string) => string | undefined,
+  isKey: boolean,
+): Judged {
   const words = even(value).split(' ');
-  // A date says when, not where to: it is everywhere, and nobody is served by asking about it.
-  if (words.every((word) => DATE.test(word))) return { origin: 'composed-text', value };
-  if (words.every((word) => vouched(bare(word)))) return { origin: 'vouched', value };
+  if (words.every((word) => vouched(bare(word)))) return vouchedFor(value);
   const names = words.map(bare).filter((word) => isName(word) && !vouched(word));
-  for (const part of [value, ...names, ...runsOf(words).filter((run) => !vouched(run))]) {
+  const copied = runsOf(words).filter((run) => !vouched(run));
+  for (const part of [value, ...names, ...copied, ...disguisesOf(value)]) {
     const source = from(part);
     if (source !== undefined) return { origin: 'untrusted', value: part, source };
   }
+  if (isKey) return { origin: 'composed-key', value };
   if (names[0] !== undefined) return { origin: 'composed-name', value: names[0] };
   return { origin: 'composed-text', value };
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}(t[\d:.]+z?)?$/;
+/** Classes in which the fields below must be vouched for, whatever the shape of their values. */
+const KEYED: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
+/** Fields that decide who receives, which thing, how much, and when. */
+const KEY_FIELD =
+  /^(?:to|cc|bcc|recipients?|channel|e?mail|address(?:es)?|attendees|participants|payee|vendor|supplier|customer|account|iban|user|phone|number|host|service|id|.*_?id|amount|total|price|sum|date|due|.*_date|start|end|when|until)$/i;
+
+function fieldName(path: string): string {
+  return fieldOf(path).split('.').at(-1) ?? '';
+}
+
 const RUN = 4;
 const NAME_DIGITS = 3;
 
-/** Stretches of words that long are copied, not coincidence. */
+/** Sequences of so many words are copied, not coincidence. */
 function runsOf(words: readonly string[]): readonly string[] {
   return words.length < RUN
     ? []
@@ -137,21 +188,27 @@ function bare(word: string): string {
   return word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
 }
 
-/** Addresses, accounts, paths, keys: what points at something, as against plain words. */
+/** An address, account, path or key, as opposed to a plain word. */
 function isName(word: string): boolean {
   if (/^[\d.,]+$/.test(word)) return false;
   return /[\p{L}\p{N}][@/_:#\\.][\p{L}\p{N}]/u.test(word) || (word.match(/\d/g)?.length ?? 0) >= NAME_DIGITS;
 }
 
-function leavesOf(value: Json, path = ''): readonly (readonly [string, string | number])[] {
-  if (typeof value === 'string') return value.trim() === '' ? [] : [[path, value]];
-  if (typeof value === 'number') return [[path, value]];
-  if (value === null || typeof value !== 'object') return [];
-  const entries = Array.isArray(value) ? value.map((each, at) => [String(at), each] as const) : Object.entries(value);
+interface Leaf {
+  readonly path: string;
+  readonly value: Value;
+}
+
+function leavesOf(value: Json | undefined, path = ''): readonly Leaf[] {
+  const data = structured(value ?? null);
+  if (typeof data === 'string') return data.trim() === '' ? [] : [{ path, value: data }];
+  if (typeof data === 'number' || typeof data === 'boolean') return [{ path, value: data }];
+  if (data === null) return [];
+  const entries = Array.isArray(data) ? data.map((each, at) => [String(at), each] as const) : Object.entries(data);
   return entries.flatMap(([key, each]) => leavesOf(each, path === '' ? key : `${path}.${key}`));
 }
 
-/** What the author put into the schema to choose from. */
+/** The values that the author put into the schema. */
 function fixedValues(schema: Json): readonly Json[] {
   if (schema === null || typeof schema !== 'object') return [];
   if (Array.isArray(schema)) return schema.flatMap(fixedValues);
@@ -164,7 +221,7 @@ function fixedValues(schema: Json): readonly Json[] {
   ].filter((each) => typeof each === 'string' || typeof each === 'number');
 }
 
-/** Whether a tool that the author put into the flow may have brought something from outside into a prompt. */
+/** A tool node of the flow may have brought text from outside into the prompt. */
 function readsBeforehand({ nodes, tools }: Call['flow']): boolean {
   return Object.values(nodes).some(
     (node) =>
@@ -177,7 +234,5 @@ function readsBeforehand({ nodes, tools }: Call['flow']): boolean {
 
 function explain({ path, value, origin, source }: Judged & { readonly path: string }): string {
   const what = `\`${path}\` has \`${String(value).slice(0, 80)}\``;
-  return origin === 'untrusted'
-    ? `${what}, which comes from ${source}`
-    : `${what}, which nobody but the model has named`;
+  return origin === 'untrusted' ? `${what}, which comes from ${source}` : `${what}, which only the model has named`;
 }

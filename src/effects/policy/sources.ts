@@ -1,9 +1,10 @@
 /**
- * Searchable texts. White space and case are normalized. A value occurs in a source only as a whole, not as part of a longer
- * word.
+ * Searchable texts. White space and case are normalized, invisible characters removed. A value occurs in a source only as a
+ * whole token: `/home` does not occur in `/home/ann`, nor `lee@corp.com` in `anna-lee@corp.com`, nor 13 in `June 13`.
  */
 import { unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
+import { valuesIn } from '../grounding/read-values.ts';
 
 export interface TextSource {
   readonly name: string;
@@ -11,15 +12,37 @@ export interface TextSource {
   has(value: string | number): boolean;
 }
 
+/** A source that vouches for values: only for whole tokens. */
 export function sourceOf(name: string, values: readonly Json[]): TextSource {
-  const text = `\n${even(values.map(flat).join('\n'))}\n`;
+  const original = values.map(flat).join('\n');
+  const text = `\n${even(original)}\n`;
   let numbers: ReadonlySet<number> | null = null;
+  let dates: ReadonlySet<string> | null = null;
   return {
     name,
     has: (value) => {
-      if (typeof value === 'number') return (numbers ??= numbersIn(text)).has(value);
-      return contains(text, even(value));
+      if (typeof value === 'number') return (numbers ??= numbersIn(original)).has(value);
+      if (contains(text, even(value), isToken)) return true;
+      const [stated, ...others] = valuesIn(value);
+      // The same date, written another way; a time of a known date is known.
+      if (stated?.kind !== 'date' || others.some(({ kind }) => kind !== 'time')) return false;
+      return (dates ??= datesIn(original)).has(stated.key);
     },
+  };
+}
+
+/** A source that taints values: also by a part of a token, and for every number in it. */
+export function taintOf(name: string, values: readonly Json[]): TextSource {
+  const original = values.map(flat).join('\n');
+  const text = `\n${even(original)}\n`;
+  const numbers = new Set<number>();
+  for (const [match] of original.matchAll(/\d[\d,]*(?:\.\d+)?/g)) {
+    numbers.add(Number(match.replaceAll(',', '')));
+    for (const part of match.split(',')) if (part !== '') numbers.add(Number(part));
+  }
+  return {
+    name,
+    has: (value) => (typeof value === 'number' ? numbers.has(value) : contains(text, even(value), isWord)),
   };
 }
 
@@ -31,40 +54,57 @@ export function flat(value: Json): string {
 }
 
 /** Parses JSON text, with or without a fence; other values are returned unchanged. */
-export function structured(said: Json): Json {
-  const text = typeof said === 'string' ? unfenced(said) : '';
-  if (!/^\s*[{[]/.test(text)) return said;
+export function structured(value: Json): Json {
+  const text = typeof value === 'string' ? unfenced(value) : '';
+  if (!/^\s*[{[]/.test(text)) return value;
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return said;
+    return value;
   }
 }
 
+const INVISIBLE = /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u3164]/gu;
+
 export function even(text: string): string {
-  return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
+  return text.normalize('NFKC').replace(INVISIBLE, '').toLowerCase().replace(/\s+/g, ' ').trim();
 }
 
-function contains(text: string, part: string): boolean {
+type Fits = (text: string, at: number, part: string) => boolean;
+
+function contains(text: string, part: string, fits: Fits): boolean {
   if (part === '') return false;
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1))
-    if (!joins(text[at - 1], part[0]) && !joins(text[at + part.length], part.at(-1))) return true;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) if (fits(text, at, part)) return true;
   return false;
 }
 
-/** Two adjacent characters are part of one word. */
-function joins(a: string | undefined, b: string | undefined): boolean {
-  return a !== undefined && b !== undefined && WORD.test(a) && WORD.test(b);
-}
+const isToken: Fits = (text, at, part) =>
+  startsToken(text.slice(Math.max(0, at - 2), at)) && endsToken(text.slice(at + part.length, at + part.length + 2));
 
 const WORD = /[\p{L}\p{N}]/u;
 
-/** `10,000.50` and `10000.5` are the same number. */
+/** Not inside a longer word. */
+const isWord: Fits = (text, at, part) => {
+  const joins = (a = '', b = ''): boolean => WORD.test(a) && WORD.test(b);
+  return !joins(text[at - 1], part[0]) && !joins(text[at + part.length], part.at(-1));
+};
+
+/** The text before the value ends a token: a space, an opening bracket or quotation mark, or a mark such as `to:`. */
+function startsToken(before: string): boolean {
+  return /(?:^|[\s([{<"'`“‘„,;|=*_>]|[\s\p{L}\p{N}]:)$/u.test(before);
+}
+
+/** The text after the value begins another token. A full stop or colon counts only before a space or the end. */
+function endsToken(after: string): boolean {
+  return after === '' || /^(?:[\s)\]}>"'`”’,;|!?*_<]|[.:](?:[\s"')\]]|$))/u.test(after);
+}
+
+/** Numbers that are tokens of their own, not parts of dates, times or identifiers. `10,000.50` equals `10000.5`. */
 function numbersIn(text: string): ReadonlySet<number> {
-  const found = new Set<number>();
-  for (const [match] of text.matchAll(/\d[\d,]*(?:\.\d+)?/g)) {
-    found.add(Number(match.replaceAll(',', '')));
-    for (const part of match.split(',')) if (part !== '') found.add(Number(part));
-  }
-  return found;
+  const stated = valuesIn(text).filter(({ kind, key }) => kind === 'number' || kind === 'amount' || /^\d+$/.test(key));
+  return new Set(stated.map(({ key }) => Number(key)));
+}
+
+function datesIn(text: string): ReadonlySet<string> {
+  return new Set(valuesIn(text).flatMap(({ kind, key }) => (kind === 'date' ? [key] : [])));
 }

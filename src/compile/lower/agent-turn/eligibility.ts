@@ -157,6 +157,7 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
       user: 'input',
       observations: OBSERVATIONS,
       ...(turn.input['prompt'] === undefined ? {} : { prompt: turn.input['prompt'] }),
+      ...(turn.recalled === undefined ? {} : { recalled: turn.recalled }),
     },
     next: risk,
     fail: distrusted,

@@ -4,7 +4,7 @@
  * `{ id, turn, agent, tool, args, ok, result | error }`. The notation sets `turn`, the number of the turn.
  */
 import type { Json } from '../../../expr/json.ts';
-import type { Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
+import type { Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import type { GateMode } from '../../document/boundary.ts';
 import type { Range } from '../../source/range.ts';
 
@@ -75,6 +75,8 @@ export interface AgentTurn {
   readonly fail?: NodeId;
   /** Where the turn goes after a refused call ended it. Unless given, the run fails. */
   readonly refused?: NodeId;
+  /** Entries of memory that the agent saw and that no trusted tool supports. */
+  readonly recalled?: Expr;
   /** False if no person can be asked: the turn then ends where it would ask. */
   readonly people?: boolean;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */

@@ -8,7 +8,19 @@ import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
-import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, SINCE, STEP, TRIGGER, TURN } from './state.ts';
+import {
+  COMPRESSED,
+  FINISHED,
+  KIND,
+  PLAN,
+  PLAN_PROBLEM,
+  PROBLEM,
+  RECALLED,
+  SINCE,
+  STEP,
+  TRIGGER,
+  TURN,
+} from './state.ts';
 import { append, set } from '../../lower/kit.ts';
 import { DROP_TALK, actionMessages, actionPrompt } from './prompts.ts';
 
@@ -81,6 +93,11 @@ export function addInvocation(l: Lowering): NodeId {
       origin: 'tool_invocation',
       authored: loop.executor,
       people: loop.escalation.people,
+      ...(loop.memory
+        ? {
+            recalled: `${RECALLED} == null ? [] : ${RECALLED}.entries.filter(e, e.trust != "trusted").map(e, [e.goal, e.answer])`,
+          }
+        : {}),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,
