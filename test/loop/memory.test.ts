@@ -145,7 +145,7 @@ describe('memory of a run', () => {
     const gate = memoryPerformer(store);
     await gate.perform(check('memory.write', { citations: ['a.1.1.0'] }));
     const later = { ...realClock, now: () => Date.now() + 91 * 24 * 60 * 60 * 1000 };
-    const read = await gate.perform({ ...check('memory.read', {}), clock: later } as Call);
+    const read = await gate.perform({ ...check('memory.read', {}), clock: later });
     expect(read).toEqual({ ok: true, value: { entries: [] } });
   });
 
