@@ -40,8 +40,8 @@ describe('one mistake gives one error', () => {
     ['a child of no known type', 'Termination: { MaxIterations: 3, Strategies: [{ Type: nope }] }\n', 'bad-value'],
     ['a child that is no map', 'Termination: { Type: composite, Strategies: [5] }\n', 'wrong-type'],
     [
-      'a strategy in another case',
-      'Selection: { Type: ScatterGather, ScatterGather: { Participants: [A], Synthesizer: B } }\n',
+      'a misspelt strategy',
+      'Selection: { Type: ScaterGather, ScatterGather: { Participants: [A], Synthesizer: B } }\n',
       'bad-value',
     ],
     ['a strategy that nobody knows', 'Selection: { Type: chess, Graph: { Nodes: [], Edges: [] } }\n', 'bad-value'],

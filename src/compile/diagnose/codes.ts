@@ -163,6 +163,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'A cost limit without a price',
     summary: 'Money is limited, but a model has no price to count with.',
   },
+  'not-supported': {
+    title: 'A key of another system that has no meaning here',
+    summary: 'The document asks for something that cannot be enforced as it is written.',
+  },
   'not-enforced': {
     title: 'A section that is read but not enforced',
     summary: 'This release checks the section and does not act on it yet.',

@@ -59,12 +59,15 @@ export interface Definitions {
   /** A name for what a boundary says: the same for the same. */
   versionOf(content: Json): string;
   readonly deadlineMs: number | null;
+  /** The text of a file beside the document, or null if there is none. Absent if files cannot be read. */
+  readonly readText?: (file: string) => string | null;
 }
 
 export interface DefinitionOptions extends ModelOptions {
   readonly hash?: (text: string) => string;
   readonly policies?: { readonly [id: string]: string };
   readonly mcpLock?: McpLock;
+  readonly readText?: (file: string) => string | null;
 }
 
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
@@ -94,6 +97,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     versionOf: (content) =>
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
+    ...(options.readText === undefined ? {} : { readText: options.readText }),
   };
 }
 

@@ -14,6 +14,7 @@ import { listBeneath, readBeneath } from '../safe-path.ts';
 import { block, failureOf } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
 import { commandsOf, writtenBy } from './records.ts';
+import { storeEvidence } from './store.ts';
 import { readSource, readSources } from './sources.ts';
 import type { Wanted } from './sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
@@ -37,7 +38,9 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
         const evidence = gather(call, options);
         if (family === 'context') return { ok: true, value: { ok: true, ...(await contextOf(which, evidence, call)) } };
         const check = family === 'contract' ? contract(which, evidence) : await validatorOf(which, evidence, options);
-        return { ok: true, value: judged(await check(evidence), evidence, call) };
+        const verdict = judged(await check(evidence), evidence, call, which);
+        await storeEvidence(evidence, call, options, { which, verdict });
+        return { ok: true, value: verdict };
       } finally {
         done?.();
       }
@@ -57,7 +60,7 @@ const FAMILIES = new Set(['validator', 'contract', 'context']);
 const FILE_MAX = 4 * 1024 * 1024;
 
 /** A second refusal without a tool call in between is `NoProgress`. A handoff is not such a call. */
-function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: Call): Json {
+function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: Call, check: string): Json {
   const { ok, reason, evidence = [] } = verdict;
   if (ok) return { ok, reason, evidence: [...evidence] };
   const before = Number(command.input['failures'] ?? config['failures'] ?? 0);
@@ -65,6 +68,7 @@ function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: C
   return {
     ok: false,
     reason,
+    check,
     failure: before > 0 && idle ? 'NoProgress' : (verdict.failure ?? failureOf(reason)),
     evidence: [...evidence],
   };

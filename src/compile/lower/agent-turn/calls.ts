@@ -3,7 +3,7 @@
  * observed. The agent reads the outcomes in the order of the calls.
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
-import type { BoundaryDef, Claim, Expr, ForkNode, Input, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
+import type { BoundaryDef, Case, Claim, Expr, ForkNode, Input, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
@@ -91,10 +91,21 @@ function addDispatch(kit: Kit, turn: AgentTurn): NodeId {
     when: `${CALL}.name == ${quote(tool)}`,
     to: addTool(kit, turn, boundary, tool, { done, failed, watched }),
   }));
+  if (turn.callsMax !== undefined && turn.callsMax > 0) cases.unshift(addCallLimit(kit, turn, turn.callsMax, done));
   if (closing !== undefined)
     cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
   const unknown = addUnknown(kit, turn, boundary, done);
   return kit.pick({ id: kit.builder.fresh(`${hint}.registry`), origin }, cases, unknown);
+}
+
+/** Calls beyond the limit of the turn are not made. The call that ends the turn is not counted. */
+function addCallLimit(kit: Kit, turn: AgentTurn, max: number, done: NodeId): Case {
+  const { hint, closing } = turn;
+  const reason = quote(`the limit of ${max} tool calls in one turn is used up`);
+  const over = addRefusal(kit, turn, `${hint}.limit`, { step: 'limit', tag: 'DENIED', reason }, done);
+  const made = `size(${TALK}.filter(m, m.role == "tool"))`;
+  const counts = closing === undefined ? '' : ` && ${CALL}.name != ${quote(closing)}`;
+  return { when: `${made} + ${CALL}_index >= ${max}${counts}`, to: over };
 }
 
 /** A call that repeats earlier calls of its turn is not made. */

@@ -11,10 +11,9 @@ import { nearest } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
 import type { Member, Reading } from './model.ts';
 import type { RawAgent, RawModel } from './schema/agents.ts';
+import { limitTools } from './security.ts';
 
 export const HANDOFF = 'handoff';
-/** An agent with a lower `TrustScore` gets no tool that writes or uses the network. */
-const TRUST_MIN = 0.6;
 const OWN_TURNS = 6;
 const OWN_CHARS = 8000;
 
@@ -26,14 +25,28 @@ export interface Members {
 export function readMembers(reading: Reading, definitions: Definitions): Members {
   const members = new Map<string, Member>();
   const tools: { [name: string]: ToolDef } = {};
+  const prompt = systemPrompt(reading, definitions);
   for (const [alias, model] of Object.entries(reading.body.value.Models ?? {})) declareModel(definitions, alias, model);
   for (const [index, agent] of reading.body.value.Agents.entries()) {
-    const granted = toolsOf(agent, index, reading, definitions);
-    for (const [name, def] of granted) tools[name] = def;
-    if (!members.has(agent.Name)) members.set(agent.Name, memberOf(agent, granted, reading, definitions));
-    warnOfUnenforced(agent, index, reading);
+    const { granted, pluginOf } = grantedTools(agent, index, reading, definitions);
+    const limited = limitTools(granted, agent, index, pluginOf, reading);
+    for (const [name, def] of limited) tools[name] = def;
+    if (!members.has(agent.Name)) members.set(agent.Name, memberOf(agent, limited, prompt, reading, definitions));
+    reportUnsupported(agent, index, reading);
   }
   return { members, tools };
+}
+
+/** `SystemPromptPath` takes precedence over `SystemPrompt`. */
+function systemPrompt({ body, report }: Reading, { readText }: Definitions): string {
+  const { SystemPrompt = '', SystemPromptPath: file } = body.value;
+  if (file === undefined) return SystemPrompt;
+  const text = readText?.(file) ?? null;
+  if (text === null)
+    report.error('bad-value', body.at('SystemPromptPath'), `the system prompt \`${file}\` cannot be read`, {
+      help: 'Paths start at the folder of the document. Or write the text under `SystemPrompt`.',
+    });
+  return text ?? SystemPrompt;
 }
 
 /** The alias of the model; declares a model that is written in place. */
@@ -48,20 +61,24 @@ function declareModel(definitions: Definitions, alias: string, model: RawModel):
   const id = typeof model === 'string' ? model : model.ModelId;
   const settings: Partial<Exclude<RawModel, string>> = typeof model === 'string' ? {} : model;
   const ref = readModelRef(id);
+  const key = settings.ApiKeyEnv ?? settings.ApiKeyEnvVar;
+  const effort = settings.ReasoningEffort === undefined ? {} : { reasoning_effort: settings.ReasoningEffort };
+  const options = { ...effort, ...settings.Options };
   if (definitions.models.find(alias) !== undefined && typeof model === 'string') return;
   definitions.models.declare(alias, {
     provider: settings.Provider ?? ref?.provider ?? 'openai',
     model: ref?.model ?? id,
     ...(settings.Endpoint === undefined ? {} : { base_url: settings.Endpoint }),
-    ...(settings.ApiKeyEnv === undefined ? {} : { api_key_env: settings.ApiKeyEnv }),
-    ...(settings.Options === undefined ? {} : { options: settings.Options }),
+    ...(key === undefined ? {} : { api_key_env: key }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
   });
 }
 
 function memberOf(
   agent: RawAgent,
   granted: ReadonlyMap<string, ToolDef>,
-  { body }: Reading,
+  prompt: string,
+  { body, names }: Reading,
   definitions: Definitions,
 ): Member {
   const tools = [...granted.keys()];
@@ -74,16 +91,17 @@ function memberOf(
     mayHandOff: tools.includes(HANDOFF) && mayDecide(definitions, agent.Name, 'escalate'),
     writes: [...granted.values()].some(({ effect }) => effect !== 'read'),
     callsMax: agent.MaxToolCallsPerTurn,
-    view: viewOf(agent),
+    view: viewOf(agent, [...names.all], body.value.Security?.ReadFileSizeLimit),
+    isFresh: agent.Isolation === 'Fresh',
     sources:
-      agent.Context === undefined
+      sourcesOf(agent) === undefined
         ? null
-        : agent.Context.filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf),
+        : (sourcesOf(agent) ?? []).filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf),
     def: {
       id: agent.Name,
       name: agent.Name,
       model,
-      instructions: [body.value.SystemPrompt ?? '', agent.Instructions].filter((text) => text !== '').join('\n\n'),
+      instructions: [prompt, agent.Instructions].filter((text) => text !== '').join('\n\n'),
       tools,
       output: null,
       maxOutputTokens: settings?.MaxTokens ?? defaultOutputTokens(definitions.budgets, definitions.models.find(model)),
@@ -92,47 +110,61 @@ function memberOf(
   };
 }
 
-function viewOf({ ContextWindow: window, Context: sources }: RawAgent): Json {
+/** An agent with `Isolation: Fresh` gets its own sources and not the history, even if it names none. */
+function sourcesOf({ Context, Isolation }: RawAgent): RawAgent['Context'] {
+  return Context ?? (Isolation === 'Fresh' ? [] : undefined);
+}
+
+function viewOf(agent: RawAgent, names: readonly string[], readChars: number | undefined): Json {
+  const { ContextWindow: window = {} } = agent;
+  const sources = sourcesOf(agent);
   if (sources !== undefined) {
     const own = sources.find(({ Source }) => Source.startsWith('own_history'));
     const turns = Number(own?.Source.split(':')[1] ?? OWN_TURNS);
     return { own: true, textOnly: true, ownTurns: own === undefined ? 0 : turns, ownChars: own?.MaxChars ?? OWN_CHARS };
   }
-  if (window === undefined) return null;
   const view: { [field: string]: Json } = {};
+  const { IncludeAgents: included } = window;
+  const left = included === undefined ? [] : names.filter((name) => name !== agent.Name && !included.includes(name));
+  const exclude = [...new Set([...(window.ExcludeAgents ?? []), ...left])];
+  const tail = window.MaxTailMessages ?? window.MaxMessages ?? 0;
+  const charsBy = {
+    ...(readChars === undefined ? {} : { read_file: readChars }),
+    ...window.ToolResultCharOverrides,
+  };
   if (window.TextOnly === true) view['textOnly'] = true;
-  if (window.ExcludeAgents !== undefined) view['exclude'] = window.ExcludeAgents;
+  if (exclude.length > 0) view['exclude'] = exclude;
   if ((window.MaxTurnAge ?? 0) > 0) view['turnAge'] = window.MaxTurnAge ?? 0;
-  if ((window.MaxTailMessages ?? 0) > 0) view['tail'] = window.MaxTailMessages ?? 0;
+  if (tail > 0) view['tail'] = tail;
   if ((window.MaxToolResultChars ?? 0) > 0) view['toolChars'] = window.MaxToolResultChars ?? 0;
-  if (window.ToolResultCharOverrides !== undefined) view['toolCharsBy'] = window.ToolResultCharOverrides;
+  if (Object.keys(charsBy).length > 0) view['toolCharsBy'] = charsBy;
   if ((window.MaxReplayChars ?? 0) > 0) view['replayChars'] = window.MaxReplayChars ?? 0;
   return Object.keys(view).length === 0 ? null : view;
 }
 
-/** A plugin grants its tools. `Plugins` may also name a tool of the document. */
-function toolsOf(
-  agent: RawAgent,
-  index: number,
-  { body, report, sections }: Reading,
-  definitions: Definitions,
-): ReadonlyMap<string, ToolDef> {
-  const tools = new Map<string, ToolDef>();
-  if (agent.FunctionChoice === 'none') return tools;
-  for (const [at, plugin] of agent.Plugins.entries()) {
+/** The tools that the plugins of an agent grant. `Plugins` may also name a tool of the document. */
+function grantedTools(agent: RawAgent, index: number, { body, report, sections }: Reading, definitions: Definitions) {
+  const granted = new Map<string, ToolDef>();
+  const plugins = new Map<string, string>();
+  const grant = (name: string, def: ToolDef, plugin: string): void => {
+    granted.set(name, def);
+    plugins.set(name, plugin);
+  };
+  for (const [at, written] of (agent.FunctionChoice === 'none' ? [] : agent.Plugins).entries()) {
+    const plugin = Object.keys(PLUGINS).find((each) => each.toLowerCase() === written.toLowerCase()) ?? written;
     const builtin = Object.hasOwn(PLUGINS, plugin) ? PLUGINS[plugin] : undefined;
-    const declared = Object.hasOwn(definitions.tools, plugin) ? definitions.tools[plugin] : undefined;
-    if (declared !== undefined) tools.set(plugin, declared);
+    const declared = Object.hasOwn(definitions.tools, written) ? definitions.tools[written] : undefined;
+    if (declared !== undefined) grant(written, declared, written);
     // Results of built-in tools are not checked: a script may replace them.
     else if (builtin !== undefined)
-      for (const name of builtin) tools.set(name, { ...(builtinTool(name) as ToolDef), output: true });
+      for (const name of builtin) grant(name, { ...(builtinTool(name) as ToolDef), output: true }, plugin);
     else if (!sections.tools.poisoned) {
       const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools)];
-      const near = nearest(plugin, known);
+      const near = nearest(written, known);
       report.error(
         'unknown-tool',
         body.at('Agents', index, 'Plugins', at),
-        `unknown plugin \`${plugin}\` on agent \`${agent.Name}\``,
+        `unknown plugin \`${written}\` on agent \`${agent.Name}\``,
         {
           help:
             near === undefined
@@ -142,28 +174,48 @@ function toolsOf(
       );
     }
   }
-  if (agent.TrustScore >= TRUST_MIN) return tools;
-  return new Map([...tools].filter(([name, { effect }]) => effect === 'read' && !name.startsWith('http')));
+  return { granted, pluginOf: (tool: string) => plugins.get(tool) ?? tool };
 }
 
-const UNENFORCED = [
-  'Capabilities',
-  'MaxInTurnContextTokens',
-  'MaxInTurnToolPairs',
-  'AgentFile',
-  'RemoteAgent',
-] as const;
+/** Keys without effect, each with the way to get the same. */
+const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
+  MaxInTurnContextTokens: 'Limit the context with `ContextWindow`.',
+  MaxInTurnToolPairs: 'Limit the context with `ContextWindow.MaxToolResultChars`.',
+  EnableMemory: 'Give the agent the plugin `SessionContext`, and read it back with `Context`.',
+  SubAgentModel: 'The agent explores with its own model. Add an agent and a route for another one.',
+  SubAgentPlugins: 'List the tools under `Plugins`.',
+  SubAgentMaxToolCalls: 'Set `MaxToolCallsPerTurn`.',
+};
+/** Keys that are refused, each with the way to write the same here. */
+const REFUSED: { readonly [key in keyof RawAgent]?: string } = {
+  AgentFile: 'Write the agent under `Agents`.',
+  RemoteAgent: 'Declare an HTTP tool with its URL under `tools:` beside `Orchestration`, and give it to an agent.',
+};
 
-function warnOfUnenforced(agent: RawAgent, index: number, { body, report }: Reading): void {
-  const say = (key: string, ...path: Path): void =>
+function reportUnsupported(agent: RawAgent, index: number, { body, report }: Reading): void {
+  const warn = (what: string, help: string, ...path: Path): void =>
     report.warning(
       'not-enforced',
       body.key('Agents', index, ...path),
-      `\`${key}\` of agent \`${agent.Name}\` is read but has no effect in this release`,
-      { help: 'Do not rely on it.' },
+      `\`${what}\` of agent \`${agent.Name}\` has no effect`,
+      { help },
     );
-  for (const key of UNENFORCED) if (agent[key] !== undefined) say(key, key);
-  if (agent.FunctionChoice === 'required') say('FunctionChoice: required', 'FunctionChoice');
+  for (const [key, help] of Object.entries(WITHOUT_EFFECT))
+    if (agent[key as keyof RawAgent] !== undefined) warn(key, help, key);
+  for (const [key, help] of Object.entries(REFUSED))
+    if (agent[key as keyof RawAgent] !== undefined)
+      report.error(
+        'not-supported',
+        body.key('Agents', index, key),
+        `\`${key}\` of agent \`${agent.Name}\` is not supported`,
+        { help },
+      );
+  if (agent.FunctionChoice === 'required')
+    warn(
+      'FunctionChoice: required',
+      'Ask for a tool call in `Instructions`, or gate the route with a validator.',
+      'FunctionChoice',
+    );
   if (agent.ContextWindow?.ContextCapFraction !== undefined)
-    say('ContextCapFraction', 'ContextWindow', 'ContextCapFraction');
+    warn('ContextCapFraction', 'Limit messages with `MaxTailMessages`.', 'ContextWindow', 'ContextCapFraction');
 }

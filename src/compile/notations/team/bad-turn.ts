@@ -8,8 +8,12 @@ import { set, errorOf } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
 import { BAD, NOTE, SAID, tell } from './slots.ts';
 
-/** The bad turn in a row that stops a session. */
-export const BAD_TURNS = 3;
+const BAD_TURNS = 3;
+
+/** The bad turn in a row that stops the session: `FailureHandling.Threshold`, or 3. */
+export function badTurns({ team }: Lowering): number {
+  return team.raw.FailureHandling.Threshold ?? BAD_TURNS;
+}
 
 /** A place where an agent has turns. */
 export interface Site {
@@ -20,6 +24,8 @@ export interface Site {
   readonly again: NodeId;
   /** The bad turn in a row that stops the session. */
   readonly limit: number;
+  /** True if the author set the limit for this place, so that no other threshold applies. */
+  readonly fixed?: boolean;
   /** The agent whose calls count as evidence; the empty text for all agents. `agent` when absent. */
   readonly witness?: string;
   /** The agents who may have written the message of this place. `agent` when absent. */
@@ -27,8 +33,8 @@ export interface Site {
 }
 
 /** The site of an agent whose place has its own name. */
-export function siteOf({ builder }: Lowering, agent: string): Site {
-  return { agent, hint: agent, origin: agent, again: builder.idOf(agent), limit: BAD_TURNS };
+export function siteOf(l: Lowering, agent: string): Site {
+  return { agent, hint: agent, origin: agent, again: l.builder.idOf(agent), limit: badTurns(l) };
 }
 
 /** One kind of correction. The first whose condition holds is given; the last has no condition. */
@@ -53,14 +59,18 @@ export interface BadTurn {
   /** Overrides `next` for some types. */
   readonly nextOf?: (type: string) => NodeId | undefined;
   readonly reason?: Expr;
+  /** The limit as an expression; the site's own when absent. */
+  readonly limit?: Expr;
+  /** The agent that the correction is addressed to; the site's own when absent. */
+  readonly to?: string;
 }
 
 export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
-  const { hint, origin, limit, again, agent } = site;
+  const { hint, origin, again, agent } = site;
   const corrections = bad.corrections.map(({ type, when, text }) => {
     const writes = [
       set(BAD, `${BAD} + 1`),
-      bad.shared === false ? set(NOTE, text) : tell(text, agent),
+      bad.shared === false ? set(NOTE, text) : tell(text, bad.to ?? agent),
       ...(bad.writes ?? []),
     ];
     return {
@@ -82,7 +92,12 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
     bad.measures === undefined ? chosen : l.kit.set({ hint: `${hint}.measure`, origin }, bad.measures, chosen);
   return l.kit.pick(
     { hint: `${hint}.bad`, origin },
-    [{ when: `${BAD} >= ${limit - 1}`, to: addStuck(l, site, bad.what, bad.reason) }],
+    [
+      {
+        when: `${BAD} >= ${bad.limit === undefined ? site.limit - 1 : `${bad.limit} - 1`}`,
+        to: addStuck(l, site, bad.what, bad.reason),
+      },
+    ],
     measured,
   );
 }

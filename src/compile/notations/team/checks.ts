@@ -19,12 +19,51 @@ export function readChecks(raw: RawEvidence, path: Path, reading: Reading): read
     RequiredCommandPattern: raw.RequiredCommandPattern,
     ShellFallbackPattern: raw.ShellFallbackPattern,
   });
+  warnOfPatterns(raw, named, path, reading);
   const checks = new Map<string, Check>();
   for (const [label, at] of named) {
     const check = validatorOf(label, at, config, reading);
     if (check !== null) checks.set(check.name, check);
   }
   return [...checks.values()];
+}
+
+/** A pattern that no validator of the route reads. Validators of the user may read any. */
+function warnOfPatterns(
+  raw: RawEvidence,
+  named: readonly (readonly [string, Path])[],
+  path: Path,
+  { body, report }: Reading,
+): void {
+  const own = Object.keys(body.value.Validation.Validators ?? {});
+  const labels = named.map(([label]) => label);
+  if (labels.some((label) => own.includes(label))) return;
+  for (const [key, readers] of Object.entries(PATTERN_READERS)) {
+    if (raw[key as keyof RawEvidence] === undefined || labels.some((label) => readers.includes(label))) continue;
+    report.warning('unused-field', body.key(...path, key), `\`${key}\` has no effect without \`${readers[0] ?? ''}\``, {
+      help: `Add \`${readers[0] ?? ''}\` to \`Validators\`, or leave it out.`,
+    });
+  }
+}
+
+const PATTERN_READERS: { readonly [key: string]: readonly string[] } = {
+  RequiredCommandPattern: ['RequireShellPass', 'BlockOnConsecutiveFail'],
+  ShellFallbackPattern: ['RequireWriteFile'],
+};
+
+/** Reports validators of the user whose module does not exist. */
+export function checkModules({ body, report, readText }: Reading): void {
+  if (readText === undefined) return;
+  for (const [name, reference] of Object.entries(body.value.Validation.Validators ?? {})) {
+    const [file = ''] = reference.split('#');
+    if (readText(file) !== null) continue;
+    report.error(
+      'unknown-validator',
+      body.at('Validation', 'Validators', name),
+      `the module \`${file}\` of validator \`${name}\` does not exist`,
+      { help: 'Paths start at the folder of the document.' },
+    );
+  }
 }
 
 /** `Contracts`, then `Contract`. */
@@ -80,5 +119,14 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
 /** The configuration of a check: the paths of artifacts, the test commands, and its own fields. */
 function configOf({ body }: Reading, particular: { readonly [field: string]: unknown }): Json {
   const { Validators: _, ...paths } = body.value.Validation;
-  return JSON.parse(JSON.stringify({ ...paths, TestSelector: body.value.TestSelector, ...particular })) as Json;
+  const { TestSelector: tests, EvidenceStore: store } = body.value;
+  const selector =
+    tests === undefined
+      ? undefined
+      : {
+          FindRelatedCommand: tests.FindRelatedCommand ?? tests.CommandTemplate,
+          FullSuiteCommand: tests.FullSuiteCommand,
+        };
+  const config = { ...paths, TestSelector: selector, EvidenceStore: store?.Path, ...particular };
+  return JSON.parse(JSON.stringify(config)) as Json;
 }

@@ -2,6 +2,8 @@
  * The gate of a route: checks of evidence in order, then a person. A refused agent gets the reason and another turn. A
  * recovery agent can get one turn in between, once.
  */
+import { EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
+import type { EvidenceFailure } from '../../../catalog/validators.ts';
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
@@ -12,7 +14,6 @@ import type { Correction, Site } from './bad-turn.ts';
 import { set, setField } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
-import type { FailureType } from './schema/sections.ts';
 import { ANSWER, BAD, CONTRACTS, FAILS, FAULT, RECOVERED, SAID, TURN, VERDICT, count, remark, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
@@ -74,30 +75,27 @@ function noteContract(l: Lowering, site: Site, label: string): ((next: NodeId) =
 
 function addRefusal(l: Lowering, gate: Gate): NodeId {
   const { site, key, what } = gate;
-  const { hint, origin, limit } = site;
+  const { hint, origin } = site;
   const policies = l.team.raw.FailureHandling;
-  const stuck = addStuck(l, site, `${what} was refused`, `text(": ", ${VERDICT}.reason)`);
+  const limit = limitOf(l, site);
+  const stuck = addStuck(l, site, `${what} was refused`, REFUSED_BY);
   const recover = gate.recovery === null ? null : addRecovery(l, gate, gate.recovery);
-  const fresh = `${RECOVERED}[${quote(key)}] != true`;
+  const mayRecover = `${RECOVERED}[${quote(key)}] != true && ${BAD} < ${limit} - 1`;
   const cases: Case[] = [];
-  for (const failure of FAILURES) {
-    const policy = policies[failure];
-    if (policy === undefined) continue;
+  for (const failure of EVIDENCE_FAILURES) {
     const is = `${FAULT} == ${quote(failure)}`;
-    if (policy.Action === 'EscalateToHuman') cases.push({ when: is, to: addEscalation(l, gate) });
-    else if (policy.Action === 'ActivateRecovery' && recover !== null)
-      cases.push({ when: `${is} && ${fresh} && ${BAD} < ${limit - 1}`, to: recover });
-    else if (policy.Threshold !== undefined)
-      cases.push({ when: `${is} && ${count(FAILS, key)} >= ${policy.Threshold}`, to: stuck });
+    const action = policies[failure]?.Action;
+    if (action === 'EscalateToHuman') cases.push({ when: is, to: addEscalation(l, gate) });
+    if (action === 'ActivateRecovery' && recover !== null) cases.push({ when: `${is} && ${mayRecover}`, to: recover });
   }
   if (policies.MaxConsecutiveContractFailures > 0)
     cases.push({ when: `${count(FAILS, key)} >= ${policies.MaxConsecutiveContractFailures}`, to: stuck });
-  if (recover !== null)
-    cases.push({ when: `${count(FAILS, key)} >= 2 && ${fresh} && ${BAD} < ${limit - 1}`, to: recover });
+  if (recover !== null) cases.push({ when: `${count(FAILS, key)} >= 2 && ${mayRecover}`, to: recover });
   const bad = addBadTurn(l, site, {
     what: `${what} was refused`,
-    reason: `text(": ", ${VERDICT}.reason)`,
-    corrections: corrections(gate),
+    reason: REFUSED_BY,
+    limit,
+    corrections: corrections(gate, limit),
     nextOf: (type) => (type === 'conflicting_evidence' || type === 'no_progress' ? gate.audit : undefined),
   });
   const decide = l.kit.pick({ hint: `${hint}.${key}.policy`, origin }, cases, bad);
@@ -108,7 +106,19 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
   );
 }
 
-const FAILURES: readonly FailureType[] = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'];
+/** The check that refused, and its reason. */
+const REFUSED_BY: Expr = `text(${VERDICT}.check == null ? "" : text(" by ", ${VERDICT}.check), ": ", ${VERDICT}.reason)`;
+
+/** The bad turn that stops the session: the threshold of the failure's type, or the site's own limit. */
+function limitOf({ team }: Lowering, { limit, fixed = false }: Site): Expr {
+  const policies = team.raw.FailureHandling;
+  const own = EVIDENCE_FAILURES.filter((failure) => !fixed && policies[failure]?.Threshold !== undefined);
+  return own.reduceRight(
+    (otherwise: Expr, failure) =>
+      `(${FAULT} == ${quote(failure)} ? ${policies[failure]?.Threshold ?? limit} : ${otherwise})`,
+    String(limit),
+  );
+}
 
 /** A second refusal without a tool call in between is `NoProgress`. */
 function classOf(key: string): Expr {
@@ -116,19 +126,20 @@ function classOf(key: string): Expr {
   return `${count(FAILS, key)} > 0 && ${idle} ? "NoProgress" : (${VERDICT}.failure == null ? "InvalidTransition" : ${VERDICT}.failure)`;
 }
 
-function corrections({ site, what }: Gate): readonly Correction[] {
-  const head = `"RETRY ", ${BAD} + 1, ${quote(`/${site.limit} — `)}`;
+/** The first correction gives only the reason; the later ones say how many are left. */
+function corrections({ what }: Gate, limit: Expr): readonly Correction[] {
+  const head = `${BAD} == 0 ? "" : text("RETRY ", ${BAD} + 1, "/", ${limit}, " — ")`;
   const tail = `${quote(`: ${what} was refused. `)}, ${VERDICT}.reason, ${quote(' Produce the evidence in this turn, then say it again.')}`;
-  const say = (type: string, failure: FailureType | null, prefix: string): Correction => ({
+  const correction = (type: string, failure: EvidenceFailure | null, prefix: string): Correction => ({
     type,
     ...(failure === null ? {} : { when: `${FAULT} == ${quote(failure)}` }),
     text: `text(${head}, ${quote(prefix)}, ${tail})`,
   });
   return [
-    say('no_progress', 'NoProgress', 'NO TOOL CALLS'),
-    say('conflicting_evidence', 'ConflictingEvidence', 'EVIDENCE INCONSISTENCY'),
-    say('missing_evidence', 'MissingEvidence', 'MISSING ARTIFACT'),
-    say('invalid_transition', null, 'NOT YET'),
+    correction('no_progress', 'NoProgress', 'NO TOOL CALLS'),
+    correction('conflicting_evidence', 'ConflictingEvidence', 'EVIDENCE INCONSISTENCY'),
+    correction('missing_evidence', 'MissingEvidence', 'MISSING ARTIFACT'),
+    correction('invalid_transition', null, 'NOT YET'),
   ];
 }
 
@@ -160,7 +171,7 @@ function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
   const decided = l.kit.pick(
     { hint: `${hint}.${key}.escalated`, origin },
     [{ when: `${ANSWER}.choice == "approve"`, to: retry }],
-    addStuck(l, site, `${what} was refused`, `text(": ", ${VERDICT}.reason)`),
+    addStuck(l, site, `${what} was refused`, REFUSED_BY),
   );
   const message = `text(${quote(`${agent} cannot go on: ${what} was refused. `)}, ${VERDICT}.reason)`;
   return l.kit.ask(

@@ -4,16 +4,26 @@ import type { Builder } from '../../lower/builder.ts';
 import type { Kit } from '../../lower/kit.ts';
 import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
-import type { Member, Team } from './model.ts';
+import type { Check, Member, Team } from './model.ts';
 import { PARTIAL, SAID } from './slots.ts';
 
 /** Agent turns of a session that sets no `MaxIterations`. */
 export const TURNS_DEFAULT = 100;
 
+/** A keyword that leads through a gate, and the agents that may say it. */
+export interface Gated {
+  readonly keyword: string;
+  readonly agents: readonly string[];
+  readonly checks: readonly Check[];
+  /** True if a person must approve. */
+  readonly approval: boolean;
+}
+
 export interface Lowering {
   readonly builder: Builder;
   readonly kit: Kit;
   readonly team: Team;
+  readonly gates: readonly Gated[];
   /** The meter that every turn charges; null if the strategy itself bounds the turns. */
   readonly meter: MeterId | null;
   /** The most turns of the session. */

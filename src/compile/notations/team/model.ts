@@ -21,6 +21,8 @@ export interface Member {
   readonly callsMax: number;
   /** How the shared history is filtered for this agent; null for all of it. */
   readonly view: Json;
+  /** True if the agent sees its handoff instead of the shared history. */
+  readonly isFresh: boolean;
   /** Sources that replace the shared history; null if the agent sees the history. */
   readonly sources: Json;
 }
@@ -66,6 +68,8 @@ export interface Reading {
   readonly report: Report;
   readonly names: Names;
   readonly sections: SectionNames;
+  /** Reads a file beside the document; null if there is none. Absent if files cannot be read. */
+  readonly readText?: ((file: string) => string | null) | undefined;
   at(...path: Path): Range;
   /** The keys of a map as written. A key counts as declared even if its value is faulty. */
   keys(...path: Path): ReadonlySet<string>;

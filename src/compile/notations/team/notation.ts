@@ -47,6 +47,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     builder,
     kit,
     team,
+    gates: plan.gates,
     meter: null,
     turnsMax,
     prefix: '',

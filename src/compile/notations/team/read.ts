@@ -8,17 +8,24 @@ import { nearest } from '../../diagnose/nearest.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
+import { ARTIFACTS, EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
 import { readMembers } from './agents.ts';
 import { checkSources } from './context.ts';
 import type { Reading, Team } from './model.ts';
 import { STRATEGY_NAMES, teamSchema } from './schema/schema.ts';
-import { TEAM_KEYS, UNENFORCED } from './schema/sections.ts';
+import { REFUSED, TEAM_KEYS, WITHOUT_EFFECT } from './schema/sections.ts';
 import type { RawTeam } from './schema/sections.ts';
+import { checkSecurity } from './security.ts';
+import { normalised } from './spelling.ts';
+import { checkModules } from './checks.ts';
 import { poison } from './poison.ts';
 import { STRATEGIES } from './strategies/registry.ts';
 import type { Plan, Strategy } from './strategies/strategy.ts';
 import { readTermination } from './termination.ts';
 import { isCompacted } from './turn.ts';
+
+/** The log of changes that the tools keep. */
+const CHANGE_LOG = `${ARTIFACTS.state}/changes.json`;
 
 export interface ReadTeam {
   readonly team: Team;
@@ -30,14 +37,15 @@ export interface ReadTeam {
 type Selection = { readonly Type: string; readonly [key: string]: unknown };
 type Body = Shaped<RawTeam & { readonly Selection: Selection }>;
 
-export function readTeam(document: ReadDocument, definitions: Definitions, report: Report): ReadTeam | null {
+export function readTeam(written: ReadDocument, definitions: Definitions, report: Report): ReadTeam | null {
+  const document = { ...written, body: normalised(written.body) };
   const body: Body | null = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
     alsoKnown: document.bare ? SECTION_NAMES : [],
     poison,
   });
   if (body === null) return null;
-  const reading = readingOf(document, body, report);
+  const reading = readingOf(document, body, report, definitions);
   if (reading.names.all.size === 0 && body.sound)
     report.error('missing-field', document.at, 'a team needs at least one agent', {
       help: 'List them under `Agents`.',
@@ -47,9 +55,11 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
   const strategy = strategyOf(body);
   const raw = body.value;
   if (strategy !== null) warnOfUnused(body, report, strategy);
-  warnOfUnenforced(reading);
+  reportUnsupported(reading);
+  checkSecurity(reading);
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
+  checkModules(reading);
   const team: Team = {
     id: raw.Name ?? 'team',
     raw,
@@ -63,7 +73,7 @@ export function readTeam(document: ReadDocument, definitions: Definitions, repor
   return { team, reading, plan: strategy?.plan(raw.Selection, reading, team) ?? null };
 }
 
-function readingOf(document: ReadDocument, body: Body, report: Report): Reading {
+function readingOf(document: ReadDocument, body: Body, report: Report, { readText }: Definitions): Reading {
   declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
   const names = namesAt(document.body, 'Agents', TEAM_KEYS, ['Name']);
   return {
@@ -71,6 +81,7 @@ function readingOf(document: ReadDocument, body: Body, report: Report): Reading 
     report,
     names,
     sections: document.names,
+    readText,
     at: (...path) => body.at(...path),
     keys: (...path) => {
       const map = body.located(...path);
@@ -116,6 +127,14 @@ function checkAgents(reading: Reading): void {
 
 function warnOfUnused(body: Body, report: Report, { type, fields, endsItself }: Strategy): void {
   const raw = body.value;
+  for (const [index, { Name, Routes }] of raw.Agents.entries())
+    if (Routes !== undefined && type !== 'keyword')
+      report.warning(
+        'unused-field',
+        body.key('Agents', index, 'Routes'),
+        `\`Routes\` of agent \`${Name}\` has no effect with the strategy \`${type}\``,
+        { help: 'Only `keyword` reads it.' },
+      );
   for (const [key, value] of Object.entries(raw.Selection)) {
     if (key === 'Type' || Object.hasOwn(fields, key) || value === undefined) continue;
     const message = `\`${key}\` has no effect with the strategy \`${type}\``;
@@ -133,26 +152,50 @@ function warnOfUnused(body: Body, report: Report, { type, fields, endsItself }: 
     report.warning('unused-field', body.key('Verifier'), `\`Verifier\` has no effect with the strategy \`${type}\``, {
       help: 'Only `statemachine` has an agent that verifies.',
     });
-  if (raw.Compaction !== undefined && !isCompacted({ raw, strategy: type }))
-    report.warning(
-      'not-enforced',
-      body.key('Compaction'),
-      `\`Compaction\` of mode \`${raw.Compaction.Mode}\` has no effect here`,
-      {
-        help:
-          raw.Compaction.Mode === 'lossless'
-            ? 'It needs `statemachine` and an `EvidenceStore`.'
-            : 'Use `lossless` or `window`.',
-      },
-    );
+  warnOfCompaction(body, report, type);
 }
 
-function warnOfUnenforced({ body, report }: Reading): void {
-  const raw = body.value;
-  for (const key of UNENFORCED) {
-    if (raw[key as keyof typeof raw] === undefined) continue;
-    report.warning('not-enforced', body.key(key), `\`${key}\` is read but has no effect in this release`, {
-      help: key === 'MaxTotalTokens' ? 'Limit tokens with `budgets`.' : 'Do not rely on it.',
+/** Compaction never asks a model. */
+function warnOfCompaction({ value: raw, key }: Body, report: Report, strategy: string): void {
+  if (raw.Compaction === undefined) return;
+  const { Mode } = raw.Compaction;
+  if (!isCompacted({ raw, strategy }))
+    report.warning('not-enforced', key('Compaction'), '`Compaction` of mode `lossless` has no effect here', {
+      help: 'It needs `statemachine` and an `EvidenceStore`. Or use `window`.',
     });
-  }
+  if (Mode === 'llm' || Mode === 'intent' || Mode === 'hybrid')
+    report.warning('not-enforced', key('Compaction', 'Mode'), `\`${Mode}\` asks no model here`, {
+      help: 'Older turns are rebuilt from evidence if there is an `EvidenceStore` and a state machine, and left out otherwise.',
+    });
+}
+
+/** Sections that other systems act on. */
+function reportUnsupported({ body, report }: Reading): void {
+  const raw: { readonly [key: string]: unknown } = body.value;
+  for (const [key, help] of Object.entries(WITHOUT_EFFECT))
+    if (raw[key] !== undefined) report.warning('not-enforced', body.key(key), `\`${key}\` has no effect`, { help });
+  for (const [key, help] of Object.entries(REFUSED))
+    if (raw[key] !== undefined && !isOff(raw[key]))
+      report.error('not-supported', body.key(key), `\`${key}\` is not supported`, { help });
+  const { ChangeTracking: changes, Checkpoint: checkpoint, FailureHandling: failures } = body.value;
+  if (changes?.Path !== undefined && changes.Path !== CHANGE_LOG)
+    report.error('not-supported', body.at('ChangeTracking', 'Path'), `the log of changes is always \`${CHANGE_LOG}\``, {
+      help: `Write \`Path: ${CHANGE_LOG}\`, or leave \`Path\` out.`,
+    });
+  if (checkpoint?.Path !== undefined)
+    report.warning('not-enforced', body.key('Checkpoint', 'Path'), '`Checkpoint.Path` has no effect', {
+      help: 'Every step is kept in the database of the run: choose it with `--db`.',
+    });
+  for (const failure of EVIDENCE_FAILURES)
+    if (failures[failure]?.Action === 'Skip')
+      report.error('not-supported', body.at('FailureHandling', failure, 'Action'), 'a failed gate cannot be skipped', {
+        help: 'Use `Reinstruct`, `ActivateRecovery`, `EscalateToHuman` or `Abort`, or remove the validator.',
+      });
+}
+
+/** A section that is switched off asks for nothing. */
+function isOff(section: unknown): boolean {
+  if (Array.isArray(section)) return section.length === 0;
+  if (section === null || typeof section !== 'object') return section === null || section === false;
+  return Object.keys(section).length === 0 || ('Enabled' in section && section.Enabled === false);
 }

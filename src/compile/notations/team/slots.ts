@@ -32,6 +32,8 @@ export const ENDED = 'ended';
 export const PARTIAL = 'partial';
 export const CONTEXT = 'context';
 export const ANSWER = 'answer';
+/** The last message and handoff call, for agents that do not see the history. */
+export const DIRECTIVE = 'directive';
 /** A correction for a model that does not see the shared history. */
 export const NOTE = 'note';
 /** The author of messages that neither an agent nor the user wrote. */

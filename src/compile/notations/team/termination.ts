@@ -2,7 +2,8 @@
  * The end of a session: by a message that matches a pattern, or by the number of turns. Patterns must be expressible in the
  * linear-time regex engine.
  */
-import type { NodeId } from '../../../ir/nodes.ts';
+import { RE2JS } from 're2js';
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { regexProblem } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
@@ -10,10 +11,10 @@ import type { Site } from './bad-turn.ts';
 import { readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
 import { success } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import type { Gated, Lowering } from './lowering.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
-import { SAID, TURNS } from './slots.ts';
+import { SAID, SIGNAL, TURNS } from './slots.ts';
 
 export function readTermination(reading: Reading): Termination {
   const raw = reading.body.value.Termination;
@@ -100,29 +101,51 @@ export function canEnd({ termination }: Team, speakers: Iterable<string>): boole
 }
 
 /**
- * Ends the session if the last message matches a rule. Added after every turn whose route was not refused. Checks in
- * `passed` already passed in this turn and are not repeated.
+ * Ends the session if the last message, or the keyword of its handoff call, matches a rule. Added after every turn whose
+ * route was not refused. Checks in `passed` already passed in this turn and are not repeated.
  */
 export function addTermination(l: Lowering, site: Site, next: NodeId, passed: ReadonlySet<string> = new Set()): NodeId {
   const speakers = site.speakers ?? [site.agent];
   const isFor = ({ agents }: Rule): boolean => agents === null || speakers.some((agent) => agents.includes(agent));
   const cases = openRules(l)
     .filter(isFor)
-    .map(({ pattern, agents, checks }, index) => {
+    .map((rule, index) => {
+      const covered = l.gates.filter((gate) => covers(rule, gate, speakers));
+      const checks = [...rule.checks, ...covered.flatMap((gate) => gate.checks)];
+      const distinct = [...new Map(checks.map((check) => [check.name, check])).values()];
+      const asks = covered.some(({ approval }) => approval) && !passed.has(APPROVED);
       const to = addGate(l, {
         site,
         key: `termination${index}`,
         what: 'the end of the session',
-        checks: checks.filter(({ name }) => !passed.has(name)),
-        approval: null,
+        checks: distinct.filter(({ name }) => !passed.has(name)),
+        approval: asks ? { about: 'end', message: `${site.agent} wants to end the session.` } : null,
         recovery: null,
         pass: l.ended ?? success(l),
       });
-      const matches = `re(${SAID}, ${quote(pattern)})`;
-      if (agents === null || speakers.every((agent) => agents.includes(agent))) return { when: matches, to };
-      return { when: `${TURNS}[size(${TURNS}) - 1] in ${literal([...agents])} && ${matches}`, to };
+      return { when: matches(l, rule, speakers), to };
     });
   return l.kit.pick({ hint: `${site.hint}.termination`, origin: site.origin }, cases, next);
+}
+
+/** In the set of passed checks: a person has approved the route. */
+export const APPROVED = 'approval';
+
+/** A rule that a gated keyword matches could end the session without the gate, so it passes the same gate. */
+function covers({ pattern }: Rule, { keyword, agents }: Gated, speakers: readonly string[]): boolean {
+  return (
+    speakers.some((agent) => agents.includes(agent)) &&
+    regexProblem(pattern) === null &&
+    RE2JS.compile(pattern).test(keyword)
+  );
+}
+
+function matches(l: Lowering, { pattern, agents }: Rule, speakers: readonly string[]): Expr {
+  const handsOff = speakers.some((agent) => l.team.members.get(agent)?.mayHandOff === true);
+  const inText = `re(${SAID}, ${quote(pattern)})`;
+  const found = handsOff ? `(${inText} || (${SIGNAL} != null && re(${SIGNAL}, ${quote(pattern)})))` : inText;
+  if (agents === null || speakers.every((agent) => agents.includes(agent))) return found;
+  return `${TURNS}[size(${TURNS}) - 1] in ${literal([...agents])} && ${found}`;
 }
 
 /** A sub-graph has no rules of its own: the session matches only the message that the sub-graph returns. */

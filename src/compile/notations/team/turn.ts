@@ -13,7 +13,7 @@ import { member } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Member, Team } from './model.ts';
 import { set } from '../../lower/kit.ts';
-import { CONTEXT, CONTRACTS, HISTORY, SAID, SIGNAL, STATE, TURN, TURNS } from './slots.ts';
+import { CONTEXT, CONTRACTS, DIRECTIVE, HISTORY, SAID, SIGNAL, STATE, TURN, TURNS } from './slots.ts';
 
 const EVIDENCE_MAX = 20;
 
@@ -92,8 +92,15 @@ function sharedInput(l: Lowering, who: Member): Input {
     history: HISTORY,
     ...(Object.keys(view).length === 0 ? {} : { view: literal(view) }),
     ...(recap === null ? {} : { recap: recap.text }),
-    ...(who.sources === null ? {} : { context: `${CONTEXT}.text`, prompt: reminder() }),
+    ...(who.sources === null ? {} : { context: contextOf(who), prompt: reminder() }),
   };
+}
+
+/** An agent that does not see the history sees the message that handed over to it. */
+function contextOf({ isFresh }: Member): Expr {
+  if (!isFresh) return `${CONTEXT}.text`;
+  const parts = `[${DIRECTIVE} == null ? "" : ${DIRECTIVE}, ${CONTEXT}.text].filter(p, p != "")`;
+  return `join(${parts}, "\\n\\n")`;
 }
 
 /** Stores the message. A turn that ended without text, as by a handoff call, gets its last text or its keyword. */
@@ -101,6 +108,7 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
   const handed: Expr = who.mayHandOff
     ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
     : 'null';
+  const isHandedOn = shared && [...l.team.members.values()].some(({ isFresh }) => isFresh);
   const store = (kind: string, content: Expr, withSteps: boolean): NodeId => {
     const item = {
       author: quote(who.name),
@@ -113,6 +121,7 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
       ...(shared ? [{ slot: HISTORY, mode: 'append', value: item } as const] : []),
       set(SAID, content),
       set(SIGNAL, withSteps ? handed : 'null'),
+      ...(isHandedOn ? [set(DIRECTIVE, directive(who.name, content))] : []),
     ];
     return l.kit.set({ hint: `${hint}.${kind}`, origin }, writes, next);
   };
@@ -127,6 +136,15 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
   );
 }
 
+/** The handoff as the next agent sees it: the message, and the fields of the handoff call. */
+function directive(agent: string, content: Expr): Expr {
+  const fields = ['goal', 'background', 'constraints'].map(
+    (field) =>
+      `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 || trim(text(h[0].args.${field})) == "" ? "" : text(${quote(`\n${field}: `)}, h[0].args.${field}))`,
+  );
+  return `text(${quote(`[HANDOFF from ${agent}]\n`)}, ${content}, ${fields.join(', ')})`;
+}
+
 interface Recap {
   readonly keep: number;
   readonly text: Expr;
@@ -139,15 +157,19 @@ interface Recap {
 function recapOf(team: Team): Recap | null {
   const settings = team.raw.Compaction;
   if (settings === undefined || !isCompacted(team)) return null;
-  const text = settings.Mode === 'window' ? '"[Earlier turns are left out.]"' : lossless();
+  const text = isLossless(team) ? lossless() : '"[Earlier turns are left out.]"';
   return { keep: settings.KeepRecentTurns, text: `size(${TURNS}) > ${settings.TriggerTurnCount} ? ${text} : null` };
 }
 
-/** `lossless` rebuilds from a state and from evidence. The modes that ask a model are not supported. */
-export function isCompacted({ raw, strategy }: Pick<Team, 'raw' | 'strategy'>): boolean {
-  const mode = raw.Compaction?.Mode;
-  if (mode === 'window') return true;
-  return mode === 'lossless' && strategy === 'statemachine' && raw.EvidenceStore !== undefined;
+/** `lossless` needs a state and an evidence store. */
+export function isCompacted(team: Pick<Team, 'raw' | 'strategy'>): boolean {
+  return team.raw.Compaction?.Mode !== 'lossless' || isLossless(team);
+}
+
+/** The modes that ask a model are rebuilt from evidence instead where that is possible. */
+function isLossless({ raw, strategy }: Pick<Team, 'raw' | 'strategy'>): boolean {
+  const rebuilds = ['lossless', 'intent', 'hybrid'].includes(raw.Compaction?.Mode ?? '');
+  return rebuilds && strategy === 'statemachine' && raw.EvidenceStore !== undefined;
 }
 
 function lossless(): Expr {

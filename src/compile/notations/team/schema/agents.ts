@@ -1,14 +1,17 @@
-/** The agents of a team as authors write them, with what each may see and do. */
+/** The agents of a team as authors write them: models, plugins, limits, and their view of the history. */
 import * as z from 'zod';
-import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../../document/shape/fields.ts';
+import { spellings } from '../spelling.ts';
+import { bool, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
 
 const modelFields = record({
   ModelId: name().describe("The provider's name of the model, or an alias."),
   Provider: name().optional(),
   Endpoint: name().optional().describe('Another address of the same protocol.'),
   ApiKeyEnv: name().optional().describe('The environment variable that holds the key.'),
+  ApiKeyEnvVar: name().optional().describe('The same as ApiKeyEnv.'),
+  ReasoningEffort: name().optional().describe('Passed to the provider as `reasoning_effort`.'),
   Temperature: number({ min: 0, max: 2 }).optional(),
-  MaxTokens: int({ min: 1 }).optional().describe('What a reply may have at most.'),
+  MaxTokens: int({ min: 1 }).optional().describe('The most tokens of a reply.'),
   Options: map(json()).optional().describe('Passed to the provider as it is.'),
 });
 
@@ -16,10 +19,12 @@ export const model = z.union([name(), modelFields]).describe('A model by name or
 export const models = map(z.union([name(), modelFields])).describe('Models by alias.');
 
 const contextWindow = record({
-  TextOnly: bool().optional().describe('Leave out what tools were told and answered.'),
-  ExcludeAgents: list(name()).optional().describe('Leave out what these agents said.'),
-  MaxTurnAge: int({ min: 0 }).optional().describe('Only what is at most so many turns old; 0 for any age.'),
-  MaxTailMessages: int({ min: 0 }).optional().describe('Only so many of the latest messages; 0 for all.'),
+  TextOnly: bool().optional().describe('Leave out tool calls and their results.'),
+  ExcludeAgents: list(name()).optional().describe('Leave out messages of these agents.'),
+  IncludeAgents: list(name()).optional().describe('Only messages of these agents, of the user and of the engine.'),
+  MaxTurnAge: int({ min: 0 }).optional().describe('Only messages of this many turns back; 0 for any age.'),
+  MaxTailMessages: int({ min: 0 }).optional().describe('Only this many of the latest messages; 0 for all.'),
+  MaxMessages: int({ min: 0 }).optional().describe('The same as MaxTailMessages.'),
   ContextCapFraction: number({ min: 0, max: 1 }).optional(),
   MaxToolResultChars: int({ min: 0 }).optional(),
   ToolResultCharOverrides: map(int({ min: 0 })).optional(),
@@ -34,24 +39,49 @@ export const contextSource = record({
   Label: name().optional(),
 });
 
+const CHOICES = ['auto', 'required', 'none'] as const;
+const agentRoute = record({
+  Keyword: phrase(),
+  Agent: name(),
+  Validator: name().optional(),
+  Validators: some(name()),
+  RequiredCommandPattern: name().optional(),
+  ShellFallbackPattern: name().optional(),
+  RequireHumanApproval: bool().default(false),
+  RecoveryAgent: name().optional(),
+});
+export type RawAgentRoute = z.output<typeof agentRoute>;
+
 const agent = record({
   Name: name(),
   Instructions: text().default(''),
-  Description: text().optional().describe('What others are told that this agent can do.'),
+  Description: text().optional().describe('A sentence for models that choose among the agents.'),
   Model: model.optional(),
   Plugins: list(name())
     .default([])
-    .describe('FileSystem, Shell, Handoff, SessionContext, Http, Code; or a tool or an MCP server of the document.'),
-  Capabilities: map(list(name())).optional(),
-  FunctionChoice: oneOf(['auto', 'required', 'none']).default('auto'),
-  MaxToolCallsPerTurn: int({ min: 0 }).default(0).describe('0 for any number.'),
+    .describe('Plugins such as FileSystem, Shell and Handoff, or tools of the document.'),
+  Capabilities: map(list(name()))
+    .optional()
+    .describe('Limits a plugin to some of its tools: `read`, `write`, `delete`, `execute`, `network`, or names of tools.'),
+  Isolation: oneOf(['Shared', 'Fresh', 'Fork'])
+    .optional()
+    .describe('Fresh: the agent sees the task, its handoff and its Context, and not the shared history.'),
+  Routes: list(agentRoute).optional().describe('With `keyword`: routes that only this agent may take.'),
+  FunctionChoice: oneOf(CHOICES)
+    .meta({ enum: spellings('FunctionChoice', CHOICES) })
+    .default('auto'),
+  MaxToolCallsPerTurn: int({ min: 0 }).default(0).describe('The most tool calls of one turn; 0 for no limit.'),
   MaxInTurnContextTokens: int({ min: 0 }).optional(),
   MaxInTurnToolPairs: int({ min: 0 }).optional(),
   TrustScore: number({ min: 0, max: 1 })
     .default(0.7)
-    .describe('Below 0.6 the agent gets no tool that writes or calls out.'),
+    .describe('Below 0.6 the agent gets no tool that writes or uses the network.'),
   ContextWindow: contextWindow.optional(),
-  Context: list(contextSource).optional().describe('What the agent is given instead of the shared history.'),
+  Context: list(contextSource).optional().describe('Sources that replace the shared history.'),
+  EnableMemory: bool().optional(),
+  SubAgentModel: json().optional(),
+  SubAgentPlugins: json().optional(),
+  SubAgentMaxToolCalls: json().optional(),
   AgentFile: name().optional(),
   RemoteAgent: record({ Url: name(), TimeoutSeconds: number({ above: 0 }).optional() }).optional(),
 });

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { PREDICATES } from '../../../../catalog/validators.ts';
 import type { PredicateName } from '../../../../catalog/validators.ts';
 import { bool, fault, int, json, list, map, name, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
 
 /** Evidence that a route, an edge or a termination can ask for. */
@@ -40,7 +41,9 @@ export interface RawTermination extends RawEvidence {
   readonly Strategies?: readonly RawTermination[] | undefined;
 }
 const terminationFields = {
-  Type: oneOf(TERMINATIONS).optional(),
+  Type: oneOf(TERMINATIONS)
+    .meta({ enum: spellings('Type', TERMINATIONS) })
+    .optional(),
   Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
   AgentNames: some(name()).describe('Only messages of these agents are matched.'),
   MaxIterations: int({ min: 0 }).optional().describe('The session ends after this many agent turns.'),
@@ -128,16 +131,20 @@ const contract = record({
   Requires: list(requirement).describe('All of these must hold; an empty list always holds.'),
 });
 
-const FAILURES = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'] as const;
-export type FailureType = (typeof FAILURES)[number];
-const ACTIONS = ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort'] as const;
-const policy = record({ Action: oneOf(ACTIONS).default('Reinstruct'), Threshold: int({ min: 1 }).optional() });
+const ACTIONS = ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort', 'Skip'] as const;
+const policy = record({
+  Action: oneOf(ACTIONS).default('Reinstruct'),
+  Threshold: int({ min: 1 }).optional().describe('The failure of this type in a row that stops the session.'),
+});
 
 const failureHandling = record({
   NoProgress: policy.optional(),
   ConflictingEvidence: policy.optional(),
   MissingEvidence: policy.optional(),
   InvalidTransition: policy.optional(),
+  Threshold: int({ min: 1 })
+    .optional()
+    .describe('The bad turn in a row that stops the session: 3 when absent, or MaxRetries of a graph and one more.'),
   MaxConsecutiveContractFailures: int({ min: 0 }).default(0),
   MaxConsecutiveTurnsWithoutSignal: int({ min: 0 }).default(0),
 });
@@ -159,10 +166,21 @@ const validation = record({
     .describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
 });
 
+const COMPACTIONS = ['lossless', 'window', 'lossy', 'llm', 'intent', 'hybrid'] as const;
 const compactionFields = record({
-  Mode: oneOf(['lossless', 'window', 'llm', 'intent', 'hybrid']).default('lossless'),
+  Mode: oneOf(COMPACTIONS)
+    .meta({ enum: spellings('Mode', COMPACTIONS) })
+    .default('lossless'),
   TriggerTurnCount: int({ min: 1 }).default(50),
   KeepRecentTurns: int({ min: 1 }).default(10),
+  Model: json().optional(),
+  TokenBudget: json().optional(),
+  IncludeReasoning: json().optional(),
+  IncludeSymbolGraph: json().optional(),
+  MaxCharsPerHistoryMessage: json().optional(),
+  AntiThrashMinSavingsRatio: json().optional(),
+  AntiThrashWindow: json().optional(),
+  SummaryTemplate: json().optional(),
 });
 const compaction = ruled(compactionFields, ({ TriggerTurnCount: trigger, KeepRecentTurns: kept }, context) => {
   if (trigger > kept) return;
@@ -170,31 +188,50 @@ const compaction = ruled(compactionFields, ({ TriggerTurnCount: trigger, KeepRec
   context.addIssue({ code: 'custom', message });
 });
 
-/** Accepted, and reported as having no effect. */
-const unenforced = {
-  SystemPromptPath: json().optional(),
-  Security: json().optional(),
-  MaxTotalTokens: json().optional(),
-  WarnTurnTokens: json().optional(),
-  ContextBudget: json().optional(),
-  McpServers: json().optional(),
-  ChangeTracking: json().optional(),
-  Events: json().optional(),
-  Telemetry: json().optional(),
-  Checkpoint: json().optional(),
-  ApiProfiles: json().optional(),
-  Saga: json().optional(),
-  SkillCuration: json().optional(),
-  Brownfield: json().optional(),
-  Output: json().optional(),
+const globs = () => list(name()).default([]);
+/** Limits of all agents together. Each is enforced, or the document is refused. */
+const security = record({
+  AllowShellExecution: bool().default(true).describe('False: no agent can run commands.'),
+  ShellPolicy: record({ Allow: globs(), Deny: globs() })
+    .optional()
+    .describe('Parts of commands. A command with a part of Deny is refused; if Allow is given, a command needs a part of it.'),
+  FileSystemSandboxPath: name().optional().describe('Agents always stay in the work directory of the run (`--work-dir`).'),
+  FileSystemPermissions: record({ Read: globs(), Write: globs(), Deny: globs() })
+    .optional()
+    .describe('Globs of the files that may be read, may be written, and may not be touched.'),
+  ChangeEnvelope: list(name()).optional().describe('Globs of the files that may be changed.'),
+  ReadFileSizeLimit: int({ min: 1 }).optional().describe('The most characters of a file that an agent sees.'),
+  HttpAllowedHosts: list(name()).optional().describe('The hosts that the Http plugin may call; an empty list allows all.'),
+  AllowPrivateHosts: bool().default(false),
+});
+export type RawSecurity = z.output<typeof security>;
+
+/** Accepted, and reported as having no effect, each with the way to get the same. */
+export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
+  WarnTurnTokens: 'Limit tokens with `MaxTotalTokens` or `budgets`.',
+  ContextBudget: 'Limit the context with `ContextWindow` and `Compaction`.',
+  Events: 'Every event is in the journal: `sluice trace RUN --json`.',
+  Telemetry: 'Every event is in the journal: `sluice trace RUN --json`.',
+  SkillCuration: 'Leave it out.',
+  Output: 'The last message is the output of the run: `sluice run --json`.',
 };
-export const UNENFORCED: readonly string[] = Object.keys(unenforced);
+/** Refused, each with the way to write the same here. */
+export const REFUSED: { readonly [key: string]: string } = {
+  McpServers: 'Declare the servers under `mcp:` beside `Orchestration`, and name their tools in `Plugins`.',
+  ApiProfiles: 'Declare an HTTP tool with its headers under `tools:` beside `Orchestration`, and name it in `Plugins`.',
+  Saga: 'Declare `compensate` on the tools whose effects have to be undone, under `tools:` beside `Orchestration`.',
+  Brownfield: 'List the files that may be changed under `Security.ChangeEnvelope`.',
+};
+const accepted = Object.fromEntries(
+  [...Object.keys(WITHOUT_EFFECT), ...Object.keys(REFUSED)].map((key) => [key, json().optional()]),
+);
 
 export const sectionFields = {
   SchemaVersion: json().optional(),
   Name: name().optional(),
   Description: text().optional(),
   SystemPrompt: text().optional().describe("Put in front of every agent's instructions."),
+  SystemPromptPath: name().optional().describe('A file with the system prompt; takes precedence over SystemPrompt.'),
   Models: models.optional(),
   Agents: agents.default([]),
   Termination: termination.optional(),
@@ -202,10 +239,18 @@ export const sectionFields = {
   FailureHandling: failureHandling.prefault({}),
   Verifier: verifier.optional(),
   Validation: validation.prefault({}),
-  TestSelector: record({ FindRelatedCommand: name().optional(), FullSuiteCommand: name().optional() }).optional(),
-  EvidenceStore: record({ Path: name().optional() }).optional(),
+  TestSelector: record({
+    FindRelatedCommand: name().optional().describe('`{file}` stands for a changed file.'),
+    CommandTemplate: name().optional().describe('The same as FindRelatedCommand.'),
+    FullSuiteCommand: name().optional(),
+  }).optional(),
+  EvidenceStore: record({ Path: name().optional().describe('Where each gate writes the evidence it saw.') }).optional(),
+  ChangeTracking: record({ Path: name().optional() }).optional(),
+  Checkpoint: record({ Mode: name().optional(), Path: name().optional() }).optional(),
+  Security: security.optional(),
+  MaxTotalTokens: int({ min: 0 }).optional().describe('The most input and output tokens of the session; 0 for no limit.'),
   Compaction: compaction.optional(),
-  ...unenforced,
+  ...accepted,
 };
 const sections = record(sectionFields);
 export const TEAM_KEYS: readonly string[] = [...Object.keys(sectionFields), 'Selection'];

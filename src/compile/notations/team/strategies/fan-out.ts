@@ -4,7 +4,7 @@
  */
 import type { Expr, ForkNode, NodeId } from '../../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
-import { BAD_TURNS } from '../bad-turn.ts';
+import { badTurns } from '../bad-turn.ts';
 import { exhausted, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { set } from '../../../lower/kit.ts';
@@ -20,7 +20,7 @@ export function addFanOut(l: Lowering, { hint, origin, branches, merge, next }: 
   const heads = branches.map(({ name, agent, at }, index) => {
     const place = `${hint}.${name}.${index}`;
     const begin = l.builder.fresh(place);
-    const site = { agent, hint: place, origin: name, again: begin, limit: BAD_TURNS };
+    const site = { agent, hint: place, origin: name, again: begin, limit: badTurns(l) };
     const spoken = addTermination(inside, site, done);
     const turn = { agent, hint: place, origin: name, enters: name, begin, next: spoken };
     return { name, to: addTeamTurn(l, { ...turn, ...(at === undefined ? {} : { at }) }) };

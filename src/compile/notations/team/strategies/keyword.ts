@@ -20,7 +20,7 @@ import type { Check, Reading, Team } from '../model.ts';
 import { gateFields } from '../schema/sections.ts';
 import { set } from '../../../lower/kit.ts';
 import { HEARD, clean } from '../slots.ts';
-import { addTermination, demandTermination } from '../termination.ts';
+import { APPROVED, addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
 import { strategy } from './strategy.ts';
@@ -55,7 +55,7 @@ export const keyword = strategy({
   type: 'keyword',
   fields: { DefaultAgent: defaultAgent, Routes: list(route).optional() },
   read({ DefaultAgent, Routes = [] }, reading, team): Model | null {
-    const routes = readRoutes(Routes, reading);
+    const routes = readRoutes([...Routes.map(asRoute), ...agentRoutes(reading)], reading);
     const first = firstOf(reading, team, DefaultAgent);
     if (first === null || routes.length === 0) return null;
     const speaking = speakersFrom(first, (agent) =>
@@ -71,15 +71,39 @@ export const keyword = strategy({
     for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent, first);
     return l.builder.idOf(first);
   },
+  gates: ({ routes, speaking }) =>
+    routes
+      .filter(({ raw, checks }) => checks.length > 0 || raw.RequireHumanApproval)
+      .map(({ raw, checks }) => ({
+        keyword: raw.Keyword,
+        agents: [...speaking].filter((agent) => mayTake(raw, agent)),
+        checks,
+        approval: raw.RequireHumanApproval,
+      })),
   draw,
 });
 
-function readRoutes(raw: readonly RawRoute[], reading: Reading): readonly Route[] {
+interface Written {
+  readonly raw: RawRoute;
+  readonly path: Path;
+}
+
+function asRoute(raw: RawRoute, index: number): Written {
+  return { raw, path: ['Selection', 'Routes', index] };
+}
+
+/** Routes that are written on an agent: only that agent may take them. */
+function agentRoutes({ body }: Reading): readonly Written[] {
+  return body.value.Agents.flatMap(({ Name, Routes = [] }, at) =>
+    Routes.map((each, index) => ({ raw: { ...each, SourceAgents: [Name] }, path: ['Agents', at, 'Routes', index] })),
+  );
+}
+
+function readRoutes(written: readonly Written[], reading: Reading): readonly Route[] {
   const { body, report } = reading;
-  if (raw.length === 0 && body.sound)
+  if (written.length === 0 && body.sound)
     report.error('missing-field', body.at('Selection'), 'keyword selection needs at least one entry in `Routes`');
-  const routes = raw.map((each, index): Route => {
-    const path: Path = ['Selection', 'Routes', index];
+  const routes = written.map(({ raw: each, path }): Route => {
     reading.agent(each.Agent, [...path, 'Agent']);
     for (const [at, source] of (each.SourceAgents ?? []).entries())
       reading.agent(source, [...path, 'SourceAgents', at]);
@@ -124,7 +148,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     const spelt = words.find((each) => same(each, word)) ?? word;
     return { when: `${HEARD}[0] == ${quote(spelt)}`, to: addRoute(l, site, found, routes.indexOf(found)) };
   });
-  const none = addTermination(l, site, addSilence(l, site, choice, fallback));
+  const none = addTermination(l, site, addSilence(l, site, routes, fallback));
   const many = addBadTurn(l, site, {
     what: 'several keywords in one message',
     corrections: [
@@ -143,7 +167,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
-  const passed = new Set(checks.map((check) => check.name));
+  const passed = new Set([...checks.map((check) => check.name), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
   const onward = isTerminal(raw) ? success(l) : addTermination(l, site, l.builder.idOf(raw.Agent), passed);
   return addGate(l, {
     site,
@@ -171,11 +195,19 @@ function addForeign(l: Lowering, site: Site, choice: string): NodeId {
   });
 }
 
-function addSilence(l: Lowering, site: Site, choice: string, fallback: string): NodeId {
-  const generic = { type: 'no_keyword_generic', text: quote(`No handoff keyword emitted by ${site.agent}. ${choice}`) };
+/** `DefaultAgent` has the next turn, so the correction lists the keywords of that agent. */
+function addSilence(l: Lowering, site: Site, routes: readonly Route[], fallback: string): NodeId {
+  const own = distinct(routes.filter(({ raw }) => mayTake(raw, fallback)).map(({ raw }) => raw.Keyword));
+  const choice = choiceOf('keyword', own);
+  const turn = site.agent === fallback ? '' : ` ${fallback} has the next turn.`;
+  const generic = {
+    type: 'no_keyword_generic',
+    text: quote(`No handoff keyword emitted by ${site.agent}.${turn} ${choice}`),
+  };
   return addBadTurn(l, site, {
     what: 'no keyword',
     ...silenceOf(member(l, site.agent), generic, choice),
+    to: fallback,
     next: l.builder.idOf(fallback),
   });
 }

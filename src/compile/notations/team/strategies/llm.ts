@@ -6,7 +6,7 @@ import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { text } from '../../../document/shape/fields.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
-import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
+import { badTurns, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { START, agentShape, agentShapes, edgeShape } from '../drawing.ts';
 import { exhausted } from '../lowering.ts';
@@ -56,7 +56,7 @@ export const llm = strategy({
 function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const { builder, team } = l;
   const ask = builder.fresh(SELECTOR);
-  const site: Site = { agent: SELECTOR, hint: SELECTOR, origin: SELECTOR, again: ask, limit: BAD_TURNS };
+  const site: Site = { agent: SELECTOR, hint: SELECTOR, origin: SELECTOR, again: ask, limit: badTurns(l) };
   const wrong = addBadTurn(l, site, {
     what: 'no name of an agent',
     corrections: [
@@ -81,7 +81,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const listen = l.kit.set({ hint: `${SELECTOR}.listen`, origin: SELECTOR }, [set(HEARD, heard)], judged);
   const meter = builder.meter('selections', {
     unit: 'visits',
-    max: l.turnsMax * BAD_TURNS,
+    max: l.turnsMax * badTurns(l),
     over: builder.failedEnd('said'),
     label: 'selections',
   });

@@ -10,13 +10,16 @@ import type { Range } from '../../../source/range.ts';
 import type { Lowering } from '../lowering.ts';
 import { set } from '../../../lower/kit.ts';
 import { BRANCHES, SAID, tell } from '../slots.ts';
+import { spellings } from '../spelling.ts';
 import { addTeamTurn } from '../turn.ts';
 
 const MERGES = ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'] as const;
 type MergeStrategy = (typeof MERGES)[number];
 
 export const mergeSchema = record({
-  Strategy: oneOf(MERGES).default('union'),
+  Strategy: oneOf(MERGES)
+    .meta({ enum: spellings('Strategy', MERGES) })
+    .default('union'),
   Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
   ConflictResolution: list(oneOf(MERGES)).default([]).describe('Tried in order if the strategy reaches no decision.'),
 });

@@ -5,7 +5,7 @@
 import type * as z from 'zod';
 import type { AgentDef, NodeId, ToolDef } from '../../../../ir/nodes.ts';
 import type { Drawing } from '../drawing.ts';
-import type { Lowering } from '../lowering.ts';
+import type { Gated, Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
 
 export interface StrategyParts<Fields extends z.ZodRawShape, Model> {
@@ -20,6 +20,8 @@ export interface StrategyParts<Fields extends z.ZodRawShape, Model> {
   turnsMax?(model: Model): number;
   /** Models that the strategy asks beside the team, and the tools by which they answer. */
   asks?(model: Model, team: Team): Asked;
+  /** The keywords that lead through a gate. A termination that matches one passes the same gate. */
+  gates?(model: Model): readonly Gated[];
   /** Adds the nodes of the session and returns its entry. */
   lower(l: Lowering, model: Model): NodeId;
   draw(model: Model, team: Team): Drawing;
@@ -44,6 +46,7 @@ export interface Plan {
   readonly turnsMax: number | null;
   readonly asked: Asked;
   readonly drawing: Drawing;
+  readonly gates: readonly Gated[];
   lower(l: Lowering): NodeId;
 }
 
@@ -60,6 +63,7 @@ export function strategy<const Fields extends z.ZodRawShape, Model>(parts: Strat
         turnsMax: parts.turnsMax?.(model) ?? null,
         asked: parts.asks?.(model, team) ?? { agents: [] },
         drawing: parts.draw(model, team),
+        gates: parts.gates?.(model) ?? [],
         lower: (l) => parts.lower(l, model),
       };
     },

@@ -4,7 +4,7 @@ import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { bool, list, name, record, some, text } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
-import { BAD_TURNS, addBadTurn, siteOf } from '../bad-turn.ts';
+import { badTurns, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { START, agentShapes, edgeShape } from '../drawing.ts';
 import type { Lowering } from '../lowering.ts';
@@ -129,7 +129,7 @@ function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeI
     fields.length === 0
       ? 'No route leads on from here.'
       : `Answer with one JSON object that has ${fields.map((field) => `\`${field}\``).join(' or ')}, with a value that a route expects.`;
-  const head = `"STRUCTURED ROUTING ERROR (", ${BAD} + 1, ${quote(`/${BAD_TURNS}): `)}`;
+  const head = `"STRUCTURED ROUTING ERROR (", ${BAD} + 1, ${quote(`/${badTurns(l)}): `)}`;
   return addBadTurn(l, site, {
     what: 'no JSON that a route expects',
     corrections: [

@@ -6,6 +6,7 @@ import { reachableFrom } from '../../../../verify/components.ts';
 import { START, agentShape, edgeShape } from '../../drawing.ts';
 import type { Drawing } from '../../drawing.ts';
 import { success } from '../../lowering.ts';
+import type { Gated } from '../../lowering.ts';
 import type { Reading, Team } from '../../model.ts';
 import { canEnd, demandTermination } from '../../termination.ts';
 import { lacking, strategy } from '../strategy.ts';
@@ -23,9 +24,18 @@ export const graph = strategy({
     demandEnd(reading, team, read, null);
     return read;
   },
+  gates: ({ nodes }) => [...nodes.values()].flatMap(gatesOf),
   lower: (l, model) => lowerGraph(l, model, success(l)),
   draw,
 });
+
+function gatesOf({ edges, speakers }: GraphNode): readonly Gated[] {
+  return edges.flatMap(({ raw, checks }) =>
+    raw.Keyword === undefined || (checks.length === 0 && !raw.RequireHumanApproval)
+      ? []
+      : [{ keyword: raw.Keyword, agents: speakers, checks, approval: raw.RequireHumanApproval }],
+  );
+}
 
 /** A graph must reach a terminal node, or, at the top, a termination. */
 function demandEnd(reading: Reading, team: Team, { nodes, entry, whole }: Graph, inside: GraphNode | null): void {

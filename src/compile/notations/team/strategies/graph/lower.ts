@@ -9,7 +9,7 @@ import { exhausted, member } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
 import { set } from '../../../../lower/kit.ts';
 import { BRANCHES, HEARD, SAID, TURNS, clean, tell } from '../../slots.ts';
-import { addTermination } from '../../termination.ts';
+import { APPROVED, addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addEnding, addFork, branchOf } from '../fan-out.ts';
 import { distinct, same, sameTrigger } from '../routing.ts';
@@ -18,6 +18,8 @@ import type { Edge, Graph, GraphNode } from './model.ts';
 import { addInner } from './sub-graph.ts';
 
 const PHASE = 'phase';
+/** Corrections in a row of a graph that sets no `MaxRetries`. */
+const RETRIES = 4;
 
 /** `done` follows a terminal node, whose message is in `said`. */
 export function lowerGraph(l: Lowering, graph: Graph, done: NodeId): NodeId {
@@ -35,9 +37,15 @@ function siteOf(l: Lowering, graph: Graph, node: GraphNode, again: NodeId, hint:
     hint,
     origin: `${l.prefix}${node.id}`,
     again,
-    limit: graph.raw.MaxRetries + 1,
+    ...limitOf(l, graph),
     ...(node.inner === null ? {} : { witness: '', speakers: node.speakers }),
   };
+}
+
+/** `MaxRetries` corrections, then the session is stuck. `FailureHandling.Threshold` applies if it is not set. */
+function limitOf({ team }: Lowering, { raw }: Graph): Pick<Site, 'limit' | 'fixed'> {
+  if (raw.MaxRetries !== undefined) return { limit: raw.MaxRetries + 1, fixed: true };
+  return { limit: team.raw.FailureHandling.Threshold ?? RETRIES + 1 };
 }
 
 function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void {
@@ -146,8 +154,8 @@ function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Edge, pass
 }
 
 /** The checks that a turn passed on this edge. */
-function passedOn({ checks }: Edge): ReadonlySet<string> {
-  return new Set(checks.map(({ name }) => name));
+function passedOn({ raw, checks }: Edge): ReadonlySet<string> {
+  return new Set([...checks.map(({ name }) => name), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
 }
 
 /**

@@ -33,7 +33,7 @@ export interface RawGraph {
   readonly EntryNode?: string | undefined;
   readonly Nodes: readonly RawNode[];
   readonly Edges: readonly RawEdge[];
-  readonly MaxRetries: number;
+  readonly MaxRetries?: number | undefined;
   readonly SubGraphs: { readonly [id: string]: RawSubGraph };
 }
 export interface RawSubGraph {
@@ -62,7 +62,7 @@ const graphFields = {
   EntryNode: name().optional().describe('The first node to run; the first of the list when absent.'),
   Nodes: list(node, { min: 1, few: fault('bad-value', 'a graph needs at least one node') }),
   Edges: list(edge),
-  MaxRetries: int({ min: 0 }).default(4).describe('Corrections in a row before the session is stuck.'),
+  MaxRetries: int({ min: 0 }).optional().describe('Corrections in a row before the session is stuck; 4 when absent.'),
   SubGraphs: map(subGraph).default({}),
 };
 export const graphSchema: z.ZodType<RawGraph> = record(graphFields);

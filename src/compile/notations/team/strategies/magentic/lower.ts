@@ -2,7 +2,7 @@
 import type { Expr, NodeId } from '../../../../../ir/nodes.ts';
 import { REPLY } from '../../../../lower/agent-turn/turn.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { BAD_TURNS, addBadTurn } from '../../bad-turn.ts';
+import { badTurns, addBadTurn } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { addAsk, hasTwin, roster } from '../chooser.ts';
 import { recent } from '../llm.ts';
@@ -45,7 +45,7 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
         round,
       )
     : round;
-  const site = siteOf(orient, 'manager.plan');
+  const site = siteOf(l, orient, 'manager.plan');
   const wrong = addBadTurn(l, site, {
     what: 'no plan',
     corrections: [{ type: 'manager_plan', text: quote(`Answer by calling \`${ORIENTATION}\`.`) }],
@@ -69,7 +69,7 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
     [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')],
     judged,
   );
-  const most = (1 + raw.MaxResetCount) * BAD_TURNS + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
+  const most = (1 + raw.MaxResetCount) * badTurns(l) + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
   const meter = builder.meter('orientations', { unit: 'visits', max: most, over: exhausted(l), label: 'plans' });
   addAsk(l, {
     id: orient,
@@ -86,8 +86,8 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
   );
 }
 
-function siteOf(again: NodeId, hint: string): Site {
-  return { agent: MANAGER, hint, origin: MANAGER, again, limit: BAD_TURNS };
+function siteOf(l: Lowering, again: NodeId, hint: string): Site {
+  return { agent: MANAGER, hint, origin: MANAGER, again, limit: badTurns(l) };
 }
 
 /** One round: the ledger says whether the task is done or stalled; then the manager chooses who works. */
@@ -158,7 +158,7 @@ function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
     when: hasTwin(agent, team) ? `${speaker} == ${quote(agent)}` : `lower(${speaker}) == lower(${quote(agent)})`,
     to: addParticipant(l, agent, round),
   }));
-  const wrong = addBadTurn(l, siteOf(ask, 'manager.choice'), {
+  const wrong = addBadTurn(l, siteOf(l, ask, 'manager.choice'), {
     what: 'no member of the team was chosen',
     corrections: [
       {
@@ -176,7 +176,7 @@ function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
   );
   const meter = builder.meter('selections', {
     unit: 'visits',
-    max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * BAD_TURNS,
+    max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * badTurns(l),
     over: exhausted(l),
     label: 'selections',
   });

@@ -1,7 +1,7 @@
 /** Lowers a state machine: one place for each state, one gate for each transition. */
 import type { NodeId, Write } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { BAD_TURNS, addBadTurn } from '../../bad-turn.ts';
+import { badTurns, addBadTurn } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
@@ -38,7 +38,7 @@ function isCapped({ raw }: Machine): boolean {
 function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): void {
   const state = machine.raw.States[name] as RawState;
   const begin = l.builder.idOf(name);
-  const site: Site = { agent: state.Agent, hint: name, origin: name, again: audit.arrive(name), limit: BAD_TURNS };
+  const site: Site = { agent: state.Agent, hint: name, origin: name, again: audit.arrive(name), limit: badTurns(l) };
   // The agent of a terminal state has turns until a termination fires.
   const next = isTerminal(state) ? addTermination(l, site, site.again) : addListening(l, machine, name, site, audit);
   addTeamTurn(l, {

@@ -34,11 +34,13 @@ export function readMachine(raw: RawMachine, path: Path, reading: Reading): Mach
     );
     checkSignals(name, state, at, reading);
   }
+  const entered = enteredIn(raw);
+  warnOfBranches(raw, entered, path, reading);
   return {
     raw,
     transitions: (state) => transitions.get(state) ?? [],
     path: (state) => [...path, 'States', state, 'Agent'],
-    entered: enteredIn(raw),
+    entered,
   };
 }
 
@@ -118,6 +120,28 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
         `\`${key}\` has no effect on a parallel transition`,
         { help: 'Put it on the transition that leaves the join state.' },
       );
+}
+
+/** Branch states have one turn in a fan-out, and their own transitions are not evaluated there. */
+function warnOfBranches(raw: RawMachine, entered: ReadonlySet<string>, path: Path, { body, report }: Reading): void {
+  for (const [name, { Transitions }] of Object.entries(raw.States)) {
+    if (Transitions.length > 0 && !entered.has(name))
+      report.warning(
+        'unused-field',
+        body.key(...path, 'States', name, 'Transitions'),
+        `\`Transitions\` of the branch state \`${name}\` never fire: a branch has one turn`,
+        { help: 'Put them on the state after the join.' },
+      );
+    for (const [index, { Targets = [], Parallel }] of Transitions.entries())
+      for (const [at, target] of Targets.entries())
+        if (Parallel && Targets.indexOf(target) < at)
+          report.warning(
+            'unused-field',
+            body.at(...path, 'States', name, 'Transitions', index, 'Targets', at),
+            `\`${target}\` is listed twice, so its agent runs twice`,
+            { help: 'List each state once.' },
+          );
+  }
 }
 
 function checkTerminal(name: string, state: RawState, path: Path, { body, report }: Reading): void {

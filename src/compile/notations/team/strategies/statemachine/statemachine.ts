@@ -28,6 +28,14 @@ export const stateMachine = strategy({
       );
     return machine;
   },
+  gates: ({ raw, entered, transitions }) =>
+    [...entered].flatMap((name) =>
+      transitions(name).flatMap(({ raw: { Signal }, checks }) =>
+        Signal === undefined || checks.length === 0
+          ? []
+          : [{ keyword: Signal, agents: [raw.States[name]?.Agent ?? ''], checks, approval: false }],
+      ),
+    ),
   lower: lowerMachine,
   draw,
 });

@@ -1,0 +1,253 @@
+/**
+ * The limits of `Security`, `Capabilities` and `TrustScore`, as data: a tool that an agent may not use is not granted, and
+ * the arguments of the others are limited by their schemas. A limit that cannot be enforced is an error.
+ */
+import type { Json } from '../../../expr/json.ts';
+import type { ToolDef } from '../../../ir/nodes.ts';
+import { nearest } from '../../diagnose/nearest.ts';
+import type { Reading } from './model.ts';
+import type { RawAgent } from './schema/agents.ts';
+import type { RawSecurity } from './schema/sections.ts';
+
+type Granted = ReadonlyMap<string, ToolDef>;
+
+/** An agent with a lower `TrustScore` gets no tool that writes or uses the network. */
+const TRUST_MIN = 0.6;
+const SHELL = 'shell_run';
+const READS = ['read_file'];
+/** They look into every file, so they are not granted if some files may not be read. */
+const SEARCHES = ['search_content', 'search_files'];
+const WRITES = ['write_file', 'patch_file', 'delete_file'];
+const LISTS = ['list_directory'];
+const REQUESTS = ['http.get', 'http.request'];
+const TAGS = ['read', 'write', 'delete', 'execute', 'network'] as const;
+
+/** The tools that remain of the granted ones, with limited arguments. `pluginOf` names the plugin of a tool. */
+export function limitTools(
+  granted: Granted,
+  agent: RawAgent,
+  index: number,
+  pluginOf: (tool: string) => string,
+  reading: Reading,
+): Granted {
+  const security = reading.body.value.Security;
+  const capable = limitByCapabilities(granted, agent, index, pluginOf, reading);
+  const trusted = [...capable].filter(
+    ([name, { effect }]) => agent.TrustScore >= TRUST_MIN || (effect === 'read' && !REQUESTS.includes(name)),
+  );
+  if (security === undefined) return new Map(trusted);
+  const files = security.FileSystemPermissions;
+  const hidesFiles = (files?.Read.length ?? 0) + (files?.Deny.length ?? 0) > 0;
+  const visible = trusted.filter(([name]) => !hidesFiles || !SEARCHES.includes(name));
+  const kept = visible.filter(([name]) => security.AllowShellExecution || !runsCommands(name));
+  if (kept.length < visible.length)
+    reading.report.warning(
+      'unused-field',
+      reading.body.key('Agents', index, 'Plugins'),
+      `\`AllowShellExecution: false\` takes the tools that run commands from agent \`${agent.Name}\``,
+      { help: 'Remove `Shell` from its `Plugins`, or allow it.' },
+    );
+  refuseOpenShell(kept, agent, index, security, reading);
+  return new Map(kept.map(([name, def]) => [name, limited(name, def, security)]));
+}
+
+/** Reports limits of `Security` that hold in another way than written. */
+export function checkSecurity({ body, report }: Reading): void {
+  const security = body.value.Security;
+  if (security?.FileSystemSandboxPath !== undefined)
+    report.warning(
+      'unused-field',
+      body.key('Security', 'FileSystemSandboxPath'),
+      'agents stay in the work directory of the run, not in `FileSystemSandboxPath`',
+      { help: `Run with \`--work-dir ${security.FileSystemSandboxPath}\` to work in that folder.` },
+    );
+  if (security?.AllowPrivateHosts === true)
+    report.warning(
+      'not-enforced',
+      body.key('Security', 'AllowPrivateHosts'),
+      '`AllowPrivateHosts` opens nothing here: private addresses stay closed to agents',
+      { help: 'Declare an HTTP tool with the address under `tools:` beside `Orchestration`.' },
+    );
+}
+
+/** A file that `Security` protects can still be reached by a command, so the two do not go together. */
+function refuseOpenShell(
+  granted: readonly (readonly [string, ToolDef])[],
+  agent: RawAgent,
+  index: number,
+  security: RawSecurity,
+  { report, body }: Reading,
+): void {
+  const { FileSystemPermissions: files, ChangeEnvelope: envelope } = security;
+  const key = files !== undefined ? 'FileSystemPermissions' : envelope !== undefined ? 'ChangeEnvelope' : null;
+  if (key === null || !granted.some(([name]) => runsCommands(name))) return;
+  report.error(
+    'not-supported',
+    body.key('Agents', index, 'Plugins'),
+    `\`${key}\` cannot be enforced for agent \`${agent.Name}\`, which can run commands`,
+    {
+      help: `Remove \`Shell\` and \`Git\` from its \`Plugins\`, set \`AllowShellExecution: false\`, or remove \`${key}\`.`,
+    },
+  );
+}
+
+function limitByCapabilities(
+  granted: Granted,
+  { Name, Capabilities }: RawAgent,
+  index: number,
+  pluginOf: (tool: string) => string,
+  { body, report }: Reading,
+): Granted {
+  if (Capabilities === undefined) return granted;
+  const names = [...granted.keys()];
+  for (const [plugin, tags] of Object.entries(Capabilities)) {
+    const own = names.filter((name) => pluginOf(name) === plugin);
+    if (own.length === 0)
+      report.error(
+        'unknown-tool',
+        body.key('Agents', index, 'Capabilities', plugin),
+        `\`Capabilities\` of agent \`${Name}\` names \`${plugin}\`, which is not one of its \`Plugins\``,
+        { help: 'Add it to `Plugins`, or leave it out.' },
+      );
+    for (const [at, tag] of tags.entries()) {
+      if (isTag(tag) || own.includes(tag)) continue;
+      const near = nearest(tag, [...TAGS, ...own]);
+      report.error(
+        'bad-value',
+        body.at('Agents', index, 'Capabilities', plugin, at),
+        `\`${tag}\` is not a capability of \`${plugin}\``,
+        {
+          help:
+            near === undefined
+              ? `There are ${[...TAGS, ...own].map((each) => `\`${each}\``).join(', ')}.`
+              : `Did you mean \`${near}\`?`,
+        },
+      );
+    }
+  }
+  return new Map(
+    [...granted].filter(([name, def]) => {
+      const plugin = pluginOf(name);
+      const tags = Object.hasOwn(Capabilities, plugin) ? (Capabilities[plugin] ?? []) : null;
+      return tags === null || tags.includes(name) || tagsOf(name, def).every((tag) => tags.includes(tag));
+    }),
+  );
+}
+
+function isTag(tag: string): boolean {
+  return TAGS.some((each) => each === tag);
+}
+
+/** What a tool needs to be allowed to do. */
+function tagsOf(name: string, { effect }: ToolDef): readonly string[] {
+  if (runsCommands(name)) return ['execute'];
+  if (REQUESTS.includes(name)) return effect === 'read' ? ['read'] : ['network'];
+  if (name === 'delete_file') return ['delete'];
+  return [effect === 'read' ? 'read' : 'write'];
+}
+
+function runsCommands(tool: string): boolean {
+  return tool === SHELL || tool.startsWith('git_');
+}
+
+/** A tool whose schema refuses what `Security` forbids. */
+function limited(name: string, def: ToolDef, security: RawSecurity): ToolDef {
+  const rules = rulesOf(name, security);
+  if (rules.length === 0) return def;
+  const allOf = rules.map(({ field, rule }) => ({ properties: { [field]: rule } }));
+  return { ...def, input: { allOf: [def.input as Json, ...allOf] } };
+}
+
+interface Rule {
+  readonly field: string;
+  readonly rule: Json;
+}
+
+function rulesOf(name: string, security: RawSecurity): readonly Rule[] {
+  const {
+    ShellPolicy: shell,
+    FileSystemPermissions: files,
+    ChangeEnvelope: envelope,
+    HttpAllowedHosts: hosts = [],
+  } = security;
+  if (name === SHELL && shell !== undefined)
+    return [
+      ...shell.Deny.map((part) => rule('command', { not: { pattern: anyCase(part) } }, `must not contain \`${part}\``)),
+      ...(shell.Allow.length === 0
+        ? []
+        : [
+            rule(
+              'command',
+              { anyOf: shell.Allow.map((part) => ({ pattern: anyCase(part) })) },
+              'must contain an allowed part',
+            ),
+          ]),
+    ];
+  if (REQUESTS.includes(name) && hosts.length > 0)
+    return [
+      rule(
+        'url',
+        { pattern: `^https?://(${hosts.map(hostPattern).join('|')})(:\\d+)?([/?#]|$)` },
+        'must be on an allowed host',
+      ),
+    ];
+  const isWrite = WRITES.includes(name);
+  if (!isWrite && !READS.includes(name) && !LISTS.includes(name)) return [];
+  const allowed = isWrite ? files?.Write : READS.includes(name) ? files?.Read : undefined;
+  const rules = [
+    ...(files?.Deny ?? []).map((glob) =>
+      rule('path', { not: { pattern: pathPattern(glob) } }, `must not match \`${glob}\``),
+    ),
+    ...[allowed ?? [], isWrite ? (envelope ?? []) : []]
+      .filter((globs) => globs.length > 0)
+      .map((globs) =>
+        rule('path', { anyOf: globs.map((glob) => ({ pattern: pathPattern(glob) })) }, 'must match an allowed glob'),
+      ),
+  ];
+  // A path that is spelt in another way could pass the patterns.
+  return rules.length === 0
+    ? []
+    : [
+        ...rules,
+        rule('path', { not: { pattern: '(^|/)\\.\\.(/|$)|(^|/)\\./|/\\.$|//|^/|\\\\' } }, 'must be a plain path'),
+      ];
+}
+
+function rule(field: string, schema: { readonly [key: string]: Json }, description: string): Rule {
+  return { field, rule: { ...schema, description } };
+}
+
+/** A pattern that ignores letter case, which schemas have no flag for. */
+function anyCase(part: string): string {
+  return [...part.trim()]
+    .map((char) =>
+      /\s/.test(char)
+        ? '\\s+'
+        : char.toLowerCase() === char.toUpperCase()
+          ? escaped(char)
+          : `[${char.toLowerCase()}${char.toUpperCase()}]`,
+    )
+    .join('');
+}
+
+/** `*.example.com` matches every host of the domain. */
+function hostPattern(host: string): string {
+  return host.startsWith('*.') ? `([^/:@]+\\.)${anyCase(host.slice(2))}` : anyCase(host);
+}
+
+/** `*` stands for part of a name, `**` for any folders; a folder stands for everything in it. */
+function pathPattern(glob: string): string {
+  const clean = glob
+    .replace(/^\.\//, '')
+    .replace(/\/+$/, '')
+    .replace(/\/\*\*$/, '');
+  const source = clean
+    .split(/(\*\*\/|\*\*|\*|\?)/)
+    .map((part) => ({ '**/': '(.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' })[part] ?? escaped(part))
+    .join('');
+  return `^(${source})(/.*)?$`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
