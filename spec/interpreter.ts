@@ -6,7 +6,7 @@
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
-import { isMeasured, type Amounts, type Dimension } from '../src/ir/dimensions.ts';
+import { isMeasured, measuredAmount, type Amounts, type Dimension } from '../src/ir/dimensions.ts';
 import canonicalize from 'canonicalize';
 import { nameOf } from '../src/core/failure.ts';
 import type { CompiledFlow, DoNode, EndNode, ForkNode, Meter, Node, NodeId } from '../src/ir/nodes.ts';
@@ -237,7 +237,7 @@ class Walk {
     const inputTokens = this.#world.countTokens(said);
     const { outputTokens = 0 } = effect.reserve;
     const costMicros = costOf(priceIn(this.#flow, effect.agent, model), { inputTokens, outputTokens });
-    return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
+    return { ...effect.reserve, inputTokens, tokens: inputTokens + outputTokens, costMicros, contextTokens: inputTokens };
   }
 }
 
@@ -248,7 +248,7 @@ const LATE = { class: 'timeout', type: 'TimeoutError', message: '' } as const;
 /** Calls count as they were reserved, and what is measured as it was used. */
 function settled(need: Amounts, used: Amounts): Needed {
   const amounts = Object.entries(need).map(([unit, reserved]) => {
-    const amount = isMeasured(unit) && reserved > 0 ? (used[unit as Dimension] ?? 0) : reserved;
+    const amount = isMeasured(unit) && reserved > 0 ? measuredAmount(used, unit as Dimension) : reserved;
     return [unit, amount];
   });
   return Object.fromEntries(amounts) as Needed;

@@ -1,5 +1,5 @@
 /** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from held to spent here (L4). */
-import { DIMENSION_ROWS, isMeasured } from '../ir/dimensions.ts';
+import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts';
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { Event, Hold, Pending, RunState, Settled, Thread } from '../ir/events.ts';
@@ -192,7 +192,7 @@ function hold(state: RunState, holds: readonly Hold[] | undefined): void {
 function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {
   for (const { meter, dimension, amount } of holds) {
     state.held[meter] = (state.held[meter] ?? 0) - amount;
-    const spent = !isMeasured(dimension) || unknown ? amount : (used[dimension] ?? 0);
+    const spent = !isMeasured(dimension) || unknown ? amount : measuredAmount(used, dimension);
     state.spent[meter] = (state.spent[meter] ?? 0) + spent;
   }
 }

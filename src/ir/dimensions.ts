@@ -22,6 +22,8 @@ interface Row {
   readonly call?: 'model' | 'tool';
   /** A report shows the largest amount of this dimension in one call, instead of a sum. */
   readonly largest?: string;
+  /** The dimensions that it is the sum of. */
+  readonly sums?: readonly string[];
   /** The reserved amount depends on the tokens of the input, which are counted only if a budget limits it. */
   readonly byInput?: true;
   /** Only reports show it: a budget for it would add nothing, because another dimension contains it. */
@@ -98,6 +100,15 @@ const ROWS = {
     charged: 'measured',
     reportOnly: true,
   },
+  tokens: {
+    key: 'tokens',
+    measure: 'tokens',
+    one: 'token',
+    many: 'tokens',
+    charged: 'measured',
+    sums: ['inputTokens', 'outputTokens'],
+    byInput: true,
+  },
   costMicros: {
     key: 'cost_usd',
     measure: 'costUsd',
@@ -159,6 +170,7 @@ export interface DimensionRow extends Row {
   readonly label: string;
   readonly scale: number;
   readonly largest?: Dimension;
+  readonly sums?: readonly Dimension[];
 }
 export interface BudgetRow extends DimensionRow {
   readonly key: BudgetKey;
@@ -179,6 +191,12 @@ export function dimensionRow(dimension: Dimension): DimensionRow {
 /** True for tokens and money: they settle to the amount that was measured. The others count as they were reserved. */
 export function isMeasured(dimension: string): boolean {
   return Object.hasOwn(TABLE, dimension) && TABLE[dimension as Dimension].charged === 'measured';
+}
+
+/** The amount of a measured dimension in what an answer reports. */
+export function measuredAmount(used: Amounts, dimension: Dimension): number {
+  const { sums = [dimension] } = TABLE[dimension];
+  return sums.reduce((sum, each) => sum + (used[each] ?? 0), 0);
 }
 
 /** An amount of the journal in the unit of documents and reports. */

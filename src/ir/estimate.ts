@@ -91,7 +91,8 @@ export function worstCase(
   const inputTokens = pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(flow, agent)}`);
   const outputTokens = effect.reserve.outputTokens ?? 0;
   const costMicros = highestCost(priceIn(flow, effect.agent, target), inputTokens, outputTokens);
-  return { ...effect.reserve, inputTokens, costMicros, contextTokens: inputTokens };
+  const tokens = inputTokens + outputTokens;
+  return { ...effect.reserve, inputTokens, tokens, costMicros, contextTokens: inputTokens };
 }
 
 /** The tools and the output schema are sent to the provider too, which counts them as input. */

@@ -32,6 +32,7 @@ function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, ali
   if (dimension === 'modelCalls') return 1;
   if (dimension === 'inputTokens' || dimension === 'contextTokens') return input;
   if (dimension === 'outputTokens') return output;
+  if (dimension === 'tokens') return input + output;
   if (dimension !== 'costMicros') return effect.reserve[dimension] ?? 0;
   return model?.price === undefined ? Infinity : costMost(model.price, input, output);
 }

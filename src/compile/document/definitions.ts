@@ -25,7 +25,9 @@ const REASONING_OUTPUT_TOKENS_MAX = 32_768;
  * model gets up to a quarter of the budget, because its thinking counts as output.
  */
 export function defaultOutputTokens(budgets: Budgets | undefined, model: ModelEntry | undefined): number | null {
-  const { output_tokens: tokens, cost_usd: usd } = budgets ?? {};
+  const { output_tokens: tokens, cost_usd: usd, tokens: total } = budgets ?? {};
+  // A reply takes at most a quarter of all tokens, so that a call fits at all.
+  if (total !== undefined) return Math.min(OUTPUT_TOKENS_DEFAULT, Math.max(1, Math.floor(total / 4)));
   if (tokens === undefined && usd === undefined) return null;
   if (model === undefined || !isReasoningModel(model.model)) return OUTPUT_TOKENS_DEFAULT;
   const price = model.price?.output ?? 0;

@@ -2,7 +2,7 @@
  * The usage of a run in every budget dimension, and its total in dollars. Derived from the journal: calls count by attempts
  * sent, and amounts that no answer measures count as reserved.
  */
-import { DIMENSIONS, DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
+import { DIMENSIONS, DIMENSION_ROWS, measuredAmount, shownAmount } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension, DimensionRow, Measure } from '../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Event, RunState } from '../../ir/events.ts';
@@ -27,6 +27,7 @@ export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Ev
 function used(row: DimensionRow, { spent, usage }: RunState, amounts: Counts, largest: Counts): number {
   if (row.charged === 'visit') return spent[row.name] ?? 0;
   if (row.largest !== undefined) return largest[row.largest] ?? 0;
+  if (row.sums !== undefined) return measuredAmount(usage, row.name);
   return (row.charged === 'attempt' && row.call === undefined ? amounts : usage)[row.name] ?? 0;
 }
 

@@ -1,4 +1,5 @@
 /** Reads a team: all mistakes at once, names resolved. The strategy then reads its own keys of `Selection`. */
+import { tighter } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { declareIds, namesAt } from '../../document/names.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
@@ -37,7 +38,7 @@ export interface ReadTeam {
 type Selection = { readonly Type: string; readonly [key: string]: unknown };
 type Body = Shaped<RawTeam & { readonly Selection: Selection }>;
 
-export function readTeam(written: ReadDocument, definitions: Definitions, report: Report): ReadTeam | null {
+export function readTeam(written: ReadDocument, declared: Definitions, report: Report): ReadTeam | null {
   const document = { ...written, body: normalised(written.body) };
   const body: Body | null = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
@@ -45,6 +46,8 @@ export function readTeam(written: ReadDocument, definitions: Definitions, report
     poison,
   });
   if (body === null) return null;
+  const { MaxTotalTokens: tokens = 0 } = body.value;
+  const definitions = tokens === 0 ? declared : { ...declared, budgets: tighter(declared.budgets, { tokens }) };
   const reading = readingOf(document, body, report, definitions);
   if (reading.names.all.size === 0 && body.sound)
     report.error('missing-field', document.at, 'a team needs at least one agent', {

@@ -155,7 +155,7 @@ function limited(name: string, def: ToolDef, security: RawSecurity): ToolDef {
   const rules = rulesOf(name, security);
   if (rules.length === 0) return def;
   const allOf = rules.map(({ field, rule }) => ({ properties: { [field]: rule } }));
-  return { ...def, input: { allOf: [def.input as Json, ...allOf] } };
+  return { ...def, input: { allOf: [def.input, ...allOf] } };
 }
 
 interface Rule {
