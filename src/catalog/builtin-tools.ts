@@ -69,6 +69,28 @@ const SECOND = 1_000;
 const WORK_DIR = 'work_dir';
 const FILE = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system', resource: WORK_DIR } as const;
 
+/** Tools that compute their result from their arguments. */
+const PURE = { effect: 'read', timeoutMs: SECOND, idempotent: true, category: 'lookup' } as const;
+const REVISION: Json = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9_][A-Za-z0-9_./~^-]*$',
+  description: 'A commit or a branch.',
+};
+
+/** Git commands run in the sandbox; a failed one has an exit code that is not 0. */
+function git(description: string, properties: { [name: string]: Json }, required: string[], effect: 'read' | 'write') {
+  return {
+    description,
+    input: record(properties, required),
+    output: result({ exitCode: { type: 'integer' }, stdout: STRING, stderr: STRING }),
+    effect,
+    timeoutMs: 60 * SECOND,
+    idempotent: effect === 'read',
+    category: 'file_system',
+    resource: WORK_DIR,
+  } as const;
+}
+
 export const BUILTIN_TOOLS = {
   read_file: {
     ...FILE,
@@ -123,6 +145,78 @@ export const BUILTIN_TOOLS = {
     category: 'sandbox',
     resource: WORK_DIR,
   },
+  search_content: {
+    ...FILE,
+    description: 'Finds lines of text files that match a regular expression.',
+    input: record({ pattern: { type: 'string', minLength: 1, maxLength: 1_000 }, path: PATH }, ['pattern']),
+    output: result({ matches: { type: 'array' }, truncated: FLAG }),
+    effect: 'read',
+  },
+  search_files: {
+    ...FILE,
+    description: 'Finds files by a part of their path.',
+    input: record({ pattern: { type: 'string', minLength: 1, maxLength: 1_000 }, path: PATH }, ['pattern']),
+    output: result({ files: { type: 'array', items: STRING }, truncated: FLAG }),
+    effect: 'read',
+  },
+  git_status: git('Shows the changed files of the repository in the work directory.', {}, [], 'read'),
+  git_diff: git('Shows changes as a diff.', { staged: FLAG, path: PATH }, [], 'read'),
+  git_log: git('Shows the latest commits.', { count: { type: 'integer', minimum: 1, maximum: 100 } }, [], 'read'),
+  git_show: git('Shows a commit.', { commit: REVISION }, ['commit'], 'read'),
+  git_add: git('Stages files.', { path: PATH }, ['path'], 'write'),
+  git_commit: git('Commits the staged files.', { message: { type: 'string', minLength: 1 } }, ['message'], 'write'),
+  json_get: {
+    ...PURE,
+    description: 'Reads a value of a JSON text by its path, such as `items.0.name`.',
+    input: record({ json: text('The JSON text.'), path: text('Keys and indexes, separated by dots.') }),
+    output: result({ found: FLAG, value: true }),
+  },
+  json_keys: {
+    ...PURE,
+    description: 'Lists the keys of a JSON object.',
+    input: record({ json: text('The JSON text.') }),
+    output: result({ keys: { type: 'array', items: STRING } }),
+  },
+  json_merge: {
+    ...PURE,
+    description: 'Merges two JSON objects; the second wins.',
+    input: record({ first: text('A JSON object.'), second: text('A JSON object.') }),
+    output: result({ value: true }),
+  },
+  json_validate: {
+    ...PURE,
+    description: 'Says whether a text is valid JSON.',
+    input: record({ json: text('The text.') }),
+    output: result({ valid: FLAG, reason: STRING }),
+  },
+  scratchpad_write: {
+    ...FILE,
+    description: 'Keeps a note under a key, for this and later turns.',
+    input: record({ key: { type: 'string', minLength: 1, maxLength: 200 }, value: text('The note.') }),
+    output: result({ bytes: WHOLE }),
+    effect: 'write',
+  },
+  scratchpad_read: {
+    ...FILE,
+    description: 'Reads the note under a key, or all notes.',
+    input: record({ key: text('The key of one note.') }, []),
+    output: result({ notes: { type: 'object' } }),
+    effect: 'read',
+  },
+  chatroom_send: {
+    ...FILE,
+    description: 'Adds a message to the chat room of the session.',
+    input: record({ message: { type: 'string', minLength: 1, maxLength: 20_000 } }),
+    output: result({ count: WHOLE }),
+    effect: 'write',
+  },
+  chatroom_read: {
+    ...FILE,
+    description: 'Reads the latest messages of the chat room.',
+    input: record({}),
+    output: result({ messages: { type: 'array' } }),
+    effect: 'read',
+  },
   handoff: {
     description: 'Ends the turn and says where the work goes next.',
     // What models add to it, such as a reason, is no mistake.
@@ -130,6 +224,9 @@ export const BUILTIN_TOOLS = {
       type: 'object',
       properties: {
         route_keyword: { type: 'string', minLength: 1, description: 'One of the keywords that you were given.' },
+        goal: text('The goal of the next agent, if it does not see the conversation.'),
+        background: text('What the next agent has to know.'),
+        constraints: text('What the next agent must not do.'),
       },
       required: ['route_keyword'],
     },
@@ -252,6 +349,15 @@ export const PLUGINS: { readonly [plugin: string]: readonly BuiltinToolName[] } 
   Http: ['http.get', 'http.request'],
   Code: ['code_run', 'calculator'],
   Review: ['review_request'],
+  Search: ['search_content', 'search_files'],
+  Git: ['git_status', 'git_diff', 'git_log', 'git_show', 'git_add', 'git_commit'],
+  Json: ['json_get', 'json_keys', 'json_merge', 'json_validate'],
+  Scratchpad: ['scratchpad_write', 'scratchpad_read'],
+  Chatroom: ['chatroom_send', 'chatroom_read'],
+  // The agent explores by itself, with tools that only read.
+  SubAgent: ['search_content', 'search_files', 'read_file', 'list_directory'],
+  CodeExecution: ['code_run'],
+  Probe: ['code_run'],
 };
 
 export function builtinTool(name: string): ToolDef | undefined {
@@ -275,4 +381,13 @@ export function builtinTool(name: string): ToolDef | undefined {
 }
 
 /** What they give follows from their arguments alone. */
-const NEUTRAL: ReadonlySet<string> = new Set(['calculator', 'code_run', 'handoff', 'review_request']);
+const NEUTRAL: ReadonlySet<string> = new Set([
+  'calculator',
+  'code_run',
+  'handoff',
+  'review_request',
+  'json_get',
+  'json_keys',
+  'json_merge',
+  'json_validate',
+]);

@@ -11,7 +11,11 @@ const FAILED = /^\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT\b)/;
 /** True if the call did its work. A command that ran and failed did not. */
 export function succeeded({ tool, ok, result = null }: Observation): boolean {
   if (!ok || (typeof result === 'string' && FAILED.test(result))) return false;
-  return !COMMANDS.has(tool) || exitCodeOf(result) === 0;
+  return !hasExitCode(tool) || exitCodeOf(result) === 0;
+}
+
+function hasExitCode(tool: string): boolean {
+  return COMMANDS.has(tool) || tool.startsWith('git_');
 }
 
 /** The commands among some of the session's observations. */

@@ -7,6 +7,8 @@ import { changeState, readState } from './state.ts';
 import { fail } from './tool.ts';
 import type { ToolCall, ToolKind, ToolWork } from './tool.ts';
 
+type Notes = { [key: string]: string };
+type Room = { messages: { key: string; agent: Json; message: Json }[] };
 type Review = { [field: string]: Json };
 type Change = {
   Key: string;
@@ -23,6 +25,8 @@ type ChangeLog = { ActiveSessionId: string; Entries: Change[] };
 
 const SUMMARY_FILE = 'session-context.json';
 const SUMMARY_MAX = 64 * 1024;
+const NOTES_FILE = 'scratchpad.json';
+const ROOM_FILE = 'chatroom.json';
 const REVIEWS_FILE = 'reviews.json';
 const CHANGES_FILE = 'changes.json';
 const CHANGES_KEPT_MAX = 500;
@@ -33,6 +37,10 @@ export function noteTools(): ToolKind {
     builtins: {
       session_context_write: writeSummary,
       session_context_read: readSummary,
+      scratchpad_write: writeNote,
+      scratchpad_read: readNotes,
+      chatroom_send: sendMessage,
+      chatroom_read: readMessages,
       review_request: requestReview,
       changes: readChanges,
       // The turn reads the keyword from the result and decides where the work goes.
@@ -82,6 +90,43 @@ const readSummary: ToolWork = async ({ workDir }) => ({
   content: (await readState(workDir, SUMMARY_FILE, { content: '' })).content,
 });
 
+const writeNote: ToolWork = async ({ args, workDir }) => {
+  const [key, value] = [String(args['key']), String(args['value'])];
+  const bytes = Buffer.byteLength(value);
+  if (bytes > SUMMARY_MAX)
+    throw fail('semantic', 'TooLargeError', `a note has at most ${SUMMARY_MAX} bytes; this one has ${bytes}`);
+  await changeState<Notes>(workDir, NOTES_FILE, {}, (notes) => ({ ...notes, [key]: value }));
+  return { bytes };
+};
+
+const readNotes: ToolWork = async ({ args, workDir }) => {
+  const notes = await readState<Notes>(workDir, NOTES_FILE, {});
+  const key = args['key'];
+  if (typeof key !== 'string') return { notes };
+  const note = Object.hasOwn(notes, key) ? notes[key] : undefined;
+  return { notes: note === undefined ? {} : { [key]: note } };
+};
+
+const sendMessage: ToolWork = async ({ args, workDir, call }) => {
+  const entry = {
+    key: call.idempotencyKey,
+    agent: call.command.input['agent'] ?? null,
+    message: args['message'] ?? '',
+  };
+  let count = 0;
+  await changeState<Room>(workDir, ROOM_FILE, { messages: [] }, ({ messages }) => {
+    const next = [...messages.filter(({ key }) => key !== entry.key), entry].slice(-CHANGES_KEPT_MAX);
+    count = next.length;
+    return { messages: next };
+  });
+  return { count };
+};
+
+const readMessages: ToolWork = async ({ workDir }) => {
+  const { messages } = await readState<Room>(workDir, ROOM_FILE, { messages: [] });
+  return { messages: messages.slice(-CHANGES_SHOWN).map(({ agent, message }) => ({ agent, message })) };
+};
+
 const requestReview: ToolWork = async ({ args, workDir, call }) => {
   const { queue = 'review', reason = '', severity = 'medium', evidence = [] } = args;
   const id = `q_${call.idempotencyKey.slice(0, 16)}`;
@@ -106,6 +151,8 @@ function changeOf(name: string, args: ToolCall['args'], result: Json): Partial<C
       return { FilesWritten: [String(args['path'])] };
     case 'delete_file':
       return { FilesDeleted: [String(args['path'])] };
+    case 'git_commit':
+      return (result as { exitCode?: number }).exitCode === 0 ? { GitCommits: [String(args['message'])] } : null;
     case 'shell_run': {
       const Command = String(args['command']);
       const Succeeded = (result as { exitCode?: number }).exitCode === 0;

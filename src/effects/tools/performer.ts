@@ -14,9 +14,11 @@ import { mcpTools } from '../mcp/client.ts';
 import { codeTools } from './code.ts';
 import { fileTools } from './files.ts';
 import { httpTools } from './http.ts';
+import { jsonTools } from './json.ts';
 import { moduleTools } from './module.ts';
 import { workDirOf } from '../pins.ts';
 import { logChange, noteTools } from './notes.ts';
+import { searchTools } from './search.ts';
 import { shellTools } from './shell.ts';
 import { withoutSecrets } from './template.ts';
 import { fail, reasonOf } from './tool.ts';
@@ -88,6 +90,8 @@ export function toolKinds(options: ToolOptions): ToolKinds {
   return {
     files: fileTools(options),
     notes: noteTools(),
+    search: searchTools(),
+    json: jsonTools(),
     http: httpTools(options),
     shell: shellTools(options),
     code: codeTools(options),

@@ -21,9 +21,40 @@ const VARIABLE_MAX = 64 * 1024;
 export function shellTools(options: ToolOptions): ToolKind {
   const run = shellRunner(options.shell);
   return {
-    builtins: { shell_run: shellRun(run) },
+    builtins: { shell_run: shellRun(run), ...gitTools(run) },
     declared: (definition) => declaredShell(definition as unknown as DeclaredShell, run, options.env ?? process.env),
   };
+}
+
+/** Arguments of git commands are single words, so an agent cannot add options or commands. */
+const GIT: { readonly [tool: string]: (args: Args) => readonly string[] } = {
+  git_status: () => ['status', '--short', '--branch'],
+  git_diff: ({ staged, path }) => [
+    'diff',
+    ...(staged === true ? ['--staged'] : []),
+    '--',
+    ...(typeof path === 'string' ? [path] : []),
+  ],
+  git_log: ({ count }) => ['log', '--oneline', `-${typeof count === 'number' ? count : 10}`],
+  git_show: ({ commit }) => ['show', '--stat', '-p', String(commit), '--'],
+  git_add: ({ path }) => ['add', '--', String(path)],
+  git_commit: ({ message }) => ['commit', '-m', String(message)],
+};
+const IDENTITY = ['-c', 'safe.directory=*', '-c', 'user.name=sluice', '-c', 'user.email=sluice@localhost'];
+
+function gitTools(run: ShellRunner): { readonly [name: string]: ToolWork } {
+  const works = Object.entries(GIT).map(([name, words]): [string, ToolWork] => [
+    name,
+    async ({ args, workDir, timeoutMs, signal }) => {
+      const { exitCode, stdout, stderr } = await run(['git', ...IDENTITY, ...words(args)], {
+        workDir,
+        timeoutMs,
+        signal,
+      });
+      return { exitCode, stdout, stderr };
+    },
+  ]);
+  return Object.fromEntries(works);
 }
 
 /** A command that fails is a result, not a failed call: gates look at its exit code. */

@@ -1,0 +1,59 @@
+/** Search tools: lines and files of the work directory. Patterns run in linear time. */
+import { RE2JS } from 're2js';
+import type { Json } from '../../expr/json.ts';
+import { listBeneath, readBeneath } from '../safe-path.ts';
+import { fail, reasonOf } from './tool.ts';
+import type { ToolCall, ToolKind } from './tool.ts';
+
+const MATCHES_MAX = 100;
+const FILES_MAX = 5_000;
+const FILE_BYTES_MAX = 1024 * 1024;
+const LINE_MAX = 300;
+const SKIPPED = new Set(['.git', 'node_modules', '.fuseraft', 'dist', 'target', '.venv', '__pycache__']);
+
+export function searchTools(): ToolKind {
+  return { builtins: { search_content: searchContent, search_files: searchFiles } };
+}
+
+async function searchContent(call: ToolCall): Promise<Json> {
+  const pattern = patternOf(call);
+  const matches: Json[] = [];
+  for (const path of await filesUnder(call)) {
+    const file = await readBeneath(call.workDir, path, FILE_BYTES_MAX);
+    const text = file?.data.toString('utf8') ?? '';
+    if (text.includes('\0')) continue;
+    for (const [index, line] of text.split('\n').entries()) {
+      if (!pattern.matcher(line).find()) continue;
+      if (matches.length === MATCHES_MAX) return { matches, truncated: true };
+      matches.push({ path, line: index + 1, text: line.slice(0, LINE_MAX) });
+    }
+  }
+  return { matches, truncated: false };
+}
+
+async function searchFiles(call: ToolCall): Promise<Json> {
+  const part = String(call.args['pattern']).toLowerCase();
+  const found = (await filesUnder(call)).filter((path) => path.toLowerCase().includes(part));
+  return { files: found.slice(0, MATCHES_MAX), truncated: found.length > MATCHES_MAX };
+}
+
+function patternOf({ args }: ToolCall): RE2JS {
+  try {
+    return RE2JS.compile(String(args['pattern']), RE2JS.CASE_INSENSITIVE);
+  } catch (error) {
+    throw fail('semantic', 'ArgumentError', `the pattern cannot be used: ${reasonOf(error)}`);
+  }
+}
+
+async function filesUnder({ workDir, args }: ToolCall): Promise<readonly string[]> {
+  const files: string[] = [];
+  const folders = [typeof args['path'] === 'string' && args['path'] !== '' ? args['path'] : '.'];
+  for (let folder = folders.pop(); folder !== undefined && files.length < FILES_MAX; folder = folders.pop()) {
+    for (const { name, type } of (await listBeneath(workDir, folder)) ?? []) {
+      const path = folder === '.' ? name : `${folder}/${name}`;
+      if (type === 'file') files.push(path);
+      else if (type === 'directory' && !SKIPPED.has(name)) folders.push(path);
+    }
+  }
+  return files.toSorted();
+}
