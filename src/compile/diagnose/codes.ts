@@ -105,6 +105,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'A choice that is not offered',
     summary: 'A choice is named that the approval does not list.',
   },
+  'map-in-itself': {
+    title: 'A map inside its own path',
+    summary: 'The path that a map runs for each item leads back to the map.',
+  },
   'unclear-expiry': {
     title: 'A timeout that no choice answers',
     summary: 'An approval has a timeout, but neither `on_timeout` nor the choice `reject`.',

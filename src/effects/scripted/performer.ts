@@ -109,13 +109,20 @@ function failureOf(entry: EntryBase): Failure {
 
 function answer(script: Script, { question, node, name, ordinal }: Asked): Answer | null {
   const approvals = script.approvals ?? {};
-  const key = [question.id, node, question.about, name].find((each) => Object.hasOwn(approvals, each));
+  const key = [question.id, node, question.about, name, innerName(node), innerName(question.about)].find((each) =>
+    Object.hasOwn(approvals, each),
+  );
   if (key === undefined) return null;
   const given = approvals[key] as string | AnswerEntry | readonly (string | AnswerEntry)[];
   const list = Array.isArray(given) ? (given as readonly (string | AnswerEntry)[]) : [given as string | AnswerEntry];
   const entry = script.strict === true ? list[ordinal] : list[Math.min(ordinal, list.length - 1)];
   if (entry === undefined) return null;
   return typeof entry === 'string' ? { choice: entry, by: 'script' } : { by: 'script', ...entry };
+}
+
+/** `gate` of `each/gate`: a node among the items of another is also found by its own name. */
+function innerName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
 }
 
 function scriptError(message: string): PerformError {

@@ -8,17 +8,18 @@ import { patternProblem } from '../../../expr/text-search.ts';
 import { toolNames } from '../../document/names-check.ts';
 import { writtenGraph } from './edges.ts';
 import type { WrittenGraph } from './edges.ts';
+import type { FlowGraph } from './graph.ts';
 import { END, RESERVED } from './model.ts';
 import type { Flow, FlowNode } from './model.ts';
 import { nodeTypeOf } from './nodes/registry.ts';
 
 const ITERATIONS_HUGE = 100_000;
 
-export function checkFlow(flow: Flow, document: ReadDocument, report: Report): void {
+export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, report: Report): void {
   const written = writtenGraph(document.body);
   const tools = toolNames(document.sections.value, document.names, BUILTIN_TOOL_NAMES);
   for (const node of flow.nodes.values()) {
-    nodeTypeOf(node.value.type).check?.(node, { flow, document, tools, report });
+    nodeTypeOf(node.value.type).check?.(node, { flow, graph, document, tools, report });
     checkErrorRoutes(node, report);
     checkBounds(node, report);
   }

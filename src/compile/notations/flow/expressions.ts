@@ -67,10 +67,10 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
       ? rangeWithin(report.source, located, start, end)
       : (located?.range ?? { start: 0, end: 0 });
 
-  const meaningsOf = (text: string, recent: Recent, guard: boolean): Found[] => {
+  const meaningsOf = (node: string, text: string, recent: Recent, guard: boolean): Found[] => {
     try {
       const reads = readsOf(parseExpr(text), variablesIn(text));
-      return reads.map((read) => ({ read, meaning: names.meaning(read, recent, guard) }));
+      return reads.map((read) => ({ read, meaning: names.meaning(read, recent, guard, node) }));
     } catch {
       return [];
     }
@@ -100,7 +100,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
   ): Checked | null => {
     const text = slots.readable(written);
     const recent = leaving ? recents.after(node) : recents.before(node);
-    const found = meaningsOf(text, recent, guard);
+    const found = meaningsOf(node, text, recent, guard);
     let sound = true;
     for (const { read, meaning } of found) {
       const at = rangeOf(located, offset + read.start, offset + read.end);
@@ -146,7 +146,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
 
   const rewritten = (node: string, expr: string): Expr => {
     const text = slots.readable(expr);
-    return withSlots(text, meaningsOf(text, recents.before(node), false));
+    return withSlots(text, meaningsOf(node, text, recents.before(node), false));
   };
 
   const templates = (node: string, located: Located | undefined): void => {
@@ -173,7 +173,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     kind(node, expr) {
       const text = slots.readable(expr);
       const recent = recents.before(node);
-      const result = checkExpression(text, { types: typesOf(meaningsOf(text, recent, false), recent) });
+      const result = checkExpression(text, { types: typesOf(meaningsOf(node, text, recent, false), recent) });
       return result.ok ? result.type : 'any';
     },
     reads(node, value) {
@@ -187,7 +187,7 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     matches(node, expr, wanted) {
       const text = slots.readable(stripBraces(expr));
       const recent = recents.before(node);
-      const types = typesOf(meaningsOf(text, recent, true), recent);
+      const types = typesOf(meaningsOf(node, text, recent, true), recent);
       const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
       return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
     },

@@ -61,6 +61,16 @@ export function taken(graph: FlowGraph, flow: Flow): ReadonlySet<string> {
 const WORK_MAX = 2_000_000;
 const VISITS_DEFAULT = 100;
 
+/** The nodes that are reached from a node without entering the items of another. */
+export function scopeFrom(head: string, graph: FlowGraph, flow: Flow): ReadonlySet<string> {
+  return reachableFrom([head], (id) => {
+    const inner = flow.nodes.get(id)?.facts.items !== undefined;
+    return (graph.edges.get(id) ?? []).flatMap(({ to, kind }) =>
+      flow.nodes.has(to) && !(inner && kind === 'branch') ? [to] : [],
+    );
+  });
+}
+
 export function visitsMaxOf(flow: Flow, graph: FlowGraph): (id: string) => number {
   const cap = flow.value.max_iterations > 0 ? flow.value.max_iterations : cappedByNodes(flow, graph);
   let visits: ((id: string) => number) | undefined;
@@ -75,7 +85,8 @@ function cappedByNodes(flow: Flow, { edges, cycles }: FlowGraph): number {
   if (cycles.length === 0) return Infinity;
   const visits = [...flow.nodes.values()].reduce((sum, { value }) => sum + (value.max_visits ?? 0), 1);
   const branches = [...edges.values()].flat().filter(({ kind }) => kind === 'branch').length;
-  return visits * (1 + branches);
+  const items = [...flow.nodes.values()].map(({ value, facts }) => facts.items?.(value).most ?? 1);
+  return items.reduce((product, each) => product * each, visits * (1 + branches));
 }
 
 function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
@@ -85,12 +96,16 @@ function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
   if (heads.length * flow.nodes.size > WORK_MAX) return () => VISITS_DEFAULT;
   const run = reachableFrom([flow.value.entry], onward);
   const threads = heads.map(({ from, to }) => ({ from, passes: reachableFrom([to], onward) }));
+  const itemsMax = (id: string): number => {
+    const node = flow.nodes.get(id);
+    return node?.facts.items?.(node.value).most ?? 1;
+  };
   const known = new Map<string, number>();
   const visits = (id: string): number => {
     let count = known.get(id);
     if (count !== undefined) return count;
     count = run.has(id) ? 1 : 0;
-    for (const { from, passes } of threads) if (passes.has(id)) count += visits(from);
+    for (const { from, passes } of threads) if (passes.has(id)) count += visits(from) * itemsMax(from);
     known.set(id, count);
     return count;
   };

@@ -11,7 +11,7 @@ import { addAttempts } from '../../lower/attempt.ts';
 import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Expressions } from './expressions.ts';
-import { taken, visitsMaxOf } from './graph.ts';
+import { scopeFrom, taken, visitsMaxOf } from './graph.ts';
 import type { FlowGraph } from './graph.ts';
 import { END } from './model.ts';
 import type { Flow } from './model.ts';
@@ -31,19 +31,35 @@ export interface FlowParts {
 export function lowerGraph(parts: FlowParts, prepared: ReadonlyMap<string, Prepared>): Lowered {
   const { flow, expressions, definitions } = parts;
   const kit = createKit(createBuilder('flow', definitions));
-  const live = taken(parts.graph, flow);
-  const lowering = createLowering(kit, parts, live);
-  for (const id of flow.nodes.keys()) {
-    const each = prepared.get(id);
-    if (each !== undefined && live.has(id)) nodeTypeOf(each.node.value.type).lower(lowering, each);
-  }
-  const entry = addStart(kit, lowering.idOf(flow.value.entry), expressions.uses.slots.has('event'));
-  return kit.builder.build({ id: flow.value.id, entry });
+  const all = taken(parts.graph, flow);
+  const entry = lowerScope({ kit, parts, prepared, all }, '', flow.value.entry);
+  return kit.builder.build({ id: flow.value.id, entry: addStart(kit, entry, expressions.uses.slots.has('event')) });
 }
 
-function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): Lowering {
+interface Scope {
+  readonly kit: Kit;
+  readonly parts: FlowParts;
+  readonly prepared: ReadonlyMap<string, Prepared>;
+  /** Every node that a run can reach. */
+  readonly all: ReadonlySet<string>;
+}
+
+/** Lowers the nodes that are reached from `head` outside of inner scopes. The items of a node are a scope with its prefix. */
+function lowerScope(scope: Scope, prefix: string, head: string): NodeId {
+  const { parts, prepared, all } = scope;
+  const lowering = createLowering(scope, prefix);
+  const members = scopeFrom(head, parts.graph, parts.flow);
+  for (const id of parts.flow.nodes.keys()) {
+    const each = prepared.get(id);
+    if (each !== undefined && all.has(id) && members.has(id)) nodeTypeOf(each.node.value.type).lower(lowering, each);
+  }
+  return lowering.idOf(head);
+}
+
+function createLowering(scope: Scope, prefix: string): Lowering {
+  const { kit, parts, all } = scope;
   const { flow, graph, slots, expressions } = parts;
-  const endings = createEndings(kit, parts, live);
+  const endings = createEndings(kit, parts, all);
   const { remembers } = endings;
   const cap = flow.value.max_iterations;
   const charges = cap > 0 ? [kit.visits('max_iterations', cap, endings.capped(), 'max_iterations')] : [];
@@ -51,9 +67,10 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
     const { max_visits: most, on_exhausted: over = END } = value;
     if (most === undefined) return [];
     const target = over === END ? endings.capped() : idOf(over);
-    return [kit.visits(`visits:${id}`, most, target, `max_visits of ${id}`)];
+    return [kit.visits(`visits:${name(id)}`, most, target, `max_visits of ${name(id)}`)];
   };
-  const idOf = (id: string): NodeId => kit.builder.idOf(id);
+  const name = (id: string): string => `${prefix}${id}`;
+  const idOf = (id: string): NodeId => kit.builder.idOf(name(id));
   const target = (to: string, { node }: Prepared): NodeId =>
     to === END ? endings.at(remembers ? SLOT.out : node.facts.output(slots, node.id), node.id) : idOf(to);
   const lowering: Lowering = {
@@ -64,16 +81,22 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
     expressions,
     capped: endings.caps,
     askedBy: `flow:${flow.value.id}`,
+    name,
     idOf,
+    inner: ({ node }, { head }) => lowerScope(scope, `${name(node.id)}/`, head),
     entered: ({ node, expects }) => ({
       id: idOf(node.id),
-      origin: node.id,
-      enters: node.id,
+      origin: name(node.id),
+      enters: name(node.id),
       expects,
       charges: [...charges, ...visits(node)],
       at: node.at('id'),
     }),
-    part: ({ node }, hint) => ({ hint: `${node.id} ${hint}`, origin: node.id, at: node.at('id') }),
+    part: ({ node }, hint) => ({
+      hint: `${name(node.id)} ${hint}`,
+      origin: name(node.id),
+      at: node.at('id'),
+    }),
     visitsMax: visitsMaxOf(flow, graph),
     ending: endings.at,
     out: (value, mode) => (remembers ? [{ slot: SLOT.out, mode, value }] : []),
@@ -107,7 +130,7 @@ function createLowering(kit: Kit, parts: FlowParts, live: ReadonlySet<string>): 
     raise: (from, error) =>
       kit.set(
         bare(lowering.part(from, 'error')),
-        [set('error', literal({ ...error, node: from.node.id }))],
+        [set('error', literal({ ...error, node: name(from.node.id) }))],
         lowering.failing(from, 'errors'),
       ),
     evaluated(from, sources, add) {
@@ -144,8 +167,8 @@ interface Endings {
 }
 
 /** A branch that ends early tells its parent through a slot; the ends after a join look at these slots. */
-function createEndings(kit: Kit, { flow, graph }: FlowParts, live: ReadonlySet<string>): Endings {
-  const nodes = [...live].flatMap((id) => flow.nodes.get(id) ?? []);
+function createEndings(kit: Kit, { flow, graph }: FlowParts, all: ReadonlySet<string>): Endings {
+  const nodes = [...all].flatMap((id) => flow.nodes.get(id) ?? []);
   const forks = nodes.some(({ id }) => graph.inBranches.has(id));
   const caps =
     flow.value.max_iterations > 0 ||

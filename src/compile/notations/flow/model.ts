@@ -100,6 +100,13 @@ export interface FlowEdge {
   readonly at: Range;
 }
 
+export interface Items {
+  readonly head: string;
+  /** Names that the nodes of the branch can read. */
+  readonly locals: readonly string[];
+  readonly most: number;
+}
+
 /** What a node adds to the picture beside its name. */
 export interface Drawing {
   readonly detail: string | null;
@@ -125,6 +132,8 @@ export interface NodeFacts<Value extends CommonValue = CommonValue> {
   draw(value: Value): Drawing;
   /** The agent whose output bare names read after the node: unchanged if absent, unknown if null. */
   lastAgent?(value: Value): string | null;
+  /** Present if the node's branch runs once per item of a list, in a scope of its own. */
+  items?(value: Value): Items;
   /** The choices of a question to a person, which expressions read as `approvals.<id>`. */
   choices?(value: Value): readonly string[];
   /** The tool that the node calls. */

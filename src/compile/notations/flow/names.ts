@@ -16,14 +16,15 @@ export type Meaning =
 
 export interface Names {
   /** In a guard, a name by itself is a field even where a node has it. */
-  meaning(read: Path, recent: Recent, guard: boolean): Meaning;
+  meaning(read: Path, recent: Recent, guard: boolean, reader: string): Meaning;
   /** The JSON Schema of a root name. */
   schema(read: Path, meaning: Meaning, recent: Recent): Json | undefined;
   /** The node that must have run for the read to give anything. */
   source(read: Path, meaning: Meaning): string | null;
 }
 
-export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Names {
+export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
+  const locals = localNames(flow, graph);
   const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.of(id), id]));
   const ids = [...flow.declared.all];
   const approvals = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.choices === undefined ? [] : [id]));
@@ -56,8 +57,9 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
   };
 
   return {
-    meaning(read, recent, guard) {
+    meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
+      if (locals(reader).has(root)) return { is: 'context' };
       if (root === 'event' || root === 'error') return { is: 'context' };
       if (root === 'approvals') {
         if (field === undefined || isApproval(field) || (flow.declared.has(field) && !flow.nodes.has(field)))
@@ -104,6 +106,15 @@ export function namesOf(flow: Flow, slots: Slots, definitions: Definitions): Nam
       return root === 'approvals' && field !== undefined && flow.nodes.has(field) ? field : null;
     },
   };
+}
+
+/** The names of items, for the nodes that run once per item. */
+function localNames(flow: Flow, graph: FlowGraph): (reader: string) => ReadonlySet<string> {
+  const scopes = [...flow.nodes.values()].flatMap(({ id, value, facts }) => {
+    const items = facts.items?.(value);
+    return items === undefined ? [] : [{ members: graph.inBranches.get(id), names: items.locals }];
+  });
+  return (reader) => new Set(scopes.flatMap(({ members, names }) => (members?.has(reader) === true ? names : [])));
 }
 
 const ERROR_SCHEMA: Json = {

@@ -14,12 +14,13 @@ import type { Attempts } from '../../lower/attempt.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Expressions } from './expressions.ts';
 import type { FlowGraph } from './graph.ts';
-import type { CommonValue, Flow, FlowNode, NodeFacts } from './model.ts';
+import type { CommonValue, Flow, FlowNode, Items, NodeFacts } from './model.ts';
 import type { Route } from './routes.ts';
 import type { Slots } from './slots.ts';
 
 export interface Checking {
   readonly flow: Flow;
+  readonly graph: FlowGraph;
   readonly document: ReadDocument;
   readonly tools: Pick<Names, 'has' | 'near'>;
   readonly report: Report;
@@ -66,7 +67,11 @@ export interface Lowering {
   readonly capped: boolean;
   /** The name under which questions are asked. */
   readonly askedBy: string;
+  /** The name of an authored node: behind the names of the nodes whose items it belongs to, as in `each/worker`. */
+  name(authored: string): string;
   idOf(authored: string): NodeId;
+  /** Lowers the branch of a node with items, and returns its first node. */
+  inner(prepared: Prepared, items: Items): NodeId;
   /** The step of the node that enters the authored node. */
   entered(prepared: Prepared): Step;
   /** The step of any other node that belongs to the authored node. */

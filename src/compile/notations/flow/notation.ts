@@ -30,9 +30,9 @@ function lowerFlow(document: ReadDocument, definitions: Definitions, report: Rep
   if (flow === null) return { lowered: null, picture: null };
   const graph = graphOfFlow(flow);
   const slots = slotsOf(flow.nodes.keys());
-  const names = namesOf(flow, slots, definitions);
+  const names = namesOf(flow, graph, slots, definitions);
   const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
-  checkFlow(flow, document, report);
+  checkFlow(flow, graph, document, report);
   const prepared = prepare({ flow, expressions, slots, definitions, report });
   const picture = drawFlow(flow, graph);
   if (report.failed()) return { lowered: null, picture };

@@ -19,7 +19,7 @@ export const SLOT = {
 } as const;
 
 export const CONTEXT = ['event', 'approvals', 'error'] as const;
-const TAKEN: ReadonlySet<string> = new Set([
+export const TAKEN: ReadonlySet<string> = new Set([
   'input',
   'it',
   ...CONTEXT,

@@ -27,11 +27,13 @@ type CheckedNode<Node, Id extends string, Agent, Tool, Left> = Node extends { re
         ? CheckedApproval<Node, Id, Left>
         : Node extends { readonly type: 'terminal' }
           ? TerminalNode<Id, CheckedField<Node, 'output', Left>>
-          : Node extends { readonly type: 'set' }
-            ? SetNode<Id, CheckedField<Node, 'values', Left>>
-            : Node extends { readonly type: 'fail' }
-              ? FailNode<Id, CheckedField<Node, 'message', Left>>
-              : DecisionNode<Id>;
+          : Node extends { readonly type: 'map' }
+            ? MapNode<Id, CheckedField<Node, 'over', Left>>
+            : Node extends { readonly type: 'set' }
+              ? SetNode<Id, CheckedField<Node, 'values', Left>>
+              : Node extends { readonly type: 'fail' }
+                ? FailNode<Id, CheckedField<Node, 'message', Left>>
+                : DecisionNode<Id>;
 
 type CheckedApproval<Node, Id extends string, Left> = Node extends { readonly choices: infer Choices }
   ? ApprovalNode<Id, CheckedField<Node, 'message', Left>, AtLeastTwo<Choices, string>, ItemOf<Choices>>
@@ -225,6 +227,15 @@ interface TerminalNode<Id = string, Output = unknown> extends CommonInput<Id> {
   readonly output?: Output;
 }
 
+interface MapNode<Id = string, Over = unknown> extends CommonInput<Id> {
+  readonly type: 'map';
+  readonly over: Over;
+  readonly as?: string;
+  readonly do: Id;
+  readonly width?: number;
+  readonly max_items?: number;
+  readonly on_item_error?: 'fail' | 'skip' | 'collect';
+}
 interface SetNode<Id = string, Given = Values> extends CommonInput<Id> {
   readonly type: 'set';
   readonly values: Given;
@@ -243,5 +254,6 @@ export type NodeInput =
   | ApprovalNode
   | DecisionNode
   | TerminalNode
+  | MapNode
   | SetNode
   | FailNode;

@@ -148,8 +148,8 @@ function addAgentTurn(
   const done = { ...lowering.part({ ...prepared, node, parts }, 'said'), at: undefined };
   return addTurn(kit.builder, {
     agent: node.value.agent,
-    hint: node.id,
-    origin: node.id,
+    hint: lowering.name(node.id),
+    origin: lowering.name(node.id),
     ...(enters === undefined ? {} : { enters }),
     ...(at === undefined ? {} : { at }),
     charges,

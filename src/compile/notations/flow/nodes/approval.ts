@@ -102,7 +102,7 @@ function checkSilence(node: FlowNode<Value>, report: Checking['report']): void {
 function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { id, choices, timeout, on_timeout: expiry } = prepared.node.value;
   lowering.kit.ask(lowering.entered(prepared), {
-    about: id,
+    about: lowering.name(id),
     askedBy: lowering.askedBy,
     choices,
     onExpiry: expiry ?? (choices.includes(REJECT) ? REJECT : (choices.at(-1) ?? '')),

@@ -40,14 +40,14 @@ export const failNode = nodeType<typeof schema, Parts>({
   prepare: ({ id, value, located }, { expressions }) => ({
     message: asText(value.message, expressions.template(id, located('message'), value.message)),
   }),
-  lower: ({ kit, entered }, prepared) => {
+  lower: ({ kit, entered, name: nameOf }, prepared) => {
     const { code, id } = prepared.node.value;
     kit.fail(entered(prepared), {
       class: 'semantic',
       type: 'FlowError',
       code,
       message: prepared.parts.message,
-      node: id,
+      node: nameOf(id),
     });
   },
   output: () => 'null',

@@ -6,12 +6,23 @@ import { agentNode } from './agent.ts';
 import { approvalNode } from './approval.ts';
 import { decisionNode } from './decision.ts';
 import { failNode } from './fail.ts';
+import { mapNode } from './map.ts';
 import { parallelNode } from './parallel.ts';
 import { setNode } from './set.ts';
 import { terminalNode } from './terminal.ts';
 import { toolNode } from './tool.ts';
 
-const TYPES = [agentNode, toolNode, parallelNode, approvalNode, decisionNode, terminalNode, setNode, failNode] as const;
+const TYPES = [
+  agentNode,
+  toolNode,
+  parallelNode,
+  approvalNode,
+  decisionNode,
+  terminalNode,
+  mapNode,
+  setNode,
+  failNode,
+] as const;
 
 export const NODE_TYPES: readonly NodeType[] = TYPES;
 
