@@ -237,7 +237,13 @@ class Walk {
     const inputTokens = this.#world.countTokens(said);
     const { outputTokens = 0 } = effect.reserve;
     const costMicros = costOf(priceIn(this.#flow, effect.agent, model), { inputTokens, outputTokens });
-    return { ...effect.reserve, inputTokens, tokens: inputTokens + outputTokens, costMicros, contextTokens: inputTokens };
+    return {
+      ...effect.reserve,
+      inputTokens,
+      tokens: inputTokens + outputTokens,
+      costMicros,
+      contextTokens: inputTokens,
+    };
   }
 }
 
