@@ -13,7 +13,19 @@ import type { CompiledFlow, DoNode, EndNode, ForkNode, Meter, Node, NodeId } fro
 import type { Json } from '../src/expr/json.ts';
 import { costOf, priceIn } from '../src/ir/estimate.ts';
 import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/ir/events.ts';
-import { evaluate, fields, gathered, holds, problem, readings, semantic, written } from './values.ts';
+import type { Done } from './values.ts';
+import {
+  evaluate,
+  fields,
+  gathered,
+  holds,
+  problem,
+  readings,
+  repeats,
+  semantic,
+  spelling,
+  written,
+} from './values.ts';
 
 export function interpret(flow: CompiledFlow, input: Json, world: World): Meaning {
   const walk = new Walk(flow, world);
@@ -51,8 +63,8 @@ class Walk {
   /** Joins that the world reported and the flow does not allow. */
   readonly illegal: string[] = [];
   undoFailed = false;
-  /** What was asked for under each meter, for those that count repetitions. */
-  readonly #prints: { [meter: string]: string[] } = {};
+  /** The calls under each meter, for those that compare them. */
+  readonly #calls: { [meter: string]: Done[] } = {};
   readonly #flow: CompiledFlow;
   readonly #world: World;
 
@@ -112,20 +124,21 @@ class Walk {
     const undo = { node: at, name: node.undo?.tool ?? '', args, result: null as Json };
     if (node.takes !== undefined && this.#world.validate(node.takes, input['args'] ?? null) !== null)
       return failed(thread, node, problem(node, semantic('ArgumentError')));
-    const print = `${name} ${canonicalize(input)}`;
+    const call: Done = { name, print: `${name} ${canonicalize(spelling(input))}`, ok: null, result: '' };
     let need = this.#worstCase(node, input);
-    const over = this.#over(thread, at, print) ?? this.#over(thread, at, need);
+    const over = this.#over(thread, at, call) ?? this.#over(thread, at, need);
     if (over !== undefined) {
       // Who is turned away has not been here.
       this.#spend(node, { visits: -1, steps: -1 });
       return over;
     }
-    for (const id of node.charges ?? []) (this.#prints[id] ??= []).push(print);
+    for (const id of node.charges ?? []) (this.#calls[id] ??= []).push(call);
     const asked = { thread: thread.id, key: `${thread.id}#${thread.acts++}`, kind: effect.kind, name, node: at, input };
     let target: string | undefined;
     for (let attempt = 1; ; attempt++) {
       const given = this.#ask({ ...asked, attempt }) ?? silence(node);
       const late = !given.ok && given.error.class === 'timeout';
+      Object.assign(call, { ok: given.ok, result: JSON.stringify(given.ok ? given.value : given.error.message) });
       this.#spend(node, late ? need : settled(need, given.used ?? {}));
       if (given.ok) undo.result = given.value;
       // What failed has changed nothing; what was late may have.
@@ -204,14 +217,14 @@ class Walk {
   }
 
   /** Where a thread goes that needs more of a meter than is left of it, be it one more of the same; some are told why. */
-  #over(thread: Thread, at: NodeId, needed: Needed | string, why = 'limit'): NodeId | undefined {
+  #over(thread: Thread, at: NodeId, needed: Needed | Done, why = 'limit'): NodeId | undefined {
     const { charges = [], onBudget } = this.#flow.nodes[at] as Node;
     for (const id of charges) {
       const meter = this.#flow.meters[id] as Meter;
       const left = (meter.max ?? Infinity) + (this.raised[id] ?? 0) - (this.spent[id] ?? 0);
-      const repeats = meter.unit === 'repeats' && typeof needed === 'string' ? this.#seen(id, meter, needed) : 0;
-      const needs = typeof needed === 'string' ? repeats : (needed[meter.unit] ?? 0);
-      if (needs <= left) continue;
+      const needs = 'print' in needed ? 0 : (needed[meter.unit] ?? 0);
+      const isLoop = 'print' in needed && meter.unit === 'repeats' && this.#repeats(id, needed, left);
+      if (needs <= left && !isLoop) continue;
       if (onBudget === undefined || meter.unit === 'visits' || meter.unit === 'repeats') return meter.over;
       thread.slots = { ...thread.slots, tripped: { meter: id, node: at, why, left, needs } };
       return onBudget;
@@ -219,10 +232,9 @@ class Walk {
     return undefined;
   }
 
-  /** How often the same would have been asked for under a meter, among the latest that it watches. */
-  #seen(id: string, { window = 1 }: Meter, print: string): number {
-    const prints = this.#prints[id] ?? [];
-    return prints.slice(prints.length + 1 - window).filter((earlier) => earlier === print).length + 1;
+  #repeats(id: string, call: Done, most: number): boolean {
+    const writes = (name: string): boolean => (this.#flow.tools[name]?.effect ?? 'read') !== 'read';
+    return repeats(this.#calls[id] ?? [], call, this.#flow.meters[id] as Meter, most, writes);
   }
 
   #spend({ charges = [] }: Node, amounts: Needed): void {

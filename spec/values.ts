@@ -2,7 +2,7 @@
 import canonicalize from 'canonicalize';
 import { codeOfFailure } from '../src/ir/codes.ts';
 import { compileExpr } from '../src/expr/index.ts';
-import type { Expr, ForkNode, Input, Node, Write } from '../src/ir/nodes.ts';
+import type { Expr, ForkNode, Input, Meter, Node, Write } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
 import type { ErrorRecord, Failure, Slots } from '../src/ir/events.ts';
 
@@ -69,6 +69,54 @@ export function gathered(slots: Slots, branches: readonly ({ slots: Slots } | nu
 function joined(before: Json, given: readonly Json[]): Json {
   const front = Array.isArray(before) ? before : [];
   return [...front, ...given.flatMap((list) => (Array.isArray(list) ? list.slice(front.length) : []))];
+}
+
+export interface Done {
+  readonly name: string;
+  readonly print: string;
+  readonly ok: boolean | null;
+  readonly result: string;
+}
+
+/** White space and the spelling of numbers do not make a call a different one. */
+export function spelling(value: Json): Json {
+  if (Array.isArray(value)) return value.map(spelling);
+  if (value !== null && typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, spelling(each)]));
+  if (typeof value !== 'string') return value;
+  const text = value
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .join(' ');
+  return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+}
+
+/**
+ * True if a call repeats earlier ones with nothing new in between: too many identical ones, a block of calls twice in a row,
+ * or too many failures of its tool. New is a result that no earlier call gave, or a successful write that none made.
+ */
+export function repeats(
+  done: readonly Done[],
+  { name, print }: Done,
+  { window = 1, cycle = 1, failures = Infinity }: Meter,
+  most: number,
+  writes: (name: string) => boolean,
+): boolean {
+  const isNew = (each: Done, index: number): boolean => {
+    const before = done.slice(0, index);
+    const known = before.some((other) => other.ok === true && other.result === each.result);
+    return each.ok === true && (!known || (writes(each.name) && before.every((other) => other.print !== each.print)));
+  };
+  const last = done.map(isNew).lastIndexOf(true);
+  const since = done.slice(Math.max(last, done.length + 1 - window, 0));
+  if (since.filter((each) => each.print === print).length + 1 > most) return true;
+  for (let size = 2; size <= cycle && 2 * size <= done.length; size++) {
+    const [block, before] = [done.slice(-size), done.slice(-2 * size, -size)];
+    const same = block.every((each, index) => each.ok !== null && canonicalize(each) === canonicalize(before[index]));
+    if (same && block[0]?.print === print) return true;
+  }
+  const own = done.slice(last + 1).filter((each) => each.name === name);
+  return own.slice(own.findLastIndex(({ ok }) => ok === true) + 1).filter(({ ok }) => ok === false).length >= failures;
 }
 
 export function semantic(type: string, cause: unknown = ''): Failure {

@@ -3,6 +3,7 @@ import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts'
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { Event, Hold, Pending, RunState, Settled, Thread } from '../ir/events.ts';
+import { RECENT_MAX, printOf } from './repeats.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
 
@@ -37,8 +38,7 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
       ...thread.undo,
       { ...event.undo, key: event.key, node: event.node, order: event.seq, ran: 'pending', result: null },
     ];
-  for (const meter of event.watched ?? [])
-    state.recent[meter] = [...(state.recent[meter] ?? []).slice(-WINDOW_MAX), `${event.name} ${event.input}`];
+  watch(state, event);
   hold(state, event.holds);
   const notBefore = event.notBefore ?? event.at;
   keepPace(state, event.paced, notBefore);
@@ -60,6 +60,7 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
     accepted: false,
   };
   if (event.timed !== undefined) pending.timed = event.timed;
+  if (event.watched !== undefined) pending.watched = event.watched;
   expect(state, pending);
 }
 
@@ -94,6 +95,7 @@ function settled(state: RunState, pending: Pending, result: Settled): void {
   release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
   pending.holds = [];
   stopClocks(state, pending.timed);
+  watchResult(state, pending, result);
   const thread = threadOf(state, pending.thread);
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
   else if (result.error.class === 'timeout') markUndo(thread, pending, 'maybe', null);
@@ -164,8 +166,24 @@ function forgetUndo(thread: Thread, key: string): void {
     thread.undo = thread.undo.filter((entry) => entry.key !== key);
 }
 
-/** No repeats meter looks further back than this. */
-const WINDOW_MAX = 63;
+function watch(
+  state: RunState,
+  { watched, key, name, print, input }: Extract<Event, { type: 'effect.requested' }>,
+): void {
+  for (const meter of watched ?? []) {
+    const call = { key, name, print: `${name} ${print ?? input}`, ok: null, result: null };
+    state.recent[meter] = [...(state.recent[meter] ?? []).slice(1 - RECENT_MAX), call];
+  }
+}
+
+/** Keeps the result of a call for the loop detector; of a retried call, the last one. */
+function watchResult(state: RunState, { watched, key }: Pending, result: Settled): void {
+  for (const meter of watched ?? []) {
+    const settledCall = { ok: result.ok, result: printOf(result.ok ? result.value : result.error.message) };
+    const recent = state.recent[meter] ?? [];
+    state.recent[meter] = recent.map((call) => (call.key === key ? { ...call, ...settledCall } : call));
+  }
+}
 
 /** The dimension that every call of a kind charges by one. */
 const CALLS = Object.fromEntries(

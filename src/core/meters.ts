@@ -60,26 +60,6 @@ export function reserve(
   return { holds };
 }
 
-/** A repeats meter trips when the same effect is asked for too often among the latest ones that it watches. */
-export function tripOnRepeat(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: Node,
-  print: string,
-): Tripped | null {
-  for (const id of node.charges ?? []) {
-    const meter = meterAt(program, id);
-    if (meter.unit !== 'repeats' || meter.max === null) continue;
-    const before = (meter.window ?? 1) - 1;
-    const window = before < 1 ? [] : (state.recent[id] ?? []).slice(-before);
-    const seen = window.filter((earlier) => earlier === print).length + 1;
-    const max = limitOf(state, id, meter);
-    if (seen > max) return tripped(thread, node, id, meter, 'limit', max - seen + 1, 1);
-  }
-  return null;
-}
-
 export function remaining(state: RunState, id: MeterId, meter: Meter): number {
   return limitOf(state, id, meter) - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
 }

@@ -6,12 +6,13 @@ import type { Json } from '../expr/json.ts';
 import { worstCase } from '../ir/estimate.ts';
 import type { EffectKey, ErrorRecord, EventBody, Question, RunState, Thread, Undo } from '../ir/events.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
-import type { DoNode } from '../ir/nodes.ts';
+import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { isOver, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { digest } from './digest.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
-import { reserve, tripOnRepeat } from './meters.ts';
+import { meterAt, reserve } from './meters.ts';
+import { normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
@@ -25,7 +26,9 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   const name = nameOf(node);
   const declared = declaredOf(program, node);
   const fingerprint = declared.fingerprint ?? digest(input, program.pure.hash);
-  const repeated = tripOnRepeat(program, state, thread, node, `${name} ${fingerprint}`);
+  const print = declared.repeats === undefined ? undefined : comparedPrint(program, declared.repeats, input);
+  const call = { name, print: `${name} ${print ?? fingerprint}` };
+  const repeated = print === undefined ? null : tripOnRepeat(program, state, thread, node, call);
   if (repeated !== null) return [repeated];
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return [timing];
@@ -51,6 +54,7 @@ export function request(program: Program, state: RunState, thread: Thread, node:
       holds: reserved.holds.length > 0 ? reserved.holds : undefined,
       charge: declared.visits,
       watched: declared.repeats,
+      print: print === fingerprint ? undefined : print,
       notBefore,
       paced,
       timed,
@@ -58,6 +62,12 @@ export function request(program: Program, state: RunState, thread: Thread, node:
       undo,
     },
   ];
+}
+
+/** The fingerprint of the input without differences of spelling and ignored fields. */
+function comparedPrint(program: Program, repeats: readonly MeterId[], input: Prepared['input']): string {
+  const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));
+  return digest(normalised(input, ignored), program.pure.hash);
 }
 
 interface Prepared {

@@ -191,6 +191,8 @@ export type EventBody =
       readonly holds?: readonly Hold[];
       readonly charge?: readonly MeterId[];
       readonly watched?: readonly MeterId[];
+      /** The fingerprint of the normalised input, which `repeats` meters compare. */
+      readonly print?: string;
       readonly notBefore?: Instant;
       readonly paced?: readonly Pace[];
       readonly timed?: readonly MeterId[];
@@ -231,6 +233,8 @@ export type EventBody =
       readonly needs: number;
       readonly to: NodeId;
       readonly noted?: true;
+      /** Of a `repeats` meter: the rule that held the call back, and the tools of the repeated block. */
+      readonly loop?: { readonly rule: 'identical' | 'cycle' | 'failures'; readonly calls: readonly string[] };
     }
   | {
       readonly type: 'meter.raised';
@@ -350,12 +354,22 @@ export interface Pending {
   notBefore: Instant;
   deadline: Instant | null;
   holds: readonly Hold[];
-  /** Whose time it runs on. */
+  /** The time meters that it runs on. */
   timed?: readonly MeterId[];
+  /** The `repeats` meters that compare it. */
+  watched?: readonly MeterId[];
   readonly question: Question | null;
   readonly undoes: EffectKey | null;
   observed: Settled | null;
   accepted: boolean;
+}
+/** A call that a `repeats` meter compares. `ok` and `result` are null until it settles. */
+export interface RecentCall {
+  readonly key: EffectKey;
+  readonly name: string;
+  readonly print: string;
+  readonly ok: boolean | null;
+  readonly result: string | null;
 }
 export interface RunState {
   readonly run: RunId;
@@ -383,7 +397,8 @@ export interface RunState {
   clocks?: { [meter: MeterId]: { readonly active: number; readonly since: Instant; readonly used: number } };
   usage: { [dimension in Dimension]?: number };
   calls: { [name: string]: number };
-  recent: { [meter: MeterId]: string[] };
+  /** The latest calls that each `repeats` meter compares. */
+  recent: { [meter: MeterId]: readonly RecentCall[] };
   /** Not before this instant does anything expire: a lower bound, so that most facts need no search. */
   wake: Instant | null;
   undoFailed: boolean;

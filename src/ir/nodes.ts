@@ -84,6 +84,22 @@ export interface Retry {
   readonly when?: Expr;
 }
 
+export type FailureKind =
+  | 'tool_loop'
+  | 'deadlock'
+  | 'cost_overrun'
+  | 'provider_error'
+  | 'schema_or_grounding'
+  | 'malformed_plan'
+  | 'no_progress'
+  | 'unsafe_output';
+/** A recovery decision: the kind of failure, the action, and the failure mode of the MAST taxonomy (`FM-1.3`). */
+export interface Decision {
+  readonly failure: FailureKind;
+  readonly action: 'retry' | 'replan' | 'fallback' | 'escalate' | 'abort' | 'surface' | 'block';
+  readonly mast: string | null;
+}
+
 /** The names of a node, for people. */
 export interface Label {
   /** Name in traces and pictures. */
@@ -92,6 +108,8 @@ export interface Label {
   readonly authored?: string;
   /** Present if arriving at this node enters an authored node; `path` of a report lists it. */
   readonly enters?: string;
+  /** Present if arriving at this node is a recovery decision; `decisions` of a report lists it. */
+  readonly decision?: Decision;
 }
 
 interface NodeBase {
@@ -191,8 +209,14 @@ export interface Meter {
   readonly halts?: boolean;
   /** Of `rate`: the stretch of time in which so many calls are let go; the others wait. */
   readonly perMs?: number;
-  /** Repeats only: how many of the latest effects are compared. */
+  /** Of `repeats`: `max` identical calls are allowed among the last `window`, this one included. */
   readonly window?: number;
+  /** Of `repeats`: the longest block of calls that may not occur twice in a row with the same results. */
+  readonly cycle?: number;
+  /** Of `repeats`: this many failures of one tool in a row hold back the next call. */
+  readonly failures?: number;
+  /** Of `repeats`: fields of the input that are not compared. */
+  readonly ignore?: readonly string[];
   readonly over: NodeId;
   /** What people call this bound: `max_iterations`, `budgets.cost_usd`. */
   readonly label: string;

@@ -54,7 +54,7 @@ class Lowering {
         unit,
         over: unit === 'toolCalls' ? 'fail' : 'over',
         label: unit,
-        ...(unit === 'repeats' ? { window: 3 } : {}),
+        ...(unit === 'repeats' ? { window: 4, cycle: 2, failures: 2 } : {}),
       };
       this.#meters[unit] = { ...shape, max: this.#plan.caps[unit] };
       this.#meters[`loose_${unit}`] = { ...shape, max: 100_000 };

@@ -59,10 +59,10 @@ export function encodeEvent(event: Event, pack: PackValue): string {
 
 /** The optional fields of a request; null if it has none. */
 export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
-  const { holds, watched, notBefore, paced, timed, question } = event;
-  if (holds === undefined && watched === undefined && notBefore === undefined)
+  const { holds, watched, print, notBefore, paced, timed, question } = event;
+  if (holds === undefined && watched === undefined && print === undefined && notBefore === undefined)
     if (paced === undefined && timed === undefined && question === undefined) return null;
-  return { holds, watched, notBefore, paced, timed, question };
+  return { holds, watched, print, notBefore, paced, timed, question };
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

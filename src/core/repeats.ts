@@ -1,0 +1,126 @@
+/**
+ * The loop detector: meters of unit `repeats`. A call is held back if it repeats without a new result in between: so many
+ * identical calls among the latest, a block of calls that occurred twice in a row with the same results, or so many
+ * failures of one tool in a row. The calls and their results are in the state, so the same journal always decides the same.
+ */
+import type { Json } from '../expr/json.ts';
+import type { RecentCall, RunState, Thread } from '../ir/events.ts';
+import type { Meter, MeterId, Node } from '../ir/nodes.ts';
+import { limitOf, meterAt, tripped } from './meters.ts';
+import type { Tripped } from './meters.ts';
+import type { Program } from './program.ts';
+
+/** A repeats meter looks no further back than this. */
+export const RECENT_MAX = 64;
+
+export function tripOnRepeat(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: Node,
+  call: { readonly name: string; readonly print: string },
+): Tripped | null {
+  for (const id of node.charges ?? []) {
+    const meter = meterAt(program, id);
+    if (meter.unit !== 'repeats' || meter.max === null) continue;
+    const loop = loopIn(program, state, id, meter, call);
+    if (loop !== null) return { ...tripped(thread, node, id, meter, 'limit', 0, 1), loop };
+  }
+  return null;
+}
+
+function loopIn(
+  program: Program,
+  state: RunState,
+  id: MeterId,
+  meter: Meter,
+  { name, print }: { readonly name: string; readonly print: string },
+): NonNullable<Tripped['loop']> | null {
+  const recent = state.recent[id] ?? [];
+  const news = newsIn(program, recent);
+  if (isIdentical(recent, news, print, (meter.window ?? 1) - 1, limitOf(state, id, meter)))
+    return { rule: 'identical', calls: [name] };
+  const block = repeatedBlock(recent, print, meter.cycle ?? 1);
+  if (block !== null) return { rule: 'cycle', calls: block.map((each) => each.name) };
+  return failuresOf(recent, news, name) >= (meter.failures ?? Infinity) ? { rule: 'failures', calls: [name] } : null;
+}
+
+/** For each call: true if it gave a result that no earlier call gave, or was a successful write that no earlier call was. */
+function newsIn({ flow }: Program, recent: readonly RecentCall[]): readonly boolean[] {
+  const results = new Set<string>();
+  const prints = new Set<string>();
+  return recent.map(({ name, print, result, ok }) => {
+    const writes = (flow.tools[name]?.effect ?? 'read') !== 'read';
+    const isNews = ok === true && (!results.has(result ?? '') || (writes && !prints.has(print)));
+    if (ok === true) results.add(result ?? '');
+    prints.add(print);
+    return isNews;
+  });
+}
+
+/** More than `max` identical calls, this one included, among the last, with nothing new after the first of them. */
+function isIdentical(
+  recent: readonly RecentCall[],
+  news: readonly boolean[],
+  print: string,
+  before: number,
+  max: number,
+): boolean {
+  let seen = 1;
+  for (let index = recent.length - 1; index >= Math.max(0, recent.length - before); index--) {
+    if (recent[index]?.print === print) seen += 1;
+    if (news[index] === true) break;
+  }
+  return seen > max;
+}
+
+/** The block of two or more calls that occurred twice in a row with the same results, and would begin again with this call. */
+function repeatedBlock(recent: readonly RecentCall[], print: string, longest: number): readonly RecentCall[] | null {
+  for (let size = 2; size <= longest && 2 * size <= recent.length; size++) {
+    const last = recent.slice(-size);
+    const before = recent.slice(-2 * size, -size);
+    if (last[0]?.print === print && last.every((call, index) => isSame(call, before[index] as RecentCall))) return last;
+  }
+  return null;
+}
+
+function isSame(a: RecentCall, b: RecentCall): boolean {
+  return a.print === b.print && a.ok !== null && a.ok === b.ok && a.result === b.result;
+}
+
+/** Failures of this tool at the end of the list, with nothing new in between. */
+function failuresOf(recent: readonly RecentCall[], news: readonly boolean[], name: string): number {
+  let failures = 0;
+  for (let index = recent.length - 1; index >= 0; index--) {
+    const call = recent[index] as RecentCall;
+    if (news[index] === true || (call.name === name && call.ok === true)) break;
+    if (call.name === name && call.ok === false) failures += 1;
+  }
+  return failures;
+}
+
+/** The input of a call without differences of spelling: key order, white space, `"2"` for `2`, and fields to ignore. */
+export function normalised(value: Json, ignored: ReadonlySet<string>): Json {
+  if (typeof value === 'string') {
+    const text = value.trim().replaceAll(/\s+/g, ' ');
+    return NUMBER.test(text) ? Number(text) : text;
+  }
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((each) => normalised(each, ignored));
+  const entries = Object.entries(value).filter(([key]) => !ignored.has(key));
+  return Object.fromEntries(entries.map(([key, each]) => [key, normalised(each, ignored)]));
+}
+const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/;
+
+/** A short print of a result, to compare results with each other. Not for security. */
+export function printOf(value: Json): string {
+  const text = JSON.stringify(value);
+  let a = 0xdeadbeef;
+  let b = 0x41c6ce57;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    a = Math.imul(a ^ unit, 2654435761);
+    b = Math.imul(b ^ unit, 1597334677);
+  }
+  return `${(a >>> 0).toString(36)}${(b >>> 0).toString(36)}${text.length.toString(36)}`;
+}
