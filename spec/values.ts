@@ -113,7 +113,7 @@ export function repeats(
   for (let size = 2; size <= cycle && 2 * size <= done.length; size++) {
     const [block, before] = [done.slice(-size), done.slice(-2 * size, -size)];
     const same = block.every((each, index) => each.ok !== null && canonicalize(each) === canonicalize(before[index]));
-    if (same && block[0]?.print === print) return true;
+    if (same && block.some((each) => each.print === print)) return true;
   }
   const own = done.slice(last + 1).filter((each) => each.name === name);
   return own.slice(own.findLastIndex(({ ok }) => ok === true) + 1).filter(({ ok }) => ok === false).length >= failures;

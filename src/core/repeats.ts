@@ -74,12 +74,13 @@ function isIdentical(
   return seen > max;
 }
 
-/** The block of two or more calls that occurred twice in a row with the same results, and would begin again with this call. */
+/** The block of two or more calls that occurred twice in a row with the same results, and that this call belongs to. */
 function repeatedBlock(recent: readonly RecentCall[], print: string, longest: number): readonly RecentCall[] | null {
   for (let size = 2; size <= longest && 2 * size <= recent.length; size++) {
     const last = recent.slice(-size);
     const before = recent.slice(-2 * size, -size);
-    if (last[0]?.print === print && last.every((call, index) => isSame(call, before[index] as RecentCall))) return last;
+    const isRepeated = last.every((call, index) => isSame(call, before[index] as RecentCall));
+    if (isRepeated && last.some((call) => call.print === print)) return last;
   }
   return null;
 }

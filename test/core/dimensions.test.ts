@@ -1,6 +1,6 @@
 /** One table of budget dimensions: every row is a key of documents, a meter, a field of certificates and a field of reports. */
 import { describe, expect, test } from 'vitest';
-import { compile, createEngine } from '../../src/index.ts';
+import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { DIMENSION_ROWS } from '../../src/ir/dimensions.ts';
 import { usageText } from '../../src/surfaces/cli/report-text.ts';
 
@@ -31,7 +31,7 @@ describe.each(DIMENSION_ROWS)('the row of $name', ({ name, key, measure, scale, 
 
   test('is a field of reports', async () => {
     const { flow } = compile(document({}));
-    const engine = createEngine({ script: { agents: { bot: ['hello'] } } });
+    const engine = createEngine({ journal: openMemory(), script: { agents: { bot: ['hello'] } } });
     const report = await engine.settled(await engine.start(flow as NonNullable<typeof flow>, { input: 'x' }));
     await engine.close();
     expect(report.usage[measure]).toBeTypeOf('number');

@@ -171,6 +171,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'A key of another system that has no meaning here',
     summary: 'The document asks for something that cannot be enforced as it is written.',
   },
+  'protection-off': {
+    title: 'A protection that is switched off',
+    summary: 'The document switches off a protection that holds by default.',
+  },
   'not-enforced': {
     title: 'A section that is read but not enforced',
     summary: 'This release checks the section and does not act on it yet.',

@@ -9,6 +9,8 @@ import { isReasoningModel } from '../../catalog/providers.ts';
 import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
 import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
+import { protectionsOf } from './protections.ts';
+import type { Protections } from './protections.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
@@ -63,6 +65,7 @@ export interface Definitions {
   readonly deadlineMs: number | null;
   /** The text of a file beside the document, or null if there is none. Absent if files cannot be read. */
   readonly readText?: (file: string) => string | null;
+  readonly protections: Protections;
 }
 
 export interface DefinitionOptions extends ModelOptions {
@@ -100,6 +103,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
     ...(options.readText === undefined ? {} : { readText: options.readText }),
+    protections: protectionsOf(sections.protections),
   };
 }
 

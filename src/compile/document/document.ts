@@ -54,7 +54,7 @@ function keysOf(notations: readonly NotationKeys[]): readonly string[] {
 }
 
 /** Sections that this release reads and checks but does not act on yet; using one gives a warning, never silence. */
-const UNENFORCED: readonly (keyof Sections)[] = ['protections', 'pii'];
+const UNENFORCED: readonly (keyof Sections)[] = ['pii'];
 
 interface SectionOptions {
   /** Tools that exist without being declared. */

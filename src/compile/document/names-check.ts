@@ -1,4 +1,5 @@
 /** Names within the shared sections: each is declared once, and each reference leads to a declaration. */
+import { checkProtections } from './protections.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt, nearest } from '../diagnose/nearest.ts';
@@ -21,6 +22,7 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
   checkSchemas(sections, report);
   checkTools(sections, toolNames(sections.value, names, options.builtinTools), report);
   checkServers(sections, names.servers, report);
+  checkProtections(sections, report);
   for (const key of options.unenforced) {
     const entry = entryOf(doc, key);
     if (entry === undefined) continue;

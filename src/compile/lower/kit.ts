@@ -9,6 +9,7 @@ import type {
   AskEffect,
   Case,
   Choice,
+  Decision,
   CheckEffect,
   DoNode,
   Expr,
@@ -40,6 +41,8 @@ export interface Step {
   readonly charges?: readonly MeterId[] | undefined;
   readonly onBudget?: NodeId | undefined;
   readonly needs?: Node['needs'] | undefined;
+  /** The recovery decision that the node stands for. */
+  readonly decision?: Decision | undefined;
   /** Where the author wrote it; the kit's own place unless given. */
   readonly at?: Range | undefined;
 }
@@ -183,12 +186,13 @@ export function errorOf({ class: kind, type, message, code }: Failure, node: str
 
 type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'needs'>;
 
-function baseOf({ origin, authored, enters, expects = [], charges = [], onBudget, needs }: Step): Base {
+function baseOf({ origin, authored, enters, expects = [], charges = [], onBudget, needs, decision }: Step): Base {
   return {
     label: {
       name: origin,
       ...(authored === undefined ? {} : { authored }),
       ...(enters === undefined ? {} : { enters }),
+      ...(decision === undefined ? {} : { decision }),
     },
     ...(expects.length === 0 ? {} : { expects }),
     ...(charges.length === 0 ? {} : { charges }),

@@ -1,4 +1,5 @@
 /** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
+import type { MadeDecision } from '../report/decisions.ts';
 import type { Measure } from '../../ir/dimensions.ts';
 import type { RunStatus, TerminalCode } from '../../ir/codes.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
@@ -112,6 +113,8 @@ export interface Report {
   readonly approvals: { readonly [node: string]: string };
   readonly results?: readonly StepResult[];
   readonly usage: Usage;
+  /** Recovery decisions, in order. */
+  readonly decisions: readonly MadeDecision[];
   readonly waiting: readonly Waiting[];
   readonly error: {
     readonly class: string;

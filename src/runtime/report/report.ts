@@ -11,6 +11,7 @@ import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../ir/events.ts';
 import type { Report, Waiting } from '../engine/types.ts';
 import type { ReadRun } from '../journal/read.ts';
+import { decisionsOf } from './decisions.ts';
 import { receiptsOf } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
@@ -29,6 +30,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     approvals: approvalsOf(program, events),
     ...(program.flow.view?.stepResults === true ? { results: stepResults(program.flow, events) } : {}),
     usage: usageOf(program.flow, state, events),
+    decisions: decisionsOf(program.flow, events),
     waiting,
     error: errorOf(program, state, events),
     ...(takenOver === null ? {} : { escalation: takenOver }),

@@ -67,31 +67,6 @@ export const boundary = z.union([
   boundaryFields,
 ]);
 
-export const protections = record({
-  hop_limit: amount(),
-  recursion_limit: amount(),
-  subtask_depth: amount(),
-  loop_detector: record({
-    window: int({ min: 1 }).optional(),
-    threshold: int({ min: 2 }).optional(),
-    action: oneOf(['correct', 'terminate', 'escalate']).optional(),
-  }).optional(),
-  breaker: record({
-    identical_calls: int({ min: 1 }).optional(),
-    schema_failures: int({ min: 1 }).optional(),
-    cost_usd_per_hour: number({ above: 0 }).optional(),
-    cooldown_seconds: number({ above: 0 }).optional(),
-    max_trips: int({ min: 1 }).optional(),
-  }).optional(),
-  retry_budget: record({ ratio: number({ min: 0, max: 1 }).optional(), burst: int({ min: 0 }).optional() }).optional(),
-  deadlock_monitor: bool().optional(),
-  timeouts: record({
-    step_seconds: number({ above: 0 }).optional(),
-    stage_seconds: number({ above: 0 }).optional(),
-    run_seconds: number({ above: 0 }).optional(),
-  }).optional(),
-});
-
 /** Cedar policies by id: the text itself, or the file that holds it. */
 export const policies = map(z.union([name().transform((inline) => ({ text: inline })), record({ file: name() })]));
 

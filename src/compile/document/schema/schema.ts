@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
-import { boundary, budgets, pii, policies, protections, version } from './bounds.ts';
+import { boundary, budgets, pii, policies, version } from './bounds.ts';
+import { protections } from './protections.ts';
 import { mcp, tools } from './tools.ts';
 import type { Json } from '../../../expr/json.ts';
 

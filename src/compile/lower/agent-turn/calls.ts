@@ -13,8 +13,9 @@ import type { Failure, Kit } from '../kit.ts';
 import { addEligibility } from './eligibility.ts';
 import { ANSWER, addQuestion, addTrouble } from './gate.ts';
 import type { Gate } from './gate.ts';
-import { addRefusal, addStop, outcomeOf } from './outcome.ts';
-import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, breakerOf, callerOf } from './turn.ts';
+import { addLoopDetector } from './loop-detector.ts';
+import { addStop, outcomeOf } from './outcome.ts';
+import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 
 const CALLS = '_calls';
@@ -86,7 +87,7 @@ function addDispatch(kit: Kit, turn: AgentTurn): NodeId {
     ],
     done,
   );
-  const watched = addBreaker(kit, turn, done);
+  const watched = addLoopDetector(kit, turn, boundary, done);
   const cases = tools.map((tool) => ({
     when: `${CALL}.name == ${quote(tool)}`,
     to: addTool(kit, turn, boundary, tool, { done, failed, watched }),
@@ -106,18 +107,6 @@ function addCallLimit(kit: Kit, turn: AgentTurn, max: number, done: NodeId): Cas
   const made = `size(${TALK}.filter(m, m.role == "tool"))`;
   const counts = closing === undefined ? '' : ` && ${CALL}.name != ${quote(closing)}`;
   return { when: `${made} + ${CALL}_index >= ${max}${counts}`, to: over };
-}
-
-/** A call that repeats earlier calls of its turn is not made. */
-function addBreaker(kit: Kit, turn: AgentTurn, done: NodeId): readonly MeterId[] {
-  const breaker = breakerOf(turn);
-  if (breaker === null || turn.tools.length === 0) return [];
-  const { hint, origin } = turn;
-  const { identical, window } = breaker;
-  const reason = quote('the same call was made too often; try something else');
-  const over = addRefusal(kit, turn, `${hint}.repeated`, { step: 'breaker', tag: 'BLOCKED', reason }, done);
-  const label = `repeated calls of ${origin}`;
-  return [kit.builder.meter(`repeats:${hint}`, { unit: 'repeats', max: identical - 1, window, over, label })];
 }
 
 function addUnknown(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): NodeId {
@@ -159,7 +148,10 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
       charges: [...agentMeterIds(builder.definitions.agentBudgets, agent), ...ways.watched],
     },
     {
-      effect: { ...builder.tool(name, {}), input: { ...inputOf(agent), ...(asks ? { elicited: ELICITED } : {}) } },
+      effect: {
+        ...builder.tool(name, {}),
+        input: { ...inputOf(turn), ...(asks ? { elicited: ELICITED } : {}) },
+      },
       ...(undo === null ? {} : { undo }),
       ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
       ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
@@ -176,8 +168,8 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
   return addEligibility(gate);
 }
 
-function inputOf(agent: string): Input {
-  return { args: `${CALL}.args`, agent: quote(agent), turn: 'turn' };
+function inputOf({ agent, acrossTurns }: AgentTurn): Input {
+  return { args: `${CALL}.args`, agent: quote(agent), ...(acrossTurns === true ? {} : { turn: 'turn' }) };
 }
 
 function isServerTool(tool: ToolDef | undefined): boolean {

@@ -6,6 +6,7 @@
 import type { Json } from '../../../expr/json.ts';
 import type { Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import type { GateMode } from '../../document/boundary.ts';
+import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';
 
 export const TALK = 'talk';
@@ -14,17 +15,6 @@ export const OBSERVATIONS = 'observations';
 /** The call that a branch handles: `{ id, name, args }`. */
 export const CALL = 'call';
 export const ROUNDS_MAX = 50;
-
-/** A call is blocked when it would be the `identical`-th equal call among the last `window` calls. */
-export interface Breaker {
-  readonly identical: number;
-  readonly window: number;
-}
-const BREAKER: Breaker = { identical: 3, window: 5 };
-
-export function breakerOf({ breaker = BREAKER }: AgentTurn): Breaker | null {
-  return breaker;
-}
 
 /** The authored name under which errors of the turn's tool calls are reported. */
 export function callerOf({ authored, origin }: AgentTurn): string {
@@ -53,8 +43,10 @@ export interface AgentTurn {
   readonly closing?: string;
   /** Rounds of tool calls. A turn that needs more has failed. */
   readonly roundsMax?: number;
-  /** The limit on repeated calls within the turn; null if the notation has its own. */
-  readonly breaker?: Breaker | null;
+  /** Rules of the loop detector that differ from the document's. */
+  readonly loop?: Partial<LoopRules>;
+  /** True if calls of different turns are compared with each other: the turns are rounds of one task. */
+  readonly acrossTurns?: boolean;
   /** Tool calls of the turn; 0 for no limit. */
   readonly callsMax?: number;
   /** How often the turn can run in one run of the flow; bounds the rounds of all its runs together. */

@@ -2,7 +2,6 @@
 import type { Case, NodeId } from '../../../ir/nodes.ts';
 import { addCalls } from '../../lower/agent-turn/calls.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
-import { outcomeOf } from '../../lower/agent-turn/outcome.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, stop } from './nodes.ts';
@@ -103,7 +102,8 @@ export function addInvocation(l: Lowering): NodeId {
       roundsMax: ROUNDS_MAX,
       begin: idOf(l, 'action_selection'),
       roundsEach: 1,
-      breaker: null,
+      loop: loop.breaker,
+      acrossTurns: true,
       visitsMax: 1,
       refused: failedTrace(l),
       next: endless,
@@ -156,15 +156,4 @@ function addPressure(l: Lowering, next: NodeId): NodeId {
   );
   const full = `size(${TALK}) > 1 && size(text(${TALK})) + size(${actionPrompt(l.loop)}) > ${chars}`;
   return l.kit.pick({ hint: 'context.look', origin: 'context_compression' }, [{ when: full, to: dropped }], next);
-}
-
-/** The outcome of a call that the breaker blocks. */
-export function blockedCall(l: Lowering): NodeId {
-  const { builder, loop } = l;
-  const message = '"[BLOCKED] the same call was made too often; try something else"';
-  return l.kit.set(
-    { hint: 'blocked', origin: 'breaker' },
-    outcomeOf(loop.executor, message, { ok: 'false', error: '"repeated call"' }),
-    builder.end({ state: 'completed', code: 'SUCCESS' }),
-  );
 }

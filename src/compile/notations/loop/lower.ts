@@ -1,5 +1,5 @@
 /** The loop as a graph: one node per phase, in order, and the edges between them. */
-import type { Expr, MeterId, Node, NodeId } from '../../../ir/nodes.ts';
+import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
 import { object, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
@@ -7,7 +7,7 @@ import type { Lowered } from '../../lower/builder.ts';
 import { createKit, set } from '../../lower/kit.ts';
 import { stateFaults } from '../../lower/state-rules.ts';
 import type { Range } from '../../source/range.ts';
-import { addAction, blockedCall } from './act.ts';
+import { addAction } from './act.ts';
 import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
 import { withFreeReplies } from './findings.ts';
@@ -68,37 +68,19 @@ function withAuthor({ id, executor }: Loop, node: Node): Node {
   if (node.label.authored !== undefined || node.op === 'end' || (node.op === 'do' && node.effect.kind === 'ask'))
     return node;
   const { name } = node.label;
-  const called = name === 'tool_invocation' || name === 'breaker' ? executor : id;
+  const called = name === 'tool_invocation' ? executor : id;
   const authored = node.op === 'do' && node.effect.kind === 'model' ? node.effect.agent : called;
   return { ...node, label: { ...node.label, authored } };
 }
 
-/**
- * Adds the budget gate to every call, and the breaker to every tool call. Both are created with the first call, because their
- * own nodes are not calls.
- */
+/** Adds the budget gate to every call. It is created with the first call, because its own nodes are not calls. */
 function pricing(l: Lowering): (id: NodeId, node: Node) => Node {
-  let made: { readonly gate: ReturnType<typeof budgetGate>; readonly breaker: MeterId } | null = null;
+  let gate: ReturnType<typeof budgetGate> | null = null;
   return (id, node) => {
     if (node.op !== 'do' && node.needs === undefined) return node;
-    made ??= { gate: budgetGate(l), breaker: addBreaker(l) };
-    const { gate, breaker } = made;
-    if (node.op !== 'do' || node.effect.kind !== 'tool') return gate(id, node);
-    // The breaker compares calls across rounds, so the round is not part of the input.
-    const { turn: _, ...input } = node.effect.input;
-    return gate(id, { ...node, charges: [...(node.charges ?? []), breaker], effect: { ...node.effect, input } });
+    gate ??= budgetGate(l);
+    return gate(id, node);
   };
-}
-
-function addBreaker(l: Lowering): MeterId {
-  const { identical, window } = l.loop.breaker;
-  return l.builder.meter('breaker', {
-    unit: 'repeats',
-    max: identical - 1,
-    window,
-    over: blockedCall(l),
-    label: 'breaker',
-  });
 }
 
 /** The cited observations; without citations, all successful ones. */

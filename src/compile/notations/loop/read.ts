@@ -123,7 +123,7 @@ function checkExpressions({ body, report }: Section): void {
 
 function checkBreaker({ body, report }: Section): void {
   const { breaker } = body.value;
-  const { identical, window } = breakerOf(breaker);
+  const { identical, window } = breakerOf(breaker, null);
   if (identical <= window) return;
   const field = breaker?.identical === undefined ? 'window' : 'identical';
   const message = `this breaker cannot trip: the last ${window} calls cannot contain ${identical} identical ones`;

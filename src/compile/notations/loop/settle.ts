@@ -9,7 +9,7 @@ import { withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
-import type { Breaker } from '../../lower/agent-turn/turn.ts';
+import type { LoopRules } from '../../document/protections.ts';
 import type { RawLoop } from './schema.ts';
 
 export interface Roles {
@@ -46,7 +46,8 @@ export interface Loop extends Roles {
     readonly safer: string | null;
     readonly expansions: number;
   };
-  readonly breaker: Breaker;
+  /** The rules of the loop detector that differ from `protections.loop`. */
+  readonly breaker: Partial<Breaker>;
   readonly memory: boolean;
   /** Repetitions of a failed model call. */
   readonly retries: number;
@@ -63,7 +64,6 @@ export type LoopProfile = (typeof PROFILE_NAMES)[number];
 const STEPS_DEFAULT = 50;
 /** Repetitions of a failed call without a profile and without `budgets.retries`. */
 const RETRIES_DEFAULT = 2;
-const BREAKER: Breaker = { identical: 3, window: 5 };
 
 export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
   const profile = raw.profile ?? null;
@@ -77,7 +77,7 @@ export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
     ...expressionsOf(raw, definitions),
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
-    breaker: breakerOf(raw.breaker),
+    breaker: raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop),
     // A profile counts all attempts of a call; `budgets.retries` counts the repetitions.
     retries: given.budgets?.retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
@@ -169,8 +169,10 @@ function violationDefault(
   return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
 }
 
-export function breakerOf(given: RawLoop['breaker']): Breaker {
-  return withDefaults(BREAKER, given);
+type Breaker = Pick<LoopRules, 'identical' | 'window'>;
+
+export function breakerOf(given: RawLoop['breaker'], common: LoopRules | null): Breaker {
+  return withDefaults({ identical: common?.identical ?? 3, window: common?.window ?? 5 }, given);
 }
 
 /** The document's own budgets count; the profile fills in the rest. */

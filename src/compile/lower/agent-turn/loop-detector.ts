@@ -1,0 +1,100 @@
+/**
+ * The loop detector of a turn. A call that repeats earlier ones without a new result in between is not made. The first time,
+ * the agent reads a correction. The next time in the same turn, the turn ends, or a person is asked.
+ */
+import type { BoundaryDef, Decision, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
+import { quote } from '../../expressions/cel-text.ts';
+import { chose, set } from '../kit.ts';
+import type { Failure, Kit } from '../kit.ts';
+import { outcomeOf } from './outcome.ts';
+import { CALL, TALK, callerOf } from './turn.ts';
+import type { AgentTurn } from './turn.ts';
+
+const CORRECTION =
+  'this call repeats earlier calls and brings nothing new. Try something else, or finish with what you know';
+const BLOCKED = `[BLOCKED] ${CORRECTION}`;
+const ANSWER = '_loop';
+
+/** Adds the meter that every tool call of the turn charges. `done` ends the branch of a call. */
+export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): readonly MeterId[] {
+  const common = kit.builder.definitions.protections.loop;
+  if (common === null || turn.tools.length === 0) return [];
+  const { identical, window, cycle, failures, ignore, onTrip } = { ...common, ...turn.loop };
+  const { hint, origin } = turn;
+  const decided = (action: Decision['action']): { readonly origin: string; readonly decision: Decision } => ({
+    origin,
+    decision: { failure: 'tool_loop', action, mast: 'FM-1.3' },
+  });
+  const blocked = (content: Expr, id: string): NodeId =>
+    kit.set(
+      { hint: `${hint}.${id}`, ...decided('block') },
+      [
+        ...outcomeOf(turn.agent, content, { ok: 'false', error: quote(CORRECTION), refused: quote('loop') }),
+        set('error', 'null'),
+      ],
+      done,
+    );
+  const failure: Failure = {
+    class: 'semantic',
+    type: 'LoopError',
+    code: 'REPEATED_FAILURE',
+    message: `text(${quote(`${turn.agent} repeats the call of `)}, ${CALL}.name, " after a correction")`,
+    node: callerOf(turn),
+  };
+  const end = kit.fail({ hint: `${hint}.looped`, ...decided('abort') }, failure);
+  const again =
+    onTrip === 'escalate' && turn.people !== false
+      ? addQuestion(kit, turn, boundary, { failure, end, blocked, step: decided('escalate') })
+      : end;
+  const over = kit.pick(
+    { hint: `${hint}.loop`, origin },
+    [{ when: `${TALK}.exists(m, m.role == "tool" && m.content == ${quote(BLOCKED)})`, to: again }],
+    blocked(quote(BLOCKED), 'repeated'),
+  );
+  return [
+    kit.builder.meter(`repeats:${hint}`, {
+      unit: 'repeats',
+      max: identical - 1,
+      window,
+      cycle,
+      failures,
+      ...(ignore.length === 0 ? {} : { ignore }),
+      over,
+      label: `protections.loop of ${origin}`,
+    }),
+  ];
+}
+
+interface LoopQuestion {
+  readonly failure: Failure;
+  readonly end: NodeId;
+  readonly blocked: (content: Expr, id: string) => NodeId;
+  readonly step: { readonly origin: string; readonly decision: Decision };
+}
+
+/** A person answers a loop: the words go to the agent, or the turn ends. */
+function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question: LoopQuestion): NodeId {
+  const { failure, end, blocked, step } = question;
+  const told = blocked(`text("[ANSWER] ", ${ANSWER}.text)`, 'answered');
+  return kit.ask(
+    { hint: `${turn.hint}.loop.ask`, authored: callerOf(turn), ...step },
+    {
+      about: 'loop',
+      askedBy: turn.agent,
+      choices: [{ name: 'respond', needs: 'text' }, 'stop'],
+      onExpiry: 'stop',
+      code: 'REVIEW_REQUIRED',
+      row: 'low_confidence',
+      message: failure.message,
+      payload: { tool: `${CALL}.name`, args: `${CALL}.args` },
+      into: ANSWER,
+      timeoutMs: boundary.approvalTimeoutMs,
+      next: kit.pick(
+        { hint: `${turn.hint}.loop.decided`, origin: turn.origin },
+        [{ when: chose(ANSWER, 'respond'), to: told }],
+        end,
+      ),
+      fail: end,
+    },
+  );
+}

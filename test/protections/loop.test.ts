@@ -1,0 +1,113 @@
+/** The loop detector in every notation: first the damage without it, then the protection. §flow/loop-detector */
+import { describe, expect, test } from 'vitest';
+import { compile, createEngine, openMemory } from '../../src/index.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { Report } from '../../src/index.ts';
+import type { Script } from '../../src/testing.ts';
+
+const SECTIONS = {
+  agents: [{ id: 'bot', name: 'bot', instructions: 'Find it.', tools: ['find'] }],
+  tools: { find: { description: 'Finds.', input: { type: 'object' }, effect: 'read' } },
+  budgets: { tool_calls: 12 },
+};
+const NOTATIONS = {
+  flow: { flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot', routes: [{ to: 'end' }] }] } },
+  workflow: { workflow: { steps: [{ name: 'a', agent_name: 'bot' }] } },
+  loop: { loop: { agent: 'bot' } },
+} as const;
+const call = (args: { readonly [field: string]: Json }) => ({ text: '', tools: [{ name: 'find', args }] });
+
+async function run(document: object, script: Script): Promise<Report> {
+  const { flow, diagnostics } = compile(document);
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  const engine = createEngine({ journal: openMemory(), script });
+  const report = await engine.settled(await engine.start(flow as NonNullable<typeof flow>, { input: 'where?' }));
+  await engine.close();
+  return report;
+}
+const endless: Script = { agents: { bot: [call({ q: 'x' })] }, tools: { find: [{ result: 'nothing' }] } };
+
+describe.each(Object.entries(NOTATIONS))('%s', (_, notation) => {
+  test('off: an agent that repeats itself uses up the whole budget', async () => {
+    const { diagnostics } = compile({ ...SECTIONS, ...notation, protections: { loop: false } });
+    expect(diagnostics).toContainEqual(expect.objectContaining({ code: 'protection-off', severity: 'warning' }));
+    const report = await run({ ...SECTIONS, ...notation, protections: { loop: false } }, endless);
+    expect(report).toMatchObject({ state: 'failed', usage: { toolCalls: 12 }, decisions: [] });
+  });
+
+  test('on by default: the third identical call is not made; the next one ends the turn', async () => {
+    const report = await run({ ...SECTIONS, ...notation }, endless);
+    expect(report).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE', usage: { toolCalls: 2 } });
+    expect(report.decisions.map(({ failure, action, mast }) => [failure, action, mast])).toEqual([
+      ['tool_loop', 'block', 'FM-1.3'],
+      ['tool_loop', 'abort', 'FM-1.3'],
+    ]);
+  });
+
+  test('a corrected agent goes on', async () => {
+    const script: Script = {
+      agents: { bot: [call({ q: 'x' }), call({ q: ' x' }), call({ q: 'x ' }), { text: 'It is not there.' }] },
+      tools: endless.tools as NonNullable<Script['tools']>,
+    };
+    const report = await run({ ...SECTIONS, ...notation }, script);
+    expect(report).toMatchObject({ state: 'completed', usage: { toolCalls: 2 }, decisions: [{ action: 'block' }] });
+  });
+
+  test('escalate: a person is asked at the second trip', async () => {
+    const report = await run({ ...SECTIONS, ...notation, protections: { loop: { on_trip: 'escalate' } } }, endless);
+    expect(report).toMatchObject({ state: 'suspended', waiting: [{ choices: ['respond', 'stop'] }] });
+    expect(report.decisions.map(({ action }) => action)).toEqual(['block', 'escalate']);
+  });
+});
+
+describe('rules', () => {
+  const document = (loop: object) => ({ ...SECTIONS, ...NOTATIONS.flow, protections: { loop } });
+
+  test('a poll whose result changes is no loop', async () => {
+    const script: Script = {
+      agents: { bot: [...Array.from({ length: 6 }, () => call({ q: 'x' })), { text: 'done' }] },
+      tools: { find: Array.from({ length: 6 }, (_, index) => ({ result: `${index * 10} %` })) },
+    };
+    expect(await run(document({}), script)).toMatchObject({
+      state: 'completed',
+      usage: { toolCalls: 6 },
+      decisions: [],
+    });
+  });
+
+  test('a block of two calls that repeats', async () => {
+    const script: Script = {
+      agents: {
+        bot: [...Array.from({ length: 4 }, () => [call({ q: 'x' }), call({ q: 'y' })]).flat(), { text: 'done' }],
+      },
+      tools: { find: [{ result: 'nothing' }] },
+    };
+    const report = await run(document({ identical: 5 }), script);
+    expect(report).toMatchObject({ code: 'REPEATED_FAILURE', usage: { toolCalls: 4 } });
+  });
+
+  test('four failures of one tool in a row, whatever its arguments', async () => {
+    const script: Script = {
+      agents: { bot: Array.from({ length: 9 }, (_, index) => call({ q: index })) },
+      tools: { find: [{ error: 'fatal', message: 'down' }] },
+    };
+    expect(await run(document({}), script)).toMatchObject({ code: 'REPEATED_FAILURE', usage: { toolCalls: 4 } });
+    expect(await run(document({ failures: 6 }), script)).toMatchObject({ usage: { toolCalls: 6 } });
+  });
+
+  test('arguments that are declared volatile are not compared', async () => {
+    const script: Script = {
+      agents: { bot: [...Array.from({ length: 9 }, (_, index) => call({ q: 'x', request: index })), { text: 'done' }] },
+      tools: { find: [{ result: 'nothing' }] },
+    };
+    expect(await run(document({}), script)).toMatchObject({ usage: { toolCalls: 9 } });
+    expect(await run(document({ ignore: ['request'] }), script)).toMatchObject({ usage: { toolCalls: 2 } });
+  });
+
+  test('a rule that can never apply is an error', () => {
+    const { diagnostics } = compile(document({ identical: 6 }));
+    expect(diagnostics).toContainEqual(
+      expect.objectContaining({ code: 'bad-value', message: expect.stringContaining('cannot contain 6 identical') }),
+    );
+  });
+});
