@@ -78,14 +78,17 @@ function write(program: Program, thread: Thread, node: LetNode): EventBody {
   };
 }
 
-/** A guard that cannot be evaluated does not hold, and that is an event of its own. */
+/** A guard that cannot be evaluated does not hold. That is an event, and so is a text that a guard compared as a number. */
 function pick(program: Program, thread: Thread, node: PickNode): readonly EventBody[] {
   const events: EventBody[] = [];
   const charge = declaredOf(program, node).visits;
   for (let index = 0; index < node.cases.length; index++) {
     const branch = node.cases[index] as Case;
     try {
-      if (program.evaluate(branch.when, thread.slots) !== true) continue;
+      const notes: string[] = [];
+      const holds = program.evaluate(branch.when, thread.slots, null, notes) === true;
+      if (notes.length > 0) events.push({ type: 'guard.coerced', thread: thread.id, node: thread.at, index, notes });
+      if (!holds) continue;
       events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index, to: branch.to, charge });
       return events;
     } catch (error) {

@@ -73,6 +73,7 @@ function apply(state: RunState, event: Event): void {
       if (state.deadline !== null && state.now >= state.deadline) state.late = true;
       return wakeForks(state);
     case 'guard.failed':
+    case 'guard.coerced':
     case 'value.missing':
       return;
   }

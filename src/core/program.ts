@@ -16,11 +16,12 @@ export interface Pure {
   /** How many input tokens a text can come to, at worst. */
   countTokens(text: string): number;
 }
-export type Evaluate = (slots: Slots, it: Json) => Json;
+export type Evaluate = (slots: Slots, it: Json, notes?: string[]) => Json;
 export interface Program {
   readonly flow: CompiledFlow;
   readonly pure: Pure;
-  evaluate(source: Expr, slots: Slots, it?: Json): Json;
+  /** `notes` receives a sentence for each text that a guard compared as a number. */
+  evaluate(source: Expr, slots: Slots, it?: Json, notes?: string[]): Json;
   /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
   record(source: Recordable, slots: Slots, it?: Json): Recorded;
   /** What `record` gives whatever the slots hold: a reference, or a value that stands in the text. Null for all else. */
@@ -53,7 +54,7 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
     flow,
     pure,
     fixed,
-    evaluate: (source, slots, it = null) => compiled(source).run(slots, it),
+    evaluate: (source, slots, it = null, notes) => compiled(source).run(slots, it, notes),
     record: (source, slots, it = null) => {
       if (typeof source === 'string') return one(source, slots, it);
       const object: { [field: string]: Recorded } = {};
@@ -95,5 +96,7 @@ function direct(path: readonly string[]): Evaluate {
 
 function general(source: Expr): Evaluate {
   const program = compileExpr(source);
-  return /\bit\b/.test(source) ? (slots, it) => program({ ...slots, it }) : (slots) => program(slots);
+  return /\bit\b/.test(source)
+    ? (slots, it, notes) => program({ ...slots, it }, notes)
+    : (slots, _, notes) => program(slots, notes);
 }

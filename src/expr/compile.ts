@@ -1,5 +1,18 @@
 /** Compiles a syntax tree to closures: one per node, calls included. Reading a variable, field or index never fails: it gives null. */
-import { arithmetic, contains, either, equals, negate, order, strictOrder, toInt, toUint, truth } from './operators.ts';
+import {
+  arithmetic,
+  contains,
+  either,
+  equals,
+  guardEquals,
+  guardOrder,
+  negate,
+  order,
+  strictOrder,
+  toInt,
+  toUint,
+  truth,
+} from './operators.ts';
 import type { ArithmeticOp } from './operators.ts';
 import { bindOf, listMacroOf, pathOfAst } from './ast.ts';
 import { deeper, rangeOf } from './context.ts';
@@ -14,8 +27,15 @@ import type { Value } from './value.ts';
 import type { Run } from './function.ts';
 import { FUNCTIONS, callProblem, isSearch } from './functions.ts';
 import { compileSearch } from './text-search.ts';
+import { misspelt } from './misspelt.ts';
 
-export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, strict: false, compile };
+const COMPARE = {
+  plain: { ordered: order, equal: equals },
+  strict: { ordered: strictOrder, equal: equals },
+  guard: { ordered: guardOrder, equal: guardEquals },
+} as const;
+
+export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, mode: 'plain', compile };
 
 /** Converts to JSON where values are made, so that data that only passes through is neither walked nor copied. */
 export function compileJson(node: Ast, context: Context): Eval {
@@ -67,14 +87,14 @@ export function compile(node: Ast, outer: Context): Eval {
     case '[?]':
       throw new EvalError('other', 'optional access is not needed: a missing field reads as null', rangeOf(node));
     default:
-      return binary(node.op, sub(node.args[0]), sub(node.args[1]), context.strict ? strictOrder : order);
+      return binary(node.op, sub(node.args[0]), sub(node.args[1]), COMPARE[context.mode]);
   }
 }
 
 function access(node: Ast & { op: 'id' | '.' | '[]' }, context: Context): Eval {
   const path = pathOfAst(node);
   const slot = path === null ? undefined : context.locals.get(path[0] ?? '');
-  if (path !== null && slot === undefined) return pathReader(path);
+  if (path !== null && slot === undefined) return context.mode === 'guard' ? guardReader(path) : pathReader(path);
   if (node.op === 'id') return (env) => env.locals[slot ?? 0] ?? null;
   const of = compile(node.args[0], context);
   if (node.op === '.') {
@@ -103,13 +123,13 @@ function binary(
   op: ArithmeticOp | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in',
   a: Eval,
   b: Eval,
-  ordered: typeof order,
+  { ordered, equal }: { readonly ordered: typeof order; readonly equal: typeof equals },
 ): Eval {
   switch (op) {
     case '==':
-      return (env) => equals(env, a(env), b(env));
+      return (env) => equal(env, a(env), b(env));
     case '!=':
-      return (env) => !equals(env, a(env), b(env));
+      return (env) => !equal(env, a(env), b(env));
     case '<':
       return (env) => (ordered(env, a(env), b(env)) ?? 1) < 0;
     case '<=':
@@ -188,6 +208,31 @@ function pathReader(path: readonly string[]): Eval {
   return (env: Env) => (Object.hasOwn(env.scope, root) ? readPath(env.scope, path) : type);
 }
 
+/** As `pathReader`, but a field that is missing and resembles one that is there is an error: it is misspelt. */
+function guardReader(path: readonly string[]): Eval {
+  const read = pathReader(path);
+  return (env: Env) => {
+    const value = read(env);
+    if (value === null) refuseMisspelling(env.scope, path);
+    return value;
+  };
+}
+
+function refuseMisspelling(scope: Value, path: readonly string[]): void {
+  let value: Value = scope;
+  for (const [depth, key] of path.entries()) {
+    if (typeof value !== 'object' || value === null || isList(value)) return;
+    const fields = value as { readonly [name: string]: Value };
+    if (!Object.hasOwn(fields, key)) {
+      const meant = depth === 0 ? undefined : misspelt(key, Object.keys(fields));
+      if (meant === undefined) return;
+      const parent = path.slice(0, depth).join('.');
+      throw new EvalError('other', `\`${parent}\` has no field \`${key}\`, but it has \`${meant}\``);
+    }
+    value = fields[key] ?? null;
+  }
+}
+
 function select(value: Value, key: string): Value {
   return isMap(value) ? (mapGet(value, key) ?? null) : null;
 }
@@ -210,7 +255,7 @@ function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Context): Ev
     return compileHas(field.args[0], field.args[1], context);
   const problem = callProblem({ name, method, count: args.length });
   if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
-  if (name === 'strict') return context.compile(args[0] as Ast, { ...context, strict: true });
+  if (name === 'strict' || name === 'guard') return context.compile(args[0] as Ast, { ...context, mode: name });
   if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);
   const evals = args.map((arg) => context.compile(arg, context));
   if (name === 'text') return (env) => evals.reduce((text, part) => text + textOf(env, part(env)), '');

@@ -11,8 +11,8 @@ export interface Context {
   readonly locals: ReadonlyMap<string, number>;
   readonly depth: number;
   readonly macros: number;
-  /** True within `strict(…)`: ordering values that have no order is an error. */
-  readonly strict: boolean;
+  /** How values of unlike types are compared: `plain`, or as within `strict(…)` or `guard(…)`. */
+  readonly mode: 'plain' | 'strict' | 'guard';
   readonly compile: (node: Ast, context: Context) => Eval;
 }
 
@@ -40,6 +40,8 @@ export interface Env {
   readonly scope: { readonly [name: string]: Value };
   readonly locals: Value[];
   fuel: number;
+  /** Receives a sentence for each text that a guard compared as a number. */
+  readonly notes?: string[] | undefined;
 }
 
 export type Eval = (env: Env) => Value;

@@ -17,7 +17,8 @@
  * | other functions                          | null when the first operand is null                          |
  * | `text(null)`                             | the empty string                                             |
  *
- * Within `strict(…)`, an ordering of two values that are there and have no order is an error.
+ * Within `strict(…)`, an ordering of two values that are there and have no order is an error. Within `guard(…)`, a number and a
+ * text that spells a number are compared as numbers; any other comparison of unlike types and a misspelt field are an error.
  *
  * A JSON number is a double; it mixes with int literals in arithmetic, where the result is then a double.
  */
@@ -35,7 +36,8 @@ import { textOf } from './output.ts';
 /** CEL source text, as the compiled flow stores it. */
 export type Expr = string;
 export type Scope = { readonly [name: string]: Json };
-export type Program = (scope: Scope) => Json;
+/** `notes` receives a sentence for each text that a guard compared as a number. */
+export type Program = (scope: Scope, notes?: string[]) => Json;
 
 export function compileExpr(source: Expr): Program {
   return compileAst(parseExpr(source));
@@ -45,7 +47,7 @@ export function compileAst(ast: Ast): Program {
   const path = pathOfAst(ast);
   if (path !== null && typeNameOf(path) === null) return (scope) => readPath(scope, path) as Json;
   const run = compileJson(ast, ROOT);
-  return (scope) => guarded(run, scope) as Json;
+  return (scope, notes) => guarded(run, scope, notes) as Json;
 }
 
 /** As `compileExpr`, but the result keeps CEL's types: an int is a bigint, a timestamp a `Timestamp`. */
@@ -54,9 +56,9 @@ export function compileValue(source: Expr): (scope: { readonly [name: string]: V
   return (scope) => guarded(run, scope);
 }
 
-function guarded(run: Eval, scope: Env['scope']): Value {
+function guarded(run: Eval, scope: Env['scope'], notes?: string[]): Value {
   try {
-    return run({ scope, locals: [], fuel: LIMITS.fuel });
+    return run({ scope, locals: [], fuel: LIMITS.fuel, notes });
   } catch (cause) {
     throw asEvalError(cause);
   }

@@ -8,6 +8,7 @@ import { chargeText } from './context.ts';
 import type { Env } from './context.ts';
 import { EvalError } from './error.ts';
 import { wrongType } from './function.ts';
+import { toJson as jsonOf } from './output.ts';
 import type { Fn, FnTable, Kind } from './function.ts';
 import { isMap, mapKeys } from './map.ts';
 import { Duration, Timestamp, calendarOf, durationText, parseDuration, parseTimestamp, timestampText } from './time.ts';
@@ -34,6 +35,17 @@ export const CONVERT_FUNCTIONS: FnTable = {
   duration: convert(['string', 'duration'], 'duration', (a) =>
     a instanceof Duration ? a : typeof a === 'string' ? parseDuration(a) : undefined,
   ),
+  /** The value as JSON text. */
+  toJson: {
+    params: [ANY],
+    forms: 'both',
+    returns: 'string',
+    run: (env, a) => {
+      const text = JSON.stringify(jsonOf(a));
+      chargeText(env, text.length);
+      return text;
+    },
+  },
   json: {
     params: [ANY],
     forms: 'both',

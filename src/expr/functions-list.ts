@@ -7,7 +7,7 @@ import type { Env } from './context.ts';
 import { equals } from './operators.ts';
 import { wrongType } from './function.ts';
 import type { Fn, FnTable } from './function.ts';
-import { isMap, mapGet } from './map.ts';
+import { isMap, mapGet, mapKeys } from './map.ts';
 import { Uint, isList } from './value.ts';
 import type { Value } from './value.ts';
 
@@ -21,6 +21,27 @@ export const LIST_FUNCTIONS: FnTable = {
       const items = itemsOf(env, 'upTo', list);
       const at = items.findIndex((item) => equals(env, fieldOf(item, key), value));
       return at < 0 ? items : items.slice(0, at + 1);
+    },
+  },
+  /** The elements from one index up to, but not including, another. A negative index counts from the end. */
+  slice: {
+    params: [['list'], ['number'], ['number']],
+    required: 2,
+    forms: 'both',
+    returns: 'list',
+    run: (env, list, from = null, to = null) => {
+      const items = itemsOf(env, 'slice', list);
+      return items.slice(indexOf('slice', from), to === null ? undefined : indexOf('slice', to));
+    },
+  },
+  /** Both objects as one. Where both have a field, the second one's value counts. */
+  merge: {
+    params: [['map'], ['map']],
+    forms: 'both',
+    returns: 'map',
+    run: (env, a, b = null) => {
+      const entries = [a, b].flatMap((each) => entriesOf(env, each));
+      return Object.fromEntries(entries);
     },
   },
   /** The last elements, at most that many. */
@@ -86,6 +107,20 @@ function itemsOf(env: Env, name: string, list: Value): Value[] {
   if (!isList(list)) throw wrongType(name, 'a list', list);
   charge(env, 1 + list.length);
   return list;
+}
+
+function entriesOf(env: Env, value: Value): [string, Value][] {
+  if (value === null) return [];
+  if (!isMap(value)) throw wrongType('merge', 'a map', value);
+  const keys = mapKeys(env, value);
+  charge(env, 1 + keys.length);
+  return keys.map((key) => [String(key), mapGet(value, key) ?? null]);
+}
+
+function indexOf(name: string, value: Value): number {
+  const n = value instanceof Uint ? value.value : value;
+  if (typeof n !== 'number' && typeof n !== 'bigint') throw wrongType(name, 'a number', value);
+  return Math.trunc(Number(n));
 }
 
 function fieldOf(item: Value, key: Value): Value {

@@ -1,6 +1,6 @@
 /**
- * Every function of the language by name. `text`, `re`, `has` and `strict` are forms of their own: `text` takes any number of
- * arguments, `re`, which CEL calls `matches`, a literal pattern, `has` a field, `strict` an expression that it changes.
+ * Every function of the language by name. These are forms of their own: `text` takes any number of arguments, `re`, which CEL
+ * calls `matches`, a literal pattern, `has` a field, `strict` and `guard` an expression whose comparisons they change.
  */
 import { LIST_MACROS } from './ast.ts';
 import type { Fn } from './function.ts';
@@ -26,6 +26,7 @@ export const FUNCTION_NAMES: readonly string[] = [
   'matches',
   'has',
   'strict',
+  'guard',
 ];
 
 export interface CallShape {
@@ -39,7 +40,8 @@ export interface CallShape {
 export function callProblem({ name, method, count }: CallShape): string | null {
   if (LIST_MACROS.has(name)) return `\`${name}\` is used as \`list.${name}(x, …)\``;
   if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
-  if (name === 'strict') return !method && count === 1 ? null : '`strict` takes one expression, as in `strict(a < b)`';
+  if (name === 'strict' || name === 'guard')
+    return !method && count === 1 ? null : `\`${name}\` takes one expression, as in \`${name}(a < b)\``;
   if (name === 'text') return count > 0 ? null : '`text` needs an argument';
   if (isSearch(name)) return count === 2 ? null : `\`${name}\` takes a text and a pattern`;
   const fn = FUNCTIONS.get(name);

@@ -45,6 +45,43 @@ export function strictOrder(env: Env, a: Value, b: Value): number | undefined {
   return result;
 }
 
+/** As `order`, in a guard: a number and a text that spells a number are compared as numbers; other unlike types are an error. */
+export function guardOrder(env: Env, a: Value, b: Value): number | undefined {
+  const [x, y] = asNumbers(env, a, b);
+  const result = order(env, x, y);
+  if (result === undefined) throw new EvalError('type', `${typeOf(x)} and ${typeOf(y)} cannot be compared`);
+  return result;
+}
+
+/** As `equals`, in a guard. Null can be compared with anything. */
+export function guardEquals(env: Env, a: Value, b: Value): boolean {
+  const [x, y] = asNumbers(env, a, b);
+  if (x !== null && y !== null && kindOf(x) !== kindOf(y))
+    throw new EvalError('type', `${typeOf(x)} and ${typeOf(y)} cannot be compared`);
+  return equals(env, x, y);
+}
+
+/** Where one is a number and the other a text that spells one: both as numbers, with a note of the change. */
+function asNumbers(env: Env, a: Value, b: Value): readonly [Value, Value] {
+  if (typeof a === 'string' && isNumber(b)) return [numberIn(env, a), b];
+  if (typeof b === 'string' && isNumber(a)) return [a, numberIn(env, b)];
+  return [a, b];
+}
+
+function numberIn(env: Env, text: string): Value {
+  if (!/^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/.test(text)) return text;
+  env.notes?.push(`the text ${JSON.stringify(text)} was compared as the number ${Number(text)}`);
+  return Number(text);
+}
+
+function isNumber(value: Value): boolean {
+  return typeof value === 'number' || typeof value === 'bigint' || value instanceof Uint;
+}
+
+function kindOf(value: Value): string {
+  return isNumber(value) ? 'number' : typeOf(value);
+}
+
 export function contains(env: Env, container: Value, item: Value): boolean | undefined {
   if (container === null) return false;
   if (isList(container)) {

@@ -6,6 +6,7 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { childrenOf } from './ast.ts';
 import { EvalError, asEvalError } from './error.ts';
 import { LIMITS } from './error.ts';
+import { looseNot, withSymbols } from './spellings.ts';
 
 export type Ast = ASTNode;
 
@@ -33,7 +34,7 @@ export function parseExpr(source: string): Ast {
 
 function read(source: string, whole: { readonly start: number; readonly end: number }): Ast {
   try {
-    return environment.parse(source).ast;
+    return looseNot(environment.parse(withSymbols(source)).ast, source);
   } catch (cause) {
     if (!(cause instanceof ParseError)) throw asEvalError(cause);
     const kind = cause.code === 'limit_exceeded' ? 'limit' : 'other';

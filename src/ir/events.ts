@@ -165,6 +165,14 @@ export type EventBody =
       readonly paths: readonly (readonly string[])[];
     }
   | {
+      /** A guard compared a text that spells a number as a number. */
+      readonly type: 'guard.coerced';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly index: number;
+      readonly notes: readonly string[];
+    }
+  | {
       readonly type: 'guard.failed';
       readonly thread: ThreadId;
       readonly node: NodeId;

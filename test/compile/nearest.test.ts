@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { misspelt, nearest } from '../../src/compile/diagnose/nearest.ts';
+import { nearest } from '../../src/compile/diagnose/nearest.ts';
+import { misspelt } from '../../src/expr/misspelt.ts';
 
 test.each([
   ['agnets', ['agents', 'models'], 'agents'],

@@ -143,6 +143,13 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     node: text,
     paths: fc.array(fc.array(text, { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
   }),
+  'guard.coerced': fc.record({
+    type: is('guard.coerced'),
+    thread,
+    node: text,
+    index: fc.nat(5),
+    notes: fc.array(text),
+  }),
   'guard.failed': fc.record({ type: is('guard.failed'), thread, node: text, index: fc.nat(5), message: text }),
   'expression.failed': fc.record({ type: is('expression.failed'), thread, node: text, error, to: text, charge }),
   'effect.requested': fc

@@ -18,28 +18,37 @@ export const DIAGNOSTIC_CODES = {
   'bad-key': { title: 'A key that cannot be used', summary: 'A key is not text, or is a name that objects reserve.' },
   'not-json': {
     title: 'A value that JSON cannot hold',
-    summary: 'Infinity, a number with too many digits, a function or the like.',
+    summary: 'Infinity, a number with too many digits, a function or a similar value.',
   },
   'unknown-alias': {
-    title: 'An alias without its anchor',
+    title: 'An alias without an anchor',
     summary: 'A YAML alias names no earlier anchor, or contains itself.',
   },
   'too-many-aliases': {
     title: 'Aliases expand too far',
-    summary: 'Expanding the aliases of the document would make it enormous.',
+    summary: 'The aliases of the document would expand to too many values.',
   },
-  'too-deep': { title: 'Nested too deeply', summary: 'Lists and maps are nested beyond what is read.' },
-  'too-large': { title: 'The document is too large', summary: 'The text is longer than what is read.' },
+  'too-deep': {
+    title: 'Nested too deeply',
+    summary: 'Lists and maps are nested too deeply.',
+  },
+  'too-large': {
+    title: 'The document is too large',
+    summary: 'The text is too long.',
+  },
 
   // Shapes
-  'unknown-key': { title: 'An unknown key', summary: 'A map holds a key that has no meaning there.' },
+  'unknown-key': {
+    title: 'An unknown key',
+    summary: 'A map has a key that is not known there.',
+  },
   'missing-field': { title: 'A required field is missing', summary: 'A map lacks a key that it needs.' },
   'wrong-type': {
     title: 'A value of the wrong type',
-    summary: 'Text stands where a number is needed, a map where a list is, and so on.',
+    summary: 'The value has another type than its key needs.',
   },
   'bad-value': {
-    title: 'A value out of its bounds',
+    title: 'A value that is not allowed',
     summary: 'The type is right, but the value is not one that is allowed.',
   },
   'unchecked-criteria': {
@@ -49,29 +58,35 @@ export const DIAGNOSTIC_CODES = {
   'bad-schema': { title: 'Not a valid JSON Schema', summary: 'A schema in the document breaks JSON Schema 2020-12.' },
 
   // Which notation
-  'no-notation': { title: 'No notation in the document', summary: 'The document says nothing about what to run.' },
+  'no-notation': {
+    title: 'No notation in the document',
+    summary: 'The document has no flow, workflow, team or loop to run.',
+  },
   'several-notations': {
     title: 'More than one notation',
-    summary: 'The document holds two descriptions of what to run.',
+    summary: 'The document describes what to run in two notations.',
   },
-  'unknown-notation': { title: 'A misspelt notation', summary: 'A top-level key looks like a notation but is none.' },
+  'unknown-notation': {
+    title: 'A misspelt notation',
+    summary: 'A top-level key resembles a notation.',
+  },
   'unsupported-notation': {
     title: 'A notation that this version does not run',
-    summary: 'The document is written in a notation that is known but not built yet.',
+    summary: 'The notation is known, but this release does not run it.',
   },
   'bad-version': {
-    title: 'A version that is not known',
+    title: 'An unknown version',
     summary: '`sluice:` names a version of the notation that this release does not read.',
   },
 
   // Names
   'duplicate-id': {
     title: 'An id is used twice',
-    summary: 'Two things of one kind share an id, so that a reference to it is ambiguous.',
+    summary: 'Two agents, nodes or steps have the same id.',
   },
   'reserved-id': {
-    title: 'An id that has a meaning of its own',
-    summary: 'The id is a word that the notation itself uses.',
+    title: 'A reserved id',
+    summary: 'The id is a word that the notation uses itself.',
   },
   'unknown-agent': {
     title: 'An unknown agent',
@@ -87,14 +102,14 @@ export const DIAGNOSTIC_CODES = {
   },
   'unknown-provider': {
     title: 'A provider that is probably misspelt',
-    summary: 'A model names a provider that is not known but looks like one that is.',
+    summary: 'A model names an unknown provider that resembles a known one.',
   },
   'unknown-server': {
     title: 'An unknown MCP server',
     summary: 'A tool names an MCP server that `mcp` does not declare.',
   },
   'unknown-target': {
-    title: 'A route to nowhere',
+    title: 'An unknown target',
     summary: 'A route, branch or error route leads to a node that does not exist.',
   },
   'unknown-entry': {
@@ -118,11 +133,11 @@ export const DIAGNOSTIC_CODES = {
     summary: 'An approval that nobody answers in time counts as its first choice.',
   },
   'unknown-name': {
-    title: 'A name that means nothing here',
-    summary: 'An expression reads a name that can never exist.',
+    title: 'An unknown name',
+    summary: 'An expression reads a name that never has a value.',
   },
   'unknown-variable': {
-    title: 'A variable that no step stores',
+    title: 'An unknown variable',
     summary: 'A template names a variable that no earlier step writes.',
   },
   'duplicate-variable': {
@@ -132,8 +147,8 @@ export const DIAGNOSTIC_CODES = {
 
   // Tools and agents
   'incomplete-tool': {
-    title: 'A tool without its rules',
-    summary: 'A tool that is used lacks a schema, a bound or a check.',
+    title: 'A tool with missing rules',
+    summary: 'A tool that is used has no schema, limit or check.',
   },
   'unlocked-server': {
     title: 'The tools of an MCP server are not known',
@@ -145,27 +160,27 @@ export const DIAGNOSTIC_CODES = {
   },
   'several-implementations': {
     title: 'A tool with two implementations',
-    summary: 'A tool says more than one way to run it.',
+    summary: 'A tool has more than one implementation.',
   },
   'bad-policy': {
     title: 'A policy that does not fit the tools',
-    summary: 'A policy cannot be read, or speaks of a tool, an argument or a group that does not exist.',
+    summary: 'A policy cannot be parsed, or names a tool, an argument or a group that does not exist.',
   },
   'policy-permits-nothing': {
     title: 'Policies that permit nothing',
-    summary: 'There are policies, but none of them permits anything, so every call is denied.',
+    summary: 'No policy permits anything, so every call is denied.',
   },
   'not-granted': {
-    title: 'A part that an agent may not play',
-    summary: 'The boundary of an agent withholds a decision that its place in the document is about.',
+    title: 'A decision that an agent may not make',
+    summary: 'The boundary of an agent withholds a decision that its role needs.',
   },
   'simpler-tier': {
-    title: 'More autonomy than the task shows a need for',
-    summary: 'What the document does could be done by a simpler and more predictable arrangement.',
+    title: 'More autonomy than needed',
+    summary: 'A simpler and more predictable form can do the same.',
   },
   'missing-price': {
     title: 'A cost limit without a price',
-    summary: 'Money is limited, but a model has no price to count with.',
+    summary: 'Money is limited, but the price of a model is not known.',
   },
   'not-supported': {
     title: 'A key of another system that has no meaning here',
@@ -176,26 +191,35 @@ export const DIAGNOSTIC_CODES = {
     summary: 'The document switches off a protection that holds by default.',
   },
   'not-enforced': {
-    title: 'A section that is read but not enforced',
-    summary: 'This release checks the section and does not act on it yet.',
+    title: 'A section without effect',
+    summary: 'This release reads and checks the section, but does not enforce it.',
   },
 
   // The graph
-  'unreachable-node': { title: 'A node that is never reached', summary: 'No path from the entry leads to the node.' },
-  'uncapped-cycle': { title: 'A cycle without a bound', summary: 'The graph can go round for ever.' },
-  'no-way-out': { title: 'A node without a way out', summary: 'A path stops at a node that is not an end.' },
+  'unreachable-node': {
+    title: 'A node that is never reached',
+    summary: 'No path leads from the entry to the node.',
+  },
+  'uncapped-cycle': {
+    title: 'A cycle without a limit',
+    summary: 'The graph can repeat a cycle without end.',
+  },
+  'no-way-out': {
+    title: 'A node without a route',
+    summary: 'A path stops at a node that is not an end.',
+  },
   'no-terminal': {
-    title: 'A path that reaches no end',
-    summary: 'A failure, a limit or a cancellation leads to no terminal.',
+    title: 'A path without an end',
+    summary: 'A failure, a limit or a cancellation leads to no end.',
   },
   'too-few-branches': { title: 'Too few branches', summary: 'A parallel node needs at least two branches.' },
   'branch-to-end': {
-    title: 'A branch that does nothing',
+    title: 'A branch without a node',
     summary: 'A branch of a parallel node leads straight to `end`.',
   },
   'count-without-number': {
-    title: 'A count join without its count',
-    summary: 'The join waits for a number of branches that is not given.',
+    title: 'A count join without a count',
+    summary: 'The join needs `count`, the number of branches to wait for.',
   },
   'count-above-branches': {
     title: 'A count above the branches',
@@ -203,51 +227,67 @@ export const DIAGNOSTIC_CODES = {
   },
   'default-not-last': {
     title: 'A catch-all that is not last',
-    summary: 'Error routes after the catch-all could never be taken.',
+    summary: 'Error routes after the catch-all are never taken.',
   },
   'empty-error-route': {
     title: 'An error route without a condition',
     summary: 'An error route has neither `match` nor `default: true`.',
   },
-  'unreachable-route': { title: 'A route that is never taken', summary: 'An earlier route always matches first.' },
-  'never-holds': { title: 'A condition that never holds', summary: 'The guard is false whatever happens.' },
+  'unreachable-route': {
+    title: 'A route that is never taken',
+    summary: 'An earlier route always matches first.',
+  },
+  'never-holds': {
+    title: 'A condition that never holds',
+    summary: 'The condition is always false.',
+  },
   'overlapping-guards': {
-    title: 'Two conditions for one case',
-    summary: 'Two guards of one node can hold at once, so that their order decides.',
+    title: 'Two conditions that can both hold',
+    summary: 'Two conditions of one node can hold at once, so their order decides.',
+  },
+  'guard-without-schema': {
+    title: 'A condition that protects a side effect has no schema',
+    summary: 'An unexpected reply makes the condition fail, and a side effect then runs without its protection.',
   },
   'not-yet-run': {
-    title: 'A value that cannot exist yet',
-    summary: 'A node reads the result of one that cannot have run before it.',
+    title: 'A value that does not exist yet',
+    summary: 'A node reads the result of a node that cannot have run before it.',
   },
 
   // Expressions
   'bad-expression': {
-    title: 'An expression that cannot be read',
+    title: 'An expression that cannot be parsed',
     summary: 'The expression breaks a rule of the expression language.',
   },
   'bad-template': {
-    title: 'A template that cannot be read',
+    title: 'A template that cannot be parsed',
     summary: 'A `{{ }}` in the text is not closed, or its expression is wrong.',
   },
   'bad-regex': {
-    title: 'A pattern that cannot be read',
+    title: 'A pattern that cannot be used',
     summary: 'The regular expression is not valid, or needs a feature that linear-time matching lacks.',
   },
   'type-mismatch': {
-    title: 'Types that cannot meet',
+    title: 'Types that do not fit',
     summary: 'An expression combines or compares values whose types never fit.',
   },
 
   // Steps
-  'missing-agent': { title: 'A step without an agent', summary: 'A step that needs an agent names none.' },
+  'missing-agent': {
+    title: 'No agent',
+    summary: 'A step, loop or node needs an agent and names none.',
+  },
   'same-agent': {
     title: 'An agent that hands over to itself',
-    summary: 'Two steps in a row use one agent, whose memory would be its own source.',
+    summary: 'Two steps in a row use the same agent.',
   },
-  'collect-without-fanout': { title: 'Nothing to collect', summary: 'A Collect step does not follow a FanOut step.' },
+  'collect-without-fanout': {
+    title: 'Nothing to collect',
+    summary: 'A Collect step does not follow a FanOut step.',
+  },
   'empty-condition': {
     title: 'A condition without text',
-    summary: 'A Conditional or Loop step has nothing to look for.',
+    summary: 'A Conditional or Loop step has no text to look for.',
   },
   'unused-field': {
     title: 'A field without effect',
@@ -268,39 +308,42 @@ export const DIAGNOSTIC_CODES = {
     summary: 'A node runs a sub-graph that `SubGraphs` does not declare.',
   },
   'no-termination': {
-    title: 'A session that need not end',
-    summary: 'Nothing that an agent can say ends the session, and no number of turns does.',
+    title: 'A session without an end',
+    summary: 'No message of an agent ends the session, and no number of turns does.',
   },
   'ignored-termination': {
     title: 'A termination without effect',
-    summary: 'The strategy ends by its own rules and does not look at `Termination`.',
+    summary: 'The strategy ends by its own rules and ignores `Termination`.',
   },
   'shadowed-keyword': {
-    title: 'Keywords that are hard to tell apart',
-    summary: 'One keyword begins another, so that a line may seem to say both.',
+    title: 'Keywords that begin alike',
+    summary: 'One keyword is the beginning of another.',
   },
-  'same-role': { title: 'One agent in two roles', summary: 'An agent would judge its own work.' },
+  'same-role': {
+    title: 'One agent in two roles',
+    summary: 'An agent would judge its own work.',
+  },
   'bad-parallel': {
-    title: 'Branches that cannot be',
-    summary: 'A parallel transition or group breaks a rule of fanning out.',
+    title: 'Invalid parallel branches',
+    summary: 'A parallel transition or group breaks a rule of parallel branches.',
   },
   'unequal-arms': {
-    title: 'An edge that may not mean what it seems',
-    summary: 'By its layer an edge leads back, although its target was never on the way.',
+    title: 'An edge that counts as leading back',
+    summary: 'An edge counts as leading back, although its target was not visited before.',
   },
 
   // The certificate and the input
   'unbounded-cost': {
-    title: 'No upper bound on the cost',
-    summary: 'Nothing limits what the flow may spend at worst.',
+    title: 'No upper limit on the cost',
+    summary: 'The worst case of the flow has no limit.',
   },
   'budget-too-small': {
-    title: 'A budget that no run fits into',
-    summary: 'A budget is smaller than what even the shortest good run has to reserve.',
+    title: 'A budget that is too small for any run',
+    summary: 'A budget is smaller than what the shortest successful run must reserve.',
   },
   'huge-bound': {
-    title: 'A bound that hardly bounds',
-    summary: 'The worst case is so large that the cap is unlikely to be meant.',
+    title: 'A limit that is very large',
+    summary: 'The worst case is so large that the limit is probably a mistake.',
   },
   'missing-prerequisite': {
     title: 'Something that the flow needs is missing',
@@ -308,7 +351,7 @@ export const DIAGNOSTIC_CODES = {
   },
   'over-max-cost': {
     title: 'The worst case costs too much',
-    summary: 'The most that the flow may spend is above the limit that was asked for.',
+    summary: 'The worst case of the flow is above the limit of `--max-cost`.',
   },
   'bad-input': {
     title: 'The input does not fit',
@@ -316,7 +359,7 @@ export const DIAGNOSTIC_CODES = {
   },
   'bad-script': {
     title: 'A script that does not fit the document',
-    summary: 'The script names agents, tools or approvals that are not there.',
+    summary: 'The script names agents, tools or approvals that the document does not have.',
   },
 } as const satisfies { readonly [code: string]: CodeEntry };
 

@@ -2,7 +2,8 @@
 import { checkProtections } from './protections.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { misspelt, nearest } from '../diagnose/nearest.ts';
+import { misspelt } from '../../expr/misspelt.ts';
+import { nearest } from '../diagnose/nearest.ts';
 import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
 import { declareIds, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';

@@ -36,10 +36,7 @@ export type ExprCheck =
 
 export function checkExpression(source: Expr, context: ExprContext = {}): ExprCheck {
   const parsed = parse(source);
-  if ('code' in parsed) {
-    const words = parsed.code === 'syntax' ? wordOperators(source) : [];
-    return { ok: false, problems: words.length > 0 ? words : [parsed] };
-  }
+  if ('code' in parsed) return { ok: false, problems: [parsed] };
   const names = context.names === undefined ? undefined : new Set(context.names);
   const types = new Map(Object.entries(context.types ?? {}).map(([name, schema]) => [name, typeFromSchema(schema)]));
   const problems: Problem[] = [];
@@ -115,30 +112,4 @@ function evaluate(node: Ast): boolean | undefined {
   } catch {
     return undefined;
   }
-}
-
-function wordOperators(source: string): readonly Problem[] {
-  const tokens = [...source.matchAll(TOKEN)].map((match) => ({ text: match[0], start: match.index }));
-  return tokens.flatMap(({ text, start }, index): Problem[] => {
-    const operator = SIGNS.get(text.toLowerCase());
-    const [before = '', after = ''] = [tokens[index - 1]?.text, tokens[index + 1]?.text];
-    if (operator === undefined || !BEGINS.test(after) || endsOperand(before) !== (operator !== '!')) return [];
-    const at = { start, end: start + text.length };
-    return [problem('syntax', at, `\`${text}\` is not an operator`, `write \`${operator}\``)];
-  });
-}
-
-const SIGNS: ReadonlyMap<string, string> = new Map([
-  ['and', '&&'],
-  ['or', '||'],
-  ['not', '!'],
-]);
-
-/** Texts and comments are one token each, so that nothing is found inside them. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\/\/[^\n]*|\w+(?:\.\w+)*|\S/g;
-const BEGINS = /^[\w"'([{!-]/;
-const ENDS = /[\w"')\]}]$/;
-
-function endsOperand(token: string): boolean {
-  return ENDS.test(token) && token !== 'in' && !SIGNS.has(token.toLowerCase());
 }

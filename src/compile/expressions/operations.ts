@@ -136,20 +136,7 @@ export function inferCall(
   const wrong = callProblem({ name, method, count: args.length });
   if (wrong !== null) return { type: ANY, problems: [unusable(node, name, wrong)] };
   if (name === 'text') return { type: STRING, problems: [] };
-  if (name === 'strict') return { type: types[0] ?? ANY, problems: [] };
-  // What other hosts do under this name can take exponential time; one word for the safe search leaves no doubt which it is.
-  if (name === 'matches')
-    return {
-      type: BOOL,
-      problems: [
-        problem(
-          'function',
-          node,
-          '`matches` is not available',
-          'write `re(text, "pattern")`, which searches in linear time',
-        ),
-      ],
-    };
+  if (name === 'strict' || name === 'guard') return { type: types[0] ?? ANY, problems: [] };
   if (isSearch(name)) return { type: BOOL, problems: checkSearch(name, args as [Ast, Ast], types as [Type, Type]) };
   const fn = FUNCTIONS.get(name);
   const problems = args.flatMap((arg, i) => {

@@ -23,6 +23,8 @@ export interface ParsedTemplate {
   readonly problems: readonly TemplateProblem[];
 }
 
+const TO_JSON = 'toJson(';
+
 export function parseTemplate(text: string): ParsedTemplate {
   const parts: PlacedPart[] = [];
   const problems: TemplateProblem[] = [];
@@ -45,8 +47,12 @@ export function parseTemplate(text: string): ParsedTemplate {
     const expr = inner.trim();
     done = close + CLOSE.length;
     const start = open + OPEN.length + inner.length - inner.trimStart().length;
+    // `{{ x | json }}` writes JSON text. The range still covers the author's text.
+    const filtered = /^([\s\S]*[^|\s])\s*\|\s*json$/.exec(expr)?.[1];
     if (expr === '')
       problems.push({ severity: 'error', message: 'the template `{{ }}` is empty', start: open, end: done });
+    else if (filtered !== undefined)
+      parts.push({ expr: `${TO_JSON}${filtered})`, start: start - TO_JSON.length, end: start + expr.length });
     else parts.push({ expr, start, end: start + expr.length });
   }
   if (done < text.length || parts.length === 0) parts.push({ text: text.slice(done), start: done, end: text.length });

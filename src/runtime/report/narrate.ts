@@ -126,6 +126,8 @@ function eventsOf(story: Story, event: Event): readonly RunEvent[] {
       return [trouble(story, event, event.error.message)];
     case 'guard.failed':
       return [trouble(story, event, `a condition cannot be evaluated: ${event.message}`)];
+    case 'guard.coerced':
+      return [trouble(story, event, `in a condition, ${event.notes.join('; ')}`)];
     case 'value.missing':
       return [trouble(story, event, `a value does not exist: ${event.paths.map((path) => path.join('.')).join(', ')}`)];
     case 'fork.joined':
@@ -343,7 +345,7 @@ function joinFailed(story: Story, event: Of<'fork.joined'>): RunEvent {
 
 function trouble(
   story: Story,
-  event: Of<'expression.failed' | 'guard.failed' | 'value.missing'>,
+  event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing'>,
   message: string,
 ): RunEvent {
   return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };

@@ -8,7 +8,8 @@ import type { Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import { listed } from './fault-words.ts';
 import type { Path } from '../../source/located.ts';
-import { misspelt, nearest } from '../../diagnose/nearest.ts';
+import { misspelt } from '../../../expr/misspelt.ts';
+import { nearest } from '../../diagnose/nearest.ts';
 import { fault, jsonMap } from './fields.ts';
 
 export interface SchemaProblem {

@@ -14,7 +14,7 @@ import { addEligibility } from './eligibility.ts';
 import { ANSWER, addQuestion, addTrouble } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
-import { addStop, outcomeOf } from './outcome.ts';
+import { addRefusal, addStop, outcomeOf } from './outcome.ts';
 import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 

@@ -7,6 +7,7 @@ import type { ReadDocument } from '../../document/document.ts';
 import { checkFlow } from './check.ts';
 import { createExpressions } from './expressions.ts';
 import { graphOfFlow } from './graph.ts';
+import { checkGuards } from './guard-check.ts';
 import { lowerGraph } from './lower.ts';
 import { namesOf } from './names.ts';
 import { drawFlow } from './picture.ts';
@@ -34,6 +35,7 @@ function lowerFlow(document: ReadDocument, definitions: Definitions, report: Rep
   const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
   checkFlow(flow, graph, document, report);
   const prepared = prepare({ flow, expressions, slots, definitions, report });
+  checkGuards(flow, graph, definitions, report);
   const picture = drawFlow(flow, graph);
   if (report.failed()) return { lowered: null, picture };
   return { lowered: lowerGraph({ flow, graph, slots, expressions, definitions }, prepared), picture };

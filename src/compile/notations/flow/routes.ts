@@ -41,7 +41,7 @@ export function guardedRoutes(
     else if (exclusive) compare({ source, region, at }, guards, report);
     guards.push({ source, region, at });
     if (exclusive && constant === true) reportAfter(node, index, routes.length, report);
-    return { when: source, to: route.to };
+    return { when: exclusive ? guarded(source) : source, to: route.to };
   });
 }
 
@@ -143,4 +143,9 @@ function compare(
     });
     return;
   }
+}
+
+/** With the rules of guards for values of unlike types. A comment must not swallow the parenthesis. */
+function guarded(source: Expr): Expr {
+  return `guard(${source}${source.includes('//') ? '\n' : ''})`;
 }

@@ -2,7 +2,7 @@
 import type { Expr } from '../../../../ir/nodes.ts';
 import type { EscalationId } from '../../../../catalog/escalations.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
-import { list, name, number } from '../../../document/shape/fields.ts';
+import { list, name, number, text } from '../../../document/shape/fields.ts';
 import { listed } from '../../../document/shape/fault-words.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { path } from '../../../expressions/cel-text.ts';
@@ -19,7 +19,7 @@ const REJECT = 'reject';
 const CHOICES = ['approve', REJECT];
 
 const schema = nodeSchema('approval', {
-  message: name().describe('The question. Templates work.'),
+  message: text({ min: 1 }).describe('The question. Templates work.'),
   choices: list(name(), { min: 2 }).default(CHOICES).describe('The answers to choose from.'),
   timeout: number({ above: 0, max: SECONDS_MAX })
     .optional()

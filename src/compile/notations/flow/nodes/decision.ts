@@ -1,6 +1,6 @@
 /** A decision node: the value of an expression, which the routes name. */
 import type { Expr } from '../../../../ir/nodes.ts';
-import { name } from '../../../document/shape/fields.ts';
+import { text } from '../../../document/shape/fields.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { path } from '../../../expressions/cel-text.ts';
 import { setField } from '../../../lower/kit.ts';
@@ -12,7 +12,7 @@ import { decisionRoutes } from '../routes.ts';
 import type * as z from 'zod';
 
 const schema = nodeSchema('decision', {
-  expr: name().describe('The expression whose value the routes match.'),
+  expr: text({ min: 1 }).describe('The expression whose value the routes match.'),
 });
 type Value = z.output<typeof schema>;
 

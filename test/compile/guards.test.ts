@@ -1,0 +1,71 @@
+/** Guards do not fail silently: numbers as text, unlike types, misspelt fields, and the warning for a guard without a schema. */
+import { describe, expect, test } from 'vitest';
+import { compileExpr } from '../../src/expr/index.ts';
+import { compileText } from './compile-text.ts';
+
+describe('guard(…)', () => {
+  test.each([
+    ['order.amount > 200', { amount: '490' }, true],
+    ['order.amount > 200', { amount: ' 4.9e2 ' }, true],
+    ['200 < order.amount', { amount: '100' }, false],
+    ['order.amount == 490', { amount: '490.0' }, true],
+    ['order.amount != 490', { amount: '490' }, false],
+  ])('%s on %o compares numbers, with a note', (source, order, expected) => {
+    const notes: string[] = [];
+    expect(compileExpr(`guard(${source})`)({ order }, notes)).toBe(expected);
+    expect(notes).toEqual([
+      `the text ${JSON.stringify(order.amount)} was compared as the number ${Number(order.amount)}`,
+    ]);
+  });
+
+  test.each([
+    ['order.amount > 200', { amount: 'many' }, 'string and int cannot be compared'],
+    ['order.amount > 200', {}, 'null_type and int cannot be compared'],
+    ['order.paid == "yes"', { paid: true }, 'bool and string cannot be compared'],
+    ['order.amuont > 200', { amount: 490 }, '`order` has no field `amuont`, but it has `amount`'],
+    ['order.Status == "open"', { status: 'open' }, '`order` has no field `Status`, but it has `status`'],
+  ])('%s on %o cannot be evaluated', (source, order, message) => {
+    expect(() => compileExpr(`guard(${source})`)({ order })).toThrow(message);
+  });
+
+  test.each([
+    ['order.status == null', {}, true],
+    ['has(order.amount) && order.amount > 200', {}, false],
+    ['order.note != "x"', { amount: 1 }, true],
+    ['order.amount > 200 || order.vip', { amount: 'many', vip: true }, true],
+  ])('%s on %o means the same as without it', (source, order, expected) => {
+    expect(compileExpr(`guard(${source})`)({ order })).toBe(expected);
+  });
+});
+
+describe('a guard that protects a side effect', () => {
+  const flow = (output: string, routes: string): string => `
+agents: [{ id: reader, instructions: Read.${output} }]
+tools: { bank.pay: { effect: financial }, bank.look: { effect: read } }
+flow:
+  id: pay
+  entry: read
+  nodes:
+    - { id: read, type: agent, agent: reader, routes: [${routes}] }
+    - { id: ask, type: approval, message: Pay?, routes: [{ when: approve, to: pay }, { to: end }] }
+    - { id: pay, type: tool, tool: bank.pay }
+    - { id: look, type: tool, tool: bank.look }`;
+  const codes = (source: string): readonly string[] => compileText(source).diagnostics.map(({ code }) => code);
+  const LOOK = '{ when: "size(last) > 9000", to: look }';
+
+  test('needs an output schema', () => {
+    expect(codes(flow('', `{ when: "amount > 200", to: ask }, ${LOOK}, { to: pay }`))).toContain(
+      'guard-without-schema',
+    );
+  });
+
+  test('is fine with one', () => {
+    const output = ', output: { type: object, properties: { amount: { type: number } } }';
+    const found = codes(flow(output, '{ when: "amount > 200", to: ask }, { to: pay }'));
+    expect(found).not.toContain('guard-without-schema');
+  });
+
+  test('is fine where the other route reaches no side effect', () => {
+    expect(codes(flow('', '{ when: "amount > 200", to: ask }, { to: look }'))).not.toContain('guard-without-schema');
+  });
+});
