@@ -64,6 +64,10 @@ export const ERROR_CODES = {
     title: 'The journal cannot be reached',
     summary: 'Opening, reading or writing the database file failed.',
   },
+  'journal-replaced': {
+    title: 'The journal was deleted or replaced',
+    summary: 'The database file is not the one that this process opened.',
+  },
   'disk-full': { title: 'The disk is full', summary: 'The disk had no space for an append. Nothing of it was stored.' },
   'chain-broken': { title: 'The journal was changed', summary: 'The hash chain of a run is broken.' },
   'replay-differs': {

@@ -2,9 +2,11 @@
  * One connection with a cache of rows. The cache is valid until another connection writes; `data_version`, read inside the
  * transaction, tells. Any failure clears it.
  */
+import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RunStatus } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import { faultOf } from './faults.ts';
 
 /** Columns of a run that an append checks. `head` is the number of its last event. */
@@ -27,6 +29,7 @@ export class Connection {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
+  readonly #file: string;
   #commits = 0;
   #seenVersion = -1;
 
@@ -34,6 +37,7 @@ export class Connection {
     this.#db = db;
     this.#path = path;
     this.#statements = this.prepareAll(SQL);
+    this.#file = identityOf(path);
   }
 
   /** The rows of the statement are arrays. */
@@ -50,6 +54,7 @@ export class Connection {
 
   /** Runs the work in one transaction, durable on return. */
   write<T>(work: () => T): T {
+    if (this.#db.isOpen) this.#checkFile();
     const result = this.#within(this.#statements.beginWrite, () => {
       this.#clearCacheIfChanged();
       return work();
@@ -71,6 +76,18 @@ export class Connection {
       // The data stays in the write-ahead log, and the next open reads it from there.
     }
     this.#db.close();
+  }
+
+  /** A deleted or replaced file stays open, and what is written to it would be lost. */
+  #checkFile(): void {
+    const found = identityOf(this.#path);
+    if (found === this.#file) return;
+    this.#clearCache();
+    throw new SluiceError(
+      'journal-replaced',
+      `\`${this.#path}\` was ${found === '' ? 'deleted' : 'replaced'} while this process had it open`,
+      'stop this process, restore the file, and run `sluice resume`',
+    );
   }
 
   #within<T>(begin: StatementSync, work: () => T): T {
@@ -107,6 +124,15 @@ export class Connection {
     } catch {
       // The commit holds. The log stays longer until the next checkpoint.
     }
+  }
+}
+
+function identityOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return '';
   }
 }
 

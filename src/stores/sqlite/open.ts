@@ -2,7 +2,7 @@
  * A store in one SQLite file, which several processes may open. A new file and its folder are readable by their owner only.
  * A commit is on the disk when it returns (WAL, synchronous FULL).
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -11,16 +11,24 @@ import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
 import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
+import { connectReadOnly } from './read-only.ts';
 import { createEntries, createMail, createRetain } from './roster.ts';
 import { examine, migrate } from './schema.ts';
 
 export interface SqliteOptions {
   /** How long to wait while another process writes. Default 5 s. */
   readonly busyMs?: number;
+  /** Opens without writing anything. The file and its folder may be read-only. */
+  readonly readOnly?: boolean;
+  /** Something that an operator should know, such as a file that other users can read. */
+  readonly onNotice?: ((message: string) => void) | undefined;
 }
 
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
-  const connection = new Connection(connect(path, options.busyMs ?? 5000), path);
+  const { busyMs = 5000, readOnly = false, onNotice } = options;
+  const db = readOnly ? connectReadOnly(path, busyMs) : connect(path, busyMs);
+  if (!readOnly) warnOfPermissions(path, onNotice);
+  const connection = new Connection(db, path);
   const journal = createJournal(connection);
   const [id] = connection.read(() => connection.prepare('SELECT id FROM store').get()) as unknown as [string];
   return {
@@ -50,6 +58,13 @@ export function connect(path: string, busyMs: number): DatabaseSync {
     db?.close();
     throw faultOf(error, path);
   }
+}
+
+/** A run may hold confidential text, and a person who can write the file can change runs. */
+function warnOfPermissions(path: string, onNotice: SqliteOptions['onNotice']): void {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o077) !== 0)
+    onNotice?.(`other users can open \`${path}\` (mode ${mode.toString(8)}); run \`chmod 600\` on it`);
 }
 
 function createFile(path: string): void {

@@ -24,7 +24,7 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const world = createWorld(cli, options, flow);
   if (flow !== undefined) world.require(flow, callsOf(flow));
-  const store = openStore(cli.db);
+  const store = openStore(cli.db, { onNotice: (message) => cli.hint(message) });
   const engine = createRuntime({
     store,
     performer: world.performer,

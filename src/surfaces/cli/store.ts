@@ -14,7 +14,7 @@ import { readRun } from '../../runtime/journal/read.ts';
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
   if (isAbsent(cli)) return look(null);
-  const store = openStore(cli.db);
+  const store = openStore(cli.db, { readOnly: true });
   try {
     return await look(store);
   } finally {

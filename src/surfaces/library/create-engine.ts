@@ -22,7 +22,7 @@ export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'perf
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   const { journal = '.sluice/sluice.db', ...rest } = options;
   const world = createWorld(rest);
-  const store = typeof journal === 'string' ? openStore(journal) : journal;
+  const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
   const engine = createRuntime({ ...rest, store, performer: world.performer, clock: world.clock });
   const close = async (): Promise<void> => {
     await engine.close();

@@ -4,7 +4,7 @@
  */
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import { readRun } from '../../../runtime/journal/read.ts';
+import { streamRun } from '../../../runtime/journal/read.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import type { Cli } from '../context.ts';
@@ -17,7 +17,7 @@ import { evolve } from '../../../core/evolve.ts';
 import { inputOf } from '../../../core/outstanding.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Program } from '../../../core/program.ts';
-import type { Event, RunState } from '../../../ir/events.ts';
+import type { RunState } from '../../../ir/events.ts';
 import { promptOf, type Message } from '../../../effects/prompt/prompt.ts';
 
 export interface TraceOptions {
@@ -30,12 +30,16 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
   const after = readWhole('--after', options.after) ?? 0;
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(store, given, cli.db);
-    const { program, events } = await readRun((store as Store).journal, run);
-    const prompts = options.prompts === true ? promptsOf(program, events) : new Map<number, Prompted>();
-    const wanted = events.filter(({ seq }) => seq > after);
-    if (cli.json) cli.printJson(wanted.map((event) => jsonOf(event, prompts.get(event.seq))));
+    const { program, events } = await streamRun((store as Store).journal, run);
+    const promptOfEvent = options.prompts === true ? createPrompter(program) : () => undefined;
+    // Find an unreadable event before anything is printed: the output is one JSON document.
+    if (cli.json) for (const _ of (await streamRun((store as Store).journal, run)).events);
+    if (cli.json) printJsonList(cli, jsonEvents(events, after, promptOfEvent));
     else if (options.events === true || options.prompts === true)
-      for (const event of wanted) cli.screen.print(lineOf(event, prompts.get(event.seq)));
+      for (const event of events) {
+        const prompted = promptOfEvent(event);
+        if (event.seq > after) cli.screen.print(lineOf(event, prompted));
+      }
     else {
       const narrate = createNarrator(program);
       for (const event of events)
@@ -76,19 +80,36 @@ interface Prompted {
   readonly source?: Json;
 }
 
-/** Keyed by the sequence number of the request event. */
-function promptsOf(program: Program, events: readonly Event[]): ReadonlyMap<number, Prompted> {
-  const prompts = new Map<number, Prompted>();
+type Prompter = (event: ChainedEvent) => Prompted | undefined;
+
+/** Must be called with every event in order. */
+function createPrompter(program: Program): Prompter {
   let state: RunState | null = null;
-  for (const event of events) {
+  return (event) => {
     state = evolve(state, event);
-    if (event.type !== 'effect.requested' || event.kind !== 'model') continue;
-    const pending = state.pending.get(event.key);
-    if (pending === undefined) continue;
+    const pending =
+      event.type === 'effect.requested' && event.kind === 'model' ? state.pending.get(event.key) : undefined;
+    if (pending === undefined || event.type !== 'effect.requested') return undefined;
     const input = inputOf(program, state, pending);
     const prompt = promptOf(program.flow, { name: event.name, input });
     const { source } = input;
-    prompts.set(event.seq, { agent: event.name, prompt, ...(source === undefined ? {} : { source }) });
+    return { agent: event.name, prompt, ...(source === undefined ? {} : { source }) };
+  };
+}
+
+function* jsonEvents(events: Iterable<ChainedEvent>, after: number, promptOfEvent: Prompter): Generator<object> {
+  for (const event of events) {
+    const prompted = promptOfEvent(event);
+    if (event.seq > after) yield jsonOf(event, prompted);
   }
-  return prompts;
+}
+
+/** The same text as `JSON.stringify` of the list, printed one entry at a time. */
+function printJsonList(cli: Cli, entries: Iterable<object>): void {
+  let previous: string | null = null;
+  for (const entry of entries) {
+    cli.screen.print(previous === null ? '[' : `${previous},`);
+    previous = JSON.stringify(entry, null, 2).replaceAll(/^/gm, '  ');
+  }
+  cli.screen.print(previous === null ? '[]' : `${previous}\n]`);
 }

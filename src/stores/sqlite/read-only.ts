@@ -1,0 +1,70 @@
+/**
+ * Opens a database without writing. SQLite reads a write-ahead log only through a shared index file, which it cannot create in
+ * a read-only folder. There, a database without a log is opened as immutable, and one with a log is copied and opened.
+ */
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { SluiceError } from '../../runtime/errors.ts';
+import { faultOf } from './faults.ts';
+import { examine, MIGRATIONS } from './schema.ts';
+
+export function connectReadOnly(path: string, busyMs: number): DatabaseSync {
+  try {
+    const db = openShared(path, busyMs) ?? (hasLog(path) ? openCopy(path, busyMs) : openImmutable(path));
+    if (examine(db, path) < MIGRATIONS.length)
+      throw new SluiceError(
+        'journal-read-only',
+        `\`${path}\` has the schema of an older release, which has to be migrated`,
+        'run a command that may write, such as `sluice resume`',
+      );
+    return db;
+  } catch (error) {
+    throw faultOf(error, path);
+  }
+}
+
+/** Null where SQLite cannot share the log with other processes. */
+function openShared(path: string, timeout: number): DatabaseSync | null {
+  const db = new DatabaseSync(path, { readOnly: true, timeout });
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return db;
+  } catch (error) {
+    db.close();
+    const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+    if (code === CANTOPEN || code === READONLY) return null;
+    throw error;
+  }
+}
+const READONLY = 8;
+const CANTOPEN = 14;
+
+function openImmutable(path: string): DatabaseSync {
+  const url = pathToFileURL(resolve(path));
+  url.searchParams.set('immutable', '1');
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+/** The copy is deleted at once; the open file stays readable until it is closed. */
+function openCopy(path: string, timeout: number): DatabaseSync {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-read-'));
+  try {
+    const copy = join(dir, 'copy.db');
+    for (const suffix of ['', '-wal']) {
+      copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
+      chmodSync(`${copy}${suffix}`, 0o600);
+    }
+    const db = new DatabaseSync(copy, { timeout });
+    db.exec('PRAGMA journal_mode = DELETE; PRAGMA query_only = ON');
+    return db;
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function hasLog(path: string): boolean {
+  return existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
+}

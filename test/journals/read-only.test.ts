@@ -1,0 +1,112 @@
+/** Auditors need no write access, and a file that is deleted, replaced, damaged or open to others is noticed. */
+import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
+import { json, newProject, report, RUN, sluice } from '../cli/cli.ts';
+import { freshPaths } from './place.ts';
+
+const freshPath = freshPaths();
+// Permissions do not bind root, so the commands run as another user then.
+const auditor = process.getuid?.() === 0 ? { uid: 65534 } : {};
+
+/** A project with one run, where neither the file nor the folder can be written. `withLog` leaves a write-ahead log behind. */
+async function readOnlyProject(withLog: boolean): Promise<string> {
+  const cwd = await newProject();
+  await sluice([...RUN, '--run', 'r_1'], { cwd });
+  const dir = join(cwd, '.sluice');
+  if (withLog) {
+    // Copied while it is open: the way a crash leaves it.
+    const db = new DatabaseSync(join(dir, 'sluice.db'));
+    db.exec("PRAGMA wal_autocheckpoint = 0; INSERT INTO workers (worker, until) VALUES ('gone', 0)");
+    for (const file of ['sluice.db', 'sluice.db-wal']) copyFileSync(join(dir, file), join(dir, `copy-${file}`));
+    db.close();
+    for (const file of ['sluice.db', 'sluice.db-wal']) renameSync(join(dir, `copy-${file}`), join(dir, file));
+    rmSync(join(dir, 'sluice.db-shm'), { force: true });
+    expect(statSync(join(dir, 'sluice.db-wal')).size).toBeGreaterThan(0);
+  }
+  for (const file of readdirSync(dir)) if (file.startsWith('sluice.db')) chmodSync(join(dir, file), 0o444);
+  for (const path of [dir, cwd]) chmodSync(path, 0o555);
+  onTestFinished(() => [cwd, dir].forEach((path) => chmodSync(path, 0o755)));
+  return cwd;
+}
+
+test.each([
+  ['without a log', false],
+  ['with a log', true],
+])('a read-only file in a read-only folder can be audited, shown, traced, replayed and listed: %s', async (_, log) => {
+  const cwd = await readOnlyProject(log);
+  for (const command of [
+    ['audit', 'verify'],
+    ['show', 'r_1'],
+    ['trace', 'r_1'],
+    ['replay', 'r_1'],
+    ['runs'],
+    ['approvals'],
+  ]) {
+    const ran = await sluice([...command, '--json'], { cwd, ...auditor });
+    expect([command[0], ran.status, ran.stderr]).toEqual([command[0], 0, '']);
+  }
+  expect(report(await sluice(['show', 'r_1', '--json'], { cwd, ...auditor })).state).toBe('suspended');
+});
+
+test.each(['deleted', 'replaced'])(
+  'a database that is %s under a running process is noticed before the next write',
+  async (how) => {
+    const path = freshPath();
+    const store = openSqlite(path);
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    if (how === 'deleted') rmSync(path);
+    else {
+      const other = freshPath();
+      await openSqlite(other).close();
+      renameSync(other, path);
+    }
+    await expect(store.journal.commit('w1', [chain.next()])).rejects.toMatchObject({
+      code: 'journal-replaced',
+      message: expect.stringContaining(how),
+    });
+    await store.close();
+  },
+);
+
+test('permissions that let other users in are announced', async () => {
+  const path = freshPath();
+  const notices: string[] = [];
+  const open = (): Promise<void> => openSqlite(path, { onNotice: (text) => notices.push(text) }).close();
+  await open();
+  expect(notices).toEqual([]);
+  chmodSync(path, 0o644);
+  await open();
+  expect(notices).toEqual([expect.stringMatching(/other users can open .*mode 644/)]);
+  expect(existsSync(dirname(path))).toBe(true);
+});
+
+test.each([
+  ['an event', "UPDATE log SET body = '[{' WHERE after > 0", 'journal-damaged'],
+  ['the graph', "UPDATE flows SET text = 'x'", 'journal-damaged'],
+  ['a form', 'UPDATE log SET body = \'[["?"]]\' WHERE after > 0', 'journal-damaged'],
+])('a damaged row is a typed error of `show` and `trace`: %s', async (_, sql, code) => {
+  const cwd = await newProject();
+  await sluice([...RUN, '--run', 'r_1'], { cwd });
+  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
+  db.exec(`DROP TRIGGER log_update; ${sql}`);
+  db.close();
+  for (const command of ['show', 'trace']) {
+    const ran = await sluice([command, 'r_1', '--json'], { cwd });
+    expect([ran.status, json(ran)]).toMatchObject([1, { error: { code } }]);
+  }
+});
+
+test('`trace --json` prints the same list as a whole', async () => {
+  const cwd = await newProject();
+  await sluice([...RUN, '--run', 'r_1'], { cwd });
+  const ran = await sluice(['trace', 'r_1', '--json'], { cwd });
+  const events = json(ran) as object[];
+  expect(events.length).toBeGreaterThan(5);
+  expect(ran.stdout).toBe(`${JSON.stringify(events, null, 2)}\n`);
+  expect(json(await sluice(['trace', 'r_1', '--json', '--after', '9999'], { cwd }))).toEqual([]);
+});
