@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
-import { json, newProject, report, RUN, sluice } from '../cli/cli.ts';
+import { folder, json, newProject, report, RUN, sluice } from '../cli/cli.ts';
 import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
@@ -38,6 +38,9 @@ test.each([
   ['with a log', true],
 ])('a read-only file in a read-only folder can be audited, shown, traced, replayed and listed: %s', async (_, log) => {
   const cwd = await readOnlyProject(log);
+  const temporary = folder();
+  chmodSync(temporary, 0o777);
+  const options = { cwd, env: { TMPDIR: temporary }, ...auditor };
   for (const command of [
     ['audit', 'verify'],
     ['show', 'r_1'],
@@ -46,10 +49,10 @@ test.each([
     ['runs'],
     ['approvals'],
   ]) {
-    const ran = await sluice([...command, '--json'], { cwd, ...auditor });
+    const ran = await sluice([...command, '--json'], options);
     expect([command[0], ran.status, ran.stderr]).toEqual([command[0], 0, '']);
   }
-  expect(report(await sluice(['show', 'r_1', '--json'], { cwd, ...auditor })).state).toBe('suspended');
+  expect(report(await sluice(['show', 'r_1', '--json'], options)).state).toBe('suspended');
 });
 
 test.each(['deleted', 'replaced'])(
