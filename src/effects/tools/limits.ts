@@ -162,8 +162,8 @@ export function mebibytes(bytes: number): string {
   return `${Math.round(bytes / MIB)} MiB`;
 }
 
-/** Empty if the process has ended. */
-function readProc(path: string): string {
+/** The text of a file of /proc. Empty if it does not exist or cannot be read, as after the end of a process. */
+export function readProc(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {
@@ -171,7 +171,7 @@ function readProc(path: string): string {
   }
 }
 
-function entriesOf(path: string): string[] {
+export function entriesOf(path: string): string[] {
   try {
     return readdirSync(path);
   } catch {

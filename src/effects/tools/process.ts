@@ -4,9 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { watch } from './limits.ts';
+import { entriesOf, readProc, watch } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { Output } from './output.ts';
 import { fail } from './tool.ts';
@@ -175,21 +175,4 @@ function ownMark(): string {
 function startTimeOf(pid: string): string | undefined {
   const stat = readProc(`/proc/${pid}/stat`);
   return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-}
-
-/** Empty if the file does not exist or cannot be read. */
-function readProc(path: string): string {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
-}
-
-function entriesOf(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
 }
