@@ -158,7 +158,7 @@ describe('the reference servers', () => {
   test('progress reaches the listeners of the run', async () => {
     const { results, engine, run } = await agent({
       servers: { e: program('everything') },
-      calls: [[{ name: 'e.trigger-long-running-operation', args: { duration: 1, steps: 2 } }]],
+      calls: [[{ name: 'e.trigger-long-running-operation', args: { duration: 1.5, steps: 3 } }]],
     });
     const texts: string[] = [];
     for await (const event of engine.events(run, { deltas: true })) {
@@ -166,7 +166,7 @@ describe('the reference servers', () => {
       if (event.type === 'run.ended') break;
     }
     expect((await results())[0]).toContain('completed');
-    expect(texts.join('')).toMatch(/1 of 2[^]*2 of 2/);
+    expect(texts.join('')).toMatch(/1 of 3[^]*2 of 3/);
   });
 
   test('sampling is not offered, so that a server cannot use the models of a run', async () => {
