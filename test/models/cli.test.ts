@@ -97,3 +97,32 @@ test('money is limited and the model has no price: said before anything is spent
   });
   expect(served.asked).toHaveLength(0);
 });
+
+test('with --model and --script, the script replaces only what it names', async () => {
+  await using served = await serve(text(200, openai.body({ text: 'Good day.' })));
+  const cwd = folder({
+    'two.flow.yaml': `
+agents: [ { id: writer }, { id: critic } ]
+tools: { mail.send: { effect: read } }
+flow:
+  id: two
+  entry: ask
+  nodes:
+    - { id: ask, type: agent, agent: writer, routes: [{ to: judge }] }
+    - { id: judge, type: agent, agent: critic, input: { text: "{{ask.output}}" }, routes: [{ to: send }] }
+    - { id: send, type: tool, tool: mail.send, routes: [{ to: done }] }
+    - { id: done, type: terminal, output: "{{ask.output}} {{judge.output}} {{send.result}}" }
+`,
+    'part.script.yaml': 'agents: { critic: [ "Fine." ] }\ntools: { mail.send: [ { result: sent } ] }\n',
+  });
+  const env = { ...NOTHING, OPENAI_API_KEY: KEY, OPENAI_BASE_URL: served.url };
+  const ran = await sluice(['run', 'two.flow.yaml', '--script', 'part.script.yaml', '--model', 'openai/gpt-4o'], {
+    cwd,
+    env,
+  });
+  expect({ status: ran.status, output: ran.stdout.trim() }).toEqual({ status: 0, output: 'Good day. Fine. sent' });
+  expect(served.asked).toHaveLength(1);
+  expect(ran.stderr).toContain(
+    'scripted: agents critic, tools mail.send; real: agents writer (default model openai/gpt-4o), tools none',
+  );
+});

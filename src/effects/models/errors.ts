@@ -83,7 +83,7 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
   const failure: Failure = { class: kind, type, message: messageOf(lead, facts, target) };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
   const wait = retryAfterMs(facts, now);
-  const reached = facts.malformed || (facts.status >= 200 && facts.status < 300);
+  const reached = !facts.disconnected && (facts.malformed || (facts.status >= 200 && facts.status < 300));
   return {
     ...failure,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),

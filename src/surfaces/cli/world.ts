@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileMemory } from '../../effects/memory/store.ts';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
-import { createWorld as composeWorld } from '../../effects/world.ts';
-import type { World as BaseWorld } from '../../effects/world.ts';
+import { isScripted } from '../../effects/scripted/performer.ts';
+import { callsOf, createWorld as composeWorld } from '../../effects/world.ts';
+import type { NeededCall, World as BaseWorld } from '../../effects/world.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -55,14 +56,19 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
       memory: fileMemory(join(dirname(cli.db), 'memory')),
       http: httpOptions(allowHost),
     },
-    ...(script === undefined ? { models: { ...(model === undefined ? {} : { model }), stream } } : { script }),
+    ...(script === undefined ? {} : { script }),
+    ...(script === undefined || options.model !== undefined
+      ? { models: { ...(model === undefined ? {} : { model }), stream } }
+      : {}),
   });
+  if (script !== undefined && options.model !== undefined && flow !== undefined)
+    cli.hint(partsLine(script, flow, options.model));
   return { ...world, missing, flags: flagsOf(cli, options) };
 }
 
-/** The model for agents that name none. A script replaces all models. */
+/** The model for agents that name none. With a script, only `--model` asks for a real model. */
 export function defaultModel({ script, model }: WorldOptions): string | undefined {
-  return script === undefined ? (model ?? (process.env['SLUICE_MODEL'] || undefined)) : undefined;
+  return model ?? (script === undefined ? process.env['SLUICE_MODEL'] || undefined : undefined);
 }
 
 /** Throws if something is missing for the next calls of a run. Used before a command records an answer. */
@@ -73,6 +79,17 @@ export function requireNext(world: World, { flow, commands }: Foreseen): void {
     if (!(error instanceof SluiceError)) throw error;
     throw new SluiceError(error.code, error.message, `Nothing was recorded. ${error.help ?? ''}`.trim());
   }
+}
+
+/** Says which parts of the run are real and which are scripted. */
+function partsLine(script: Script, flow: CompiledFlow, model: string): string {
+  const calls = [...callsOf(flow)];
+  const names = (kind: NeededCall['kind'], scripted: boolean): string => {
+    const found = calls.filter((call) => call.kind === kind && isScripted(script, flow, call) === scripted);
+    return [...new Set(found.map(({ name }) => name))].join(', ') || 'none';
+  };
+  const real = `real: agents ${names('model', false)} (default model ${model}), tools ${names('tool', false)}`;
+  return `scripted: agents ${names('model', true)}, tools ${names('tool', true)}; ${real}`;
 }
 
 function untilAborted({ signal }: Call): Promise<never> {
