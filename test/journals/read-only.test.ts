@@ -25,7 +25,7 @@ async function readOnlyProject(withLog: boolean): Promise<string> {
     db.close();
     for (const file of ['sluice.db', 'sluice.db-wal']) renameSync(join(dir, `copy-${file}`), join(dir, file));
     rmSync(join(dir, 'sluice.db-shm'), { force: true });
-    expect(statSync(join(dir, 'sluice.db-wal')).size).toBeGreaterThan(0);
+    if (statSync(join(dir, 'sluice.db-wal')).size === 0) throw new Error('the write-ahead log is empty');
   }
   for (const file of readdirSync(dir)) if (file.startsWith('sluice.db')) chmodSync(join(dir, file), 0o444);
   for (const path of [dir, cwd]) chmodSync(path, 0o555);

@@ -34,7 +34,7 @@ async function run(answers: readonly Answer[], more: { readonly models?: object;
     const id = await engine.start(flow, { input: {} });
     const report = await engine.settled(id);
     const events: Event[] = [];
-    for await (const event of engine.events(id, { live: false })) events.push(event as unknown as Event);
+    for await (const event of engine.events(id, { live: false })) events.push(event);
     return { report, events, requests: served.asked.length };
   } finally {
     await engine.close();

@@ -47,7 +47,7 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, notation) => {
   test('a corrected agent goes on', async () => {
     const script: Script = {
       agents: { bot: [call({ q: 'x' }), call({ q: ' x' }), call({ q: 'x ' }), { text: 'It is not there.' }] },
-      tools: endless.tools as NonNullable<Script['tools']>,
+      tools: endless.tools,
     };
     const report = await run({ ...SECTIONS, ...notation }, script);
     expect(report).toMatchObject({ state: 'completed', usage: { toolCalls: 2 }, decisions: [{ action: 'block' }] });
