@@ -23,19 +23,19 @@ export function tripOnRepeat(
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
     if (meter.unit !== 'repeats' || meter.max === null) continue;
-    const loop = loopIn(program, state, id, meter, call);
-    if (loop !== null) return { ...tripped(thread, node, id, meter, 'limit', 0, 1), loop };
+    const repeated = repetitionIn(program, state, id, meter, call);
+    if (repeated !== null) return { ...tripped(thread, node, id, meter, 'limit', 0, 1), repeated };
   }
   return null;
 }
 
-function loopIn(
+function repetitionIn(
   program: Program,
   state: RunState,
   id: MeterId,
   meter: Meter,
   { name, print }: { readonly name: string; readonly print: string },
-): NonNullable<Tripped['loop']> | null {
+): NonNullable<Tripped['repeated']> | null {
   const recent = state.recent[id] ?? [];
   const news = newsIn(program, recent);
   if (isIdentical(recent, news, print, (meter.window ?? 1) - 1, limitOf(state, id, meter)))

@@ -17,7 +17,11 @@ test('where nothing has run, nothing is made and nothing fails', async () => {
   const cwd = folder();
   expect(report(await sluice(['runs', '--json'], { cwd }))).toEqual([]);
   expect(report(await sluice(['approvals', '--json'], { cwd }))).toEqual([]);
-  expect(report(await sluice(['audit', 'verify', '--json'], { cwd }))).toEqual({ ok: true, runs: [] });
+  expect(report(await sluice(['audit', 'verify', '--json'], { cwd }))).toEqual({
+    ok: true,
+    runs: [],
+    tombstones: { ok: true, removed: 0, broken: null },
+  });
   const shown = await sluice(['show', 'r_1'], { cwd });
   expect(shown.status).toBe(1);
   expect(shown.stderr).toContain('error[run-not-found]');

@@ -15,7 +15,7 @@ const WRITE = { effect: 'write' } as ToolDef;
 const READ = { effect: 'read' } as ToolDef;
 
 /** Makes the calls one after the other until one is held back. */
-function made(calls: readonly Call[], rules: Partial<Meter>): { readonly count: number; readonly loop: unknown } {
+function made(calls: readonly Call[], rules: Partial<Meter>): { readonly count: number; readonly repeated: unknown } {
   const same: Meter = { ...meter('repeats', 2, 'over'), window: 5, cycle: 4, failures: 4, ...rules };
   const go = (name: string) =>
     tool(name, 'more', {
@@ -50,7 +50,7 @@ function made(calls: readonly Call[], rules: Partial<Meter>): { readonly count: 
   }
   const count = core.events.filter(({ type }) => type === 'effect.requested').length;
   const trip = core.events.find((event) => event.type === 'meter.tripped');
-  return { count, loop: trip?.type === 'meter.tripped' ? trip.loop : undefined };
+  return { count, repeated: trip?.type === 'meter.tripped' ? trip.repeated : undefined };
 }
 
 const A: Call = {};
@@ -76,11 +76,11 @@ describe('what is held back', () => {
   ])('%s', (_, calls, rules, count, rule) => {
     const result = made(calls, rules);
     expect(result.count).toBe(count);
-    expect((result.loop as { rule?: string } | undefined)?.rule).toBe(rule);
+    expect((result.repeated as { rule?: string } | undefined)?.rule).toBe(rule);
   });
 
   test('the event names the tools of the block', () => {
-    expect(made([A, B, A, B, A], { max: 9 }).loop).toEqual({ rule: 'cycle', calls: ['a', 'b'] });
+    expect(made([A, B, A, B, A], { max: 9 }).repeated).toEqual({ rule: 'cycle', calls: ['a', 'b'] });
   });
 });
 

@@ -123,7 +123,8 @@ async function live(
   given: Case,
   deaths: readonly Death[],
 ): Promise<{ readonly lives: number; readonly came: Outcome }> {
-  const shared = openMemory();
+  // The keys of effects include the id of the store.
+  const shared = { ...openMemory(), id: 'store' };
   const effects = new Set<string>();
   let lives = 0;
   while (!(await process(given, shared, lives, deaths[lives] ?? { at: 0, when: 'before' }, effects))) lives += 1;

@@ -111,8 +111,8 @@ describe('a way around the rule', () => {
     [
       'a folder of a path that the user named',
       'host.run',
-      { host: 'web-1', path: '/home' },
-      'on web-1 read /home/ann/notes.txt',
+      { host: 'web-1', path: '/srv' },
+      'on web-1 read /srv/ann/notes.txt',
     ],
     ['the end of an address', 'mail.send', { to: 'lee@corp.com' }, 'write to anna-lee@corp.com'],
     ['the day of a date as an id', 'pay.send', { to: 'Ann', amount: 5, invoice_id: 13 }, 'pay Ann 5 on June 13'],

@@ -38,8 +38,8 @@ function trip(
     const before = recent.get(agent) ?? [];
     const print = `${name} ${JSON.stringify(sorted(normalised(args, new Set())))}`;
     const state = { recent: { loop: before } } as unknown as RunState;
-    const loop = tripOnRepeat(program, state, { id: '0', at: 'x' } as Thread, NODE, { name, print })?.loop;
-    if (loop !== undefined) return loop.rule;
+    const repeated = tripOnRepeat(program, state, { id: '0', at: 'x' } as Thread, NODE, { name, print })?.repeated;
+    if (repeated !== undefined) return repeated.rule;
     recent.set(agent, [...before, { key: String(index), name, print, ok, result: printOf(result) }].slice(-64));
   }
   return null;
@@ -83,8 +83,9 @@ function callOf(event: TraceEvent, later: readonly TraceEvent[]): Call[] {
   return [{ ...outcome, name: 'python', args: code }];
 }
 
-describe.skipIf(!existsSync(TRAIL))('TRAIL (skipped if ../shared/eval/trail is absent)', () => {
-  test('loops are found with few false trips', () => {
+describe('TRAIL', () => {
+  test('loops are found with few false trips', ({ skip }) => {
+    skip(!existsSync(TRAIL), 'the data is absent');
     const seen = lines<Trace>(TRAIL).map(({ label, events }) => {
       const calls = events.flatMap((event, at) => callOf(event, events.slice(at + 1)));
       return { loop: label.loop, found: trip(calls) !== null };
@@ -107,7 +108,7 @@ interface Conversation {
   }[];
 }
 
-describe.skipIf(!existsSync(AIRLINE))('airline conversations (skipped if ../shared/eval/tau-airline is absent)', () => {
+describe('airline conversations', () => {
   const declared = JSON.parse(existsSync(TOOLS) ? readFileSync(TOOLS, 'utf8') : '[]') as readonly {
     readonly function: { readonly name: string };
     readonly x_mutates?: boolean;
@@ -116,7 +117,8 @@ describe.skipIf(!existsSync(AIRLINE))('airline conversations (skipped if ../shar
     declared.map((each) => [each.function.name, { effect: each.x_mutates === true ? 'write' : 'read' }]),
   );
 
-  test('no successful run is stopped', () => {
+  test('no successful run is stopped', ({ skip }) => {
+    skip(!existsSync(AIRLINE), 'the data is absent');
     const runs = lines<Conversation>(AIRLINE).map(({ reward, messages }) => {
       const asked = messages.flatMap((message) => message.tool_calls ?? []);
       const answers = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);

@@ -21,10 +21,10 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
     words: ['loop', 'mapper'],
     because: 'the comprehension of the expression language, and its map macro',
   },
-  'src/ir/nodes.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/core/evolve-effects.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/ir/nodes.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/runtime/report/usage.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/runtime/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
 };
 
 const files = codeFiles('src/expr', 'src/ir', 'src/core', 'src/runtime');

@@ -50,7 +50,7 @@ describe('code files', () => {
   test('import relative files by their full name', () => {
     const bare = files.flatMap(({ path, text }) =>
       importsOf(text)
-        .filter((from) => /^\.\.?(\/|$)/.test(from) && !/\.(ts|js|json)$/.test(from))
+        .filter((from) => /^\.\.?(\/|$)/.test(from) && !/\.(ts|js|mjs|json)$/.test(from))
         .map((from) => `${path}: ${from}`),
     );
     expect(bare).toEqual([]);

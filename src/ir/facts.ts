@@ -1,0 +1,79 @@
+/** Facts: what enters a run from outside. Time exists only as `at`, randomness only as the run's seed. */
+import type { Amounts } from './dimensions.ts';
+import type { FailureClass, TerminalCode } from './codes.ts';
+import type { Json } from '../expr/json.ts';
+
+export type RunId = string;
+/** '0' is the root; '0:2.1' is the second branch of the fork that the root made as its third act. */
+export type ThreadId = string;
+/** `thread#n`: the n-th act of that thread. Retries keep the key; undo acts are `thread#u<n>`. */
+export type EffectKey = string;
+export type Instant = number;
+
+export interface Failure {
+  readonly class: FailureClass;
+  readonly type: string;
+  readonly message: string;
+  /** How long whoever failed wants to be left alone. */
+  readonly retryAfterMs?: number;
+  /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
+  readonly transportRetries?: number;
+}
+/** A failure as flows see it in the slot `error`. */
+export interface ErrorRecord extends Failure {
+  readonly node: string;
+  readonly code: TerminalCode;
+}
+export type Settled = (
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: Failure }
+) & {
+  readonly used?: Amounts;
+};
+
+/** Who started a run and for whom; recorded once, and what policy is evaluated for. */
+export interface Origin {
+  readonly by?: string;
+  readonly tenant?: string;
+  readonly user?: string;
+  readonly pins?: Pins;
+}
+
+/** The place and the code that a run belongs to. A later process must use the same. */
+export interface Pins {
+  /** The id of the store in which the run started. */
+  readonly store?: string;
+  /** The folder where relative paths of the document start. Absolute. */
+  readonly documentDir?: string;
+  /** The folder that the tools of the run work in. Absolute. */
+  readonly workDir?: string;
+  /** Instead of `workDir`: the folder that has one folder for each run. Absolute. */
+  readonly workRoot?: string;
+  /** Content hashes of the code that the document loads, by absolute path. */
+  readonly modules?: { readonly [file: string]: string };
+}
+
+export type Fact =
+  | {
+      readonly type: 'start';
+      readonly run: RunId;
+      readonly flow: string;
+      readonly input: Json;
+      readonly seed: number;
+      readonly origin: Origin;
+    }
+  | { readonly type: 'settle'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
+  | { readonly type: 'tick' }
+  /** An operator accepts that the code of the run has changed. */
+  | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }
+  | { readonly type: 'cancel'; readonly by: string; readonly why: string };
+
+export interface Answer {
+  readonly choice: string;
+  readonly by: string;
+  readonly text?: string;
+  readonly edit?: Json;
+  /** When given, the answer holds only for the payload with this hash. */
+  readonly payload?: string;
+}
