@@ -8,7 +8,19 @@ import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts'
 import type { Json } from '../expr/json.ts';
 import type { RunId, ThreadId, EffectKey, Instant, ErrorRecord, Settled, Origin } from './facts.ts';
 
-export type { RunId, ThreadId, EffectKey, Instant, Failure, ErrorRecord, Settled, Origin, Pins, Fact, Answer } from './facts.ts';
+export type {
+  RunId,
+  ThreadId,
+  EffectKey,
+  Instant,
+  Failure,
+  ErrorRecord,
+  Settled,
+  Origin,
+  Pins,
+  Fact,
+  Answer,
+} from './facts.ts';
 
 /** A value that an event records by reference: where in the thread's slots (or in the observation `it`) it stands. */
 export interface Ref {

@@ -44,7 +44,7 @@ rows('RequireBrief', [
 rows('RequireWriteFile', [
   ['a file written', { observations: [wrote('a')] }, true],
   ['a file patched', { observations: [observed('patch_file', { path: 'a' })] }, true],
-  ['a commit made', { observations: [observed('git_commit', {})] }, true],
+  ['a commit made', { observations: [observed('git_commit', {}, { result: { exitCode: 0 } })] }, true],
   ['nothing', {}, 'MissingEvidence'],
   ['nothing but words', { response: 'I wrote `a.ts`:\n```ts\n```' }, 'MissingEvidence'],
   ['only reading', { observations: [observed('read_file', { path: 'a' })] }, 'MissingEvidence'],

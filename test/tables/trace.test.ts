@@ -40,7 +40,7 @@ describe('the fields of a trace', () => {
   });
 
   test('for whom it ran §trace/tenant-user', async () => {
-    expect((await fields()).origin).toEqual({ tenant: 'acme', user: 'ann', by: 'cli' });
+    expect((await fields()).origin).toMatchObject({ tenant: 'acme', user: 'ann', by: 'cli' });
   });
 
   test('the goal §trace/goal-object', async () => {

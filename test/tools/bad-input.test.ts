@@ -95,7 +95,7 @@ describe('what a model proposes', () => {
   test.each(['own.cal', '__proto__', 'toString', 'constructor', ''])('the tool %j is unknown', async (name) => {
     const { report, told } = await walk({ tools, calls: [{ name }], functions: { 'own.call': () => 1 } });
     expect([report.code, report.usage.toolCalls]).toEqual(['SUCCESS', 0]);
-    expect(told).toContain('There are: own.call.');
+    expect(told).toContain('Available: own.call.');
   });
 });
 
