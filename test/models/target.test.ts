@@ -57,9 +57,9 @@ describe('the key', () => {
       agent: 'writer',
       input: {},
       reserve: {},
-      ...(fallback === undefined ? {} : { fallback }),
     };
-    const calling = { ...flow, nodes: { n: { op: 'do', effect } } } as unknown as CompiledFlow;
+    const retry = fallback === undefined ? {} : { fallback: { targets: fallback, on: ['transient'] } };
+    const calling = { ...flow, nodes: { n: { op: 'do', effect, retry } } } as unknown as CompiledFlow;
     return () => createWorld({ models: { env } }).require(calling, callsOf(calling));
   };
 
