@@ -33,6 +33,8 @@ for (const name of EXAMPLES) {
   const store = openMemory();
   const engine = createEngine({
     journal: store,
+    // The journal records these folders. They must not be those of the machine that freezes it.
+    toolOptions: { documentDir: '/srv/sluice', workDir: '/srv/sluice/work' },
     script: parse(read(name.replace(/\.\w+$/, '.script.yaml'))) as Script,
   });
   const run = await engine.start(flow, { run: name.replace('.', '-'), input: 'a question', seed: 7 });
