@@ -23,6 +23,8 @@ export function reasonFor({ trajectory, full }: Pick<Outcome, 'trajectory' | 'fu
   if (full.report.code === 'REPEATED_FAILURE' && failuresInARow(trajectory) > 2)
     return 'the third failure in a row is not given back to the agent any more';
   if (trajectory.exact_loop_5_3_at !== null) return 'the third identical call among five is stopped';
+  if (full.report.decisions.some(({ failure }) => failure === 'tool_loop') && failuresInARow(trajectory) > 3)
+    return 'after four failures of one tool in a row, its next call is held back';
   return null;
 }
 

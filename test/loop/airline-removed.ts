@@ -21,6 +21,8 @@ export function strictAirline(): CompiledFlow | null {
       ...document.tools,
       ...Object.fromEntries(NEUTRAL.map((name) => [name, { ...document.tools[name], trust: 'neutral' }])),
     },
+    // A call that the loop detector holds back would make its report a false claim. This measures the check alone.
+    protections: { loop: false },
     loop: { agent: 'clerk', grounding: { on_violation: 'halt' } },
   });
 }

@@ -40,7 +40,8 @@ describe('the fields of a trace', () => {
   });
 
   test('for whom it ran §trace/tenant-user', async () => {
-    expect((await fields()).origin).toMatchObject({ tenant: 'acme', user: 'ann', by: 'cli' });
+    const pins = { store: expect.any(String) as string };
+    expect((await fields()).origin).toEqual({ tenant: 'acme', user: 'ann', by: 'cli', pins });
   });
 
   test('the goal §trace/goal-object', async () => {
