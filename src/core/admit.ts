@@ -1,8 +1,8 @@
 /**
- * Which facts may enter, and what they become on the journal (L1). A fact is admitted at most once: what is settled is no
- * longer pending, what is answered no longer waits. Before any fact, whatever is due by its time expires.
+ * Admits facts and turns them into events of the journal (L1). A fact is admitted at most once: a settled call is no longer
+ * pending, and an answered question no longer waits. Everything that is due by the time of a fact expires before it.
  */
-import type { AskEffect, DoNode } from '../ir/nodes.ts';
+import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -44,7 +44,7 @@ export function admit(
   }
 }
 
-/** What has run out of time by `at`; empty when nothing has. Looks only when the earliest deadline has passed. */
+/** Expires calls, questions and runs whose deadline has passed at `at`. Looks only if the earliest deadline has passed. */
 export function expire({ flow }: Program, state: RunState, at: Instant): readonly EventBody[] {
   if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
   const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
@@ -121,14 +121,17 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
 function unfitAnswer(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
   const effect = (nodeAt(program, node) as DoNode).effect as AskEffect;
   const chosen = effect.choices.find(({ name }) => name === choice);
-  const hasText = text !== undefined && text.trim() !== '';
-  if (chosen?.needs === 'edit' && edit === undefined) return 'needs data (`edit`)';
-  if (chosen?.needs === 'text' && !hasText) return 'needs text';
-  if (chosen?.needs === 'either' && !hasText && edit === undefined) return 'needs text or data (`edit`)';
-  if (edit === undefined) return null;
+  const missing = missingIn(chosen?.needs, edit !== undefined, text !== undefined && text.trim() !== '');
+  if (missing !== null || edit === undefined) return missing;
   if (chosen?.edit === undefined) return 'takes no data (`edit`)';
   const problem = program.pure.validate(chosen.edit, edit);
   return problem === null ? null : `does not take this data: ${problem}`;
+}
+
+function missingIn(needs: Choice['needs'], hasEdit: boolean, hasText: boolean): string | null {
+  if (needs === 'edit' && !hasEdit) return 'needs data (`edit`)';
+  if (needs === 'text' && !hasText) return 'needs text';
+  return needs === 'either' && !hasText && !hasEdit ? 'needs text or data (`edit`)' : null;
 }
 
 function expired(pending: Pending): EventBody {

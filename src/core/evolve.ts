@@ -1,7 +1,6 @@
 /**
  * Folds one event into the state (L2). Total, and it never reads the flow: decisions are recorded, not derived again, so
- * an old journal means the same under a later engine. The state belongs to the caller and is changed in place; the values
- * inside it never are.
+ * an old journal means the same under a later engine. The state is changed in place; the values inside it are not.
  */
 import { evolveEffect } from './evolve-effects.ts';
 import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
@@ -17,67 +16,64 @@ export function evolve(state: RunState | null, event: Event): RunState {
   }
   state.seq = event.seq;
   state.now = event.at;
-  apply(state, event);
+  (FOLDS[event.type] as (state: RunState, event: Event) => void)(state, event);
   return state;
 }
 
-function apply(state: RunState, event: Event): void {
-  switch (event.type) {
-    case 'run.started':
-      throw new Error('invariant: a run starts once');
-    case 'slots.written':
-      return written(state, event);
-    case 'route.picked':
-      charge(state, event.charge);
-      return moveTo(threadOf(state, event.thread), event.to);
-    case 'expression.failed':
-      charge(state, event.charge);
-      return failedOver(threadOf(state, event.thread), event.error, event.to);
-    case 'effect.requested':
-    case 'effect.settled':
-    case 'effect.judged':
-    case 'effect.dropped':
-    case 'undo.requested':
-      return evolveEffect(state, event);
-    case 'meter.tripped':
-      return tripped(threadOf(state, event.thread), event);
-    case 'meter.raised':
-      return raised(state, event);
-    case 'thread.forked':
-      charge(state, event.charge);
-      return forked(state, event);
-    case 'thread.started':
-      return startBranch(state, threadOf(state, event.thread), event.index);
-    case 'fork.joined':
-      return joined(state, event);
-    case 'thread.ended':
-      charge(state, event.charge);
-      return childEnded(state, threadOf(state, event.thread), outcomeOf(state, event));
-    case 'undo.started': {
-      charge(state, event.charge);
-      threadOf(state, event.thread).doing = { is: 'unwinding', outcome: outcomeOf(state, event), on: null };
-      return;
-    }
-    case 'run.repinned':
-      state.origin = { ...state.origin, pins: { ...state.origin.pins, modules: event.modules } };
-      return;
-    case 'run.halted':
-      return halted(state, event);
-    case 'run.ended': {
-      charge(state, event.charge);
-      state.outcome = outcomeOf(state, { ...event, thread: '0' });
-      state.queue.clear();
-      return;
-    }
-    case 'clock.read':
-      if (state.deadline !== null && state.now >= state.deadline) state.late = true;
-      return wakeForks(state);
-    case 'guard.failed':
-    case 'guard.coerced':
-    case 'value.missing':
-      return;
-  }
-}
+type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
+type Folds = { readonly [Type in Event['type']]: (state: RunState, event: Of<Type>) => void };
+
+const FOLDS: Folds = {
+  'run.started': () => {
+    throw new Error('invariant: a run starts once');
+  },
+  'slots.written': written,
+  'route.picked': (state, { charge: amounts, thread, to }) => {
+    charge(state, amounts);
+    moveTo(threadOf(state, thread), to);
+  },
+  'expression.failed': (state, { charge: amounts, thread, error, to }) => {
+    charge(state, amounts);
+    failedOver(threadOf(state, thread), error, to);
+  },
+  'effect.requested': evolveEffect,
+  'effect.settled': evolveEffect,
+  'effect.judged': evolveEffect,
+  'effect.dropped': evolveEffect,
+  'undo.requested': evolveEffect,
+  'meter.tripped': (state, event) => tripped(threadOf(state, event.thread), event),
+  'meter.raised': raised,
+  'thread.forked': (state, event) => {
+    charge(state, event.charge);
+    forked(state, event);
+  },
+  'thread.started': (state, { thread, index }) => startBranch(state, threadOf(state, thread), index),
+  'fork.joined': joined,
+  'thread.ended': (state, event) => {
+    charge(state, event.charge);
+    childEnded(state, threadOf(state, event.thread), outcomeOf(state, event));
+  },
+  'undo.started': (state, event) => {
+    charge(state, event.charge);
+    threadOf(state, event.thread).doing = { is: 'unwinding', outcome: outcomeOf(state, event), on: null };
+  },
+  'run.repinned': (state, { modules }) => {
+    state.origin = { ...state.origin, pins: { ...state.origin.pins, modules } };
+  },
+  'run.halted': halted,
+  'run.ended': (state, event) => {
+    charge(state, event.charge);
+    state.outcome = outcomeOf(state, { ...event, thread: '0' });
+    state.queue.clear();
+  },
+  'clock.read': (state) => {
+    if (state.deadline !== null && state.now >= state.deadline) state.late = true;
+    wakeForks(state);
+  },
+  'guard.failed': () => {},
+  'guard.coerced': () => {},
+  'value.missing': () => {},
+};
 
 function raised(state: RunState, { raises, deadline }: Extract<Event, { type: 'meter.raised' }>): void {
   for (const { meter, by } of raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
@@ -143,7 +139,7 @@ function written(state: RunState, event: Extract<Event, { type: 'slots.written' 
   moveTo(thread, event.to);
 }
 
-/** Everything stops at once; what ran is undone by the root, in the reverse of the order in which it was asked for. */
+/** Stops all threads. The root undoes completed effects in the reverse order of their requests. */
 function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>): void {
   const root = threadOf(state, '0');
   const undo = [...root.undo];
@@ -161,7 +157,7 @@ function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>):
   state.queue = new Set(state.threads.keys());
 }
 
-/** A fork whose time is up has to be looked at, although none of its branches moved. */
+/** Queues each fork whose deadline has passed, although none of its branches moved. */
 function wakeForks(state: RunState): void {
   for (const thread of state.threads.values()) {
     if (thread.doing.is !== 'forked') continue;

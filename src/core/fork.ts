@@ -1,6 +1,6 @@
 /**
- * `fork` runs branches over fixed heads or over a list, each with slots of its own; the join goes on when enough of them
- * succeeded, and says so when that cannot happen any more (L12). What is dropped is recorded effect by effect.
+ * `fork` runs branches over fixed heads or over a list, each with slots of its own. The join continues when enough of them
+ * succeeded, and fails when that is no longer possible (L12). Each dropped effect is recorded.
  */
 import { codeOfFailure } from '../ir/codes.ts';
 import { authorOf, route } from './failure.ts';
@@ -54,6 +54,11 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
       error,
     );
   }
+  return nextBranch(program, thread, node, fork);
+}
+
+/** Starts one more branch if the width and the claimed resources allow it. */
+function nextBranch(program: Program, thread: Thread, node: ForkNode, fork: ForkState): readonly EventBody[] {
   const running = fork.started - fork.done;
   if (fork.started === fork.total || (node.widthMax !== 0 && running >= node.widthMax)) return [];
   if (!isFree(program, thread, node, fork.items ?? [], fork.started, (index) => fork.outcomes[index] === null))

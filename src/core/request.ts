@@ -4,7 +4,7 @@
  */
 import type { Json } from '../expr/json.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type { EffectKey, ErrorRecord, EventBody, Question, RunState, Thread, Undo } from '../ir/events.ts';
+import type { EffectKey, ErrorRecord, EventBody, Hold, Question, RunState, Thread, Undo } from '../ir/events.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { isOver, outOfTime } from './admit.ts';
@@ -16,55 +16,87 @@ import { normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
+import type { Timing } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
   // A run whose time is zero is over at its first call.
   if (isOver(state) && stopsAtDeadline(program.flow)) return outOfTime(state);
   const prepared = prepare(program, thread, node);
   if ('class' in prepared) return unasked(program, thread, node, prepared);
-  const { input, undo } = prepared;
-  const name = nameOf(node);
-  const declared = declaredOf(program, node);
-  const fingerprint = declared.fingerprint ?? digest(input, program.pure.hash);
-  const print = declared.repeats === undefined ? undefined : comparedPrint(program, declared.repeats, input);
-  const call = { name, print: `${name} ${print ?? fingerprint}` };
-  const repeated = print === undefined ? null : tripOnRepeat(program, state, thread, node, call);
+  const prints = printsOf(program, node, prepared.input);
+  const repeated = tripOnSame(program, state, thread, node, prints);
   if (repeated !== null) return [repeated];
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return [timing];
-  const { notBefore, paced, timed } = timing;
-  if (notBefore !== undefined && state.deadline !== null && notBefore >= state.deadline)
-    return unasked(program, thread, node, tooEarly(node, name));
-  const reserved = reserve(program, state, thread, node, worstCase(program, node, input));
+  if (timing.notBefore !== undefined && state.deadline !== null && timing.notBefore >= state.deadline)
+    return unasked(program, thread, node, tooEarly(node));
+  const reserved = reserve(program, state, thread, node, worstCase(program, node, prepared.input));
   if ('type' in reserved) return [reserved];
+  return [requested(program, state, thread, node, { ...prints, timing, holds: reserved.holds, undo: prepared.undo })];
+}
+
+interface Prints {
+  /** The fingerprint of the input. */
+  readonly fingerprint: string;
+  /** The fingerprint without differences of spelling and ignored fields; only where repeats are watched. */
+  readonly compared: string | undefined;
+}
+
+interface Granted extends Prints {
+  readonly timing: Timing;
+  readonly holds: readonly Hold[];
+  readonly undo: Undo | undefined;
+}
+
+function requested(program: Program, state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
+  const { fingerprint, compared, timing, holds, undo } = granted;
+  const { visits, repeats } = declaredOf(program, node);
+  const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
   // If the deadline can be extended, questions stay open past it.
   const pastDeadline = node.effect.kind === 'ask' && !stopsAtDeadline(program.flow);
   const timeout = deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, pastDeadline);
-  return [
-    {
-      type: 'effect.requested',
-      thread: thread.id,
-      key,
-      node: thread.at,
-      kind: node.effect.kind,
-      name,
-      input: fingerprint,
-      deadline: sooner(timeout, timing.until),
-      holds: reserved.holds.length > 0 ? reserved.holds : undefined,
-      charge: declared.visits,
-      watched: declared.repeats,
-      print: print === fingerprint ? undefined : print,
-      notBefore,
-      paced,
-      timed,
-      question: questionOf(state, node, key, fingerprint),
-      undo,
-    },
-  ];
+  return {
+    type: 'effect.requested',
+    thread: thread.id,
+    key,
+    node: thread.at,
+    kind: node.effect.kind,
+    name: nameOf(node),
+    input: fingerprint,
+    deadline: sooner(timeout, timing.until),
+    holds: holds.length > 0 ? holds : undefined,
+    charge: visits,
+    watched: repeats,
+    print: compared === fingerprint ? undefined : compared,
+    notBefore,
+    paced,
+    timed,
+    question: questionOf(state, node, key, fingerprint),
+    undo,
+  };
 }
 
-/** The fingerprint of the input without differences of spelling and ignored fields. */
+function printsOf(program: Program, node: DoNode, input: Prepared['input']): Prints {
+  const { fingerprint, repeats } = declaredOf(program, node);
+  return {
+    fingerprint: fingerprint ?? digest(input, program.pure.hash),
+    compared: repeats === undefined ? undefined : comparedPrint(program, repeats, input),
+  };
+}
+
+function tripOnSame(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  { compared }: Prints,
+): EventBody | null {
+  if (compared === undefined) return null;
+  const name = nameOf(node);
+  return tripOnRepeat(program, state, thread, node, { name, print: `${name} ${compared}` });
+}
+
 function comparedPrint(program: Program, repeats: readonly MeterId[], input: Prepared['input']): string {
   const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));
   return digest(normalised(input, ignored), program.pure.hash);
@@ -107,8 +139,8 @@ function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRec
   ];
 }
 
-function tooEarly(node: DoNode, name: string): ErrorRecord {
-  const message = `the rate limit of \`${name}\` is used up, and the run has no time to wait`;
+function tooEarly(node: DoNode): ErrorRecord {
+  const message = `the rate limit of \`${nameOf(node)}\` is used up, and the run has no time to wait`;
   return errorRecord(node, { class: 'rate_limit', type: 'RateLimitError', message }, 1);
 }
 

@@ -23,14 +23,10 @@ export function retry(
   error: ErrorRecord,
   { retryAfterMs = 0, transportRetries = 0 }: Failure,
 ): EventBody | null {
-  const { transported = 0 } = pending;
-  const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
-  const isFirstTarget = pending.target === undefined;
-  const same = isFirstTarget && isDeclared && pending.attempt - transported <= node.retry.max;
-  const transport = isFirstTarget && !isDeclared && transported < transportRetries;
-  const target = same || transport ? undefined : nextTarget(node, pending, error);
-  if (!same && !transport && target === undefined) return null;
-  const policy = transport ? TRANSPORT : node.retry;
+  const next = nextAttempt(program, thread, node, pending, error, transportRetries);
+  if (next === null) return null;
+  const { target, policy } = next;
+  const transport = policy === TRANSPORT;
   const notBefore = target === undefined ? delayed(state, policy, pending, retryAfterMs) : state.now;
   if (state.deadline !== null && notBefore >= state.deadline) return null;
   const timing = timingOf(program, state, thread, node);
@@ -52,6 +48,30 @@ export function retry(
     holds: reserved.holds.length > 0 ? reserved.holds : undefined,
     paced: timing.paced,
   };
+}
+
+interface Attempt {
+  /** The fallback target; undefined is the same target again. */
+  readonly target: string | undefined;
+  readonly policy: Delay;
+}
+
+function nextAttempt(
+  program: Program,
+  thread: Thread,
+  node: DoNode,
+  pending: Pending,
+  error: ErrorRecord,
+  transportRetries: number,
+): Attempt | null {
+  if (pending.target === undefined) {
+    const { transported = 0, attempt } = pending;
+    const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
+    if (isDeclared && attempt - transported <= node.retry.max) return { target: undefined, policy: node.retry };
+    if (!isDeclared && transported < transportRetries) return { target: undefined, policy: TRANSPORT };
+  }
+  const target = nextTarget(node, pending, error);
+  return target === undefined ? null : { target, policy: node.retry };
 }
 
 function isRetried(program: Program, thread: Thread, { retry: { on, when } }: DoNode, error: ErrorRecord): boolean {

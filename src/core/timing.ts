@@ -1,9 +1,9 @@
 /**
- * What the clock says about a call before it is asked for: whether there is time for it, until when, and not before when.
- * A run's own time is its deadline; who has time of their own uses it while any call of theirs is under way, however many at
- * once; a call that comes too early waits. All of it follows from the times of events, so that it survives a crash.
+ * The time limits of a call before it is requested: is there time left, when must it end, when may it start. The time of a
+ * run is its deadline. A part of a run with its own time limit uses it while at least one of its calls is open. A call above
+ * a rate limit waits. All of it follows from the times of events, so it survives a crash.
  */
-import type { DoNode, MeterId } from '../ir/nodes.ts';
+import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { isOver } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
@@ -15,7 +15,7 @@ export interface Timing {
   readonly notBefore?: Instant;
   readonly paced?: readonly Pace[];
   readonly timed?: readonly MeterId[];
-  /** When whoever makes the call has no time left. */
+  /** The time limit of the caller ends here. */
   readonly until: Instant | null;
 }
 
@@ -28,21 +28,15 @@ export function timingOf(program: Program, state: RunState, thread: Thread, node
   const timed: MeterId[] = [];
   for (const id of ids) {
     const meter = meterAt(program, id);
+    const trip = (left: number): Tripped => tripped(thread, node, id, meter, 'limit', left, meter.max ?? 0);
     if (meter.unit === 'rate') {
-      const perMs = meter.perMs ?? 0;
-      // In the order in which they were asked for: nobody is let go before those who wait already.
-      const known = state.paced?.[id] ?? [];
-      const turn = Math.max(state.now, known.at(-1) ?? 0);
-      const times = known.filter((time) => time > turn - perMs);
-      const full = times[times.length - (meter.max ?? Infinity)];
-      notBefore = Math.max(notBefore, full === undefined ? turn : full + perMs);
-      paced.push({ meter: id, perMs });
+      notBefore = Math.max(notBefore, turnOf(state, id, meter));
+      paced.push({ meter: id, perMs: meter.perMs ?? 0 });
     } else if (id === program.flow.clock) {
-      if ((state.late === true || isOver(state)) && node.effect.kind !== 'ask')
-        return tripped(thread, node, id, meter, 'limit', 0, meter.max ?? 0);
+      if ((state.late === true || isOver(state)) && node.effect.kind !== 'ask') return trip(0);
     } else {
       const left = limitOf(state, id, meter) - timeUsed(state, id);
-      if (left <= 0) return tripped(thread, node, id, meter, 'limit', left, meter.max ?? 0);
+      if (left <= 0) return trip(left);
       until = Math.min(until ?? Infinity, state.now + left);
       timed.push(id);
     }
@@ -55,9 +49,18 @@ export function timingOf(program: Program, state: RunState, thread: Thread, node
   };
 }
 
+/** The earliest start under a rate limit. Calls start in the order of their requests. */
+function turnOf(state: RunState, id: MeterId, { perMs = 0, max }: Meter): Instant {
+  const known = state.paced?.[id] ?? [];
+  const turn = Math.max(state.now, known.at(-1) ?? 0);
+  const times = known.filter((time) => time > turn - perMs);
+  const full = times[times.length - (max ?? Infinity)];
+  return full === undefined ? turn : full + perMs;
+}
+
 const UNTIMED: Timing = { until: null };
 
-/** Remembers when a call was let go, as long as the stretch of time that it counts in. */
+/** Remembers the start of a call for as long as it counts against its rate limit. */
 export function keepPace(state: RunState, paced: readonly Pace[] | undefined, at: Instant): void {
   for (const { meter, perMs } of paced ?? []) {
     const times = (state.paced?.[meter] ?? []).filter((time) => time > at - perMs);
@@ -92,7 +95,7 @@ export function sooner(one: Instant | null, other: Instant | null): Instant | nu
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
-/** The deadline of a call or a fork. `pastDeadline`: its own time counts alone, and not the run's. */
+/** The deadline of a call or a fork. With `pastDeadline`, the deadline of the run does not count. */
 export function deadlineFrom(
   state: RunState,
   start: Instant,

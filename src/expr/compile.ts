@@ -65,9 +65,8 @@ export function compile(node: Ast, outer: Context): Eval {
     case '[]':
       return access(node, context);
     case 'call':
-      return compileCall(node, context);
     case 'rcall':
-      return receiverCall(node, context);
+      return compileAnyCall(node, context);
     case 'list':
       return list(node.args.map(sub));
     case 'map':
@@ -77,12 +76,9 @@ export function compile(node: Ast, outer: Context): Eval {
     case '&&':
     case '||':
       return either(node.op, sub(node.args[0]), sub(node.args[1]));
-    case '!_': {
-      const operand = sub(node.args);
-      return (env) => !truth(operand(env), '`!`');
-    }
+    case '!_':
     case '-_':
-      return minus(node.args, context);
+      return unary(node, context);
     case '.?':
     case '[?]':
       throw new EvalError('other', 'optional access is not needed: a missing field reads as null', rangeOf(node));
@@ -105,18 +101,21 @@ function access(node: Ast & { op: 'id' | '.' | '[]' }, context: Context): Eval {
   return (env) => index(of(env), key(env));
 }
 
-function receiverCall(node: Ast & { op: 'rcall' }, context: Context): Eval {
+function compileAnyCall(node: Ast & { op: 'call' | 'rcall' }, context: Context): Eval {
+  if (node.op === 'call') return compileCall(node, context);
   const macro = listMacroOf(node);
   if (macro !== null) return compileListMacro(macro, context);
   const bind = bindOf(node);
   return bind === null ? compileCall(node, context) : compileBind(bind.variable, bind.value, bind.body, context);
 }
 
-/** The smallest int has no positive counterpart, so the sign belongs to the literal. */
-function minus(operand: Ast, context: Context): Eval {
-  if (operand.op === 'value' && typeof operand.args === 'bigint') return constant(toInt(-operand.args));
+function unary(node: Ast & { op: '!_' | '-_' }, context: Context): Eval {
+  const operand = node.args;
+  // The smallest int has no positive counterpart, so the sign belongs to the literal.
+  if (node.op === '-_' && operand.op === 'value' && typeof operand.args === 'bigint')
+    return constant(toInt(-operand.args));
   const run = compile(operand, context);
-  return (env) => negate(run(env));
+  return node.op === '-_' ? (env) => negate(run(env)) : (env) => !truth(run(env), '`!`');
 }
 
 function binary(

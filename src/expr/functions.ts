@@ -36,14 +36,11 @@ export interface CallShape {
   readonly count: number;
 }
 
-/** Why a call cannot be made, or null. The one place that knows which forms and how many arguments a function takes. */
-export function callProblem({ name, method, count }: CallShape): string | null {
-  if (LIST_MACROS.has(name)) return `\`${name}\` is used as \`list.${name}(x, …)\``;
-  if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
-  if (name === 'strict' || name === 'guard')
-    return !method && count === 1 ? null : `\`${name}\` takes one expression, as in \`${name}(a < b)\``;
-  if (name === 'text') return count > 0 ? null : '`text` needs an argument';
-  if (isSearch(name)) return count === 2 ? null : `\`${name}\` takes a text and a pattern`;
+/** The reason why a call is wrong, or null. Only this function knows the forms and the number of arguments of a function. */
+export function callProblem(call: CallShape): string | null {
+  const special = specialProblem(call);
+  if (special !== undefined) return special;
+  const { name, method, count } = call;
   const fn = FUNCTIONS.get(name);
   if (fn === undefined) return `there is no function \`${name}\``;
   if (method && fn.forms === 'global') return `\`${name}\` is not a method: write \`${name}(x)\``;
@@ -55,7 +52,18 @@ export function callProblem({ name, method, count }: CallShape): string | null {
   return `\`${name}\` takes ${range} argument${range === '1' ? '' : 's'}, not ${count - hidden}`;
 }
 
-/** Whether a function looks for a pattern in a text. */
+/** As `callProblem`, for the forms that are not plain functions; undefined for a plain function. */
+function specialProblem({ name, method, count }: CallShape): string | null | undefined {
+  if (LIST_MACROS.has(name)) return `\`${name}\` is used as \`list.${name}(x, …)\``;
+  if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
+  if (name === 'strict' || name === 'guard')
+    return !method && count === 1 ? null : `\`${name}\` takes one expression, as in \`${name}(a < b)\``;
+  if (name === 'text') return count > 0 ? null : '`text` needs an argument';
+  if (isSearch(name)) return count === 2 ? null : `\`${name}\` takes a text and a pattern`;
+  return undefined;
+}
+
+/** True for functions that search a text for a pattern. */
 export function isSearch(name: string): name is 're' | 'matches' {
   return name === 're' || name === 'matches';
 }

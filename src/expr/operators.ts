@@ -28,13 +28,14 @@ export function order(env: Env, a: Value, b: Value): number | undefined {
   if (a instanceof Timestamp) return b instanceof Timestamp ? orderNumbers(a.ns, b.ns) : undefined;
   if (a instanceof Duration) return b instanceof Duration ? orderNumbers(a.ns, b.ns) : undefined;
   if (a instanceof Bytes) return b instanceof Bytes ? orderBytes(env, a.data, b.data) : undefined;
-  const x = a instanceof Uint ? a.value : a;
-  const y = b instanceof Uint ? b.value : b;
-  if ((typeof x === 'number' || typeof x === 'bigint') && (typeof y === 'number' || typeof y === 'bigint')) {
-    // CEL orders an int and a double as doubles.
-    return typeof x === typeof y ? orderNumbers(x, y) : orderNumbers(Number(x), Number(y));
-  }
-  return undefined;
+  return orderNumeric(a instanceof Uint ? a.value : a, b instanceof Uint ? b.value : b);
+}
+
+/** CEL orders an int and a double as doubles. */
+function orderNumeric(x: Value, y: Value): number | undefined {
+  if (typeof x !== 'number' && typeof x !== 'bigint') return undefined;
+  if (typeof y !== 'number' && typeof y !== 'bigint') return undefined;
+  return typeof x === typeof y ? orderNumbers(x, y) : orderNumbers(Number(x), Number(y));
 }
 
 /** As `order`, but values without an order are an error, unless one of them is null. */

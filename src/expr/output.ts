@@ -97,21 +97,31 @@ export function utf8(text: string): Uint8Array {
 export function fromUtf8(data: Uint8Array): string {
   let text = '';
   for (let at = 0; at < data.length;) {
-    const first = data[at] ?? 0;
-    const extra = first < 0x80 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-    if (first >= 0x80 && (first < 0xc2 || first > 0xf4)) throw invalid();
-    let code = extra === 0 ? first : first & (0x3f >> extra);
-    for (let i = 1; i <= extra; i++) {
-      const next = data[at + i];
-      if (next === undefined || (next & 0xc0) !== 0x80) throw invalid();
-      code = (code << 6) | (next & 0x3f);
-    }
-    const least = [0, 0x80, 0x800, 0x10000][extra] ?? 0;
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) throw invalid();
-    text += String.fromCodePoint(code);
+    const extra = followers(data[at] ?? 0);
+    text += String.fromCodePoint(codePointAt(data, at, extra));
     at += extra + 1;
   }
   return text;
+}
+
+/** How many bytes follow the first byte of a character. */
+function followers(first: number): number {
+  if (first < 0x80) return 0;
+  if (first < 0xc2 || first > 0xf4) throw invalid();
+  return first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+}
+
+function codePointAt(data: Uint8Array, at: number, extra: number): number {
+  const first = data[at] ?? 0;
+  let code = extra === 0 ? first : first & (0x3f >> extra);
+  for (let i = 1; i <= extra; i++) {
+    const next = data[at + i];
+    if (next === undefined || (next & 0xc0) !== 0x80) throw invalid();
+    code = (code << 6) | (next & 0x3f);
+  }
+  const least = [0, 0x80, 0x800, 0x10000][extra] ?? 0;
+  if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) throw invalid();
+  return code;
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
