@@ -80,7 +80,7 @@ function compileDocument(
   checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,
-    definitionsOf(document.sections.value, { ...options, policies }),
+    definitionsOf(document.sections.value, { ...options, policies, protections: notation.protections }),
     report,
   );
   const graph = picture === null ? {} : { graph: picture };

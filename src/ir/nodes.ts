@@ -4,6 +4,7 @@
  */
 import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
+import type { FailureKind, MastId, RecoveryAction, SharedProtections, Tier } from './protections.ts';
 import type { Json } from '../expr/json.ts';
 
 export type NodeId = string;
@@ -39,6 +40,8 @@ interface EffectBase {
 export interface ModelEffect extends EffectBase {
   readonly kind: 'model';
   readonly agent: string;
+  /** The alias of a model that is called instead of the agent's own. */
+  readonly target?: string;
 }
 export interface ToolEffect extends EffectBase {
   readonly kind: 'tool';
@@ -80,24 +83,17 @@ export interface Retry {
   readonly on: readonly FailureClass[];
   /** After the retries, one attempt with each of these targets: for a model call, aliases of other models. */
   readonly fallback?: { readonly targets: readonly string[]; readonly on: readonly FailureClass[] };
+  /** The alias of the model that is called while the circuit breaker of this call is open. */
+  readonly whileOpen?: string;
   /** A condition over `error`. Without it, every failure of these classes is retried. */
   readonly when?: Expr;
 }
 
-export type FailureKind =
-  | 'tool_loop'
-  | 'deadlock'
-  | 'cost_overrun'
-  | 'provider_error'
-  | 'schema_or_grounding'
-  | 'malformed_plan'
-  | 'no_progress'
-  | 'unsafe_output';
 /** A recovery decision: the kind of failure, the action, and the failure mode of the MAST taxonomy (`FM-1.3`). */
 export interface Decision {
   readonly failure: FailureKind;
-  readonly action: 'retry' | 'replan' | 'fallback' | 'escalate' | 'abort' | 'surface' | 'block';
-  readonly mast: string | null;
+  readonly action: RecoveryAction;
+  readonly mast: MastId | null;
 }
 
 /** The names of a node, for people. */
@@ -150,6 +146,8 @@ export interface DoNode extends NodeBase {
   readonly writes: readonly Write[];
   readonly timeoutMs: number | null;
   readonly retry: Retry;
+  /** Rules for this call that differ from the flow's. */
+  readonly shared?: SharedProtections;
   readonly next: NodeId;
   readonly failed: readonly Case[];
   /** Where a failure goes that no case takes. */
@@ -207,7 +205,10 @@ export interface Meter {
   readonly max: number | null;
   /** Of the run's `time`: the run stops when it is used up. If false, calls are cut off, and the next node that charges it trips. */
   readonly halts?: boolean;
-  /** Of `rate`: the stretch of time in which so many calls are let go; the others wait. */
+  /**
+   * Of `rate`: the stretch of time in which so many calls are let go; the others wait. Of a budget dimension: only amounts
+   * of the latest stretch of this length count, so that the meter limits a velocity.
+   */
   readonly perMs?: number;
   /** Of `repeats`: `max` identical calls are allowed among the last `window`, this one included. */
   readonly window?: number;
@@ -298,6 +299,10 @@ export interface FlowBody {
   readonly policies?: { readonly [id: string]: string };
   /** The autonomy boundary of every agent that proposes calls, by agent. */
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
+  /** The tier of the failure decision table; `batch` if absent. */
+  readonly tier?: Tier;
+  /** Protections whose state all runs of a store share. */
+  readonly shared?: SharedProtections;
   readonly view?: View;
 }
 /** What reports and stores read, and the core does not. */

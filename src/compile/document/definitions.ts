@@ -73,6 +73,8 @@ export interface DefinitionOptions extends ModelOptions {
   readonly policies?: { readonly [id: string]: string };
   readonly mcpLock?: McpLock;
   readonly readText?: (file: string) => string | null;
+  /** The protections that apply if the document declares none. */
+  readonly protections?: Protections | undefined;
 }
 
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
@@ -103,7 +105,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
     ...(options.readText === undefined ? {} : { readText: options.readText }),
-    protections: protectionsOf(sections.protections),
+    protections: protectionsOf(sections.protections, options.protections),
   };
 }
 

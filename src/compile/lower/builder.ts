@@ -26,6 +26,8 @@ import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object } from '../expressions/cel-text.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';
+import type { Protections } from '../document/protections.ts';
+import type { SharedProtections } from '../../ir/protections.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share, Shares } from '../verify/graph.ts';
@@ -47,7 +49,7 @@ export interface BuilderOptions {
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'view'> {
+export interface BuildOptions extends Pick<FlowBody, 'view' | 'tier'> {
   readonly id: string;
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless given. */
@@ -148,10 +150,23 @@ export function createBuilder(notation: string, definitions: Definitions, option
         ...(definitions.deadlineMs === null ? {} : { clock: CLOCK }),
         ...effects.definitionsUsed(),
         least: {},
+        ...protectionFields(definitions.protections),
         ...kept,
       };
       return { body, places, shares };
     },
+  };
+}
+
+/** What the flow says about protections. A field at its default is left out. */
+function protectionFields({ tier, breaker, retryBudget, declared }: Protections): Pick<FlowBody, 'tier' | 'shared'> {
+  const shared: SharedProtections = {
+    ...(breaker === null ? {} : { breaker }),
+    ...(retryBudget === null && !declared.has('retry_budget') ? {} : { retryBudget }),
+  };
+  return {
+    ...(tier === 'batch' ? {} : { tier }),
+    ...(Object.keys(shared).length === 0 ? {} : { shared }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { FlowBody } from '../../ir/nodes.ts';
 import type { Authored, Excess } from '../advise/excess.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Definitions } from '../document/definitions.ts';
+import type { Protections } from '../document/protections.ts';
 import type { ReadDocument } from '../document/document.ts';
 import type { NotationKeys } from '../document/notation.ts';
 import type { Lowered } from '../lower/builder.ts';
@@ -27,4 +28,6 @@ export interface Notation extends NotationKeys {
   readonly excess?: (body: FlowBody, authored: Authored) => readonly Excess[];
   /** True if the notation bounds runs by turns and has no key for other counts: then there is no warning about them. */
   readonly boundedByTurns?: boolean;
+  /** The protections that apply if a document declares none. Unless given, those of every notation. */
+  readonly protections?: Protections;
 }

@@ -1,10 +1,11 @@
 /** The recovery decisions of a run: loops that were broken, escalations, aborts. The nodes of the flow name them. */
 import type { CompiledFlow, Decision } from '../../ir/nodes.ts';
+import type { Tier } from '../../ir/protections.ts';
 import type { Event } from '../../ir/events.ts';
 
 export interface MadeDecision extends Decision {
   readonly seq: number;
-  readonly tier: string;
+  readonly tier: Tier;
 }
 
 export function decisionsOf(flow: CompiledFlow, events: readonly Event[]): readonly MadeDecision[] {
@@ -13,6 +14,6 @@ export function decisionsOf(flow: CompiledFlow, events: readonly Event[]): reado
     const node = flow.nodes[event.node];
     // An effect writes its result at the same node later; the decision was made with the request.
     if (node?.label.decision === undefined || (event.type === 'slots.written' && node.op === 'do')) return [];
-    return [{ seq: event.seq, tier: 'batch', ...node.label.decision }];
+    return [{ seq: event.seq, tier: flow.tier ?? 'batch', ...node.label.decision }];
   });
 }

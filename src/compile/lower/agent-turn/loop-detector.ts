@@ -41,7 +41,8 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
     message: `text(${quote(`${turn.agent} repeats the call of `)}, ${CALL}.name, " after a correction")`,
     node: callerOf(turn),
   };
-  const end = kit.fail({ hint: `${hint}.looped`, ...decided('abort') }, failure);
+  const aborted = turn.recovers === true ? { origin } : decided('abort');
+  const end = kit.fail({ hint: `${hint}.looped`, ...aborted }, failure);
   const again =
     onTrip === 'escalate' && turn.people !== false
       ? addQuestion(kit, turn, boundary, { failure, end, blocked, step: decided('escalate') })

@@ -45,6 +45,8 @@ export interface AgentTurn {
   readonly roundsMax?: number;
   /** Rules of the loop detector that differ from the document's. */
   readonly loop?: Partial<LoopRules>;
+  /** True if the caller handles the failure of a loop by the decision table: the turn then records no abort of its own. */
+  readonly recovers?: boolean;
   /** True if calls of different turns are compared with each other: the turns are rounds of one task. */
   readonly acrossTurns?: boolean;
   /** Tool calls of the turn; 0 for no limit. */

@@ -1,0 +1,149 @@
+/**
+ * Lowers the failure decision table. A notation says what failed, in which stage, and where each action leads; these nodes
+ * count the tries, record each decision, and choose the next action. Every decision is an event of the run.
+ *
+ * @example
+ * const failed = addRecoveries(kit, { stage: 'plan', tier, replans: 2, step, ways: { replan, escalate, abort } });
+ * kit.call(step, { …, fail: failed });
+ */
+import { KIND_CLASSES, cellOf, mastOf } from '../../catalog/failures.ts';
+import type { Cell, CellChange, TriedAction } from '../../catalog/failures.ts';
+import { FAILURE_KINDS } from '../../ir/protections.ts';
+import type { FailureKind, RecoveryAction, Tier } from '../../ir/protections.ts';
+import type { Expr, NodeId, Write } from '../../ir/nodes.ts';
+import { literal, path } from '../expressions/cel-text.ts';
+import { set, setField } from './kit.ts';
+import type { Kit, Step } from './kit.ts';
+
+/** Counts the tries of each stage. A notation writes `recoveryStart` before the first stage. */
+const COUNTS = '_recovered';
+/** The failure that is being handled: `{ stage, failure, class, mast, action }`. Questions and reports read it. */
+export const FAILED = '_failed';
+
+export const recoveryStart: Write = set(COUNTS, '{}');
+
+/** Where the actions lead. An action without a way is passed over; the last one then is `abort`. */
+export interface Ways {
+  /** Repeats the stage. */
+  readonly retry?: NodeId | undefined;
+  /** Goes back to the plan. The slot `error` has the objection. */
+  readonly replan?: NodeId | undefined;
+  /** Repeats the stage with another model. */
+  readonly fallback?: NodeId | undefined;
+  /** Gives the safe answer of the document. */
+  readonly safe?: NodeId | undefined;
+  readonly escalate?: NodeId | undefined;
+  readonly surface?: NodeId | undefined;
+  readonly abort: NodeId;
+}
+
+export interface Recoveries {
+  /** The stage that failed. Tries are counted by this name. */
+  readonly stage: string;
+  readonly tier: Tier;
+  /** The most replans of this stage, for all failures together. */
+  readonly replans: number;
+  /** Changes of the table that the document declares. */
+  readonly changes?: { readonly [failure in FailureKind]?: CellChange };
+  /** How often the stage can be entered, by branches of a fork and by replans. Bounds the tries of the run. */
+  readonly visitsMax?: number;
+  readonly step: (what: string) => Step;
+  readonly ways: Ways;
+}
+
+/** Handles the failure in the slot `error`, by its kind. */
+export function addRecoveries(kit: Kit, recoveries: Recoveries): NodeId {
+  const cases = FAILURE_KINDS.filter((kind) => WHEN[kind] !== null).map((failure) => ({
+    when: WHEN[failure] as Expr,
+    to: addRecovery(kit, { ...recoveries, failure }),
+  }));
+  return kit.pick(
+    recoveries.step('classify'),
+    cases,
+    addRecovery(kit, { ...recoveries, failure: 'schema_or_grounding' }),
+  );
+}
+
+/** The kind of a failure, as conditions over `error`. The first that holds applies; `schema_or_grounding` is the rest. */
+const WHEN: { readonly [failure in FailureKind]: Expr | null } = {
+  tool_loop: 'error.type in ["LoopError", "RoundsError"]',
+  deadlock: 'error.type in ["DeadlockError", "HopsError", "DepthError"]',
+  cost_overrun: 'error.class == "budget" || error.code == "BUDGET_EXHAUSTED"',
+  provider_error: 'error.class in ["transient", "rate_limit", "timeout", "fatal"]',
+  malformed_plan: 'error.type in ["PlanError", "SpawnError"]',
+  no_progress: 'error.type == "NoProgressError"',
+  unsafe_output: 'error.class in ["guardrail", "policy", "refused"]',
+  schema_or_grounding: null,
+};
+
+export interface Recovery extends Recoveries {
+  readonly failure: FailureKind;
+  /** What exactly failed, for the failure mode: a cause of the MAST table. */
+  readonly cause?: string;
+}
+
+/** Handles one kind of failure of a stage: what the table says for its tier. */
+export function addRecovery(kit: Kit, recovery: Recovery): NodeId {
+  const { failure, tier, replans, changes = {} } = recovery;
+  const cell = cellOf(failure, tier, changes[failure], replans);
+  let next = addLast(kit, recovery, cell);
+  for (const { action, max } of [...cell.tries].reverse()) {
+    const way = recovery.ways[action];
+    if (way !== undefined) next = addTry(kit, recovery, { action, max, way, otherwise: next });
+  }
+  if (cell.blocks !== true) return next;
+  return kit.set(named(recovery, 'block'), [failed(recovery, 'block')], next);
+}
+
+interface Try {
+  readonly action: TriedAction;
+  readonly max: number;
+  readonly way: NodeId;
+  readonly otherwise: NodeId;
+}
+
+function addTry(kit: Kit, recovery: Recovery, { action, max, way, otherwise }: Try): NodeId {
+  const { stage, failure, replans, visitsMax = 1, step } = recovery;
+  const own = path(COUNTS, stage, `${action}_${failure}`);
+  const all = path(COUNTS, stage, 'replans');
+  const limits = [below(own, max), ...(action === 'replan' ? [below(all, replans)] : [])];
+  const label = `${action} after ${failure} in ${stage}`;
+  const tried = kit.set(
+    {
+      ...named(recovery, action),
+      charges: [kit.visits(`${action}:${stage}:${failure}`, max * visitsMax, otherwise, label)],
+    },
+    [
+      failed(recovery, action),
+      setField(COUNTS, [stage, `${action}_${failure}`], oneMore(own)),
+      ...(action === 'replan' ? [setField(COUNTS, [stage, 'replans'], oneMore(all))] : []),
+    ],
+    way,
+  );
+  return kit.pick(step(`${failure}.${action}?`), [{ when: limits.join(' && '), to: tried }], otherwise);
+}
+
+function addLast(kit: Kit, recovery: Recovery, { last }: Cell): NodeId {
+  const { ways } = recovery;
+  const way = last === 'fallback' ? ways.safe : ways[last];
+  const action = way === undefined ? 'abort' : last;
+  return kit.set(named(recovery, action), [failed(recovery, action)], way ?? ways.abort);
+}
+
+/** The node that records a decision. */
+function named({ step, failure, cause }: Recovery, action: RecoveryAction): Step {
+  return { ...step(`${failure}.${action}`), decision: { failure, action, mast: mastOf(failure, cause) } };
+}
+
+function failed({ stage, failure, cause }: Recovery, action: RecoveryAction): Write {
+  const mast = mastOf(failure, cause);
+  return set(FAILED, literal({ stage, failure, class: KIND_CLASSES[failure], mast, action }));
+}
+
+function below(count: Expr, max: number): Expr {
+  return `(${count} == null || ${count} < ${max})`;
+}
+
+function oneMore(count: Expr): Expr {
+  return `${count} == null ? 1 : ${count} + 1`;
+}

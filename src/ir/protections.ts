@@ -1,0 +1,69 @@
+/**
+ * The vocabulary of protections: the eight kinds of failure, the three tiers, the recovery actions, and the rules of
+ * protections whose state all runs of a store share.
+ */
+import type { FailureClass } from './codes.ts';
+
+export const FAILURE_KINDS = [
+  'tool_loop',
+  'deadlock',
+  'cost_overrun',
+  'provider_error',
+  'schema_or_grounding',
+  'malformed_plan',
+  'no_progress',
+  'unsafe_output',
+] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
+
+export const TIERS = ['interactive', 'batch', 'regulated'] as const;
+export type Tier = (typeof TIERS)[number];
+
+export type RecoveryAction = 'retry' | 'replan' | 'fallback' | 'escalate' | 'abort' | 'surface' | 'block';
+
+/** A failure mode of the MAST taxonomy. */
+export type MastId = `FM-1.${1 | 2 | 3 | 4 | 5}` | `FM-2.${1 | 2 | 3 | 4 | 5 | 6}` | `FM-3.${1 | 2 | 3}`;
+
+/** The four ways in which a failed step can recover. */
+export type RecoveryClass = 'transient' | 'semantic' | 'policy' | 'budget';
+
+/** The way in which a failure of this class recovers. A time that has run out is a budget that is used up. */
+export function recoveryClassOf(failure: FailureClass): RecoveryClass {
+  return CLASSES[failure];
+}
+
+const CLASSES: { readonly [failure in FailureClass]: RecoveryClass } = {
+  transient: 'transient',
+  rate_limit: 'transient',
+  timeout: 'transient',
+  fatal: 'transient',
+  refused: 'policy',
+  semantic: 'semantic',
+  policy: 'policy',
+  guardrail: 'policy',
+  budget: 'budget',
+};
+
+/** The circuit breaker of an agent and a model. Counts are of calls in a row; null switches a condition off. */
+export interface BreakerRules {
+  readonly identicalCalls: number;
+  readonly schemaFailures: number;
+  readonly providerErrors: number;
+  readonly cooldownMs: number;
+  /** The breaker stays open after this many trips, until an operator closes it. */
+  readonly maxTrips: number;
+  /** While it is open: another model, a fixed answer, or a question to a person. Null: the call fails at once. */
+  readonly fallback: { readonly model: string } | { readonly answer: string } | { readonly escalate: true } | null;
+}
+
+/** The retry budget: each call adds `share` of a token, up to `burst` tokens; each retry takes one. */
+export interface RetryBudgetRules {
+  readonly share: number;
+  readonly burst: number;
+}
+
+/** Protections whose state all runs of a store share. Null: switched off. Absent: the default. */
+export interface SharedProtections {
+  readonly breaker?: BreakerRules | null;
+  readonly retryBudget?: RetryBudgetRules | null;
+}

@@ -1,0 +1,131 @@
+/** The failure decision table: each of the 24 cells as a run that fails again and again. §flow/failure-decision-table */
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { DECISION_TABLE, KIND_MODES, MAST, cellOf, mastOf } from '../../src/catalog/failures.ts';
+import { definitionsOf } from '../../src/compile/document/definitions.ts';
+import { createBuilder } from '../../src/compile/lower/builder.ts';
+import { createKit } from '../../src/compile/lower/kit.ts';
+import { seal } from '../../src/compile/lower/hash.ts';
+import { addRecoveries, recoveryStart } from '../../src/compile/lower/recovery.ts';
+import { FAILURE_CLASSES } from '../../src/ir/codes.ts';
+import type { FailureClass, TerminalCode } from '../../src/ir/codes.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { FAILURE_KINDS, TIERS, recoveryClassOf } from '../../src/ir/protections.ts';
+import type { FailureKind, Tier } from '../../src/ir/protections.ts';
+import { createEngine, openMemory } from '../../src/index.ts';
+
+/** An error of each kind, as a stage leaves it. */
+const ERRORS: { readonly [kind in FailureKind]: readonly [FailureClass, string, TerminalCode] } = {
+  tool_loop: ['semantic', 'LoopError', 'REPEATED_FAILURE'],
+  deadlock: ['semantic', 'DeadlockError', 'REPEATED_FAILURE'],
+  cost_overrun: ['budget', 'BudgetError', 'BUDGET_EXHAUSTED'],
+  provider_error: ['transient', 'TransientError', 'UNAVAILABLE_DEP'],
+  schema_or_grounding: ['semantic', 'SchemaError', 'VALIDATION_FAIL'],
+  malformed_plan: ['semantic', 'PlanError', 'VALIDATION_FAIL'],
+  no_progress: ['semantic', 'NoProgressError', 'REPEATED_FAILURE'],
+  unsafe_output: ['guardrail', 'GuardError', 'UNSAFE_DETECTION'],
+};
+
+/** What the specification's table prints, as actions in order. The stage fails at every try. */
+const EXPECTED: { readonly [kind in FailureKind]: readonly [string, string, string] } = {
+  tool_loop: ['abort', 'abort', 'escalate'],
+  deadlock: ['abort', 'abort', 'escalate'],
+  cost_overrun: ['abort', 'abort', 'escalate'],
+  provider_error: ['retry retry fallback abort', 'retry retry abort', 'escalate'],
+  schema_or_grounding: ['retry surface', 'replan replan abort', 'block escalate'],
+  malformed_plan: ['abort', 'replan replan abort', 'abort'],
+  no_progress: ['abort', 'replan escalate', 'escalate'],
+  unsafe_output: ['block fallback', 'block abort', 'block escalate'],
+};
+
+/** A flow with one stage that always fails in the same way. */
+function failingFlow(kind: FailureKind, tier: Tier, replans = 2): CompiledFlow {
+  const builder = createBuilder('flow', definitionsOf({ tools: {}, mcp: {} }));
+  const kit = createKit(builder);
+  const [failure, type, code] = ERRORS[kind];
+  const stage = builder.fresh('stage');
+  const asked = kit.ask(
+    { hint: 'ask', origin: 'stage' },
+    {
+      about: 'escalation',
+      askedBy: 'stage',
+      choices: ['reject'],
+      onExpiry: 'reject',
+      code: 'REVIEW_REQUIRED',
+      message: 'error.message',
+      next: kit.failedEnd(),
+    },
+  );
+  const safe = kit.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: '"safe"' });
+  const failed = addRecoveries(kit, {
+    stage: 'work',
+    tier,
+    replans,
+    step: (what) => ({ hint: `work.${what}`, origin: 'work' }),
+    ways: { retry: stage, replan: stage, fallback: stage, safe, escalate: asked, abort: kit.failedEnd() },
+  });
+  kit.fail({ id: stage, origin: 'work' }, { class: failure, type, code, message: '"it failed"' }, failed);
+  const entry = kit.set({ hint: 'start', origin: 'work' }, [recoveryStart], stage);
+  const { body } = builder.build({ id: 'table', entry, ...(tier === 'batch' ? {} : { tier }) });
+  return seal(body, (text) => createHash('sha256').update(text).digest('hex'));
+}
+
+async function run(flow: CompiledFlow) {
+  const engine = createEngine({ journal: openMemory(), script: {} });
+  const report = await engine.settled(await engine.start(flow));
+  await engine.close();
+  return report;
+}
+
+describe.each(FAILURE_KINDS)('%s', (kind) => {
+  test.each(TIERS)('%s', async (tier) => {
+    const report = await run(failingFlow(kind, tier));
+    const expected = EXPECTED[kind][TIERS.indexOf(tier)] as string;
+    // A table without a way for `surface` aborts.
+    expect(report.decisions.map(({ action }) => action).join(' ')).toBe(expected.replace('surface', 'abort'));
+    for (const decision of report.decisions)
+      expect(decision).toMatchObject({ failure: kind, tier, mast: KIND_MODES[kind] });
+    const last = report.decisions.at(-1)?.action;
+    if (last === 'escalate') expect(report).toMatchObject({ state: 'suspended', code: 'REVIEW_REQUIRED' });
+    else if (last === 'fallback') expect(report).toMatchObject({ state: 'completed', output: 'safe' });
+    else expect(report).toMatchObject({ state: 'failed', code: ERRORS[kind][2] });
+    expect(DECISION_TABLE[kind][tier].does).not.toBe('');
+  });
+});
+
+test('the limit of a stage replaces the two replans, and does not raise a cell with fewer', async () => {
+  const actions = async (kind: FailureKind, replans: number) =>
+    (await run(failingFlow(kind, 'batch', replans))).decisions.map(({ action }) => action).join(' ');
+  expect(await actions('malformed_plan', 1)).toBe('replan abort');
+  expect(await actions('malformed_plan', 0)).toBe('abort');
+  expect(await actions('no_progress', 3)).toBe('replan escalate');
+});
+
+test('a document may change a cell', () => {
+  expect(cellOf('provider_error', 'interactive', { retries: 0, then: 'escalate' })).toMatchObject({
+    tries: [{ action: 'fallback', max: 1 }],
+    last: 'escalate',
+  });
+  expect(cellOf('no_progress', 'regulated', { replans: 1 }).tries).toEqual([{ action: 'replan', max: 1 }]);
+});
+
+test('every failure class is one of the four of the diagram', () => {
+  expect(FAILURE_CLASSES.map((each) => [each, recoveryClassOf(each)])).toEqual([
+    ['transient', 'transient'],
+    ['rate_limit', 'transient'],
+    ['fatal', 'transient'],
+    ['timeout', 'transient'],
+    ['refused', 'policy'],
+    ['semantic', 'semantic'],
+    ['policy', 'policy'],
+    ['guardrail', 'policy'],
+    ['budget', 'budget'],
+  ]);
+});
+
+test('the 14 failure modes of MAST, each with a cause of its own', () => {
+  expect(Object.keys(MAST)).toHaveLength(14);
+  for (const [id, { causes }] of Object.entries(MAST))
+    for (const cause of causes) expect(mastOf('tool_loop', cause)).toBe(id);
+  expect(mastOf('deadlock')).toBe('FM-2.5');
+});
