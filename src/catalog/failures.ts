@@ -157,7 +157,7 @@ export function mastOf(failure: FailureKind, cause?: string): MastId | null {
 export interface CellChange {
   readonly retries?: number | undefined;
   readonly replans?: number | undefined;
-  readonly then?: LastAction | undefined;
+  readonly last?: LastAction | undefined;
 }
 
 /** The cell of a failure in a tier, with the changes of the document. `replans` is the limit of the stage. */
@@ -169,7 +169,7 @@ export function cellOf(failure: FailureKind, tier: Tier, change: CellChange = {}
     ...tried('fallback', maxOf('fallback')),
     ...tried('replan', change.replans ?? limited(maxOf('replan'), replans)),
   ];
-  return { ...cell, tries, last: change.then ?? cell.last };
+  return { ...cell, tries, last: change.last ?? cell.last };
 }
 
 /** A limit of the stage replaces the default of two replans. A cell with fewer keeps its own. */

@@ -117,7 +117,7 @@ export function protectionsOf(raw: RawProtections | undefined, base: Protections
       ...DEADLOCK,
       ...defined({ cycle, onTrip }),
     })),
-    onFailure: { ...base.onFailure, ...defined(raw.on_failure ?? {}) },
+    onFailure: { ...base.onFailure, ...changesOf(raw.on_failure ?? {}) },
     declared,
   };
 }
@@ -153,6 +153,15 @@ function velocityOf(raw: RawVelocity, base: VelocityRules | null): VelocityRules
     onTrip: onTrip ?? (fallback === undefined ? common.onTrip : 'cheaper'),
     fallback: fallback ?? common.fallback,
   };
+}
+
+function changesOf(raw: NonNullable<RawProtections['on_failure']>): Protections['onFailure'] {
+  return Object.fromEntries(
+    Object.entries(defined(raw)).map(([failure, cell]) => [
+      failure,
+      { retries: cell.retries, replans: cell.replans, last: cell.then },
+    ]),
+  );
 }
 
 type Switch = Exclude<keyof RawProtections, 'tier' | 'on_failure'>;
