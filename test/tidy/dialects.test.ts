@@ -22,7 +22,7 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
     because: 'the comprehension of the expression language, and its map macro',
   },
   'src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/ir/nodes.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
+  'src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/runtime/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
 };

@@ -10,7 +10,7 @@ import { KIND_CLASSES, cellOf, mastOf } from '../../catalog/failures.ts';
 import type { Cell, CellChange, TriedAction } from '../../catalog/failures.ts';
 import { FAILURE_KINDS } from '../../ir/protections.ts';
 import type { FailureKind, RecoveryAction, Tier } from '../../ir/protections.ts';
-import type { Expr, NodeId, Write } from '../../ir/nodes.ts';
+import type { Decision, Expr, NodeId, Write } from '../../ir/nodes.ts';
 import { literal, path } from '../expressions/cel-text.ts';
 import { set, setField } from './kit.ts';
 import type { Kit, Step } from './kit.ts';
@@ -132,7 +132,12 @@ function addLast(kit: Kit, recovery: Recovery, { last }: Cell): NodeId {
 
 /** The node that records a decision. */
 function named({ step, failure, cause }: Recovery, action: RecoveryAction): Step {
-  return { ...step(`${failure}.${action}`), decision: { failure, action, mast: mastOf(failure, cause) } };
+  return { ...step(`${failure}.${action}`), decision: decisionOf(failure, action, cause) };
+}
+
+/** A decision with its failure mode. */
+export function decisionOf(failure: FailureKind, action: RecoveryAction, cause?: string): Decision {
+  return { failure, action, mast: mastOf(failure, cause) };
 }
 
 function failed({ stage, failure, cause }: Recovery, action: RecoveryAction): Write {

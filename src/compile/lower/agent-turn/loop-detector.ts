@@ -6,6 +6,7 @@ import type { BoundaryDef, Decision, Expr, MeterId, NodeId } from '../../../ir/n
 import { quote } from '../../expressions/cel-text.ts';
 import { chose, set } from '../kit.ts';
 import type { Failure, Kit } from '../kit.ts';
+import { decisionOf } from '../recovery.ts';
 import { outcomeOf } from './outcome.ts';
 import { CALL, TALK, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
@@ -23,7 +24,7 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
   const { hint, origin } = turn;
   const decided = (action: Decision['action']): { readonly origin: string; readonly decision: Decision } => ({
     origin,
-    decision: { failure: 'tool_loop', action, mast: 'FM-1.3' },
+    decision: decisionOf('tool_loop', action),
   });
   const blocked = (content: Expr, id: string): NodeId =>
     kit.set(
