@@ -6,7 +6,7 @@ import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Answer, EventBody, Fact, Instant, Pending, Refusal, RunState } from '../ir/events.ts';
+import type { Answer, EventBody, Fact, ForkState, Instant, Pending, Refusal, RunState } from '../ir/events.ts';
 
 export function admit(
   program: Program,
@@ -49,13 +49,11 @@ export function expire({ flow }: Program, state: RunState, at: Instant): readonl
   if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
   const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
   const over = isOver(state, at) && !unwinding;
-  if (over && stopsAtDeadline(flow)) return outOfTime(state);
+  if ((over && stopsAtDeadline(flow)) || (isPast(state, at) && !unwinding)) return outOfTime(state);
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
     if (pending.observed === null && pending.deadline !== null && at >= pending.deadline) events.push(expired(pending));
-  const forkDue = [...state.threads.values()].some(
-    ({ doing }) => doing.is === 'forked' && doing.fork.deadline !== null && at >= doing.fork.deadline,
-  );
+  const forkDue = [...state.threads.values()].some(({ doing }) => doing.is === 'forked' && isForkDue(doing.fork, at));
   if (forkDue || (over && state.late !== true)) events.unshift({ type: 'clock.read' });
   state.wake = earliest(state, at);
   return events;
@@ -63,8 +61,18 @@ export function expire({ flow }: Program, state: RunState, at: Instant): readonl
 
 const NOTHING: readonly EventBody[] = [];
 
-export function isOver({ deadline, now }: RunState, at: Instant = now): boolean {
-  return deadline !== null && at >= deadline;
+/** True if the run has used up its own time. It stands still while the run only waits for people. */
+export function isOver({ deadline, waitsSince, now }: RunState, at: Instant = now): boolean {
+  return deadline !== null && (waitsSince ?? at) >= deadline;
+}
+
+/** True if the deadline that the caller set has passed. It never moves. */
+export function isPast({ origin, now }: RunState, at: Instant = now): boolean {
+  return origin.deadline !== undefined && at >= origin.deadline;
+}
+
+export function isForkDue({ deadline, waitsSince }: ForkState, at: Instant): boolean {
+  return deadline !== null && waitsSince === undefined && at >= deadline;
 }
 
 export function outOfTime(state: RunState): readonly EventBody[] {
@@ -76,9 +84,11 @@ export function earliest(state: RunState, after: Instant): Instant | null {
   const consider = (deadline: Instant | null): void => {
     if (deadline !== null && deadline > after && (wake === null || deadline < wake)) wake = deadline;
   };
-  if (state.late !== true) consider(state.deadline);
+  if (state.late !== true && state.waitsSince === undefined) consider(state.deadline);
+  consider(state.origin.deadline ?? null);
   for (const pending of state.pending.values()) if (pending.observed === null) consider(pending.deadline);
-  for (const { doing } of state.threads.values()) if (doing.is === 'forked') consider(doing.fork.deadline);
+  for (const { doing } of state.threads.values())
+    if (doing.is === 'forked' && doing.fork.waitsSince === undefined) consider(doing.fork.deadline);
   return wake;
 }
 

@@ -25,6 +25,7 @@ export function forked(state: RunState, event: Extract<Event, { type: 'thread.fo
     ok: 0,
     outcomes: Array.from({ length: total }, () => null),
   };
+  if (event.exceptPeople === true) fork.exceptPeople = true;
   thread.doing = { is: 'forked', fork };
   wakeBy(state, event.deadline);
   dequeue(state, thread);

@@ -2,11 +2,14 @@
  * Folds one event into the state (L2). Total, and it never reads the flow: decisions are recorded, not derived again, so
  * an old journal means the same under a later engine. The state is changed in place; the values inside it are not.
  */
+import { isForkDue, isOver } from './admit.ts';
 import { evolveEffect } from './evolve-effects.ts';
 import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
 import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
+import { sooner } from './timing.ts';
+import { beginWaits, endWaits } from './waiting.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {
@@ -14,9 +17,11 @@ export function evolve(state: RunState | null, event: Event): RunState {
       throw new Error(`invariant: a journal begins with run.started, not ${event.type}`);
     return begin(event);
   }
+  const scopes = endWaits(state, event);
   state.seq = event.seq;
   state.now = event.at;
   (FOLDS[event.type] as (state: RunState, event: Event) => void)(state, event);
+  beginWaits(state, scopes);
   return state;
 }
 
@@ -67,7 +72,7 @@ const FOLDS: Folds = {
     state.queue.clear();
   },
   'clock.read': (state) => {
-    if (state.deadline !== null && state.now >= state.deadline) state.late = true;
+    if (isOver(state)) state.late = true;
     wakeForks(state);
   },
   'guard.failed': () => {},
@@ -120,7 +125,7 @@ function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
     usage: {},
     calls: {},
     recent: {},
-    wake: event.deadline,
+    wake: sooner(event.deadline, event.origin.deadline ?? null),
     undoFailed: false,
     outcome: null,
   };
@@ -161,8 +166,7 @@ function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>):
 function wakeForks(state: RunState): void {
   for (const thread of state.threads.values()) {
     if (thread.doing.is !== 'forked') continue;
-    const { deadline } = thread.doing.fork;
-    if (deadline !== null && deadline <= state.now) enqueue(state, thread.id);
+    if (isForkDue(thread.doing.fork, state.now)) enqueue(state, thread.id);
   }
 }
 

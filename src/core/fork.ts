@@ -3,10 +3,9 @@
  * succeeded, and fails when that is no longer possible (L12). Each dropped effect is recorded.
  */
 import { codeOfFailure } from '../ir/codes.ts';
+import { isForkDue } from './admit.ts';
 import { authorOf, route } from './failure.ts';
-import { deadlineFrom } from './timing.ts';
 import type { Json } from '../expr/json.ts';
-import { stopsAtDeadline } from '../ir/meters.ts';
 import type { Claim, ForkNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { nodeAt } from './program.ts';
@@ -29,7 +28,8 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
       node: thread.at,
       branches,
       started: hopeless ? 0 : firstBranches(program, thread, node, total),
-      deadline: deadlineFrom(state, state.now, node.timeoutMs, !stopsAtDeadline(program.flow)),
+      deadline: node.timeoutMs === null ? null : state.now + node.timeoutMs,
+      exceptPeople: node.exceptPeople,
       into: node.into,
       gather: node.gather,
       charge,
@@ -43,7 +43,7 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
   const left = fork.total - fork.done;
   if (fork.ok >= need && (node.need !== 'all' || left === 0)) return joined(state, thread, 'met', node.next);
   const hopeless = fork.ok + left < need;
-  const late = fork.deadline !== null && fork.deadline <= state.now;
+  const late = isForkDue(fork, state.now);
   if (late || left === 0 || (hopeless && node.eager)) {
     const error = joinError(node, fork, late && left > 0);
     return joined(

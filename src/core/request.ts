@@ -7,7 +7,7 @@ import { worstCase } from '../ir/estimate.ts';
 import type { EffectKey, ErrorRecord, EventBody, Hold, Question, RunState, Thread, Undo } from '../ir/events.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
-import { isOver, outOfTime } from './admit.ts';
+import { isOver, isPast, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { digest } from './digest.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
@@ -20,7 +20,7 @@ import type { Timing } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
   // A run whose time is zero is over at its first call.
-  if (isOver(state) && stopsAtDeadline(program.flow)) return outOfTime(state);
+  if ((isOver(state) && stopsAtDeadline(program.flow)) || isPast(state)) return outOfTime(state);
   const prepared = prepare(program, thread, node);
   if ('class' in prepared) return unasked(program, thread, node, prepared);
   const prints = printsOf(program, node, prepared.input);
@@ -28,7 +28,7 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   if (repeated !== null) return [repeated];
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return [timing];
-  if (timing.notBefore !== undefined && state.deadline !== null && timing.notBefore >= state.deadline)
+  if (timing.notBefore !== undefined && timing.notBefore >= (deadlineFrom(state, timing.notBefore, null) ?? Infinity))
     return unasked(program, thread, node, tooEarly(node));
   const reserved = reserve(program, state, thread, node, worstCase(program, node, prepared.input));
   if ('type' in reserved) return [reserved];
@@ -53,9 +53,7 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
   const { visits, repeats } = declaredOf(program, node);
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
-  // If the deadline can be extended, questions stay open past it.
-  const pastDeadline = node.effect.kind === 'ask' && !stopsAtDeadline(program.flow);
-  const timeout = deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, pastDeadline);
+  const timeout = deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, node.effect.kind === 'ask');
   return {
     type: 'effect.requested',
     thread: thread.id,

@@ -28,7 +28,7 @@ export function retry(
   const { target, policy } = next;
   const transport = policy === TRANSPORT;
   const notBefore = target === undefined ? delayed(state, policy, pending, retryAfterMs) : state.now;
-  if (state.deadline !== null && notBefore >= state.deadline) return null;
+  if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return null;
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return null;
   const input = evaluateInput(program, node.effect.input, thread.slots);

@@ -95,12 +95,16 @@ export function sooner(one: Instant | null, other: Instant | null): Instant | nu
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
-/** The deadline of a call or a fork. With `pastDeadline`, the deadline of the run does not count. */
+/**
+ * The deadline of a call or a question. The run's time does not close a question: it stands still while the run only waits
+ * for people, and ends the whole run when it is used up.
+ */
 export function deadlineFrom(
-  state: RunState,
+  { deadline, origin }: RunState,
   start: Instant,
   timeoutMs: number | null,
-  pastDeadline = false,
+  isQuestion = false,
 ): Instant | null {
-  return sooner(timeoutMs === null ? null : start + timeoutMs, pastDeadline ? null : state.deadline);
+  const own = timeoutMs === null ? null : start + timeoutMs;
+  return sooner(sooner(own, isQuestion ? null : deadline), origin.deadline ?? null);
 }

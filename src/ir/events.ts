@@ -199,6 +199,7 @@ export type EventBody =
       readonly branches: Branches;
       readonly started: number;
       readonly deadline: Instant | null;
+      readonly exceptPeople?: true;
       readonly into: string;
       readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
       readonly charge?: readonly MeterId[];
@@ -258,7 +259,11 @@ export interface ForkState {
   readonly node: NodeId;
   readonly branches: Branches;
   readonly total: number;
-  readonly deadline: Instant | null;
+  deadline: Instant | null;
+  /** The deadline moves by the time in which the branches only wait for people. */
+  exceptPeople?: true;
+  /** Since when the branches only wait for people. */
+  waitsSince?: Instant;
   readonly into: string;
   readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
   readonly items: readonly Json[] | null;
@@ -329,6 +334,10 @@ export interface RunState {
   deadline: Instant | null;
   /** True if the deadline has passed and the run continues only if a person grants more time. */
   late?: boolean;
+  /** Since when the run only waits for people. */
+  waitsSince?: Instant;
+  /** The time in which the run only waited for people, without the present wait. */
+  waitedMs?: number;
   seq: number;
   now: Instant;
   threads: Map<ThreadId, Thread>;

@@ -36,6 +36,8 @@ export interface Origin {
   readonly by?: string;
   readonly tenant?: string;
   readonly user?: string;
+  /** The run stops at this instant, however long it waited for people. */
+  readonly deadline?: Instant;
   readonly pins?: Pins;
 }
 

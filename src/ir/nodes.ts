@@ -181,6 +181,8 @@ export interface ForkNode extends NodeBase {
   /** Whether the join fails as soon as it cannot be met any more, and the remaining branches are dropped. */
   readonly eager: boolean;
   readonly timeoutMs: number | null;
+  /** The time in which the branches only wait for people does not count towards `timeoutMs`. */
+  readonly exceptPeople?: true;
   /** Slot that receives the outcomes in branch order. */
   readonly into: string;
   /** Slots that branches hand back: the first or last branch's, true when any is, objects merged, or lists joined. */

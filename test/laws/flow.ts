@@ -16,7 +16,7 @@ import type {
 import type { Json } from '../../src/expr/json.ts';
 import { createProgram } from '../../src/core/program.ts';
 import type { Program } from '../../src/core/program.ts';
-import type { Event, Fact, Refusal, RunState, Settled } from '../../src/ir/events.ts';
+import type { Event, Fact, Origin, Refusal, RunState, Settled } from '../../src/ir/events.ts';
 import { settle } from '../../src/core/settle.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
@@ -148,9 +148,9 @@ export class Core {
   readonly events: Event[] = [];
   state: RunState | null = null;
 
-  constructor(flow: CompiledFlow, input: Json = 1) {
+  constructor(flow: CompiledFlow, input: Json = 1, origin: Origin = {}) {
     this.program = createProgram(flow, pure);
-    this.tell({ type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin: {} }, 0);
+    this.tell({ type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin }, 0);
   }
 
   tell(fact: Fact, at: number): Refusal | null {

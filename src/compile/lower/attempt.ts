@@ -36,6 +36,7 @@ export function addAttempts(kit: Kit, attempts: Attempts): NodeId {
   const fork = kit.fork(retry === null ? step : { ...part('try'), id: again }, {
     over: { heads: [{ name: step.origin, to: head }] },
     timeoutMs,
+    ...(timeoutMs === null ? {} : { exceptPeople: true }),
     into: OUTCOME,
     gather,
     next,

@@ -71,8 +71,8 @@ export class Dispatcher {
     owned.cancelWake?.();
     owned.cancelWake = null;
     if (due === null || state.outcome !== null || !isOwned) return;
-    // On a virtual clock a bounded wait for a person passes at once, but it must not use up the run's own deadline.
-    if (this.#options.clock.virtual && due === state.deadline && statusOf(state) === 'suspended') return;
+    // On a virtual clock a wait for a person passes at once, but the caller's deadline does not end it.
+    if (this.#options.clock.virtual && due === state.origin.deadline && statusOf(state) === 'suspended') return;
     owned.cancelWake = this.#at(owned, due, () => {
       owned.cancelWake = null;
       this.#options.send(owned, { fact: { type: 'tick' } });

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Json } from '../../expr/json.ts';
-import type { RunId } from '../../ir/events.ts';
+import type { Instant, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
@@ -39,7 +39,8 @@ export class Starter {
     const owned = { ...newRun(run, programOf(flow)), begun: true };
     if (worker.runs.has(run)) return this.#existing(run, flow, input);
     worker.runs.set(run, owned);
-    const pinned = { ...origin, pins: { ...origin.pins, store: store.id } };
+    const deadline = checkedDeadline(options.deadline);
+    const pinned = { ...origin, ...deadline, pins: { ...origin.pins, store: store.id } };
     const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
     this.#starting.set(run, stored);
     try {
@@ -88,6 +89,17 @@ export class Starter {
 function checkRunId(run: RunId): void {
   if (!RUN_ID.test(run))
     throw new SluiceError('bad-run-id', `\`${run}\` is not a run id`, 'use up to 80 letters, digits, `_` and `-`');
+}
+
+function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: Instant } {
+  if (deadline === undefined) return {};
+  if (!Number.isSafeInteger(deadline) || deadline <= 0)
+    throw new SluiceError(
+      'bad-start',
+      '`deadline` is not an instant',
+      'give milliseconds since 1970: Date.now() + 60000',
+    );
+  return { deadline };
 }
 
 /** Callers in JavaScript may pass anything. */

@@ -5,7 +5,7 @@ import type { RunStatus, TerminalCode } from '../../ir/codes.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Answer, EffectKey, Event, Origin, RunId } from '../../ir/events.ts';
+import type { Answer, EffectKey, Event, Instant, Origin, RunId } from '../../ir/events.ts';
 import type { Clock, Performer, RunEntry, Store } from '../ports.ts';
 
 export interface EngineOptions {
@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly input?: Json;
   readonly seed?: number;
   readonly origin?: Origin;
+  /** The run stops at this instant (milliseconds since 1970) with TIMEOUT. Unlike `wall_clock_seconds`, it also counts waiting for people. */
+  readonly deadline?: Instant;
 }
 
 export interface Engine {

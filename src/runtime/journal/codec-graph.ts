@@ -120,6 +120,7 @@ export function decodeByGraph(
         branches: branches as EventOf<'thread.forked'>['branches'],
         started: c,
         deadline: d === null ? null : (d as number) + at,
+        exceptPeople: node.exceptPeople,
         into: node.into,
         gather: node.gather,
         charge,
@@ -156,11 +157,11 @@ function requested(program: Program, event: Event & EventOf<'effect.requested'>)
 }
 
 function forked(program: Program, event: Event & EventOf<'thread.forked'>): string | null {
-  const { thread, key, node: id, branches, started, deadline, into, gather, charge } = event;
+  const { thread, key, node: id, branches, started, deadline, exceptPeople, into, gather, charge } = event;
   const node = program.flow.nodes[id];
   if (node?.op !== 'fork' || into !== node.into || gather !== node.gather || threadIn(key) !== thread) return null;
   const declared = declaredOf(program, node);
-  if (branches !== declared.branches || charge !== declared.visits) return null;
+  if (branches !== declared.branches || charge !== declared.visits || exceptPeople !== node.exceptPeople) return null;
   return `["k",${quote(key)},${quote(id)},${started},${deadline === null ? 'null' : deadline - event.at}]`;
 }
 

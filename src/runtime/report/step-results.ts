@@ -27,13 +27,13 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
     return entry;
   };
   for (const event of events) {
-    if (event.type === 'slots.written') {
+    if (event.type === 'slots.written' || event.type === 'thread.forked') {
       const node = flow.nodes[event.node];
-      if (node?.op === 'let' && node.label.enters !== undefined)
+      if ((node?.op === 'let' || node?.op === 'fork') && node.label.enters !== undefined)
         turns.set(event.thread, enter(event.node, node.label.enters, event.at));
     } else if (event.type === 'effect.requested' && event.kind === 'model') {
       const node = flow.nodes[event.node];
-      const turn = turns.get(event.thread);
+      const turn = turnOf(turns, event.thread);
       const entry =
         node?.label.enters !== undefined
           ? enter(event.node, node.label.enters, event.at)
@@ -47,6 +47,14 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
     else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(flow, calls.get(event.key));
   }
   return asked.filter(({ accepted }) => accepted).map(resultOf);
+}
+
+/** The turn of the thread, or of the thread that it branched off: a turn with a time limit runs in a branch. */
+function turnOf(turns: ReadonlyMap<ThreadId, Asked>, thread: ThreadId): Asked | undefined {
+  for (let id = thread; ; id = id.slice(0, id.lastIndexOf(':'))) {
+    const turn = turns.get(id);
+    if (turn !== undefined || !id.includes(':')) return turn;
+  }
 }
 
 interface Asked {

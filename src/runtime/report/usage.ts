@@ -18,7 +18,7 @@ export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Ev
   const { toolCall = 0, externalCall = 0, review = 0 } = flow.view?.rates ?? {};
   return {
     ...usage,
-    wallClockSeconds: (state.now - state.startedAt) / 1000,
+    wallClockSeconds: (state.now - state.startedAt - (state.waitedMs ?? 0)) / 1000,
     reviews,
     scalarCostUsd: usage.costUsd + usage.toolCalls * toolCall + usage.externalCalls * externalCall + reviews * review,
   };

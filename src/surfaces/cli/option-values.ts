@@ -32,6 +32,21 @@ export function readWhole(option: string, given: string | undefined, least = 0):
   return value;
 }
 
+/** An instant in the future: a date and time with its zone. */
+export function readInstant(option: string, given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  const at = INSTANT.test(given) ? Date.parse(given) : NaN;
+  if (Number.isNaN(at))
+    throw usage(
+      `\`${option}\` takes a date and time with a zone, not \`${given}\``,
+      `Write it as ISO 8601: ${option} 2026-12-01T09:00:00Z`,
+    );
+  if (at <= Date.now()) throw usage(`\`${option}\` has passed: \`${given}\``);
+  return at;
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
+
 /** Creates the work directory before the run starts, so that tools do not fail one by one. */
 export function readWorkDir(given: string | undefined): void {
   if (given !== undefined) makeFolder('--work-dir', given);

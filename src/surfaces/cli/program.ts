@@ -93,6 +93,7 @@ function addRunning(program: Command, call: Caller): void {
     .option('--user <name>', 'who asks for it')
     .option('--run <id>', 'an id of your own: starting twice gives one run')
     .option('--seed <number>', 'the seed of the run')
+    .option('--deadline <time>', 'the run stops at this time: 2026-12-01T09:00:00Z')
     .action(call(async () => (await import('./commands/run.ts')).runCommand));
   continues(program.command('answer'))
     .description('answer what waits for a person; the run goes on')

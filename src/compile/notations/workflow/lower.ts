@@ -6,7 +6,8 @@ import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Builder, Lowered } from '../../lower/builder.ts';
-import { append, createKit, set } from '../../lower/kit.ts';
+import { NO_RETRY, append, createKit, set } from '../../lower/kit.ts';
+import { addAttempts } from '../../lower/attempt.ts';
 import type { Kit, Step as Place } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
 import type { Definitions } from '../../document/definitions.ts';
@@ -140,7 +141,7 @@ interface FailureWays {
   readonly fail: NodeId;
 }
 
-/** A step whose agent has tools: one turn with as many model and tool calls as it needs. */
+/** A step whose agent has tools: one turn with as many model and tool calls as it needs, tried as a whole. */
 function addStepTurn(
   lowering: Lowering,
   step: Step,
@@ -150,29 +151,40 @@ function addStepTurn(
   { failed, fail }: FailureWays,
 ): NodeId {
   const { kit, place, idOf } = lowering;
-  const begin = idOf(step);
-  const lost = kit.pick(place(step, 'failed'), failed, fail);
-  // When the turn ends, its last reply is in a slot.
+  const id = idOf(step);
+  const visitsMax = step.mode === 'Loop' ? step.iterations : 1;
   const writes = way.writes.map((write) =>
     write.value === 'it.text' ? { ...write, value: path(REPLY, 'text') } : write,
   );
-  return addTurn(kit.builder, {
-    agent: step.agent,
-    hint: begin,
-    origin: step.name,
-    enters: step.name,
-    at: lowering.at(step),
-    begin,
-    opening: [set('turn', quote(step.name))],
-    input,
-    tools: agent.tools,
-    ...(agent.output === null ? {} : { schema: agent.output }),
-    visitsMax: step.mode === 'Loop' ? step.iterations : 1,
+  const body = (next: NodeId): NodeId =>
+    addTurn(kit.builder, {
+      agent: step.agent,
+      hint: id,
+      origin: step.name,
+      at: lowering.at(step),
+      opening: [set('turn', quote(step.name))],
+      input,
+      tools: agent.tools,
+      ...(agent.output === null ? {} : { schema: agent.output }),
+      visitsMax: visitsMax * (1 + step.retries),
+      retry: NO_RETRY,
+      next,
+      fail: kit.failedEnd(),
+      refused: kit.failedEnd(),
+    });
+  return addAttempts(kit, {
+    step: { ...place(step), id, enters: step.name },
+    part: (hint) => place(step, hint),
     timeoutMs: step.timeoutMs,
-    retry: retryOf(step),
+    retry: step.retries === 0 ? null : { max: step.retries, when: 'true' },
+    visitsMax,
+    gather: [
+      { slot: REPLY, mode: 'last' },
+      { slot: OBSERVATIONS, mode: 'concat' },
+    ],
+    body,
     next: kit.set(place(step, 'said'), writes, way.next),
-    fail: lost,
-    refused: lost,
+    fail: kit.pick(place(step, 'refused'), failed, fail),
   });
 }
 

@@ -7,7 +7,7 @@ import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFi
 import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
 import { USAGE, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
-import { readWhole } from '../option-values.ts';
+import { readInstant, readWhole } from '../option-values.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';
 import { defaultModel, type WorldOptions } from '../world.ts';
@@ -20,6 +20,7 @@ export interface RunOptions extends WorldOptions {
   readonly user?: string;
   readonly run?: string;
   readonly seed?: string;
+  readonly deadline?: string;
 }
 
 export async function runCommand(cli: Cli, file: string, options: RunOptions): Promise<ExitStatus> {
@@ -29,6 +30,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   if (options.script === undefined) await requirePrerequisites(compiled);
   const input = readInput(options.input, flow.notation);
   const seed = readWhole('--seed', options.seed);
+  const deadline = readInstant('--deadline', options.deadline);
   if (compiled.result.diagnostics.length > 0)
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
   return withSession(cli, { ...options, documentDir: dirname(file) }, flow, async (session) => {
@@ -40,6 +42,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
       origin,
       ...(options.run === undefined ? {} : { run: options.run }),
       ...(seed === undefined ? {} : { seed }),
+      ...(deadline === undefined ? {} : { deadline }),
     });
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
     const report = await follow(cli, session, run);
