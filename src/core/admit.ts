@@ -47,12 +47,11 @@ export function admit(
 /** Expires calls, questions and runs whose deadline has passed at `at`. Looks only if the earliest deadline has passed. */
 export function expire({ flow }: Program, state: RunState, at: Instant): readonly EventBody[] {
   if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
-  const unwinding = state.threads.get('0')?.doing.is === 'unwinding';
-  const over = isOver(state, at) && !unwinding;
-  if ((over && stopsAtDeadline(flow)) || (isPast(state, at) && !unwinding)) return outOfTime(state);
+  const mayStop = state.threads.get('0')?.doing.is !== 'unwinding';
+  const over = mayStop && isOver(state, at);
+  if ((over && stopsAtDeadline(flow)) || (mayStop && isPast(state, at))) return outOfTime(state);
   const events: EventBody[] = [];
-  for (const pending of state.pending.values())
-    if (pending.observed === null && pending.deadline !== null && at >= pending.deadline) events.push(expired(pending));
+  for (const pending of state.pending.values()) if (isDue(pending, at)) events.push(expired(pending));
   const forkDue = [...state.threads.values()].some(({ doing }) => doing.is === 'forked' && isForkDue(doing.fork, at));
   if (forkDue || (over && state.late !== true)) events.unshift({ type: 'clock.read' });
   state.wake = earliest(state, at);
@@ -60,6 +59,10 @@ export function expire({ flow }: Program, state: RunState, at: Instant): readonl
 }
 
 const NOTHING: readonly EventBody[] = [];
+
+function isDue({ observed, deadline }: Pending, at: Instant): boolean {
+  return observed === null && deadline !== null && at >= deadline;
+}
 
 /** True if the run has used up its own time. It stands still while the run only waits for people. */
 export function isOver({ deadline, waitsSince, now }: RunState, at: Instant = now): boolean {
