@@ -301,14 +301,10 @@ function skipCompound(reader: Reader): void {
 /** Words, with redirections left out, and operators. Null if a quote or a bracket is not closed. */
 function tokensOf(line: string): readonly Token[] | null {
   const tokens: Token[] = [];
-  let rest = line.replaceAll('\\\n', ' ');
+  let rest = withoutBlank(line.replaceAll('\\\n', ' '));
   let redirects = false;
   const hereDocs: string[] = [];
-  while (rest !== '') {
-    const blank = /^[ \t\r]+/.exec(rest)?.[0] ?? '';
-    rest = rest.slice(blank.length);
-    if (rest.startsWith('#')) rest = rest.slice((/^[^\n]*/.exec(rest)?.[0] ?? '').length);
-    if (rest === '') break;
+  for (; rest !== ''; rest = withoutBlank(rest)) {
     const redirect = /^(\d*|&)(<<<|<<-?|>>|>&|<&|>\||<>|>|<)/.exec(rest);
     if (redirect !== null) {
       rest = rest.slice(redirect[0].length);
@@ -331,6 +327,11 @@ function tokensOf(line: string): readonly Token[] | null {
     redirects = false;
   }
   return tokens;
+}
+
+/** Skips spaces and a comment. */
+function withoutBlank(text: string): string {
+  return text.replace(/^[ \t\r]+/, '').replace(/^#[^\n]*/, '');
 }
 
 /** Leaves out the text of here-documents, which starts after the end of their line. */

@@ -77,7 +77,7 @@ type Head = Pick<Clause, 'verb' | 'word' | 'form' | 'what'>;
 function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   const part = (parts[at]?.text ?? '').replace(/\s+/g, ' ');
   const found = new Map<string, Head>();
-  const add = (word: string, form: Clause['form'], until: number, what: string): void => {
+  const add: AddHead = (word, form, until, what) => {
     const verb = stem(word);
     if (!found.has(verb) && !isSupposed(part, until) && !NEGATED.test(part.slice(0, until)))
       found.set(verb, { verb, word: word.toLowerCase(), form, what });
@@ -89,19 +89,30 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
       if (isParticiple(word))
         add(word, form, end, form === 'self' ? thingIn(part.slice(end)) : subjectIn(part.slice(0, match.index)));
     }
-  if (found.size > 0)
-    for (const match of part.matchAll(JOINED)) {
-      const word = match.groups?.['verb'] ?? '';
-      const after = part.slice(match.index + match[0].length);
-      if (isParticiple(word)) add(word, 'perfect', match.index, thingIn(after));
-    }
-  const finished = FINISHED.exec(part);
-  if (finished !== null)
-    for (const word of part.slice(0, finished.index).match(/\p{L}{4,}/gu) ?? [])
-      if (!isParticiple(word)) add(word, 'noun', finished.index + finished[0].length, '');
+  if (found.size > 0) addJoined(part, add);
+  addFinished(part, add);
   if (isProposal(parts, at)) return [...found.values()];
   for (const { word, form, end, what } of agentlessIn(part, isHeading(parts, at))) add(word, form, end, what);
   return [...found.values()];
+}
+
+type AddHead = (word: string, form: Clause['form'], until: number, what: string) => void;
+
+/** Verbs that `and` joins to a claim: `I have cancelled the order and refunded the price`. */
+function addJoined(part: string, add: AddHead): void {
+  for (const match of part.matchAll(JOINED)) {
+    const word = match.groups?.['verb'] ?? '';
+    const after = part.slice(match.index + match[0].length);
+    if (isParticiple(word)) add(word, 'perfect', match.index, thingIn(after));
+  }
+}
+
+/** Nouns of an action that is finished: `the cancellation is complete`. */
+function addFinished(part: string, add: AddHead): void {
+  const finished = FINISHED.exec(part);
+  if (finished === null) return;
+  for (const word of part.slice(0, finished.index).match(/\p{L}{4,}/gu) ?? [])
+    if (!isParticiple(word)) add(word, 'noun', finished.index + finished[0].length, '');
 }
 
 /** A line that introduces the next lines. */

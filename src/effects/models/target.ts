@@ -48,30 +48,22 @@ export function targetOf(
   fallback: string | undefined,
   options: TargetOptions,
 ): Target {
-  const alias = fallback ?? flow.agents[agent]?.model ?? options.model ?? DEFAULT_MODEL;
-  const entry = (flow.models[alias] ?? readModelRef(alias)) as Entry | null;
-  if (entry === null) throw noModel(agent, alias);
-  const { provider, model } = entry;
+  const entry = entryOf(flow, agent, fallback ?? flow.agents[agent]?.model ?? options.model ?? DEFAULT_MODEL);
+  const { provider, model, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_S } = entry;
   const env = options.env ?? process.env;
-  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
-  const how = known ?? CUSTOM_PROVIDER;
-  const address = entry.base_url ?? (how.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? known?.baseUrl;
-  if (how.protocol === 'compatible' && address === undefined) throw unknownProvider(provider, model);
-  const variables = entry.api_key_env === undefined ? how.keys : [entry.api_key_env];
-  const keyFrom = variables.find((name) => (env[name] ?? '') !== '') ?? variables[0];
+  const how = providerOf(provider);
   return {
     name: `${provider}/${model}`,
     provider,
     model,
     how: entry.api_key_env === undefined ? how : { ...how, open: undefined },
-    baseUrl: address === undefined ? undefined : withPath(address, how.protocol),
-    key: keyFrom === undefined ? undefined : env[keyFrom] || undefined,
-    keyFrom,
+    baseUrl: addressOf(entry, how, env),
+    ...keyOf(entry, how, env),
     price: entry.price ?? options.priceOf?.(provider, model) ?? undefined,
     options: entry.options ?? {},
     requestsPerMinute: entry.limits?.requests_per_minute,
-    retries: entry.retries ?? RETRIES_DEFAULT,
-    timeoutMs: (entry.timeout ?? TIMEOUT_DEFAULT_S) * 1000,
+    retries,
+    timeoutMs: timeout * 1000,
     headers: headersOf(entry),
   };
 }
@@ -100,6 +92,28 @@ interface Entry {
   readonly timeout?: number;
   readonly headers?: { readonly [name: string]: string };
   readonly organization?: string;
+}
+
+function entryOf(flow: CompiledFlow, agent: string, alias: string): Entry {
+  const entry = (flow.models[alias] ?? readModelRef(alias)) as Entry | null;
+  if (entry === null) throw noModel(agent, alias);
+  return entry;
+}
+
+function providerOf(name: string): Provider {
+  return (Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined) ?? CUSTOM_PROVIDER;
+}
+
+function addressOf({ provider, model, base_url }: Entry, how: Provider, env: Env): string | undefined {
+  const address = base_url ?? (how.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? how.baseUrl;
+  if (how.protocol === 'compatible' && address === undefined) throw unknownProvider(provider, model);
+  return address === undefined ? undefined : withPath(address, how.protocol);
+}
+
+function keyOf({ api_key_env }: Entry, how: Provider, env: Env): Pick<Target, 'key' | 'keyFrom'> {
+  const variables = api_key_env === undefined ? how.keys : [api_key_env];
+  const keyFrom = variables.find((name) => (env[name] ?? '') !== '') ?? variables[0];
+  return { key: keyFrom === undefined ? undefined : env[keyFrom] || undefined, keyFrom };
 }
 
 function headersOf({ headers, organization }: Entry): Target['headers'] {

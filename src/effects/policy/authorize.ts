@@ -13,7 +13,6 @@ export function authorize({ command, flow }: Call): Json {
   const { tool: name, args, agent } = command.input;
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   if (tool === undefined) return { ok: false, reason: 'the tool does not exist', by: [] };
-  const boundary = flow.boundaries?.[String(agent)];
   const value = valueOf(args ?? {}, argumentsType(tool));
   if (value === undefined) return { ok: false, reason: 'the arguments do not fit the policy schema', by: [] };
   const { ok, by, reason } = decide(flow, {
@@ -22,14 +21,14 @@ export function authorize({ command, flow }: Call): Json {
     tool: String(name),
     effect: tool.effect,
     permission: tool.permission,
-    context: {
-      agent: String(agent ?? ''),
-      boundary: boundary?.version ?? '',
-      profile: boundary?.profile ?? '',
-      args: value,
-    },
+    context: { agent: String(agent ?? ''), ...boundaryOf(flow, String(agent)), args: value },
   });
   return { ok, reason, by: [...by] };
+}
+
+function boundaryOf({ boundaries }: Call['flow'], agent: string): { boundary: string; profile: string } {
+  const boundary = boundaries?.[agent];
+  return { boundary: boundary?.version ?? '', profile: boundary?.profile ?? '' };
 }
 
 /** The value as Cedar JSON; undefined if it does not have the type. Fields without a Cedar type are left out. */

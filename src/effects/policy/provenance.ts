@@ -34,14 +34,14 @@ interface Observation {
 export function checkProvenance({ command, flow }: Call): Json {
   const { tool: name, args = null, agent, user = null, prompt = null, observations, recalled = null } = command.input;
   const tool = flow.tools[String(name)];
-  const demands = DEMANDS[tool?.effect ?? 'write'];
+  const effect = tool?.effect ?? 'write';
+  const demands = DEMANDS[effect];
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
   const split = seen.map((each) => ({ each, ...partsOf(each, flow.tools[each.tool]) }));
-  const outside = split
-    .filter(({ others }) => others.length > 0)
-    .map(({ each, others }) => taintOf(`\`${each.tool}\``, others));
-  if (readsBeforehand(flow)) outside.push(taintOf('what the flow read before', [prompt]));
-  if (isFilled(recalled)) outside.push(taintOf('memory', [recalled]));
+  const outside = [
+    ...split.filter(({ others }) => others.length > 0).map(({ each, others }) => taintOf(`\`${each.tool}\``, others)),
+    ...readBefore(flow, prompt, recalled),
+  ];
   if (demands.length === 0 || outside.length === 0) return { ok: true, exposed: outside.length > 0 };
   const vouching = [
     sourceOf('the user', [user]),
@@ -51,12 +51,24 @@ export function checkProvenance({ command, flow }: Call): Json {
   const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
   const found = leavesOf(args).map((leaf) => ({
     path: leaf.path,
-    ...(isCovered(leaf, approved) ? vouchedFor(leaf.value) : judge(leaf, vouching, outside, tool?.effect ?? 'write')),
+    ...(isCovered(leaf, approved) ? vouchedFor(leaf.value) : judge(leaf, vouching, outside, effect)),
   }));
+  return verdict(found, demands);
+}
+
+function verdict(found: readonly (Judged & { readonly path: string })[], demands: readonly Origin[]): Json {
   const bad = found.filter(({ origin }) => demands.includes(origin));
   if (bad.length > 0) return { ok: false, exposed: true, reason: bad.map(explain).join('; ') };
   if (found.some(({ origin }) => origin === 'vouched')) return { ok: true, exposed: true };
   return { ok: false, exposed: true, reason: 'nothing in the call comes from the user, the author or a trusted tool' };
+}
+
+/** Text from outside that the prompt of the agent already has. */
+function readBefore(flow: Call['flow'], prompt: Json, recalled: Json): readonly TextSource[] {
+  return [
+    ...(readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
+    ...(isFilled(recalled) ? [taintOf('memory', [recalled])] : []),
+  ];
 }
 
 function isFilled(value: Json): boolean {

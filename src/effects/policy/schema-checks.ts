@@ -12,15 +12,10 @@ export function checkArguments({ command, flow }: Call): Json {
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   const schema = (tool?.input ?? true) as Json;
   // Text that could not be parsed is invalid; it is not a call without arguments.
-  const wrote = (args ?? null) === null && typeof raw === 'string' ? raw : undefined;
-  const given = wrote ?? parsed(args ?? null);
-  if (given === null || typeof given !== 'object' || Array.isArray(given))
-    return {
-      ok: false,
-      args: wrote ?? args ?? null,
-      missing: [],
-      reason: `they are not a JSON object: ${shown(given)}`,
-    };
+  const received = args ?? (typeof raw === 'string' ? raw : null);
+  const given = received === args || received === null ? parsed(received) : received;
+  if (!isObject(given))
+    return { ok: false, args: received, missing: [], reason: `they are not a JSON object: ${shown(given)}` };
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
   const problem = verdict(schema, normal);
@@ -71,6 +66,12 @@ function normalised(value: Json, schema: Json): Json {
   if (typeof value === 'string') return scalar(value, type);
   if (Array.isArray(value)) return items === undefined ? value : value.map((each) => normalised(each, items));
   if (value === null || typeof value !== 'object' || properties === undefined) return value;
+  return withDefaults(normalFields(value, properties, required), properties);
+}
+
+type Fields = { readonly [name: string]: Json };
+
+function normalFields(value: Fields, properties: Fields, required: readonly string[]): Fields {
   const fields: { [name: string]: Json } = {};
   for (const [name, each] of Object.entries(value)) {
     const of = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -78,6 +79,11 @@ function normalised(value: Json, schema: Json): Json {
     if (each === null && of !== undefined && !required.includes(name) && verdict(of, null) !== null) continue;
     fields[name] = of === undefined ? each : normalised(each, of);
   }
+  return fields;
+}
+
+function withDefaults(value: Fields, properties: Fields): Fields {
+  const fields: { [name: string]: Json } = { ...value };
   for (const [name, of] of Object.entries(properties)) {
     const preset = shapeOf(of).default;
     if (preset !== undefined && preset !== null && !Object.hasOwn(fields, name)) fields[name] = preset;

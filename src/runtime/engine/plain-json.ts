@@ -42,7 +42,10 @@ function sizeOf(value: unknown, depth: number, max: number): number | null {
   if (typeof value === 'string') return value.length + 2;
   if (value === null || typeof value === 'boolean') return 4;
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? 8 : null;
-  if (typeof value !== 'object') return null;
+  return typeof value === 'object' ? objectSize(value, depth, max) : null;
+}
+
+function objectSize(value: object, depth: number, max: number): number | null {
   if (depth >= DEPTH_MAX) throw new Error(`it is nested more than ${DEPTH_MAX} deep`);
   let size = 2;
   const entries = Array.isArray(value) ? (value as unknown[]) : plainValues(value);

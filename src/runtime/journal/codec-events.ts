@@ -11,50 +11,67 @@ export type UnpackValue = (stored: Json) => Json;
 
 export function encodeEvent(event: Event, pack: PackValue): string {
   switch (event.type) {
-    case 'effect.requested': {
-      const { key, node, kind, name, input, deadline, charge, undo } = event;
-      const more = besides(event);
-      const lead = `["r",${quote(key)},${quote(node)},"${kind}",${quote(name)},"${input}",${deadline === null ? 'null' : deadline - event.at}`;
-      if (more === null && undo === undefined)
-        return charge === undefined ? `${lead}]` : `${lead},${JSON.stringify(charge)}]`;
-      const undone = undo === undefined ? undefined : { ...undo, args: JSON.parse(pack(undo.args)) as Json };
-      return `${lead},${JSON.stringify(charge ?? null)},${JSON.stringify({ ...more, undo: undone })}]`;
-    }
-    case 'effect.settled': {
-      const { key, attempt, result } = event;
-      const used = result.used === undefined ? '' : `,${JSON.stringify(result.used)}`;
-      if (result.ok) return `["s",${quote(key)},${attempt},${pack(result.value)}${used}]`;
-      return `["f",${quote(key)},${attempt},${JSON.stringify(result.error)}${used}]`;
-    }
+    case 'effect.requested':
+      return encodeRequested(event, pack);
+    case 'effect.settled':
+      return encodeSettled(event, pack);
     case 'effect.judged':
       return event.verdict === 'accepted' ? `["j",${quote(event.key)}]` : plain(event);
-    case 'slots.written': {
-      const { thread, node, writes, to, charge } = event;
-      let list = '';
-      for (const write of writes) list += (list === '' ? '' : ',') + encodeWrite(write, pack);
-      return `["w",${quote(thread)},${quote(node)},[${list}],${quote(to)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
-    }
+    case 'slots.written':
+      return encodeWritten(event, pack);
     case 'route.picked': {
       const { thread, node, index, to, charge } = event;
-      return `["p",${quote(thread)},${quote(node)},${index},${quote(to)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
+      return `["p",${quote(thread)},${quote(node)},${index},${quote(to)}${optional(charge)}]`;
     }
     case 'thread.ended': {
       const { thread, node, state, code, output, charge } = event;
-      if (node === undefined)
-        return `["o",${encodeRecorded(output, pack)},${plain({ ...event, output: { value: null } })}]`;
-      return `["e",${quote(thread)},"${state}","${code}",${encodeRecorded(output, pack)},${quote(node)}${charge === undefined ? '' : `,${JSON.stringify(charge)}`}]`;
+      if (node === undefined) return encodeEnding(event, pack);
+      return `["e",${quote(thread)},"${state}","${code}",${encodeRecorded(output, pack)},${quote(node)}${optional(charge)}]`;
     }
     case 'run.started':
       return `["b",${pack(event.input)},${plain({ ...event, input: null })}]`;
     case 'run.ended':
     case 'undo.started':
-      return `["o",${encodeRecorded(event.output, pack)},${plain({ ...event, output: { value: null } })}]`;
+      return encodeEnding(event, pack);
     case 'thread.forked':
       if ('heads' in event.branches) return plain(event);
       return `["l",${encodeRecorded(event.branches.each, pack)},${plain({ ...event, branches: { ...event.branches, each: { value: null } } })}]`;
     default:
       return plain(event);
   }
+}
+
+type EventOf<Type extends Event['type']> = Extract<Event, { type: Type }>;
+
+function encodeRequested(event: EventOf<'effect.requested'>, pack: PackValue): string {
+  const { key, node, kind, name, input, deadline, charge, undo } = event;
+  const more = besides(event);
+  const lead = `["r",${quote(key)},${quote(node)},"${kind}",${quote(name)},"${input}",${deadline === null ? 'null' : deadline - event.at}`;
+  if (more === null && undo === undefined) return `${lead}${optional(charge)}]`;
+  const undone = undo === undefined ? undefined : { ...undo, args: JSON.parse(pack(undo.args)) as Json };
+  return `${lead},${JSON.stringify(charge ?? null)},${JSON.stringify({ ...more, undo: undone })}]`;
+}
+
+function encodeSettled({ key, attempt, result }: EventOf<'effect.settled'>, pack: PackValue): string {
+  const used = optional(result.used);
+  if (result.ok) return `["s",${quote(key)},${attempt},${pack(result.value)}${used}]`;
+  return `["f",${quote(key)},${attempt},${JSON.stringify(result.error)}${used}]`;
+}
+
+function encodeWritten(event: EventOf<'slots.written'>, pack: PackValue): string {
+  const { thread, node, writes, to, charge } = event;
+  let list = '';
+  for (const write of writes) list += (list === '' ? '' : ',') + encodeWrite(write, pack);
+  return `["w",${quote(thread)},${quote(node)},[${list}],${quote(to)}${optional(charge)}]`;
+}
+
+function encodeEnding(event: EventOf<'thread.ended' | 'run.ended' | 'undo.started'>, pack: PackValue): string {
+  return `["o",${encodeRecorded(event.output, pack)},${plain({ ...event, output: { value: null } })}]`;
+}
+
+/** The last field of a positional form, if it is there. */
+function optional(value: unknown): string {
+  return value === undefined ? '' : `,${JSON.stringify(value)}`;
 }
 
 /** The optional fields of a request; null if it has none. */

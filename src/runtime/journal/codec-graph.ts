@@ -33,25 +33,16 @@ export function encodeByGraph(program: Program, event: Event, pack: PackValue): 
       return requested(program, event);
     case 'route.picked':
       return picked(program, event);
-    case 'slots.written': {
-      const { thread, node: id, writes, to, charge } = event;
-      const node = program.flow.nodes[id];
-      if (node?.op !== 'let' || to !== node.next) return null;
-      const declared = declaredOf(program, node);
-      return writes === declared.writes && charge === declared.visits ? `["v",${quote(thread)},${quote(id)}]` : null;
-    }
+    case 'slots.written':
+      return written(program, event);
     case 'thread.forked':
       return forked(program, event);
     case 'thread.ended':
       return endsAt(program, event) ? `["z",${quote(event.thread)},${quote(event.node as string)}]` : null;
     case 'run.ended':
       return endsAt(program, event) ? `["y",${quote(event.node as string)}]` : null;
-    case 'run.started': {
-      const { run, flow, entry, input, seed, origin, deadline } = event;
-      if (flow !== program.flow.hash || entry !== program.flow.entry) return null;
-      const left = deadline === null ? 'null' : deadline - event.at;
-      return `["g",${pack(input)},${quote(run)},${seed},${JSON.stringify(origin)},${left}]`;
-    }
+    case 'run.started':
+      return started(program, event, pack);
     default:
       return null;
   }
@@ -65,83 +56,101 @@ export function decodeByGraph(
   unpack: UnpackValue,
   events: EventBody[],
 ): boolean {
-  const [tag, a, b, c, d, e] = stored as [string, never, never, never, never, never];
+  const fields = stored as Fields;
+  if (fields[0] === 'a') {
+    const [, key, id] = fields;
+    const node = nodeOf(program, id, 'do');
+    const writes = declaredOf(program, node).writes as EventOf<'slots.written'>['writes'];
+    events.push({ type: 'effect.judged', key, verdict: 'accepted' });
+    events.push({ type: 'slots.written', thread: threadIn(key), node: id, writes, to: node.next });
+    return true;
+  }
+  const event = decoded(program, fields, at, unpack);
+  if (event !== null) events.push(event);
+  return event !== null;
+}
+
+/** The tag determines the types of the fields. Only the functions of this file write them. */
+type Fields = [string, never, never, never, never, never];
+
+function decoded(program: Program, fields: Fields, at: number, unpack: UnpackValue): EventBody | null {
+  const [tag, a, b, c, d, e] = fields;
   switch (tag) {
-    case 'a': {
-      const node = nodeOf(program, b, 'do');
-      const writes = declaredOf(program, node).writes as EventOf<'slots.written'>['writes'];
-      events.push({ type: 'effect.judged', key: a, verdict: 'accepted' });
-      events.push({ type: 'slots.written', thread: threadIn(a), node: b, writes, to: node.next });
-      return true;
-    }
-    case 'd': {
-      const node = nodeOf(program, b, 'do');
-      const event = {
-        type: 'effect.requested',
-        thread: threadIn(a),
-        key: a,
-        node: b,
-        kind: node.effect.kind,
-        name: nameOf(node),
-        input: c,
-        deadline: typeof d === 'number' ? (d as number) + at : null,
-        charge: declaredOf(program, node).visits,
-      } as const;
-      events.push(e === undefined ? event : { ...event, ...(e as object) });
-      return true;
-    }
+    case 'd':
+      return decodeRequested(program, fields, at);
     case 'q': {
       const node = nodeOf(program, b, 'pick');
       const charge = declaredOf(program, node).visits;
-      events.push({ type: 'route.picked', thread: a, node: b, index: c, to: leadsTo(node, c) as string, charge });
-      return true;
+      return { type: 'route.picked', thread: a, node: b, index: c, to: leadsTo(node, c) as string, charge };
     }
     case 'v': {
       const node = nodeOf(program, b, 'let');
-      const { writes, visits: charge } = declaredOf(program, node);
-      events.push({
-        type: 'slots.written',
-        thread: a,
-        node: b,
-        writes: writes as EventOf<'slots.written'>['writes'],
-        to: node.next,
-        charge,
-      });
-      return true;
+      const declared = declaredOf(program, node);
+      const writes = declared.writes as EventOf<'slots.written'>['writes'];
+      return { type: 'slots.written', thread: a, node: b, writes, to: node.next, charge: declared.visits };
     }
-    case 'k': {
-      const node = nodeOf(program, b, 'fork');
-      const { branches, visits: charge } = declaredOf(program, node);
-      events.push({
-        type: 'thread.forked',
-        thread: threadIn(a),
-        key: a,
-        node: b,
-        branches: branches as EventOf<'thread.forked'>['branches'],
-        started: c,
-        deadline: d === null ? null : (d as number) + at,
-        exceptPeople: node.exceptPeople,
-        into: node.into,
-        gather: node.gather,
-        charge,
-      });
-      return true;
-    }
+    case 'k':
+      return decodeForked(program, fields, at);
     case 'z':
-      events.push({ type: 'thread.ended', thread: a, ...endingAt(program, b) });
-      return true;
+      return { type: 'thread.ended', thread: a, ...endingAt(program, b) };
     case 'y':
-      events.push({ type: 'run.ended', ...endingAt(program, a) });
-      return true;
+      return { type: 'run.ended', ...endingAt(program, a) };
     case 'g': {
       const { hash: flow, entry } = program.flow;
       const deadline = e === null ? null : (e as number) + at;
-      events.push({ type: 'run.started', run: b, flow, entry, input: unpack(a), seed: c, origin: d, deadline });
-      return true;
+      return { type: 'run.started', run: b, flow, entry, input: unpack(a), seed: c, origin: d, deadline };
     }
     default:
-      return false;
+      return null;
   }
+}
+
+function decodeRequested(program: Program, [, key, id, input, left, more]: Fields, at: number): EventBody {
+  const node = nodeOf(program, id, 'do');
+  const event = {
+    type: 'effect.requested',
+    thread: threadIn(key),
+    key,
+    node: id,
+    kind: node.effect.kind,
+    name: nameOf(node),
+    input,
+    deadline: typeof left === 'number' ? (left as number) + at : null,
+    charge: declaredOf(program, node).visits,
+  } as const;
+  return more === undefined ? event : { ...event, ...(more as object) };
+}
+
+function decodeForked(program: Program, [, key, id, count, left]: Fields, at: number): EventBody {
+  const node = nodeOf(program, id, 'fork');
+  const { branches, visits: charge } = declaredOf(program, node);
+  return {
+    type: 'thread.forked',
+    thread: threadIn(key),
+    key,
+    node: id,
+    branches: branches as EventOf<'thread.forked'>['branches'],
+    started: count,
+    deadline: left === null ? null : (left as number) + at,
+    exceptPeople: node.exceptPeople,
+    into: node.into,
+    gather: node.gather,
+    charge,
+  };
+}
+
+function written(program: Program, { thread, node: id, writes, to, charge }: EventOf<'slots.written'>): string | null {
+  const node = program.flow.nodes[id];
+  if (node?.op !== 'let' || to !== node.next) return null;
+  const declared = declaredOf(program, node);
+  return writes === declared.writes && charge === declared.visits ? `["v",${quote(thread)},${quote(id)}]` : null;
+}
+
+function started(program: Program, event: Event & EventOf<'run.started'>, pack: PackValue): string | null {
+  const { run, flow, entry, input, seed, origin, deadline } = event;
+  if (flow !== program.flow.hash || entry !== program.flow.entry) return null;
+  const left = deadline === null ? 'null' : deadline - event.at;
+  return `["g",${pack(input)},${quote(run)},${seed},${JSON.stringify(origin)},${left}]`;
 }
 
 function requested(program: Program, event: Event & EventOf<'effect.requested'>): string | null {

@@ -99,47 +99,42 @@ function finish(
   return [{ type: 'node.finished', ...about, output: step.output }];
 }
 
+type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
+type Narrate<Type extends Event['type']> = (story: Story, event: Of<Type>) => readonly RunEvent[];
+
 function eventsOf(story: Story, event: Event): readonly RunEvent[] {
-  switch (event.type) {
-    case 'run.started':
-      return [{ type: 'run.started', ...base(event), flow: story.program.flow.id, input: event.input }];
-    case 'effect.requested':
-      return requested(story, event);
-    case 'slots.written':
-      return refused(story, event);
-    case 'undo.requested':
-      return undoRequested(story, event);
-    case 'effect.settled':
-      return settled(story, event);
-    case 'effect.judged':
-      return judged(story, event);
-    case 'effect.dropped': {
-      const call = story.calls.get(event.key);
-      return call === undefined || call.questionId === null
-        ? []
-        : [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
-    }
-    case 'meter.tripped':
-    case 'meter.raised':
-      return budgetEvents(story, event);
-    case 'expression.failed':
-      return [trouble(story, event, event.error.message)];
-    case 'guard.failed':
-      return [trouble(story, event, `a condition cannot be evaluated: ${event.message}`)];
-    case 'guard.coerced':
-      return [trouble(story, event, `in a condition, ${event.notes.join('; ')}`)];
-    case 'value.missing':
-      return [trouble(story, event, `a value does not exist: ${event.paths.map((path) => path.join('.')).join(', ')}`)];
-    case 'fork.joined':
-      return event.met ? [] : [joinFailed(story, event)];
-    case 'run.halted':
-      return [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }];
-    default:
-      return [];
-  }
+  const narrate = NARRATED[event.type] as Narrate<Event['type']> | undefined;
+  return narrate?.(story, event) ?? [];
 }
 
-type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
+const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
+  'run.started': ({ program }, event) => [
+    { type: 'run.started', ...base(event), flow: program.flow.id, input: event.input },
+  ],
+  'effect.requested': requested,
+  'slots.written': refused,
+  'undo.requested': undoRequested,
+  'effect.settled': settled,
+  'effect.judged': judged,
+  'effect.dropped': dropped,
+  'meter.tripped': budgetEvents,
+  'meter.raised': budgetEvents,
+  'expression.failed': (story, event) => [trouble(story, event, event.error.message)],
+  'guard.failed': (story, event) => [trouble(story, event, `a condition cannot be evaluated: ${event.message}`)],
+  'guard.coerced': (story, event) => [trouble(story, event, `in a condition, ${event.notes.join('; ')}`)],
+  'value.missing': (story, event) => {
+    const paths = event.paths.map((path) => path.join('.'));
+    return [trouble(story, event, `a value does not exist: ${paths.join(', ')}`)];
+  },
+  'fork.joined': (story, event) => (event.met ? [] : [joinFailed(story, event)]),
+  'run.halted': (_, event) => [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }],
+};
+
+function dropped(story: Story, event: Of<'effect.dropped'>): readonly RunEvent[] {
+  const call = story.calls.get(event.key);
+  if (call === undefined || call.questionId === null) return [];
+  return [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
+}
 
 function requested(story: Story, event: Of<'effect.requested'>): readonly RunEvent[] {
   const pending = story.state?.pending.get(event.key);

@@ -150,17 +150,25 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
       message: stop.why,
       node: pathOf(program, events).at(-1) ?? program.flow.id,
     };
-  const meter = stop?.type === 'meter.tripped' ? program.flow.meters[stop.meter] : undefined;
-  if (stop?.type === 'meter.tripped' && meter?.unit === 'time' && code === 'TIMEOUT' && error?.class !== 'timeout') {
-    const node = nameAt(program, stop.node);
-    return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
-  }
-  if (stop?.type === 'meter.tripped' && code === 'BUDGET_EXHAUSTED' && error?.class !== 'budget') {
-    // Money is counted in millionths of a dollar.
-    const amount = (count: number): string =>
-      meter?.unit === 'costMicros' ? `$${shownAmount(meter.unit, count)}` : String(count);
-    const message = `${meter?.label ?? stop.meter} has ${amount(stop.left)} left, and ${amount(stop.needs)} is needed`;
-    return { class: 'budget', type: 'BudgetError', message, node: nameAt(program, stop.node) };
-  }
+  const limit = stop?.type === 'meter.tripped' ? limitError(program, stop, code) : null;
+  if (limit !== null && limit.class !== error?.class) return limit;
   return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
+}
+
+/** The error of a run that ended because a limit was reached; null if it ended with another code. */
+function limitError(
+  program: Program,
+  stop: Extract<Event, { type: 'meter.tripped' }>,
+  code: TerminalCode,
+): Report['error'] {
+  const meter = program.flow.meters[stop.meter];
+  const node = nameAt(program, stop.node);
+  if (meter?.unit === 'time' && code === 'TIMEOUT')
+    return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
+  if (code !== 'BUDGET_EXHAUSTED') return null;
+  // Money is counted in millionths of a dollar.
+  const amount = (count: number): string =>
+    meter?.unit === 'costMicros' ? `$${shownAmount(meter.unit, count)}` : String(count);
+  const message = `${meter?.label ?? stop.meter} has ${amount(stop.left)} left, and ${amount(stop.needs)} is needed`;
+  return { class: 'budget', type: 'BudgetError', message, node };
 }

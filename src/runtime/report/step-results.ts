@@ -26,24 +26,22 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
     asked.push(entry);
     return entry;
   };
+  const request = (event: Extract<Event, { type: 'effect.requested' }>): void => {
+    const label = flow.nodes[event.node]?.label;
+    const turn = turnOf(turns, event.thread);
+    const inTurn = turn?.step === label?.name ? turn : undefined;
+    const entry = label?.enters === undefined ? inTurn : enter(event.node, label.enters, event.at);
+    if (entry === undefined) return;
+    entry.agent = event.name;
+    calls.set(event.key, entry);
+  };
   for (const event of events) {
     if (event.type === 'slots.written' || event.type === 'thread.forked') {
       const node = flow.nodes[event.node];
       if ((node?.op === 'let' || node?.op === 'fork') && node.label.enters !== undefined)
         turns.set(event.thread, enter(event.node, node.label.enters, event.at));
-    } else if (event.type === 'effect.requested' && event.kind === 'model') {
-      const node = flow.nodes[event.node];
-      const turn = turnOf(turns, event.thread);
-      const entry =
-        node?.label.enters !== undefined
-          ? enter(event.node, node.label.enters, event.at)
-          : turn?.step === node?.label.name
-            ? turn
-            : undefined;
-      if (entry === undefined) continue;
-      entry.agent = event.name;
-      calls.set(event.key, entry);
-    } else if (event.type === 'effect.settled') settle(calls.get(event.key), event.result, event.at);
+    } else if (event.type === 'effect.requested' && event.kind === 'model') request(event);
+    else if (event.type === 'effect.settled') settle(calls.get(event.key), event.result, event.at);
     else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(flow, calls.get(event.key));
   }
   return asked.filter(({ accepted }) => accepted).map(resultOf);

@@ -5,7 +5,7 @@
 import { DIMENSIONS, DIMENSION_ROWS, measuredAmount, shownAmount } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension, DimensionRow, Measure } from '../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import type { Event, RunState } from '../../ir/events.ts';
+import type { Event, RunState, Settled } from '../../ir/events.ts';
 import type { Usage } from '../engine/types.ts';
 
 export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Event[]): Usage {
@@ -60,9 +60,12 @@ function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
     else if (event.type === 'effect.settled') {
       for (const [dimension, amount] of Object.entries(event.result.used ?? {}) as [Dimension, number][])
         largest[dimension] = Math.max(largest[dimension] ?? 0, amount);
-      const { value } = event.result.ok ? event.result : { value: null };
-      if (asked.has(event.key) && (value as { expired?: unknown } | null)?.expired !== true) counted.reviews += 1;
+      if (asked.has(event.key) && !hasExpired(event.result)) counted.reviews += 1;
     }
   }
   return counted;
+}
+
+function hasExpired(answer: Settled): boolean {
+  return answer.ok && (answer.value as { expired?: unknown } | null)?.expired === true;
 }

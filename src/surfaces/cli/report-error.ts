@@ -67,41 +67,38 @@ export function renderError(report: ErrorReport, { colors }: Screen): string {
 
 function reportOf(error: unknown): ErrorReport {
   if (error instanceof SluiceError) return errorReport(error.code, error.message, error.help);
-  const system = error as Partial<NodeJS.ErrnoException>;
-  switch (system?.code) {
-    case 'ENOENT':
-      return errorReport('file-not-found', `there is no file \`${system.path ?? '?'}\``);
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return errorReport(
-        'file-unreadable',
-        `\`${system.path ?? '?'}\` cannot be used: ${messageOf(error)}`,
-        'Check who owns it and what its permissions are.',
-      );
-    case 'EEXIST':
-    case 'EISDIR':
-    case 'ELOOP':
-    case 'ENAMETOOLONG':
-    case 'ENOTDIR':
-      return errorReport(
-        'file-unreadable',
-        `\`${system.path ?? '?'}\` cannot be used: ${messageOf(error)}`,
-        'Name another one.',
-      );
-    case 'ENOSPC':
-      return errorReport(
-        'disk-full',
-        'there is no room left on the disk',
-        'Make room, then repeat the command; nothing that was confirmed is lost.',
-      );
-  }
+  const { code, path = '?' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  if (code === 'ENOENT') return errorReport('file-not-found', `there is no file \`${path}\``);
+  const help = code === undefined || !Object.hasOwn(UNUSABLE, code) ? undefined : UNUSABLE[code];
+  if (help !== undefined)
+    return errorReport('file-unreadable', `\`${path}\` cannot be used: ${messageOf(error)}`, help);
+  if (code === 'ENOSPC')
+    return errorReport(
+      'disk-full',
+      'there is no room left on the disk',
+      'Make room, then repeat the command; nothing that was confirmed is lost.',
+    );
   return errorReport(
     'internal-error',
     messageOf(error),
     'This should not happen. Repeat the command with `--debug` and report what it prints.',
   );
 }
+
+const PERMISSIONS = 'Check who owns it and what its permissions are.';
+const OTHER = 'Name another one.';
+
+/** Errors of the system on a path that exists, with the help text. */
+const UNUSABLE: { readonly [code: string]: string } = {
+  EACCES: PERMISSIONS,
+  EPERM: PERMISSIONS,
+  EROFS: PERMISSIONS,
+  EEXIST: OTHER,
+  EISDIR: OTHER,
+  ELOOP: OTHER,
+  ENAMETOOLONG: OTHER,
+  ENOTDIR: OTHER,
+};
 
 function errorReport(code: string, message: string, help?: string): ErrorReport {
   if (!isErrorCode(code)) throw new Error(`invariant: no error has the code ${code}`);

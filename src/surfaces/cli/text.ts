@@ -62,15 +62,18 @@ function characterWidth(character: string): number {
   const point = character.codePointAt(0) ?? 0;
   if (point < 0x300) return 1;
   if (/\p{Mark}/u.test(character) || point === 0x200d) return 0;
-  const wide =
-    (point >= 0x1100 && point <= 0x115f) ||
-    (point >= 0x2e80 && point <= 0xa4cf) ||
-    (point >= 0xac00 && point <= 0xd7a3) ||
-    (point >= 0xfe30 && point <= 0xfe6f) ||
-    (point >= 0xff00 && point <= 0xff60) ||
-    point >= 0x1f300;
-  return wide ? 2 : 1;
+  return WIDE.some(([first, last]) => point >= first && point <= last) ? 2 : 1;
 }
+
+/** Ranges of characters that take two columns: Korean, Chinese, Japanese, full-width forms and pictures. */
+const WIDE: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0xa4cf],
+  [0xac00, 0xd7a3],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0x1f300, 0x10ffff],
+];
 
 /** Aligns columns to their widest cell. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[], gap = '  '): string {

@@ -88,31 +88,32 @@ function undoViolations(state: RunState, events: readonly Event[]): string[] {
   const mayHaveRun = new Set<string>();
   const undone = new Set<string>();
   const latest = new Map<string, number>();
+  const undo = (undoes: string, thread: string): void => {
+    const order = registered.get(undoes);
+    if (order === undefined) found.push(`L7: ${undoes} is undone, but nothing was registered for it`);
+    if (undone.has(undoes)) found.push(`L7: ${undoes} is undone twice`);
+    if (!ran.has(undoes) && !mayHaveRun.has(undoes)) found.push(`L7: ${undoes} is undone, but it never ran`);
+    if (order !== undefined && order > (latest.get(thread) ?? Infinity))
+      found.push(`L7: ${undoes} is undone after something that came before it`);
+    if (order !== undefined) latest.set(thread, order);
+    undone.add(undoes);
+  };
   for (const event of events) {
     if (event.type === 'effect.requested' && event.undo !== undefined) registered.set(event.key, event.seq);
     if (event.type === 'effect.settled' && event.result.ok) ran.add(event.key);
-    if (
-      event.type === 'effect.dropped' ||
-      (event.type === 'effect.settled' && !event.result.ok && event.result.error.class === 'timeout')
-    )
-      mayHaveRun.add(event.key);
-    if (event.type !== 'undo.requested') continue;
-    const order = registered.get(event.undoes);
-    if (order === undefined) found.push(`L7: ${event.undoes} is undone, but nothing was registered for it`);
-    if (undone.has(event.undoes)) found.push(`L7: ${event.undoes} is undone twice`);
-    if (!ran.has(event.undoes) && !mayHaveRun.has(event.undoes))
-      found.push(`L7: ${event.undoes} is undone, but it never ran`);
-    if (order !== undefined && order > (latest.get(event.thread) ?? Infinity))
-      found.push(`L7: ${event.undoes} is undone after something that came before it`);
-    if (order !== undefined) latest.set(event.thread, order);
-    undone.add(event.undoes);
+    if (isUncertain(event)) mayHaveRun.add(event.key);
+    if (event.type === 'undo.requested') undo(event.undoes, event.thread);
   }
   // A completed run keeps its effects, apart from failed branches. REVIEW_REQUIRED may leave effects in place.
-  const stopped = state.outcome?.state !== 'completed' && state.outcome?.code !== 'REVIEW_REQUIRED';
-  if (stopped)
-    for (const key of registered.keys())
-      if (ran.has(key) && !undone.has(key)) found.push(`L7: ${key} ran and was not undone`);
-  return found;
+  if (state.outcome?.state === 'completed' || state.outcome?.code === 'REVIEW_REQUIRED') return found;
+  const kept = [...registered.keys()].filter((key) => ran.has(key) && !undone.has(key));
+  return [...found, ...kept.map((key) => `L7: ${key} ran and was not undone`)];
+}
+
+/** True for a call that was dropped or timed out: it may have run. */
+function isUncertain(event: Event): event is Extract<Event, { type: 'effect.dropped' | 'effect.settled' }> {
+  if (event.type === 'effect.dropped') return true;
+  return event.type === 'effect.settled' && !event.result.ok && event.result.error.class === 'timeout';
 }
 
 /** An attempt is repeated only after a crash, and then with the same key and input. */
