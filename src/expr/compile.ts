@@ -73,17 +73,26 @@ export function compile(node: Ast, outer: Context): Eval {
       return map(node.args.map(([key, value]) => [sub(key), sub(value)]));
     case '?:':
       return ternary(sub(node.args[0]), sub(node.args[1]), sub(node.args[2]));
-    case '&&':
-    case '||':
-      return either(node.op, sub(node.args[0]), sub(node.args[1]));
+    default:
+      return operator(node, context);
+  }
+}
+
+type OtherOp = 'value' | 'id' | '.' | '[]' | 'call' | 'rcall' | 'list' | 'map' | '?:';
+
+function operator(node: Exclude<Ast, { op: OtherOp }>, context: Context): Eval {
+  switch (node.op) {
     case '!_':
     case '-_':
       return unary(node, context);
     case '.?':
     case '[?]':
       throw new EvalError('other', 'optional access is not needed: a missing field reads as null', rangeOf(node));
-    default:
-      return binary(node.op, sub(node.args[0]), sub(node.args[1]), COMPARE[context.mode]);
+    default: {
+      const [a, b] = [compile(node.args[0], context), compile(node.args[1], context)];
+      if (node.op === '&&' || node.op === '||') return either(node.op, a, b);
+      return binary(node.op, a, b, COMPARE[context.mode]);
+    }
   }
 }
 

@@ -227,19 +227,20 @@ function agentDef(agent: Agent, sections: Sections, table: ModelTable, mcpLock: 
     instructions: agent.instructions,
     tools: grantedTools(agent.tools, sections, mcpLock),
     output: clean(agent.output),
-    maxOutputTokens:
-      agent.max_output_tokens ??
-      model?.limits?.max_output_tokens ??
-      defaultOutputTokens(sections.budgets, table.find(agent.model ?? null)),
+    maxOutputTokens: agent.max_output_tokens ?? outputTokensOf(agent.model, sections, table),
     temperature: agent.temperature ?? model?.temperature ?? null,
     ...(agent.tool_width === undefined ? {} : { toolWidth: agent.tool_width }),
   };
 }
 
+function outputTokensOf(model: string | undefined, { models, budgets }: Sections, table: ModelTable): number | null {
+  const declared = model === undefined ? undefined : models?.[model]?.limits?.max_output_tokens;
+  return declared ?? defaultOutputTokens(budgets, table.find(model ?? null));
+}
+
 function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef {
   const [server = '', ...rest] = tool.mcp?.split('/') ?? [];
   const locked = lockedTool(known.mcpLock, server, rest.join('/'));
-  const { trust = 'untrusted', trusted_fields: trustedFields, category, resource, rate_limit: rate } = tool;
   return {
     description: tool.description ?? locked?.description ?? '',
     input: tool.input === undefined ? usableSchema(locked?.input ?? true) : clean(tool.input),
@@ -250,6 +251,13 @@ function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? tool.effect === 'read',
     compensate: tool.compensate ?? null,
+    ...optionalFields(tool),
+  };
+}
+
+function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
+  const { trust = 'untrusted', trusted_fields: trustedFields, category, resource, rate_limit: rate } = tool;
+  return {
     ...(trust === 'untrusted' ? {} : { trust }),
     ...(trustedFields === undefined ? {} : { trustedFields }),
     ...(category === undefined ? {} : { category }),

@@ -83,20 +83,10 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const places = new Map<NodeId, Range>();
   const meters = new Map<MeterId, Meter>();
   const shares = new Map<MeterId, Share>();
-  const ends = new Map<string, NodeId>();
   const effects = createEffects(definitions);
   const { extendable = false, complete = (_, node) => node } = options;
-
-  const end: Builder['end'] = ({ state, code, output = 'null', origin = 'end' }) => {
-    const key = JSON.stringify([state, code, output, origin]);
-    const known = ends.get(key);
-    if (known !== undefined) return known;
-    const id = fresh(`${state}:${code}`);
-    nodes.set(id, { op: 'end', label: { name: origin }, state, code, output });
-    ends.set(key, id);
-    return id;
-  };
   const fresh = createIds();
+  const end = createEnds(nodes, fresh);
   const common = commonMeters({
     budgets: definitions.budgets,
     agentBudgets: definitions.agentBudgets,
@@ -140,25 +130,15 @@ export function createBuilder(notation: string, definitions: Definitions, option
     end,
     failedEnd,
     build({ id, entry, fail = failedEnd(), ...kept }) {
-      const body: FlowBody = {
-        ir: 1,
-        id,
-        notation,
-        entry,
-        fail,
-        ...prune({ nodes, meters, entry, fail }),
-        ...(definitions.deadlineMs === null ? {} : { clock: CLOCK }),
-        ...effects.definitionsUsed(),
-        least: {},
-        ...protectionFields(definitions.protections),
-        ...kept,
-      };
+      const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
+      const protections = protectionFields(definitions.protections);
+      const body: FlowBody = { ir: 1, id, notation, entry, fail, ...used, least: {}, ...protections, ...kept };
       return { body, places, shares };
     },
   };
 }
 
-/** What the flow says about protections. A field at its default is left out. */
+/** The protections of the flow. A field at its default is left out. */
 function protectionFields({ tier, breaker, retryBudget, declared }: Protections): Pick<FlowBody, 'tier' | 'shared'> {
   const shared: SharedProtections = {
     ...(breaker === null ? {} : { breaker }),
@@ -167,6 +147,23 @@ function protectionFields({ tier, breaker, retryBudget, declared }: Protections)
   return {
     ...(tier === 'batch' ? {} : { tier }),
     ...(Object.keys(shared).length === 0 ? {} : { shared }),
+  };
+}
+
+function clockOf({ deadlineMs }: Definitions): Pick<FlowBody, 'clock'> {
+  return deadlineMs === null ? {} : { clock: CLOCK };
+}
+
+function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder['end'] {
+  const ends = new Map<string, NodeId>();
+  return ({ state, code, output = 'null', origin = 'end' }) => {
+    const key = JSON.stringify([state, code, output, origin]);
+    const known = ends.get(key);
+    if (known !== undefined) return known;
+    const id = fresh(`${state}:${code}`);
+    nodes.set(id, { op: 'end', label: { name: origin }, state, code, output });
+    ends.set(key, id);
+    return id;
   };
 }
 

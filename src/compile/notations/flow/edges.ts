@@ -82,28 +82,7 @@ function labelOf(item: Located): string | null {
 }
 
 export function writtenGraph(body: Located): WrittenGraph {
-  const nodes = new Map<string, NamedEdges>();
-  const nameless: FlowEdge[] = [];
-  let clear = true;
-  for (const [index, item] of itemsOf(entryMeant(body, 'nodes', FIELDS.flow)?.value).entries()) {
-    const located = entryMeant(item, 'id', FIELDS.node)?.value;
-    const id = textOf(located);
-    const read = edgesOf(item, id ?? `item ${index + 1}`);
-    if (id === undefined || id === '' || located === undefined) {
-      nameless.push(...read.edges);
-      clear &&= read.clear;
-    } else {
-      const first = nodes.get(id);
-      const edges = [...(first?.edges ?? []), ...read.edges];
-      nodes.set(id, {
-        id,
-        at: first?.at ?? located.range,
-        edges,
-        clear: read.clear && (first?.clear ?? true),
-        bounded: entryMeant(item, 'max_visits', FIELDS.node) !== undefined,
-      });
-    }
-  }
+  const { nodes, nameless, clear } = readNodes(body);
   // A misspelt target is one mistake: the node that it was meant for counts as reached.
   const meant = ({ to }: FlowEdge): readonly string[] => {
     const found = nodes.has(to) || to === END ? to : nearest(to, nodes.keys());
@@ -118,12 +97,49 @@ export function writtenGraph(body: Located): WrittenGraph {
       const reached = reachableFrom([start, ...nameless.flatMap(meant)], next);
       return [...reached].every((id) => nodes.get(id)?.clear ?? true) ? reached : null;
     },
-    unbounded: componentsOf(nodes.keys(), (id) =>
-      nodes.get(id)?.bounded === true
-        ? []
-        : (nodes.get(id)?.edges ?? []).flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : [])),
-    )
-      .filter(({ cyclic }) => cyclic)
-      .map(({ members }) => [...members].reverse()),
+    unbounded: unboundedIn(nodes),
   };
+}
+
+/** Cycles of nodes that no `max_visits` bounds. */
+function unboundedIn(nodes: ReadonlyMap<string, NamedEdges>): WrittenGraph['unbounded'] {
+  const next = (id: string): readonly string[] => {
+    const { bounded = false, edges = [] } = nodes.get(id) ?? {};
+    return bounded ? [] : edges.flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : []));
+  };
+  return componentsOf(nodes.keys(), next)
+    .filter(({ cyclic }) => cyclic)
+    .map(({ members }) => [...members].reverse());
+}
+
+interface ReadNodes {
+  readonly nodes: ReadonlyMap<string, NamedEdges>;
+  /** Edges of nodes without an id. */
+  readonly nameless: readonly FlowEdge[];
+  readonly clear: boolean;
+}
+
+function readNodes(body: Located): ReadNodes {
+  const nodes = new Map<string, NamedEdges>();
+  const nameless: FlowEdge[] = [];
+  let clear = true;
+  for (const [index, item] of itemsOf(entryMeant(body, 'nodes', FIELDS.flow)?.value).entries()) {
+    const located = entryMeant(item, 'id', FIELDS.node)?.value;
+    const id = textOf(located);
+    const read = edgesOf(item, id ?? `item ${index + 1}`);
+    if (id === undefined || id === '' || located === undefined) {
+      nameless.push(...read.edges);
+      clear &&= read.clear;
+      continue;
+    }
+    const first = nodes.get(id) ?? { at: located.range, edges: [], clear: true };
+    nodes.set(id, {
+      id,
+      at: first.at,
+      edges: [...first.edges, ...read.edges],
+      clear: read.clear && first.clear,
+      bounded: entryMeant(item, 'max_visits', FIELDS.node) !== undefined,
+    });
+  }
+  return { nodes, nameless, clear };
 }

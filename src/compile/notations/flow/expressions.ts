@@ -1,6 +1,6 @@
 /**
  * Checks the expressions and templates of a flow and turns them into expressions over slots. Every problem is reported at
- * the characters it is about; what is returned is fit to store, or null where it is not.
+ * its own characters. An expression with a problem gives null.
  */
 import type { Kind } from '../../../expr/function.ts';
 import { parseExpr } from '../../../expr/parse.ts';
@@ -32,15 +32,15 @@ export interface Checked {
 }
 
 export interface Expressions {
-  /** A guard or a decision's expression; `leaving` where the node itself has already run. */
+  /** A guard or the expression of a decision. With `leaving`, the node itself has already run. */
   expression(node: string, located: Located | undefined, leaving: boolean): Checked | null;
   /** A template, or any structure of them, as one expression. */
   template(node: string, located: Located | undefined, value: Json): Expr;
   /** The kind of value that an expression in a template gives, as far as it is known. */
   kind(node: string, expr: string): Kind;
-  /** Where the templates in a structure do no more than look something up. */
+  /** The paths of those templates in a structure that only read a value. */
   reads(node: string, value: Json): readonly (readonly string[])[];
-  /** Whether a type is known for the expression, and whether the value can be compared with it. */
+  /** The problem if the type of the expression is known and can never equal `wanted`; null otherwise. */
   matches(node: string, expr: string, wanted: string): Problem | null;
   readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
 }
@@ -58,128 +58,29 @@ interface Parts {
   readonly report: Report;
 }
 
-export function createExpressions({ names, graph, recents, slots, report }: Parts): Expressions {
-  const used = new Set<string>();
-  let bare = false;
-
-  const rangeOf = (located: Located | undefined, start: number, end: number): Range =>
-    located?.kind === 'scalar'
-      ? rangeWithin(report.source, located, start, end)
-      : (located?.range ?? { start: 0, end: 0 });
-
-  const meaningsOf = (node: string, text: string, recent: Recent, guard: boolean): Found[] => {
-    try {
-      const reads = readsOf(parseExpr(text), variablesIn(text));
-      return reads.map((read) => ({ read, meaning: names.meaning(read, recent, guard, node) }));
-    } catch {
-      return [];
-    }
-  };
-
-  const typesOf = (found: readonly Found[], recent: Recent): { [name: string]: Json } => {
-    const types: { [name: string]: Json } = {};
-    for (const { read, meaning } of found) {
-      const [root = ''] = read.path;
-      const schema = names.schema(read, meaning, recent) ?? (TYPE_NAMES.has(root) ? true : undefined);
-      if (schema !== undefined) types[root] = merged(types[root], schema);
-    }
-    // One name that means a node here and a field there has no one type.
-    for (const { read, meaning } of found)
-      if (found.some((other) => other.read.path[0] === read.path[0] && other.meaning.is !== meaning.is))
-        types[read.path[0] ?? ''] = true;
-    return types;
-  };
-
-  /** `offset` is where the expression begins in the text that `located` holds. */
-  const check = (
-    node: string,
-    located: Located | undefined,
-    written: string,
-    offset: number,
-    { leaving, guard }: { readonly leaving: boolean; readonly guard: boolean },
-  ): Checked | null => {
-    const text = slots.readable(written);
-    const recent = leaving ? recents.after(node) : recents.before(node);
-    const found = meaningsOf(node, text, recent, guard);
-    let sound = true;
-    for (const { read, meaning } of found) {
-      const at = rangeOf(located, offset + read.start, offset + read.end);
-      if (meaning.is === 'nothing') {
-        sound = false;
-        report.error('unknown-name', at, meaning.message, { help: meaning.help });
-        continue;
-      }
-      warnEarly(node, read, meaning, at, leaving);
-    }
-    const result = checkExpression(text, { types: typesOf(found, recent) });
-    if (!result.ok) {
-      for (const problem of result.problems) {
-        report.error(
-          codeOfProblem(problem),
-          rangeOf(located, offset + problem.start, offset + problem.end),
-          problem.message,
-          { help: helpOfProblem(problem) },
-        );
-      }
-      return null;
-    }
-    if (!sound) return null;
-    for (const { read, meaning } of found) {
-      if (meaning.is === 'node') used.add(slots.of(meaning.id));
-      else if (meaning.is === 'context') used.add(read.path[0] ?? '');
-      else bare = true;
-    }
-    const source = withSlots(text, found);
-    return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
-  };
-
-  const warnEarly = (node: string, read: Path, meaning: Meaning, at: Range, leaving: boolean): void => {
-    const source = names.source(read, meaning);
-    if (source !== null && !(leaving && source === node) && !graph.precedes(source, node, leaving)) {
-      report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, {
-        help: 'Read a node that comes before, or change the order.',
-      });
-    } else if (read.path[0] === 'error' && !graph.afterError(node, leaving)) {
-      report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
-    }
-  };
-
-  const rewritten = (node: string, expr: string): Expr => {
-    const text = slots.readable(expr);
-    return withSlots(text, meaningsOf(node, text, recents.before(node), false));
-  };
-
-  const templates = (node: string, located: Located | undefined): void => {
-    if (located?.kind === 'list') for (const item of located.items) templates(node, item);
-    else if (located?.kind === 'map') for (const { value } of located.entries.values()) templates(node, value);
-    else if (located?.kind === 'scalar' && typeof located.value === 'string') {
-      const { parts, problems } = parseTemplate(located.value);
-      for (const { severity, message, start, end, help } of problems)
-        report[severity]('bad-template', rangeOf(located, start, end), message, { help: capital(help) });
-      for (const part of parts)
-        if ('expr' in part) check(node, located, part.expr, part.start, { leaving: false, guard: false });
-    }
-  };
-
+export function createExpressions(parts: Parts): Expressions {
+  const { slots, recents, report } = parts;
+  const checker: Checker = { ...parts, uses: { slots: new Set(), bare: false } };
   return {
     expression(node, located, leaving) {
       if (located?.kind !== 'scalar') return null;
-      return check(node, located, stripBraces(String(located.value)), 0, { leaving, guard: true });
+      return check(checker, node, located, stripBraces(String(located.value)), 0, { leaving, guard: true });
     },
     template(node, located, value) {
-      templates(node, located);
-      return report.failed() ? 'null' : templateToExpr(value, (expr) => rewritten(node, expr));
+      checkTemplates(checker, node, located);
+      return report.failed() ? 'null' : templateToExpr(value, (expr) => rewritten(checker, node, expr));
     },
     kind(node, expr) {
       const text = slots.readable(expr);
       const recent = recents.before(node);
-      const result = checkExpression(text, { types: typesOf(meaningsOf(node, text, recent, false), recent) });
+      const types = typesOf(checker, meaningsOf(checker, node, text, recent, false), recent);
+      const result = checkExpression(text, { types });
       return result.ok ? result.type : 'any';
     },
     reads(node, value) {
       const paths = new Map<string, readonly string[]>();
       for (const expr of embedded(value)) {
-        const path = pathOf(rewritten(node, expr));
+        const path = pathOf(rewritten(checker, node, expr));
         if (path !== null) paths.set(JSON.stringify(path), path);
       }
       return [...paths.values()];
@@ -187,17 +88,122 @@ export function createExpressions({ names, graph, recents, slots, report }: Part
     matches(node, expr, wanted) {
       const text = slots.readable(stripBraces(expr));
       const recent = recents.before(node);
-      const types = typesOf(meaningsOf(node, text, recent, true), recent);
+      const types = typesOf(checker, meaningsOf(checker, node, text, recent, true), recent);
       const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
       return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
     },
-    uses: {
-      slots: used,
-      get bare() {
-        return bare;
-      },
-    },
+    uses: checker.uses,
   };
+}
+
+interface Checker extends Parts {
+  /** Slots and bare names that the checked expressions read. */
+  readonly uses: { readonly slots: Set<string>; bare: boolean };
+}
+
+/** `offset` is the position of the expression in the text of `located`. */
+function check(
+  checker: Checker,
+  node: string,
+  located: Located | undefined,
+  written: string,
+  offset: number,
+  { leaving, guard }: { readonly leaving: boolean; readonly guard: boolean },
+): Checked | null {
+  const { recents, slots, report } = checker;
+  const text = slots.readable(written);
+  const recent = leaving ? recents.after(node) : recents.before(node);
+  const found = meaningsOf(checker, node, text, recent, guard);
+  for (const { read, meaning } of found) {
+    const at = rangeOf(report, located, offset + read.start, offset + read.end);
+    if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
+    else warnEarly(checker, node, read, meaning, at, leaving);
+  }
+  const result = checkExpression(text, { types: typesOf(checker, found, recent) });
+  if (!result.ok) {
+    for (const problem of result.problems) {
+      const at = rangeOf(report, located, offset + problem.start, offset + problem.end);
+      report.error(codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
+    }
+    return null;
+  }
+  if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
+  note(checker, found);
+  const source = withSlots(text, found);
+  return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
+}
+
+function note({ uses, slots }: Checker, found: readonly Found[]): void {
+  for (const { read, meaning } of found) {
+    if (meaning.is === 'node') uses.slots.add(slots.of(meaning.id));
+    else if (meaning.is === 'context') uses.slots.add(read.path[0] ?? '');
+    else uses.bare = true;
+  }
+}
+
+function checkTemplates(checker: Checker, node: string, located: Located | undefined): void {
+  if (located?.kind === 'list') for (const item of located.items) checkTemplates(checker, node, item);
+  else if (located?.kind === 'map')
+    for (const { value } of located.entries.values()) checkTemplates(checker, node, value);
+  else if (located?.kind === 'scalar' && typeof located.value === 'string') {
+    const { report } = checker;
+    const { parts, problems } = parseTemplate(located.value);
+    for (const { severity, message, start, end, help } of problems)
+      report[severity]('bad-template', rangeOf(report, located, start, end), message, { help: capital(help) });
+    for (const part of parts)
+      if ('expr' in part) check(checker, node, located, part.expr, part.start, { leaving: false, guard: false });
+  }
+}
+
+function rangeOf(report: Report, located: Located | undefined, start: number, end: number): Range {
+  if (located?.kind === 'scalar') return rangeWithin(report.source, located, start, end);
+  return located?.range ?? { start: 0, end: 0 };
+}
+
+function meaningsOf({ names }: Parts, node: string, text: string, recent: Recent, guard: boolean): readonly Found[] {
+  try {
+    const reads = readsOf(parseExpr(text), variablesIn(text));
+    return reads.map((read) => ({ read, meaning: names.meaning(read, recent, guard, node) }));
+  } catch {
+    return [];
+  }
+}
+
+function typesOf({ names }: Parts, found: readonly Found[], recent: Recent): { [name: string]: Json } {
+  const types: { [name: string]: Json } = {};
+  for (const { read, meaning } of found) {
+    const [root = ''] = read.path;
+    const schema = names.schema(read, meaning, recent) ?? (TYPE_NAMES.has(root) ? true : undefined);
+    if (schema !== undefined) types[root] = merged(types[root], schema);
+  }
+  // A name that is a node in one read and a field in another has no single type.
+  for (const { read, meaning } of found)
+    if (found.some((other) => other.read.path[0] === read.path[0] && other.meaning.is !== meaning.is))
+      types[read.path[0] ?? ''] = true;
+  return types;
+}
+
+function warnEarly(
+  { names, graph, report }: Parts,
+  node: string,
+  read: Path,
+  meaning: Meaning,
+  at: Range,
+  leaving: boolean,
+): void {
+  const source = names.source(read, meaning);
+  if (source !== null && !(leaving && source === node) && !graph.precedes(source, node, leaving)) {
+    report.warning('not-yet-run', at, `\`${source}\` cannot have run before \`${node}\`, so this is always empty`, {
+      help: 'Read a node that comes before, or change the order.',
+    });
+  } else if (read.path[0] === 'error' && !graph.afterError(node, leaving)) {
+    report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
+  }
+}
+
+function rewritten(checker: Checker, node: string, expr: string): Expr {
+  const text = checker.slots.readable(expr);
+  return withSlots(text, meaningsOf(checker, node, text, checker.recents.before(node), false));
 }
 
 /** Text with templates in it is text already. A value that is one template keeps its type, so it is turned into text. */
@@ -215,7 +221,7 @@ function embedded(value: Json): readonly string[] {
     : [];
 }
 
-/** Fields of the latest agent's output, which are read by their names alone, stand in a slot of our own. */
+/** Fields of the latest agent's output, which expressions read by their names alone, are in the agent slot. */
 function withSlots(text: string, found: readonly Found[]): Expr {
   const bare = new Set(
     found.flatMap(({ read, meaning }) => (meaning.is === 'bare' ? [JSON.stringify(read.path)] : [])),
@@ -225,12 +231,12 @@ function withSlots(text: string, found: readonly Found[]): Expr {
   return rewriteNames(text, resolve, variablesIn(text));
 }
 
-/** Where nothing is asked for its type, `type` or `list` is no type but a field of that name. */
+/** In an expression without `type(…)`, names such as `type` and `list` are fields and not types. */
 function variablesIn(text: string): ReadonlySet<string> | undefined {
   return /\btype\s*\(/.test(text) ? undefined : TYPE_NAMES;
 }
 
-/** Two reads of one root, such as two approvals, know different fields of it. */
+/** Joins the fields that two reads of one root know, such as two approvals. */
 function merged(known: Json | undefined, more: Json): Json {
   if (
     known === undefined ||

@@ -92,61 +92,72 @@ function createLowering(scope: Scope, prefix: string): Lowering {
       charges: [...charges, ...visits(node)],
       at: node.at('id'),
     }),
-    part: ({ node }, hint) => ({
-      hint: `${name(node.id)} ${hint}`,
-      origin: name(node.id),
-      at: node.at('id'),
-    }),
+    part: ({ node }, hint) => ({ hint: `${name(node.id)} ${hint}`, origin: name(node.id), at: node.at('id') }),
     visitsMax: visitsMaxOf(flow, graph),
     ending: endings.at,
     out: (value, mode) => (remembers ? [{ slot: SLOT.out, mode, value }] : []),
-    routes(from) {
-      const last = from.routes.findIndex(({ when }) => when === null);
-      const guarded = last < 0 ? from.routes : from.routes.slice(0, last);
-      const cases = guarded.map(({ when, to }): Case => ({ when: when ?? 'true', to: target(to, from) }));
-      const otherwise = target(from.routes[last]?.to ?? END, from);
-      return kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise);
-    },
+    routes: (from) => addRoutes(lowering, from, target),
     timeoutMs: ({ node: { value } }) => (value.timeout === undefined ? null : Math.ceil(value.timeout * 1000)),
     retry: ({ node: { value } }) => retryOf(value.retry),
-    attempts(from, attempt) {
-      const { retry } = from.node.value;
-      return addAttempts(kit, {
-        ...attempt,
-        step: lowering.entered(from),
-        part: (hint) => bare(lowering.part(from, hint)),
-        timeoutMs: lowering.timeoutMs(from),
-        retry: retry === undefined ? null : { max: retry.max_attempts - 1, when: matched(retry.match) },
-        visitsMax: lowering.visitsMax(from.node.id),
-        next: lowering.routes(from),
-        fail: lowering.failing(from, 'errors'),
-      });
-    },
+    attempts: (from, attempt) => addAttemptsOf(lowering, from, attempt),
     errors: ({ node }) => errorWays(kit, node.value.on_error, idOf, endings.partial),
     failing(from, hint) {
       const { failed, fail } = lowering.errors(from);
       return kit.pick(bare(lowering.part(from, hint)), failed, fail);
     },
-    raise: (from, error) =>
-      kit.set(
-        bare(lowering.part(from, 'error')),
-        [set('error', literal({ ...error, node: name(from.node.id) }))],
-        lowering.failing(from, 'errors'),
-      ),
-    evaluated(from, sources, add) {
-      if (from.node.value.on_error.length === 0) return void add(lowering.entered(from));
-      const failed = lowering.raise(from, {
-        class: 'semantic',
-        type: 'ExpressionError',
-        message: `an expression of \`${from.node.id}\` could not be evaluated`,
-        code: 'VALIDATION_FAIL',
-      });
-      const then = add(lowering.part(from, 'value'));
-      const cases = [{ when: `size([${sources.join(', ')}]) == ${sources.length}`, to: then }];
-      kit.pick(lowering.entered(from), cases, failed);
+    raise(from, error) {
+      const written = set('error', literal({ ...error, node: name(from.node.id) }));
+      return kit.set(bare(lowering.part(from, 'error')), [written], lowering.failing(from, 'errors'));
     },
+    evaluated: (from, sources, add) => addEvaluated(lowering, from, sources, add),
   };
   return lowering;
+}
+
+/** The pick that follows a node and takes its routes. */
+function addRoutes(lowering: Lowering, from: Prepared, target: (to: string, from: Prepared) => NodeId): NodeId {
+  const last = from.routes.findIndex(({ when }) => when === null);
+  const guarded = last < 0 ? from.routes : from.routes.slice(0, last);
+  const cases = guarded.map(({ when, to }): Case => ({ when: when ?? 'true', to: target(to, from) }));
+  const otherwise = target(from.routes[last]?.to ?? END, from);
+  return lowering.kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise);
+}
+
+function addAttemptsOf(
+  lowering: Lowering,
+  from: Prepared,
+  attempt: Parameters<Lowering['attempts']>[1],
+): ReturnType<Lowering['attempts']> {
+  const { retry } = from.node.value;
+  return addAttempts(lowering.kit, {
+    ...attempt,
+    step: lowering.entered(from),
+    part: (hint) => bare(lowering.part(from, hint)),
+    timeoutMs: lowering.timeoutMs(from),
+    retry: retry === undefined ? null : { max: retry.max_attempts - 1, when: matched(retry.match) },
+    visitsMax: lowering.visitsMax(from.node.id),
+    next: lowering.routes(from),
+    fail: lowering.failing(from, 'errors'),
+  });
+}
+
+/** Adds a node that evaluates expressions. With an error route, a pick tries them first. */
+function addEvaluated(
+  lowering: Lowering,
+  from: Prepared,
+  sources: Parameters<Lowering['evaluated']>[1],
+  add: Parameters<Lowering['evaluated']>[2],
+): void {
+  if (from.node.value.on_error.length === 0) return void add(lowering.entered(from));
+  const failed = lowering.raise(from, {
+    class: 'semantic',
+    type: 'ExpressionError',
+    message: `an expression of \`${from.node.id}\` could not be evaluated`,
+    code: 'VALIDATION_FAIL',
+  });
+  const then = add(lowering.part(from, 'value'));
+  const cases = [{ when: `size([${sources.join(', ')}]) == ${sources.length}`, to: then }];
+  lowering.kit.pick(lowering.entered(from), cases, failed);
 }
 
 /** A node without a place of its own shows the place of the authored node. */

@@ -1,4 +1,4 @@
-/** What a name in a flow's expression means, where it cannot mean anything, and what is known of its type. */
+/** Resolves the names in a flow's expressions, and knows their types. */
 import type { Json } from '../../../expr/json.ts';
 import type { Path } from '../../expressions/reads.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -26,86 +26,90 @@ export interface Names {
 export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
   const locals = localNames(flow, graph);
   const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.of(id), id]));
-  const ids = [...flow.declared.all];
-  const approvals = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.choices === undefined ? [] : [id]));
-  const isApproval = (id: string): boolean => flow.nodes.get(id)?.facts.choices !== undefined;
-  const outputSchema = (agent: string): Json => definitions.agents[agent]?.output ?? null;
-
-  const bare = (read: Path, recent: Recent): Meaning => {
-    const [root = '', field = ''] = read.path;
-    if (field === 'output' || field === 'result') {
-      return { is: 'nothing', message: `there is no flow node \`${root}\``, help: near(root, ids) };
-    }
-    const schemas = [...recent.agents].map(outputSchema);
-    const fields = schemas.flatMap(fieldsOf);
-    if (recent.open || fields.includes(root) || schemas.some((schema) => !isClosed(schema))) return { is: 'bare' };
-    if (recent.agents.size === 0) {
-      return {
-        is: 'nothing',
-        message: `there is no \`${root}\` here: no agent has answered yet whose output could have it`,
-        help:
-          near(root, [...ids, 'event', 'approvals', 'error']) ??
-          'Write the full path, such as `event.payload.message`.',
-      };
-    }
-    const who = [...recent.agents].map((agent) => `\`${agent}\``).join(' or ');
-    return {
-      is: 'nothing',
-      message: `there is no \`${root}\` in the output of ${who}`,
-      help: near(root, [...fields, ...ids]) ?? `Its schema has ${fields.map((each) => `\`${each}\``).join(', ')}.`,
-    };
-  };
-
   return {
     meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
-      if (locals(reader).has(root)) return { is: 'context' };
-      if (root === 'event' || root === 'error') return { is: 'context' };
-      if (root === 'approvals') {
-        if (field === undefined || isApproval(field) || (flow.declared.has(field) && !flow.nodes.has(field)))
-          return { is: 'context' };
-        const help =
-          near(field, approvals) ??
-          (approvals.length === 0 ? undefined : `Approvals: ${approvals.map((each) => `\`${each}\``).join(', ')}.`);
-        return {
-          is: 'nothing',
-          message: flow.declared.has(field)
-            ? `flow node \`${field}\` is not an approval`
-            : `there is no approval \`${field}\``,
-          help,
-        };
-      }
+      if (locals(reader).has(root) || root === 'event' || root === 'error') return { is: 'context' };
+      if (root === 'approvals') return approvalMeaning(flow, field);
       const id = bySlot.get(root);
       if (id !== undefined && guard && field === undefined) {
-        const meant = bare(read, recent);
+        const meant = fieldMeaning(flow, definitions, read, recent);
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
       }
       if (id !== undefined) return { is: 'node', id };
-      return flow.declared.has(root) ? { is: 'context' } : bare(read, recent);
+      return flow.declared.has(root) ? { is: 'context' } : fieldMeaning(flow, definitions, read, recent);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
         const node = flow.nodes.get(meaning.id);
         return node?.facts.readable(node, flow, definitions);
       }
-      if (meaning.is === 'bare') {
-        const [only, ...others] = recent.agents;
-        return only === undefined || others.length > 0 || recent.open
-          ? undefined
-          : propertyOf(outputSchema(only), root);
-      }
+      if (meaning.is === 'bare') return fieldSchema(definitions, root, recent);
       if (root === 'error') return ERROR_SCHEMA;
-      const node = root === 'approvals' && field !== undefined ? flow.nodes.get(field) : undefined;
-      const choices = node?.poisoned('choices') === false ? node.facts.choices?.(node.value) : undefined;
-      return node === undefined || choices === undefined
-        ? undefined
-        : { type: 'object', properties: { [node.id]: { enum: [...choices] } } };
+      return root === 'approvals' && field !== undefined ? approvalSchema(flow, field) : undefined;
     },
     source({ path: [root = '', field] }, meaning) {
       if (meaning.is === 'node') return meaning.id;
       return root === 'approvals' && field !== undefined && flow.nodes.has(field) ? field : null;
     },
   };
+}
+
+/** `approvals`, or one approval of it. */
+function approvalMeaning(flow: Flow, field: string | undefined): Meaning {
+  const approvals = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.choices === undefined ? [] : [id]));
+  const isDamaged = field !== undefined && flow.declared.has(field) && !flow.nodes.has(field);
+  if (field === undefined || approvals.includes(field) || isDamaged) return { is: 'context' };
+  const all = approvals.map((each) => `\`${each}\``).join(', ');
+  return {
+    is: 'nothing',
+    message: flow.declared.has(field)
+      ? `flow node \`${field}\` is not an approval`
+      : `there is no approval \`${field}\``,
+    help: near(field, approvals) ?? (approvals.length === 0 ? undefined : `Approvals: ${all}.`),
+  };
+}
+
+/** A field of the latest agent's output, which is read by its name alone. */
+function fieldMeaning(flow: Flow, definitions: Definitions, read: Path, recent: Recent): Meaning {
+  const ids = [...flow.declared.all];
+  const [root = '', field = ''] = read.path;
+  if (field === 'output' || field === 'result') {
+    return { is: 'nothing', message: `there is no flow node \`${root}\``, help: near(root, ids) };
+  }
+  const schemas = [...recent.agents].map((agent) => outputSchema(definitions, agent));
+  const fields = schemas.flatMap(fieldsOf);
+  if (recent.open || fields.includes(root) || schemas.some((schema) => !isClosed(schema))) return { is: 'bare' };
+  if (recent.agents.size === 0) {
+    return {
+      is: 'nothing',
+      message: `there is no \`${root}\` here: no agent has answered yet whose output could have it`,
+      help:
+        near(root, [...ids, 'event', 'approvals', 'error']) ?? 'Write the full path, such as `event.payload.message`.',
+    };
+  }
+  const agents = [...recent.agents].map((agent) => `\`${agent}\``).join(' or ');
+  return {
+    is: 'nothing',
+    message: `there is no \`${root}\` in the output of ${agents}`,
+    help: near(root, [...fields, ...ids]) ?? `Its schema has ${fields.map((each) => `\`${each}\``).join(', ')}.`,
+  };
+}
+
+function fieldSchema(definitions: Definitions, name: string, recent: Recent): Json | undefined {
+  const [only, ...others] = recent.agents;
+  if (only === undefined || others.length > 0 || recent.open) return undefined;
+  return propertyOf(outputSchema(definitions, only), name);
+}
+
+function approvalSchema(flow: Flow, id: string): Json | undefined {
+  const node = flow.nodes.get(id);
+  const choices = node?.poisoned('choices') === false ? node.facts.choices?.(node.value) : undefined;
+  return choices === undefined ? undefined : { type: 'object', properties: { [id]: { enum: [...choices] } } };
+}
+
+function outputSchema({ agents }: Definitions, agent: string): Json {
+  return agents[agent]?.output ?? null;
 }
 
 /** The names of items, for the nodes that run once per item. */

@@ -28,6 +28,7 @@ import { set } from '../../lower/kit.ts';
 import { evidenceMessages, planPrompt } from './prompts.ts';
 
 const DRAFT = 'draft';
+const STEPS = `${DRAFT}.steps`;
 /** The status in a reply without a plan. */
 const SAYS = `lower(trim(text(${DRAFT}.status)))`;
 /** Steps of the draft that can never start. */
@@ -53,24 +54,7 @@ export function addPlan(l: Lowering): void {
     idOf(l, 'budget_assign'),
   );
   const agreed = loop.plan.approve ? addApproval(l, accepted) : accepted;
-  const unfounded = l.kit.set(
-    { hint: 'plan.unfounded', origin: 'plan_validation' },
-    [set(PLAN_PROBLEM, VIOLATION)],
-    addRepair(l),
-  );
-  const judged = l.kit.pick(
-    { hint: 'plan.judge', origin: 'plan_validation' },
-    [
-      ...(loop.grounding.onViolation === 'mark' ? [] : [{ when: `${VIOLATION} != null`, to: unfounded }]),
-      {
-        when: `${SAYS} == "impossible"`,
-        to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
-      },
-      { when: `${SAYS} in ["missing_info", "ambiguous"]`, to: addClarification(l, begin) },
-      { when: `${PLAN_PROBLEM} == null`, to: agreed },
-    ],
-    addRepair(l),
-  );
+  const judged = addJudgement(l, begin, agreed);
   const validated = l.kit.set(
     { id: builder.idOf('plan_validation'), origin: 'plan_validation' },
     [set(PLAN_PROBLEM, problem(loop)), set(VIOLATION, 'null')],
@@ -95,6 +79,28 @@ export function addPlan(l: Lowering): void {
     next: ordered,
     fail: l.kit.set({ hint: 'plan.failed', origin: 'plan_selection' }, [], failedTrace(l)),
   });
+}
+
+/** Sends the draft on: back to the planner, to a person, to its end, or to `agreed`. */
+function addJudgement(l: Lowering, begin: NodeId, agreed: NodeId): NodeId {
+  const unfounded = l.kit.set(
+    { hint: 'plan.unfounded', origin: 'plan_validation' },
+    [set(PLAN_PROBLEM, VIOLATION)],
+    addRepair(l),
+  );
+  return l.kit.pick(
+    { hint: 'plan.judge', origin: 'plan_validation' },
+    [
+      ...(l.loop.grounding.onViolation === 'mark' ? [] : [{ when: `${VIOLATION} != null`, to: unfounded }]),
+      {
+        when: `${SAYS} == "impossible"`,
+        to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
+      },
+      { when: `${SAYS} in ["missing_info", "ambiguous"]`, to: addClarification(l, begin) },
+      { when: `${PLAN_PROBLEM} == null`, to: agreed },
+    ],
+    addRepair(l),
+  );
 }
 
 /** A planner that asks or gives up writes a text for people, which is checked like any other. */
@@ -174,10 +180,8 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
 
 /** The first problem of the draft, as a sentence; null for a valid plan. */
 function problem(loop: Loop): Expr {
-  const steps = `${DRAFT}.steps`;
-  const budgets = loop.definitions.budgets ?? {};
+  const steps = STEPS;
   const tools = toolsOf(loop);
-  const changing = changingTools(loop);
   const first = (which: Expr, words: Expr): readonly [Expr, Expr] => [
     `${steps}.exists(s, ${which})`,
     `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`,
@@ -190,7 +194,7 @@ function problem(loop: Loop): Expr {
     );
     return [among(when), among(words)];
   };
-  const rules: (readonly [Expr, Expr])[] = [
+  const rules: readonly Rule[] = [
     [`type(${DRAFT}) != map || type(${steps}) != list`, '"the reply is not a JSON object with a list `steps`"'],
     [`size(${steps}) == 0`, '"the plan has no steps"'],
     [
@@ -219,7 +223,19 @@ function problem(loop: Loop): Expr {
       'text("step `", s.id, "` is nested deeper than 2")',
     ),
     first(`s.parent != null && s.done_when == null`, 'text("subtask `", s.id, "` does not say when it is done")'),
+    ...budgetRules(loop),
   ];
+  return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
+}
+
+/** A condition that holds for an invalid plan, and the sentence that says so. */
+type Rule = readonly [Expr, Expr];
+
+function budgetRules(loop: Loop): readonly Rule[] {
+  const steps = STEPS;
+  const budgets = loop.definitions.budgets ?? {};
+  const changing = changingTools(loop);
+  const rules: Rule[] = [];
   if (budgets.steps !== undefined)
     rules.push([
       `size(${steps}) + ${TURN} + ${DRAFTS} > ${budgets.steps}`,
@@ -235,7 +251,7 @@ function problem(loop: Loop): Expr {
       `size(${steps}.filter(s, s.tool in ${literal([...changing])})) > ${budgets.side_effects}`,
       `text("the plan changes something ", size(${steps}.filter(s, s.tool in ${literal([...changing])})), " times, and the budget allows ${budgets.side_effects}")`,
     ]);
-  return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
+  return rules;
 }
 
 /** Removes steps whose prerequisites were removed, round by round; the rest form a cycle. */

@@ -116,30 +116,37 @@ function sourcesOf({ Context, Isolation }: RawAgent): RawAgent['Context'] {
 }
 
 function viewOf(agent: RawAgent, names: readonly string[], readChars: number | undefined): Json {
-  const { ContextWindow: window = {} } = agent;
   const sources = sourcesOf(agent);
-  if (sources !== undefined) {
-    const own = sources.find(({ Source }) => Source.startsWith('own_history'));
-    const turns = Number(own?.Source.split(':')[1] ?? OWN_TURNS);
-    return { own: true, textOnly: true, ownTurns: own === undefined ? 0 : turns, ownChars: own?.MaxChars ?? OWN_CHARS };
-  }
-  const view: { [field: string]: Json } = {};
-  const { IncludeAgents: included } = window;
+  return sources === undefined ? windowView(agent, names, readChars) : ownView(sources);
+}
+
+/** The view of an agent that names the sources of its context. */
+function ownView(sources: NonNullable<RawAgent['Context']>): Json {
+  const own = sources.find(({ Source }) => Source.startsWith('own_history'));
+  const turns = Number(own?.Source.split(':')[1] ?? OWN_TURNS);
+  return { own: true, textOnly: true, ownTurns: own === undefined ? 0 : turns, ownChars: own?.MaxChars ?? OWN_CHARS };
+}
+
+function windowView(agent: RawAgent, names: readonly string[], readChars: number | undefined): Json {
+  const { ContextWindow: window = {} } = agent;
+  const { IncludeAgents: included, ExcludeAgents: excluded = [] } = window;
   const left = included === undefined ? [] : names.filter((name) => name !== agent.Name && !included.includes(name));
-  const exclude = [...new Set([...(window.ExcludeAgents ?? []), ...left])];
-  const tail = window.MaxTailMessages ?? window.MaxMessages ?? 0;
+  const exclude = [...new Set([...excluded, ...left])];
   const charsBy = {
     ...(readChars === undefined ? {} : { read_file: readChars }),
     ...window.ToolResultCharOverrides,
   };
-  if (window.TextOnly === true) view['textOnly'] = true;
-  if (exclude.length > 0) view['exclude'] = exclude;
-  if ((window.MaxTurnAge ?? 0) > 0) view['turnAge'] = window.MaxTurnAge ?? 0;
-  if (tail > 0) view['tail'] = tail;
-  if ((window.MaxToolResultChars ?? 0) > 0) view['toolChars'] = window.MaxToolResultChars ?? 0;
-  if (Object.keys(charsBy).length > 0) view['toolCharsBy'] = charsBy;
-  if ((window.MaxReplayChars ?? 0) > 0) view['replayChars'] = window.MaxReplayChars ?? 0;
-  return Object.keys(view).length === 0 ? null : view;
+  const view = {
+    textOnly: window.TextOnly === true ? true : undefined,
+    exclude: exclude.length > 0 ? exclude : undefined,
+    turnAge: window.MaxTurnAge,
+    tail: window.MaxTailMessages ?? window.MaxMessages,
+    toolChars: window.MaxToolResultChars,
+    toolCharsBy: Object.keys(charsBy).length > 0 ? charsBy : undefined,
+    replayChars: window.MaxReplayChars,
+  };
+  const given = Object.entries(view).filter(([, value]) => value !== undefined && value !== 0);
+  return given.length === 0 ? null : (Object.fromEntries(given) as Json);
 }
 
 /** The tools that the plugins of an agent grant. `Plugins` may also name a tool of the document. */

@@ -1,6 +1,6 @@
 /**
- * What an agent is told that ended its turn without a signal. The kind follows from what its tools really did in the turn,
- * and each text repeats the evidence it speaks of, because the agent may no longer see it.
+ * Corrections for an agent that ended its turn without a signal. The kind follows from the tool calls of the turn. Each text
+ * repeats its evidence, because the agent may no longer see it.
  */
 import type { Expr, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
@@ -15,70 +15,74 @@ export interface Silence {
   readonly corrections: readonly Correction[];
 }
 
-/** `generic` is said where the evidence gives no better reason; `choice` lists what the agent may say. */
+/** `generic` is used if the evidence gives no better reason. `choice` lists the words that the agent may use. */
 export function silenceOf(who: Member, generic: Correction, choice: string): Silence {
   if (!who.writes) return { corrections: [generic] };
+  return {
+    measures: [set(IDLE, `${wrote(true)} ? 0 : ${IDLE} + 1`), set(BROKEN, `${failing()} ? ${BROKEN} + 1 : 0`)],
+    corrections: [...evidenced(choice), generic],
+  };
+}
+
+/** Corrections for which the observations of the turn give a reason. The first that applies is used. */
+function evidenced(choice: string): readonly Correction[] {
   const say = (type: string, when: Expr, ...parts: readonly Expr[]): Correction => ({
     type,
     when,
     text: `text(${[...parts, quote(` ${choice}`)].join(', ')})`,
   });
-  return {
-    measures: [set(IDLE, `${wrote(true)} ? 0 : ${IDLE} + 1`), set(BROKEN, `${failing()} ? ${BROKEN} + 1 : 0`)],
-    corrections: [
-      say(
-        'build_failure',
-        `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
-        quote(
-          'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and mend that.',
-        ),
+  return [
+    say(
+      'build_failure',
+      `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
+      quote(
+        'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and mend that.',
       ),
-      say(
-        'stagnation_failed_writes',
-        `${IDLE} >= 2 && ${wrote(false)}`,
-        quote('STUCK — ALL WRITES REJECTED ('),
-        IDLE,
-        quote(' turns). None of the changes that you tried took effect: '),
-        errors(),
+    ),
+    say(
+      'stagnation_failed_writes',
+      `${IDLE} >= 2 && ${wrote(false)}`,
+      quote('STUCK — ALL WRITES REJECTED ('),
+      IDLE,
+      quote(' turns). None of the changes that you tried took effect: '),
+      errors(),
+    ),
+    say(
+      'stagnation',
+      `${IDLE} >= 2`,
+      quote('STAGNATION ('),
+      IDLE,
+      quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
+    ),
+    say(
+      'code_block',
+      `${SAID}.contains("\`\`\`") && !${wrote(false)}`,
+      quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
+    ),
+    say(
+      'hallucination',
+      `${claims()} && !${wrote(false)}`,
+      quote(
+        'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
       ),
-      say(
-        'stagnation',
-        `${IDLE} >= 2`,
-        quote('STAGNATION ('),
-        IDLE,
-        quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
-      ),
-      say(
-        'code_block',
-        `${SAID}.contains("\`\`\`") && !${wrote(false)}`,
-        quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
-      ),
-      say(
-        'hallucination',
-        `${claims()} && !${wrote(false)}`,
-        quote(
-          'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
-        ),
-      ),
-      say(
-        'persistent_build_failure',
-        `${BROKEN} >= 2`,
-        quote('PERSISTENT BUILD FAILURE ('),
-        BROKEN,
-        quote(' turns). The last failing command: '),
-        lastFailing(),
-      ),
-      say(
-        'files_written_no_keyword',
-        wrote(true),
-        quote('Files written this turn (already on disk): '),
-        written(),
-        quote('. Do not write them again.'),
-      ),
-      say('failed_write_no_keyword', wrote(false), quote('The change that you tried did not take effect: '), errors()),
-      generic,
-    ],
-  };
+    ),
+    say(
+      'persistent_build_failure',
+      `${BROKEN} >= 2`,
+      quote('PERSISTENT BUILD FAILURE ('),
+      BROKEN,
+      quote(' turns). The last failing command: '),
+      lastFailing(),
+    ),
+    say(
+      'files_written_no_keyword',
+      wrote(true),
+      quote('Files written this turn (already on disk): '),
+      written(),
+      quote('. Do not write them again.'),
+    ),
+    say('failed_write_no_keyword', wrote(false), quote('The change that you tried did not take effect: '), errors()),
+  ];
 }
 
 const READ_ONLY = '^\\\\s*(cat|ls|grep|find|rg|wc|head|tail|echo|sed -n|git (diff|status|log|show|blame))\\\\b';
@@ -87,7 +91,7 @@ function inTurn(condition: Expr): Expr {
   return `${OBSERVATIONS}.exists(o, o.turn == ${TURN} && ${condition})`;
 }
 
-/** Whether something that changes the world was called; `ok` asks for one that went well. */
+/** Holds if a tool that changes something was called. With `ok`, the call must have succeeded. */
 function wrote(ok: boolean): Expr {
   const changes = `(o.tool in ["write_file", "patch_file", "delete_file"] || (o.tool == "shell_run" && !re(text(o.args.command), "${READ_ONLY}")))`;
   return inTurn(ok ? `o.ok && ${changes}` : changes);

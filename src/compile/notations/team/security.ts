@@ -164,53 +164,41 @@ interface Rule {
 }
 
 function rulesOf(name: string, security: RawSecurity): readonly Rule[] {
-  const {
-    ShellPolicy: shell,
-    FileSystemPermissions: files,
-    ChangeEnvelope: envelope,
-    HttpAllowedHosts: hosts = [],
-  } = security;
-  if (name === SHELL && shell !== undefined)
-    return [
-      ...shell.Deny.map((part) => rule('command', { not: { pattern: anyCase(part) } }, `must not contain \`${part}\``)),
-      ...(shell.Allow.length === 0
-        ? []
-        : [
-            rule(
-              'command',
-              { anyOf: shell.Allow.map((part) => ({ pattern: anyCase(part) })) },
-              'must contain an allowed part',
-            ),
-          ]),
-    ];
-  if (REQUESTS.includes(name) && hosts.length > 0)
-    return [
-      rule(
-        'url',
-        { pattern: `^https?://(${hosts.map(hostPattern).join('|')})(:\\d+)?([/?#]|$)` },
-        'must be on an allowed host',
-      ),
-    ];
+  const { ShellPolicy: shell, HttpAllowedHosts: hosts = [] } = security;
+  if (name === SHELL && shell !== undefined) return shellRules(shell);
+  if (REQUESTS.includes(name) && hosts.length > 0) {
+    const pattern = `^https?://(${hosts.map(hostPattern).join('|')})(:\\d+)?([/?#]|$)`;
+    return [rule('url', { pattern }, 'must be on an allowed host')];
+  }
+  return WRITES.includes(name) || READS.includes(name) || LISTS.includes(name) ? pathRules(name, security) : [];
+}
+
+function shellRules({ Allow, Deny }: NonNullable<RawSecurity['ShellPolicy']>): readonly Rule[] {
+  const allowed = { anyOf: Allow.map((part) => ({ pattern: anyCase(part) })) };
+  return [
+    ...Deny.map((part) => rule('command', { not: { pattern: anyCase(part) } }, `must not contain \`${part}\``)),
+    ...(Allow.length === 0 ? [] : [rule('command', allowed, 'must contain an allowed part')]),
+  ];
+}
+
+function pathRules(name: string, { FileSystemPermissions: files, ChangeEnvelope }: RawSecurity): readonly Rule[] {
   const isWrite = WRITES.includes(name);
-  if (!isWrite && !READS.includes(name) && !LISTS.includes(name)) return [];
   const allowed = isWrite ? files?.Write : READS.includes(name) ? files?.Read : undefined;
+  const envelope = isWrite ? ChangeEnvelope : undefined;
   const rules = [
     ...(files?.Deny ?? []).map((glob) =>
       rule('path', { not: { pattern: pathPattern(glob) } }, `must not match \`${glob}\``),
     ),
-    ...[allowed ?? [], isWrite ? (envelope ?? []) : []]
+    ...[allowed ?? [], envelope ?? []]
       .filter((globs) => globs.length > 0)
       .map((globs) =>
         rule('path', { anyOf: globs.map((glob) => ({ pattern: pathPattern(glob) })) }, 'must match an allowed glob'),
       ),
   ];
+  if (rules.length === 0) return [];
   // A path that is spelt in another way could pass the patterns.
-  return rules.length === 0
-    ? []
-    : [
-        ...rules,
-        rule('path', { not: { pattern: '(^|/)\\.\\.(/|$)|(^|/)\\./|/\\.$|//|^/|\\\\' } }, 'must be a plain path'),
-      ];
+  const plain = { not: { pattern: '(^|/)\\.\\.(/|$)|(^|/)\\./|/\\.$|//|^/|\\\\' } };
+  return [...rules, rule('path', plain, 'must be a plain path')];
 }
 
 function rule(field: string, schema: { readonly [key: string]: Json }, description: string): Rule {

@@ -103,15 +103,7 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
         `\`${target}\` is both a branch and the state after the join`,
         { help: 'Let `To` be a state of its own.' },
       );
-  const merge = raw.Merge;
-  if (merge?.Agent !== undefined) reading.agent(merge.Agent, [...path, 'Merge', 'Agent']);
-  const judged = [merge?.Strategy, ...(merge?.ConflictResolution ?? [])].find(
-    (each) => each === 'ranked' || each === 'semantic_diff',
-  );
-  if (judged !== undefined && merge?.Agent === undefined && !reading.body.damaged(...path, 'Merge'))
-    report.error('missing-field', at(...path, 'Merge'), `\`${judged}\` needs an \`Agent\` that merges`, {
-      help: 'Add `Agent` to `Merge`.',
-    });
+  if (raw.Merge !== undefined) checkMerge(raw.Merge, path, reading);
   for (const key of ['Contract', 'Contracts', 'RecoveryAgent'] as const)
     if (raw[key] !== undefined)
       report.warning(
@@ -120,6 +112,16 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
         `\`${key}\` has no effect on a parallel transition`,
         { help: 'Put it on the transition that leaves the join state.' },
       );
+}
+
+function checkMerge(merge: NonNullable<RawTransition['Merge']>, path: Path, reading: Reading): void {
+  const { Agent, Strategy, ConflictResolution = [] } = merge;
+  if (Agent !== undefined) return void reading.agent(Agent, [...path, 'Merge', 'Agent']);
+  const judged = [Strategy, ...ConflictResolution].find((each) => each === 'ranked' || each === 'semantic_diff');
+  if (judged === undefined || reading.body.damaged(...path, 'Merge')) return;
+  reading.report.error('missing-field', reading.at(...path, 'Merge'), `\`${judged}\` needs an \`Agent\` that merges`, {
+    help: 'Add `Agent` to `Merge`.',
+  });
 }
 
 /** Branch states have one turn in a fan-out, and their own transitions are not evaluated there. */
