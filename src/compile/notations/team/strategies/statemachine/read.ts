@@ -115,7 +115,7 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
 }
 
 function checkMerge(merge: NonNullable<RawTransition['Merge']>, path: Path, reading: Reading): void {
-  const { Agent, Strategy, ConflictResolution = [] } = merge;
+  const { Agent, Strategy, ConflictResolution } = merge;
   if (Agent !== undefined) return void reading.agent(Agent, [...path, 'Merge', 'Agent']);
   const judged = [Strategy, ...ConflictResolution].find((each) => each === 'ranked' || each === 'semantic_diff');
   if (judged === undefined || reading.body.damaged(...path, 'Merge')) return;
