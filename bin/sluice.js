@@ -27,6 +27,7 @@ function start() {
       return cli.main(process.argv.slice(2));
     })
     .catch(function (error) {
+      if (isOutOfFiles(error)) return tooManyFiles();
       process.stderr.write('error[internal-error]: ' + (error && error.stack ? error.stack : error) + '\n');
       process.exitCode = 1;
     });
@@ -61,6 +62,7 @@ function restart(node) {
     });
   });
   child.on('error', function (error) {
+    if (isOutOfFiles(error)) return tooManyFiles();
     process.stderr.write('error[old-node]: could not start ' + node + ': ' + error.message + '\n');
     process.exit(2);
   });
@@ -69,4 +71,17 @@ function restart(node) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+function isOutOfFiles(error) {
+  return Boolean(error) && (error.code === 'EMFILE' || error.code === 'ENFILE');
+}
+
+function tooManyFiles() {
+  process.stderr.write(
+    'error[too-many-files]: no more files can be opened\n' +
+      '  = help: Raise the limit, for example `ulimit -n 1024`.\n' +
+      '  = see docs/errors/too-many-files.md\n',
+  );
+  process.exitCode = 1;
 }

@@ -22,6 +22,10 @@ export const ERROR_CODES = {
     title: 'Node is too old',
     summary: 'This release of Node is not supported.',
   },
+  'too-many-files': {
+    title: 'Too many open files',
+    summary: 'The limit of the operating system on open files is too low.',
+  },
   'file-not-found': {
     title: 'The file does not exist',
     summary: 'A file that was passed to the command does not exist.',

@@ -39,3 +39,23 @@ test('`http.get` calls the hosts that were named, and no other', async () => {
   expect([allowed.status, report(allowed)]).toMatchObject([0, { code: 'SUCCESS' }]);
   expect(JSON.stringify(report(allowed).output)).toContain('none');
 });
+
+test.each([
+  ['memory', 'takes a size such as `512M` or `none`, not ``'],
+  ['memory=lots', 'not `lots`'],
+  ['cpu=2G', '`--shell-limit cpu` takes a whole number'],
+  ['cpu=0', 'not `0`'],
+  ['memroy=2G', 'Did you mean `memory`?'],
+])('`--shell-limit %s` is refused', async (limit, words) => {
+  const { status, stderr } = await sluice(['resume', '--shell-limit', limit], { cwd: folder() });
+  expect([status, stderr]).toEqual([2, expect.stringContaining(words)]);
+});
+
+test('`--shell-limit` sets the limits of a shell command', async () => {
+  const cwd = folder({
+    'a.yaml':
+      'flow: { id: a, entry: n, nodes: [ { id: n, type: tool, tool: shell_run, params: { command: "ulimit -f" } } ] }',
+  });
+  const { stdout } = await sluice(['run', 'a.yaml', '--json', '--shell-limit', 'file=1M', 'cpu=none'], { cwd });
+  expect((JSON.parse(stdout) as { output: { stdout: string } }).output.stdout.trim()).toBe('1024');
+});

@@ -18,6 +18,8 @@ export interface Campaign {
   readonly cycles: number;
   readonly seed: number;
   readonly say?: (line: string) => void;
+  /** The clocks of the killed workers jump by up to this many milliseconds. */
+  readonly clockJumpMs?: number;
 }
 export interface Verdict {
   /** Kills that hit a process with runs under way. */
@@ -38,7 +40,7 @@ const ROUND_SEEDS = 1_000;
 /** Enough that few runs are left; then other flows have their turn. */
 const KILLS_PER_ROUND = 30;
 
-export async function campaign({ cycles, seed, say = () => undefined }: Campaign): Promise<Verdict> {
+export async function campaign({ cycles, seed, say = () => undefined, clockJumpMs = 0 }: Campaign): Promise<Verdict> {
   const chance = createChance(seed);
   const dir = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
   const server = await startEffectServer();
@@ -55,7 +57,8 @@ export async function campaign({ cycles, seed, say = () => undefined }: Campaign
         leaseMs: LEASE_MS,
         snapshotEvery: chance.oneOf([0, 20, 100]),
       });
-      const crashed = await crash(orders('crashed'), Math.min(KILLS_PER_ROUND, cycles - total.kills), chance);
+      const disturbed = clockJumpMs === 0 ? orders('crashed') : { ...orders('crashed'), clockJumpMs };
+      const crashed = await crash(disturbed, Math.min(KILLS_PER_ROUND, cycles - total.kills), chance);
       total.kills += crashed.kills;
       total.lost += crashed.lost;
       const left = await finish(orders('crashed'), 'last');

@@ -15,6 +15,10 @@ export interface WorkerOrders {
   readonly count: number;
   readonly leaseMs: number;
   readonly snapshotEvery: number;
+  /** The time of day of the process jumps back and forth by up to this many milliseconds. */
+  readonly clockJumpMs?: number;
+  /** The limit on open files. */
+  readonly openFiles?: number;
   /** A file that each act is noted in, with its time. */
   readonly log?: string;
 }
@@ -29,7 +33,10 @@ export interface WorkerProcess {
 }
 
 export function startWorker(orders: WorkerOrders): WorkerProcess {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts'), JSON.stringify(orders)], {
+  const command = [process.execPath, join(import.meta.dirname, 'worker.ts'), JSON.stringify(orders)];
+  const [program = '', ...args] =
+    orders.openFiles === undefined ? command : ['prlimit', `--nofile=${orders.openFiles}`, ...command];
+  const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
   });

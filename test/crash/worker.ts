@@ -20,6 +20,7 @@ import type { WorkerOrders } from './processes.ts';
 
 const orders = JSON.parse(process.argv[2] ?? '{}') as WorkerOrders;
 const LOOK_MS = 15;
+if (orders.clockJumpMs !== undefined) jumpClock(orders.clockJumpMs);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const leave = (line: string, status: number): void => {
@@ -110,4 +111,16 @@ async function attend(running: Engine, run: string, id: string, node: string): P
 function unlessSettled(error: unknown): void {
   const settled = ['approval-closed', 'run-ended', 'approval-not-found'];
   if (!(error instanceof SluiceError) || !settled.includes(error.code)) throw error;
+}
+
+/** All code of the process reads the time of day through Date. */
+function jumpClock(byMs: number): void {
+  const real = Date.now;
+  let offset = 0;
+  const jump = (): void => {
+    offset = Math.round((Math.random() * 2 - 1) * byMs);
+    setTimeout(jump, 20 + Math.random() * 100).unref();
+  };
+  jump();
+  Date.now = () => real() + offset;
 }

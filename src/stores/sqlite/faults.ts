@@ -108,7 +108,7 @@ function unavailable(path: string, error: Error): SluiceError {
   return new SluiceError(
     'journal-unavailable',
     `\`${path}\` cannot be opened, read or written: ${error.message}`,
-    'check the path and the disk',
+    'Check the path, the disk and the limit on open files (`ulimit -n`).',
     error,
   );
 }

@@ -40,7 +40,7 @@ CREATE TABLE runs (
   graph INTEGER NOT NULL REFERENCES flows (id),
   flow TEXT NOT NULL,
   notation TEXT NOT NULL,
-  status TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'suspended', 'completed', 'failed', 'cancelled')),
   code TEXT,
   started_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,

@@ -1,6 +1,8 @@
 /** Parses option values. Errors name the option and the value it takes. */
 import { isIP } from 'node:net';
 import type { Json } from '../../expr/json.ts';
+import { nearest } from '../../compile/diagnose/nearest.ts';
+import type { ResourceLimits } from '../../effects/tools/tool.ts';
 import { usage } from './usage.ts';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -63,6 +65,39 @@ export function readHosts(given: readonly string[] = []): void {
       'Name the host alone, without scheme, port or path: --allow-host api.example.com',
     );
 }
+
+/** Reads `memory=2G cpu=60`. Sizes are in bytes, or end with K, M or G; `none` means no limit. */
+export function readShellLimits(given: readonly string[] = []): ResourceLimits {
+  return Object.fromEntries(given.map(shellLimit));
+}
+
+function shellLimit(text: string): [string, number] {
+  const [name = '', value = ''] = text.split('=', 2);
+  const limit = SHELL_LIMITS[name];
+  if (limit === undefined) {
+    const near = nearest(name, Object.keys(SHELL_LIMITS));
+    throw usage(
+      `\`--shell-limit\` does not know \`${name}\``,
+      near === undefined ? `Known are ${Object.keys(SHELL_LIMITS).join(', ')}.` : `Did you mean \`${near}\`?`,
+    );
+  }
+  const [, digits, unit = ''] = /^(\d+)([KMG]?)$/i.exec(value) ?? [];
+  const amount = value === 'none' ? Infinity : Number(digits) * (SIZE_UNITS[unit.toUpperCase()] ?? NaN);
+  if (!(amount > 0) || (unit !== '' && !limit.isSize))
+    throw usage(
+      `\`--shell-limit ${name}\` takes ${limit.isSize ? 'a size such as `512M`' : 'a whole number'} or \`none\`, not \`${value}\``,
+    );
+  return [limit.key, amount];
+}
+
+const SHELL_LIMITS: { readonly [name: string]: { readonly key: keyof ResourceLimits; readonly isSize: boolean } } = {
+  cpu: { key: 'cpuSeconds', isSize: false },
+  memory: { key: 'memoryMax', isSize: true },
+  processes: { key: 'processesMax', isSize: false },
+  file: { key: 'fileMax', isSize: true },
+  disk: { key: 'diskMax', isSize: true },
+};
+const SIZE_UNITS: { readonly [unit: string]: number } = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
 
 /** Refuses names with a special meaning in SQLite: other commands could not find the runs. */
 export function readDatabase(given: string): string {

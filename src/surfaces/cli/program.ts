@@ -7,7 +7,7 @@ import { withCommandName } from './command-name.ts';
 import type { Shell } from './commands/completion.ts';
 import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
-import { readDatabase, readHosts, readWorkDir } from './option-values.ts';
+import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
 import type { WorldOptions } from './world.ts';
 import { readFileSync } from 'node:fs';
@@ -197,9 +197,11 @@ function world(command: Command): Command {
     .option('-m, --model <model>', 'the model for agents that name none')
     .option('--work-dir <dir>', 'where the tools of a run work')
     .option('--allow-host <host...>', 'whom `http.get` and `http.request` may call; * for every public host')
+    .option('--shell-limit <name=value...>', 'limits of shell commands: cpu, memory, processes, file, disk')
     .hook('preAction', (called) => {
-      const { workDir, allowHost } = called.opts<WorldOptions>();
+      const { workDir, allowHost, shellLimit } = called.opts<WorldOptions>();
       readHosts(allowHost);
+      readShellLimits(shellLimit);
       readWorkDir(workDir);
     });
 }

@@ -78,6 +78,8 @@ function reportOf(error: unknown): ErrorReport {
       'there is no room left on the disk',
       'Make room, then repeat the command; nothing that was confirmed is lost.',
     );
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return errorReport('too-many-files', 'no more files can be opened', 'Raise the limit, for example `ulimit -n 1024`.');
   return errorReport(
     'internal-error',
     messageOf(error),

@@ -14,6 +14,7 @@ import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
 import type { Foreseen } from './store.ts';
+import { readShellLimits } from './option-values.ts';
 import { readScript } from './script.ts';
 import { shellWord } from './text.ts';
 
@@ -23,6 +24,8 @@ export interface WorldOptions {
   readonly workDir?: string;
   /** Hosts that the built-in HTTP tools may call. */
   readonly allowHost?: readonly string[];
+  /** Limits of shell commands as `name=value`. */
+  readonly shellLimit?: readonly string[];
   /** Accepts code that has changed since the run started. */
   readonly acceptChangedCode?: boolean;
   /** The folder of the document. Relative paths in the document start there. */
@@ -38,7 +41,7 @@ export interface World extends BaseWorld {
 
 export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): World {
   const { promise: missing, resolve } = Promise.withResolvers<SluiceError>();
-  const { workDir, documentDir, allowHost = [] } = options;
+  const { workDir, documentDir, allowHost = [], shellLimit = [] } = options;
   const onMissing = (call: Call, { code, message, help }: SluiceError): Promise<never> => {
     const resume = `Continue with \`sluice resume ${call.command.run} --script FILE\`.`;
     resolve(new SluiceError(code, message, code === 'no-implementation' ? resume : help));
@@ -55,6 +58,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
       ...(documentDir === undefined ? {} : { documentDir }),
       memory: fileMemory(join(dirname(cli.db), 'memory')),
       http: httpOptions(allowHost),
+      ...(shellLimit.length === 0 ? {} : { shell: { limits: readShellLimits(shellLimit) } }),
     },
     ...(script === undefined ? {} : { script }),
     ...(script === undefined || options.model !== undefined
@@ -114,12 +118,13 @@ function loadScript(cli: Cli, file: string, flow: CompiledFlow | undefined): Scr
   return script;
 }
 
-function flagsOf(cli: Cli, { script, model, workDir, allowHost = [] }: WorldOptions): string {
+function flagsOf(cli: Cli, { script, model, workDir, allowHost = [], shellLimit = [] }: WorldOptions): string {
   const given = [
     ['--script', script],
     ['--model', model],
     ['--work-dir', workDir],
     ...allowHost.map((host) => ['--allow-host', host] as const),
+    ...shellLimit.map((limit) => ['--shell-limit', limit] as const),
     ['--db', cli.db === DEFAULT_DB ? undefined : cli.db],
   ] as const;
   return given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('');

@@ -34,19 +34,39 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
     const promptOfEvent = options.prompts === true ? createPrompter(program) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.
     if (cli.json) for (const _ of (await streamRun((store as Store).journal, run)).events);
-    if (cli.json) printJsonList(cli, jsonEvents(events, after, promptOfEvent));
-    else if (options.events === true || options.prompts === true)
-      for (const event of events) {
-        const prompted = promptOfEvent(event);
-        if (event.seq > after) cli.screen.print(lineOf(event, prompted));
-      }
-    else {
-      const narrate = createNarrator(program);
-      for (const event of events)
-        for (const each of narrate(event)) if (event.seq > after) cli.screen.print(storyLine(each));
-    }
+    const format = { after, promptOfEvent };
+    if (cli.json) await printAll(cli, jsonLines(events, format));
+    else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
+    else await printAll(cli, storyLines(program, events, after));
     return OK;
   });
+}
+
+/** Lets standard output take what was printed from time to time, so that a long run needs little memory. */
+async function printAll(cli: Cli, lines: Iterable<string>): Promise<void> {
+  let printed = 0;
+  for (const line of lines) {
+    cli.screen.print(line);
+    printed += 1;
+    if (printed % 100 === 0) await cli.screen.delivered();
+  }
+}
+
+interface Format {
+  readonly after: number;
+  readonly promptOfEvent: Prompter;
+}
+
+function* eventLines(events: Iterable<ChainedEvent>, { after, promptOfEvent }: Format): Generator<string> {
+  for (const event of events) {
+    const prompted = promptOfEvent(event);
+    if (event.seq > after) yield lineOf(event, prompted);
+  }
+}
+
+function* storyLines(program: Program, events: Iterable<ChainedEvent>, after: number): Generator<string> {
+  const narrate = createNarrator(program);
+  for (const event of events) for (const each of narrate(event)) if (event.seq > after) yield storyLine(each);
 }
 
 function jsonOf({ seq, at, type, prev, hash, ...data }: ChainedEvent, prompted: Prompted | undefined): object {
@@ -97,19 +117,14 @@ function createPrompter(program: Program): Prompter {
   };
 }
 
-function* jsonEvents(events: Iterable<ChainedEvent>, after: number, promptOfEvent: Prompter): Generator<object> {
+/** The lines of `JSON.stringify` of the list, one entry at a time. */
+function* jsonLines(events: Iterable<ChainedEvent>, { after, promptOfEvent }: Format): Generator<string> {
+  let previous: string | null = null;
   for (const event of events) {
     const prompted = promptOfEvent(event);
-    if (event.seq > after) yield jsonOf(event, prompted);
+    if (event.seq <= after) continue;
+    yield previous === null ? '[' : `${previous},`;
+    previous = JSON.stringify(jsonOf(event, prompted), null, 2).replaceAll(/^/gm, '  ');
   }
-}
-
-/** The same text as `JSON.stringify` of the list, printed one entry at a time. */
-function printJsonList(cli: Cli, entries: Iterable<object>): void {
-  let previous: string | null = null;
-  for (const entry of entries) {
-    cli.screen.print(previous === null ? '[' : `${previous},`);
-    previous = JSON.stringify(entry, null, 2).replaceAll(/^/gm, '  ');
-  }
-  cli.screen.print(previous === null ? '[]' : `${previous}\n]`);
+  yield previous === null ? '[]' : `${previous}\n]`;
 }

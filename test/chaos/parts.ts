@@ -1,0 +1,8 @@
+/** The parts of the chaos campaign, in the order in which they take turns. */
+import { memory } from './memory.ts';
+import type { Part } from './part.ts';
+import { clocks, disk, files, kills, stops } from './processes.ts';
+import { sandbox } from './sandbox.ts';
+import { tampering } from './tamper.ts';
+
+export const PARTS: readonly Part[] = [kills, stops, clocks, disk, files, memory, tampering, sandbox];
