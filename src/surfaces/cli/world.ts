@@ -6,7 +6,7 @@ import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
 import { isScripted } from '../../effects/scripted/performer.ts';
 import { callsOf, createWorld as composeWorld } from '../../effects/world.ts';
-import type { NeededCall, World as BaseWorld } from '../../effects/world.ts';
+import type { NeededCall, World as BaseWorld, WorldToolOptions } from '../../effects/world.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -41,7 +41,6 @@ export interface World extends BaseWorld {
 
 export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): World {
   const { promise: missing, resolve } = Promise.withResolvers<SluiceError>();
-  const { workDir, documentDir, allowHost = [], shellLimit = [] } = options;
   const onMissing = (call: Call, { code, message, help }: SluiceError): Promise<never> => {
     const resume = `Continue with \`sluice resume ${call.command.run} --script FILE\`.`;
     resolve(new SluiceError(code, message, code === 'no-implementation' ? resume : help));
@@ -53,13 +52,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const stream = cli.screen.live && !cli.json && !cli.quiet;
   const world = composeWorld({
     onMissing,
-    toolOptions: {
-      ...(workDir === undefined ? {} : { workDir }),
-      ...(documentDir === undefined ? {} : { documentDir }),
-      memory: fileMemory(join(dirname(cli.db), 'memory')),
-      http: httpOptions(allowHost),
-      ...(shellLimit.length === 0 ? {} : { shell: { limits: readShellLimits(shellLimit) } }),
-    },
+    toolOptions: toolOptionsOf(cli, options),
     ...(script === undefined ? {} : { script }),
     ...(script === undefined || options.model !== undefined
       ? { models: { ...(model === undefined ? {} : { model }), stream } }
@@ -68,6 +61,17 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   if (script !== undefined && options.model !== undefined && flow !== undefined)
     cli.hint(partsLine(script, flow, options.model));
   return { ...world, missing, flags: flagsOf(cli, options) };
+}
+
+function toolOptionsOf(cli: Cli, options: WorldOptions): WorldToolOptions {
+  const { workDir, documentDir, allowHost = [], shellLimit = [] } = options;
+  return {
+    ...(workDir === undefined ? {} : { workDir }),
+    ...(documentDir === undefined ? {} : { documentDir }),
+    memory: fileMemory(join(dirname(cli.db), 'memory')),
+    http: httpOptions(allowHost),
+    ...(shellLimit.length === 0 ? {} : { shell: { limits: readShellLimits(shellLimit) } }),
+  };
 }
 
 /** The model for agents that name none. With a script, only `--model` asks for a real model. */
