@@ -16,7 +16,7 @@ const LEAKS: readonly string[] = [
   'cat @/secret; cat ../secret; cat ../../secret',
   'ln -s @/secret link; cat link; cp link copy; cat copy',
   'cat /proc/1/root/@/secret; cat /proc/self/root/@/secret; cat /proc/[0-9]*/cwd/../secret',
-  `cat ${homedir()}/.* ${homedir()}/.config/*/*; cat /root/.* /home/*/.*`,
+  `cat ${homedir()}/.* ${homedir()}/.config/*/*`,
   'find / -xdev -name secret -exec cat {} + 2>/dev/null',
   'mount --bind @ /mnt; cat /mnt/secret; chroot @ cat /secret',
   'unshare --mount --map-root-user cat @/secret; nsenter -t 1 -m cat @/secret',
