@@ -79,7 +79,11 @@ function reportOf(error: unknown): ErrorReport {
       'Make room, then repeat the command; nothing that was confirmed is lost.',
     );
   if (code === 'EMFILE' || code === 'ENFILE')
-    return errorReport('too-many-files', 'no more files can be opened', 'Raise the limit, for example `ulimit -n 1024`.');
+    return errorReport(
+      'too-many-files',
+      'no more files can be opened',
+      'Raise the limit, for example `ulimit -n 1024`.',
+    );
   return errorReport(
     'internal-error',
     messageOf(error),
