@@ -4,6 +4,7 @@ import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { Event, Hold, Pending, RunState, Settled, Thread } from '../ir/events.ts';
 import { RECENT_MAX, printOf } from './repeats.ts';
+import { repairOf } from './retry.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
 
@@ -118,6 +119,7 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       return;
     case 'retry':
       pending.attempt += 1;
+      repairing(pending, event);
       pending.observed = null;
       if (event.target !== undefined) pending.target = event.target;
       pending.notBefore = event.notBefore;
@@ -136,6 +138,14 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       forgetUndo(thread, event.key);
       return failedOver(thread, event.error, event.to ?? thread.at);
   }
+}
+
+/** A repair keeps the reply that it repairs. Any other attempt starts afresh, unless a repair did not get through. */
+function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judged'; verdict: 'retry' }>): void {
+  if (event.repair === true && pending.observed?.ok === true) {
+    pending.repaired = (pending.repaired ?? 0) + 1;
+    pending.repair = repairOf(pending, event.error);
+  } else if (event.transport !== true) delete pending.repair;
 }
 
 /** Nobody will learn what a dropped call came to, so it is taken to have used all that was reserved for it. */

@@ -6,8 +6,8 @@ import { declaredOf } from './declared.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program } from './program.ts';
-import { readingsOf } from './reply.ts';
-import { retry } from './retry.ts';
+import { ambiguity, oneObject, readingsOf } from './reply.ts';
+import { declaredAttempt, retry } from './retry.ts';
 import { readPath } from './slots.ts';
 import { timingOf } from './timing.ts';
 
@@ -18,7 +18,7 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const { observed } = pending;
   const failure = observed.ok ? objection(program, thread, node, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(program, state, thread, node, key, observed.value);
-  const error = errorRecord(node, failure as Failure, pending.attempt - (pending.transported ?? 0));
+  const error = errorRecord(node, failure as Failure, declaredAttempt(pending));
   const again = retry(program, state, thread, node, pending, error, failure as Failure);
   if (again !== null) return [again];
   return cutOff(program, state, thread, node, key, error) ?? [failed(program, thread, node, key, error)];
@@ -76,12 +76,11 @@ function deadlineAfter(
 
 /** The reason to refuse an answer; null if it is accepted. */
 function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
-  const { schema, accept: guard, label } = node;
+  const { accept: guard, label } = node;
   try {
-    if (schema !== undefined && !(node.unless !== undefined && program.evaluate(node.unless, thread.slots, value))) {
-      const problem = schemaProblem(program, schema, node.effect.kind === 'model' ? readPath(value, ['text']) : value);
-      if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
-    }
+    const isExempt = node.unless !== undefined && program.evaluate(node.unless, thread.slots, value) === true;
+    const problem = isExempt ? null : unfit(program, node, value);
+    if (problem !== null) return { class: 'semantic', type: 'SchemaError', message: problem };
     if (guard === undefined || program.evaluate(guard, thread.slots, value) === true) return null;
   } catch (cause) {
     return expressionError(node, cause);
@@ -91,15 +90,22 @@ function objection(program: Program, thread: Thread, node: DoNode, value: Json):
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${name}\` was not accepted` };
 }
 
-/** An answer satisfies a schema if one of its readings does. The message is about the first reading. */
-function schemaProblem({ pure }: Program, schema: Json, value: Json): string | null {
+/**
+ * The reason why an observation does not fit; null if it fits. It satisfies a schema if one of its readings does. Of a reply
+ * that satisfies it neither as text nor as JSON, the one object in it counts.
+ */
+function unfit({ pure }: Program, { schema, fit, effect }: DoNode, value: Json): string | null {
+  const text = effect.kind === 'model' ? readPath(value, ['text']) : value;
+  if (schema === undefined) return fit === undefined ? null : ambiguity(text);
   let first: string | null = null;
-  for (const reading of readingsOf(value)) {
+  for (const reading of readingsOf(text)) {
     const problem = pure.validate(schema, reading);
     if (problem === null) return null;
     first ??= problem;
   }
-  return first;
+  if (effect.kind !== 'model') return first;
+  const object = oneObject(text);
+  return object === text ? (ambiguity(text) ?? first) : pure.validate(schema, object);
 }
 
 /** A model call that was cut off because a time meter ran out goes where that meter leads: it changed nothing yet. */

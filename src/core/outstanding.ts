@@ -37,7 +37,8 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
     return { args: entry?.args ?? null, result: entry?.result ?? null };
   }
   const node = nodeAt(program, pending.node) as DoNode;
-  return evaluateInput(program, node.effect.input, thread.slots);
+  const input = evaluateInput(program, node.effect.input, thread.slots);
+  return pending.repair === undefined ? input : { ...input, repair: pending.repair };
 }
 
 export function statusOf(state: RunState): RunStatus {

@@ -1,11 +1,30 @@
-/** The readings of a text reply: a JSON object, also inside one Markdown fence; the text; any other JSON value. */
+/** The readings of a text reply: the JSON object in it, the text, and any other JSON value. */
 import type { Json } from '../expr/json.ts';
+import { objectsIn } from '../expr/objects.ts';
 
 /** A reply is stored as an object if its text is a JSON object, also inside one Markdown fence; otherwise as its text. */
 export function reply(value: Json): Json {
   if (typeof value !== 'string') return value;
   const text = unfenced(value).trim();
   return text.startsWith('{') && text.endsWith('}') ? (parsedJson(text) ?? value) : value;
+}
+
+/** The one JSON object in a text, also inside a fence or prose. Without one, or with different ones, the value itself. */
+export function oneObject(value: Json): Json {
+  const [only, ...more] = typeof value === 'string' ? objectsIn(value) : [];
+  return only === undefined || more.length > 0 ? value : parsedJson(only);
+}
+
+/** The text of the one JSON object in a text; otherwise the value itself. */
+export function objectText(value: Json): Json {
+  const [only, ...more] = typeof value === 'string' ? objectsIn(value) : [];
+  return only === undefined || more.length > 0 ? value : only;
+}
+
+/** The sentence for a text with different JSON objects; null for any other text. */
+export function ambiguity(value: Json): string | null {
+  const count = typeof value === 'string' ? objectsIn(value).length : 0;
+  return count < 2 ? null : `the reply contains ${count} different JSON objects, and one is expected`;
 }
 
 /** The readings in which a value may satisfy a schema. The first is the one that is stored. */

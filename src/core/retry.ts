@@ -1,8 +1,9 @@
 /**
  * Repeats a failed effect as its node declares: first with the same target, after a delay with full jitter, then once with
- * each fallback target. A request that did not get through to a provider is repeated even if the node declares no retry. No
- * attempt is made that has no time or no budget.
+ * each fallback target. A request that did not get through to a provider is repeated even if the node declares no retry. A
+ * reply that does not fit is first sent back to the model. No attempt is made that has no time or no budget.
  */
+import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
 import type { ErrorRecord, EventBody, Failure, Instant, Pending, RunState, Thread } from '../ir/events.ts';
 import type { DoNode, Retry } from '../ir/nodes.ts';
@@ -27,13 +28,13 @@ export function retry(
   if (next === null) return null;
   const { target, policy } = next;
   const transport = policy === TRANSPORT;
+  const repair = policy === REPAIR ? repairOf(pending, error) : undefined;
   const notBefore = target === undefined ? delayed(state, policy, pending, retryAfterMs) : state.now;
   if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return null;
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return null;
-  const input = evaluateInput(program, node.effect.input, thread.slots);
-  const amounts = { ...worstCase(program, node, input, target), retries: 1, ...(transport ? { modelCalls: 0 } : {}) };
-  const reserved = reserve(program, state, thread, node, amounts);
+  const worst = { ...worstOf(program, thread, node, repair, target ?? pending.target), retries: 1 };
+  const reserved = reserve(program, state, thread, node, transport ? { ...worst, modelCalls: 0 } : worst);
   if ('type' in reserved) return null;
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
@@ -42,12 +43,28 @@ export function retry(
     verdict: 'retry',
     error,
     target,
-    ...(transport ? { transport } : {}),
+    ...markOf(policy),
     notBefore: start,
     deadline: sooner(deadlineFrom(state, start, node.timeoutMs), timing.until),
     holds: reserved.holds.length > 0 ? reserved.holds : undefined,
     paced: timing.paced,
   };
+}
+
+function worstOf(
+  program: Program,
+  { slots }: Thread,
+  node: DoNode,
+  repair: Pending['repair'],
+  target: string | undefined,
+): Amounts {
+  const input = evaluateInput(program, node.effect.input, slots);
+  return worstCase(program, node, repair === undefined ? input : { ...input, repair }, target);
+}
+
+function markOf(policy: Delay): { readonly transport?: true; readonly repair?: true } {
+  if (policy === TRANSPORT) return { transport: true };
+  return policy === REPAIR ? { repair: true } : {};
 }
 
 interface Attempt {
@@ -64,14 +81,29 @@ function nextAttempt(
   error: ErrorRecord,
   transportRetries: number,
 ): Attempt | null {
+  if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
   if (pending.target === undefined) {
-    const { transported = 0, attempt } = pending;
+    const { transported = 0 } = pending;
     const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
-    if (isDeclared && attempt - transported <= node.retry.max) return { target: undefined, policy: node.retry };
+    if (isDeclared && declaredAttempt(pending) <= node.retry.max) return { target: undefined, policy: node.retry };
     if (!isDeclared && transported < transportRetries) return { target: undefined, policy: TRANSPORT };
   }
   const target = nextTarget(node, pending, error);
   return target === undefined ? null : { target, policy: node.retry };
+}
+
+/** The number of the attempt without repeated requests and repairs, which no retry of the document pays for. */
+export function declaredAttempt({ attempt, transported = 0, repaired = 0 }: Pending): number {
+  return attempt - transported - repaired;
+}
+
+/** The reply that the next attempt repairs, and the reason. */
+export function repairOf({ observed }: Pending, { message }: ErrorRecord): NonNullable<Pending['repair']> {
+  return { reply: observed?.ok === true ? observed.value : null, problem: message };
+}
+
+function isRepaired({ fit }: DoNode, { observed, repaired = 0 }: Pending, { type }: ErrorRecord): boolean {
+  return fit !== undefined && observed?.ok === true && type === 'SchemaError' && repaired < fit.repairs;
 }
 
 function isRetried(program: Program, thread: Thread, { retry: { on, when } }: DoNode, error: ErrorRecord): boolean {
@@ -81,6 +113,7 @@ function isRetried(program: Program, thread: Thread, { retry: { on, when } }: Do
 
 type Delay = Pick<Retry, 'baseMs' | 'capMs' | 'factor'>;
 const TRANSPORT: Delay = { baseMs: 500, capMs: 30_000 };
+const REPAIR: Delay = { baseMs: 0, capMs: 0 };
 
 /** Full jitter, but never earlier than the callee asked for. */
 function delayed({ seed, now }: RunState, policy: Delay, pending: Pending, retryAfterMs: number): Instant {

@@ -1,6 +1,6 @@
 /** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
 import { rememberGrowth } from './digest.ts';
-import { reply } from './reply.ts';
+import { objectText, oneObject, reply } from './reply.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
@@ -51,14 +51,19 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
     const value = resolve(from, slots, it);
     const before = next ?? slots;
     const held = Object.hasOwn(before, slot) ? (before[slot] as Json) : null;
-    const stored =
-      mode === 'append' ? append(readPath(held, path ?? HERE), value) : mode === 'set' ? value : reply(value);
+    const stored = mode === 'append' ? append(readPath(held, path ?? HERE), value) : READ[mode](value);
     next ??= { ...slots };
     assign(next, slot, path === undefined ? stored : setPath(held, path, 0, stored, own));
   }
   return next ?? slots;
 }
 const FEW = 4;
+const READ: { readonly [mode in Exclude<WriteRecord['mode'], 'append'>]: (value: Json) => Json } = {
+  set: (value) => value,
+  reply,
+  object: oneObject,
+  object_text: objectText,
+};
 const HERE: readonly string[] = [];
 
 function append(list: Json, value: Json): Json {

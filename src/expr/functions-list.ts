@@ -8,6 +8,7 @@ import { equals } from './operators.ts';
 import { wrongType } from './function.ts';
 import type { Fn, FnTable } from './function.ts';
 import { isMap, mapGet, mapKeys } from './map.ts';
+import { objectsIn } from './objects.ts';
 import { Uint, isList } from './value.ts';
 import type { Value } from './value.ts';
 
@@ -74,7 +75,7 @@ export const LIST_FUNCTIONS: FnTable = {
       return first.length === 1 ? (first[0]?.value ?? null) : null;
     },
   },
-  /** The JSON object in a text: the whole text, a fenced block, or from the first `{` to the last `}`; null where none is. */
+  /** The one JSON object in a text, also inside a fence or prose; null if there is none, or if there are different ones. */
   jsonIn: searching('jsonIn', (text) => JSON.parse(text) as Value),
   /** The same, except that a number with more digits than can be kept stays the text that it was written as. */
   exactIn: searching('exactIn', (text) => JSON.parse(text, asWritten as Reviver) as Value),
@@ -88,16 +89,9 @@ function searching(name: string, parse: (text: string) => Value): Fn {
     run: (env, text) => {
       if (text === null) return null;
       if (typeof text !== 'string') throw wrongType(name, 'a string', text);
-      chargeText(env, text.length * 3);
-      for (const part of candidatesIn(text)) {
-        try {
-          const found = parse(part);
-          if (isMap(found)) return found;
-        } catch {
-          // Not this part.
-        }
-      }
-      return null;
+      chargeText(env, text.length * 5);
+      const [only, ...more] = objectsIn(text);
+      return only === undefined || more.length > 0 ? null : parse(only);
     },
   };
 }
@@ -131,19 +125,6 @@ function numberOf(value: Value): number {
   const n = value instanceof Uint ? value.value : value;
   if (typeof n !== 'number' && typeof n !== 'bigint') throw wrongType('tail', 'a number', value);
   return Number(n);
-}
-
-function* candidatesIn(text: string): Generator<string> {
-  yield text;
-  const open = /```json[^\S\n]*\n/i.exec(text);
-  if (open !== null) {
-    const from = open.index + open[0].length;
-    const to = text.indexOf('```', from);
-    yield text.slice(from, to < 0 ? text.length : to);
-  }
-  const first = text.indexOf('{');
-  const last = text.lastIndexOf('}');
-  if (first >= 0 && last > first) yield text.slice(first, last + 1);
 }
 
 type Reviver = (key: string, value: unknown) => unknown;

@@ -158,6 +158,8 @@ export type EventBody =
       readonly target?: string;
       /** The request is repeated because it did not get through. It counts as a retry, and not as another call. */
       readonly transport?: true;
+      /** The reply did not fit. The next attempt gets it back with the reason. */
+      readonly repair?: true;
       readonly notBefore: Instant;
       readonly deadline: Instant | null;
       readonly holds?: readonly Hold[];
@@ -302,6 +304,10 @@ export interface Pending {
   attempt: number;
   /** Attempts that only repeated a request which did not get through. */
   transported?: number;
+  /** Attempts that asked the model to repair its reply. */
+  repaired?: number;
+  /** The reply that the current attempt repairs, and the reason why it did not fit. */
+  repair?: { readonly reply: Json; readonly problem: string };
   /** The fallback target that is used now. */
   target?: string;
   notBefore: Instant;

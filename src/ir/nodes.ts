@@ -14,12 +14,12 @@ export type Expr = string;
 
 /**
  * One slot write. `reply` stores a model's text: as an object if the text is a JSON object, also inside one Markdown fence,
- * and as text otherwise.
+ * and as text otherwise. `object` also finds the one object in prose; `object_text` stores the text of that object.
  */
 export interface Write {
   readonly slot: string;
   readonly path?: readonly string[];
-  readonly mode: 'set' | 'append' | 'reply';
+  readonly mode: 'set' | 'append' | 'reply' | 'object' | 'object_text';
   /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
   readonly value: Expr | { readonly [field: string]: Expr };
 }
@@ -140,6 +140,11 @@ export interface DoNode extends NodeBase {
   readonly schema?: Json;
   /** The schema does not apply if this holds of the observation. */
   readonly unless?: Expr;
+  /**
+   * Of a model call whose reply is read as an object or must satisfy `schema`: how often a reply that does not fit is sent
+   * back to the model with the reason, before it is a failure. Different objects in one reply do not fit.
+   */
+  readonly fit?: { readonly repairs: number };
   readonly accept?: Expr;
   /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
   readonly grant?: { readonly [meter: MeterId]: Expr };

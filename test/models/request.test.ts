@@ -29,6 +29,11 @@ async function exchange(
   return { settled, sent: served.asked[0]?.body ?? {}, headers: served.asked[0]?.headers ?? {} };
 }
 
+interface SentFormat {
+  readonly response_format?: { readonly json_schema: Json };
+  readonly text?: { readonly format: Json };
+}
+
 describe('the request', () => {
   test('holds limits, temperature, the form of the reply, and what the author passes on', async () => {
     const output = { type: 'object', properties: { a: { type: 'string' } } };
@@ -45,6 +50,25 @@ describe('the request', () => {
       top_k: 3,
     });
     expect(sent['tools']).toBeUndefined();
+  });
+
+  test('OpenAI enforces a schema if its strict mode accepts it', async () => {
+    const strict = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+      additionalProperties: false,
+    };
+    const formatOf = async (provider: string, output: Json) => {
+      await using served = await serve(json(500, {}));
+      await call({ agent: { output }, models: { m: { provider, model: 'gpt-4o', base_url: served.url } } });
+      const sent = served.asked[0]?.body as unknown as SentFormat;
+      return sent.response_format?.json_schema ?? sent.text?.format;
+    };
+    for (const provider of ['openai', 'openai.chat']) {
+      expect(await formatOf(provider, strict)).toMatchObject({ strict: true, schema: strict });
+      expect(await formatOf(provider, { ...strict, required: [] })).toMatchObject({ strict: false });
+    }
   });
 
   test('a provider without schemas is told to answer in JSON', async () => {

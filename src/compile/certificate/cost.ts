@@ -16,13 +16,16 @@ export function needOf(node: Node, dimension: Dimension): number {
 export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number {
   if (dimension === 'steps') return needOf(node, dimension);
   if (node.op !== 'do') return 0;
-  const { effect, retry } = node;
+  const { effect, retry, fit } = node;
   const fallbacks = retry.fallback?.targets ?? [];
-  if (dimension === 'retries') return retry.max + fallbacks.length;
+  const repairs = fit?.repairs ?? 0;
+  if (dimension === 'retries') return retry.max + fallbacks.length + repairs;
   if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
   const agent = body.agents[effect.agent];
-  const own = times(1 + retry.max, callMost(effect, dimension, body, agent?.model ?? DEFAULT_MODEL));
-  return fallbacks.reduce((sum, alias) => sum + callMost(effect, dimension, body, alias), own);
+  const own = callMost(effect, dimension, body, agent?.model ?? DEFAULT_MODEL);
+  const others = fallbacks.map((alias) => callMost(effect, dimension, body, alias));
+  // A repair is asked of the model that replied.
+  return others.reduce((sum, most) => sum + most, times(1 + retry.max, own) + times(repairs, Math.max(own, ...others)));
 }
 
 function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, alias: string): number {

@@ -28,6 +28,7 @@ import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitio
 import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { SharedProtections } from '../../ir/protections.ts';
+import { ONE_REPAIR } from './fit.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share, Shares } from '../verify/graph.ts';
@@ -167,10 +168,12 @@ function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder[
   };
 }
 
-/** The output schema of an agent with tools applies to its last reply, and not to one that asks for tools. */
-function finalReply(node: Node, agents: { readonly [id: string]: AgentDef }): Node {
-  if (node.op !== 'do' || node.effect.kind !== 'model' || node.schema === undefined) return node;
-  const tools = Object.hasOwn(agents, node.effect.agent) ? (agents[node.effect.agent]?.tools ?? []) : [];
+/** A reply that does not fit is repaired once. With tools this applies to the last reply, and not to one that calls tools. */
+function finalReply(given: Node, agents: { readonly [id: string]: AgentDef }): Node {
+  if (given.op !== 'do' || given.effect.kind !== 'model') return given;
+  if (given.schema === undefined && given.fit === undefined) return given;
+  const node = { ...given, fit: given.fit ?? ONE_REPAIR };
+  const tools = Object.hasOwn(agents, given.effect.agent) ? (agents[given.effect.agent]?.tools ?? []) : [];
   return tools.length === 0 ? node : { ...node, unless: 'type(it.toolCalls) == list && size(it.toolCalls) > 0' };
 }
 

@@ -58,7 +58,7 @@ interface Outcome {
   readonly fail?: NodeId | undefined;
 }
 
-export interface Call extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'accept' | 'grant'>> {
+export interface Call extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant'>> {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
 }

@@ -10,6 +10,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { promptOf } from '../prompt/prompt.ts';
 import { toPrompt } from './messages.ts';
+import { allowsStrict } from './strict.ts';
 import type { Target } from './target.ts';
 import { offerTools } from './tool-names.ts';
 import type { Describe, Offer } from './tool-names.ts';
@@ -32,7 +33,7 @@ export function requestFor(
     abortSignal: signal,
     providerOptions: {
       [optionsName(target)]: {
-        ...(responseFormat === undefined ? {} : LENIENT[target.how.protocol]),
+        ...(responseFormat === undefined ? {} : strictness(target, agent.output)),
         ...target.options,
       },
     },
@@ -60,14 +61,14 @@ function withBreakpoints(prompt: LanguageModelV4Prompt, { how }: Target): Langua
   return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions } : message));
 }
 
-/** The engine checks replies itself, so a schema that a provider's strict mode rejects is not an error. */
-const LENIENT: { readonly [protocol in Target['how']['protocol']]: { readonly [option: string]: boolean } } = {
-  openai: { strictJsonSchema: false },
-  'openai-chat': { strictJsonSchema: false },
-  anthropic: {},
-  google: {},
-  compatible: { strictJsonSchema: false },
-};
+/**
+ * OpenAI enforces a schema in strict mode if the schema keeps the rules of that mode. The engine checks every reply, so
+ * other schemas are sent without it. Many servers with the same protocol reject strict mode, so they get it only by option.
+ */
+function strictness({ how }: Target, schema: Json): { readonly strictJsonSchema?: boolean } {
+  if (how.protocol === 'openai' || how.protocol === 'openai-chat') return { strictJsonSchema: allowsStrict(schema) };
+  return how.protocol === 'compatible' ? { strictJsonSchema: false } : {};
+}
 
 function optionsName({ how, provider }: Target): string {
   if (how.protocol === 'compatible') return provider;

@@ -2,7 +2,7 @@
  * Checks against a JSON Schema. `policy:arguments` converts the drafted arguments of a call to the types of the tool's schema
  * where that loses nothing, then validates them. `policy:output` validates an answer against the agent's output schema.
  */
-import { parsedJson, unfenced } from '../../core/reply.ts';
+import { oneObject, parsedJson, unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
@@ -110,7 +110,13 @@ function shapeOf(schema: Json | undefined): Shape {
 export function checkOutput({ command }: Call): Json {
   const { schema = true, answer = null, said = null } = command.input;
   const data = parsedJson(typeof answer === 'string' ? unfenced(answer) : answer);
-  const candidates = [answer, ...(data === null ? [] : [data]), ...(isObject(said) ? [said] : [])];
+  const object = oneObject(answer);
+  const candidates = [
+    answer,
+    ...(data === null ? [] : [data]),
+    ...(isObject(said) ? [said] : []),
+    ...(object === answer ? [] : [object]),
+  ];
   for (const value of candidates) if (pure.validate(schema, value) === null) return { ok: true, value };
   // The error in the parsed data is more useful than "expected object, got text".
   return { ok: false, reason: pure.validate(schema, data ?? answer) ?? 'does not satisfy its schema' };

@@ -1,6 +1,6 @@
 /**
  * Builds the messages of a model call from its command, so that a replay builds the same ones. The order is: instructions,
- * visible history, context, notes for this call, the prompt, and the messages of the current turn.
+ * visible history, context, notes for this call, the prompt, the messages of the current turn, and a reply to repair.
  */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -26,8 +26,17 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   messages.push(...viewHistory(itemsOf(history), (view ?? {}) as View, reader));
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));
   if (prompt !== undefined && prompt !== null) messages.push({ role: 'user', content: textOf(prompt) });
-  messages.push(...turnOf(turn));
+  messages.push(...turnOf(turn), ...repairMessages(command.input['repair']));
   return messages;
+}
+
+/** The reply that did not fit, and the reason. */
+function repairMessages(value: Json | undefined): Message[] {
+  if (value === undefined || value === null) return [];
+  const { reply, problem } = value as { readonly reply: { readonly [field: string]: Json }; readonly problem: string };
+  const { text = '', parts = null } = reply;
+  const content = `This reply does not fit: ${problem}. Reply again with a reply that fits, and with nothing else.`;
+  return [...turnOf([{ role: 'assistant', content: text, parts }]), { role: 'user', content }];
 }
 
 export function promptText(messages: readonly Message[]): string {

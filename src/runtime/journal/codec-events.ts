@@ -146,7 +146,7 @@ export function decodeEvent(stored: Json, at: number, unpack: UnpackValue): Even
 
 type Forked = Extract<EventBody, { type: 'thread.forked' }>;
 
-const MODES = ['set', 'append', 'reply'] as const;
+const MODES = ['set', 'append', 'reply', 'object', 'object_text'] as const;
 
 function encodeWrite({ slot, mode, from, path }: WriteRecord, pack: PackValue): string {
   const lead = `[${quote(slot)},${MODES.indexOf(mode)},${encodeRecorded(from, pack)}`;

@@ -47,6 +47,7 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     {
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
       ...(turn.schema === undefined ? {} : { schema: turn.schema }),
+      ...(turn.fit === undefined ? {} : { fit: turn.fit }),
       writes: [
         set(REPLY, 'it'),
         append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),

@@ -4,7 +4,7 @@
  * `{ id, turn, agent, tool, args, ok, result | error }`. The notation sets `turn`, the number of the turn.
  */
 import type { Json } from '../../../expr/json.ts';
-import type { Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
+import type { DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import type { GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';
@@ -56,6 +56,8 @@ export interface AgentTurn {
   readonly retry?: Retry;
   /** The JSON Schema of the reply that ends the turn. */
   readonly schema?: Json;
+  /** Set if that reply is read as an object, with or without a schema. */
+  readonly fit?: DoNode['fit'];
   /** Slot paths that the author's texts read; a missing one is an event. */
   readonly expects?: readonly (readonly string[])[];
   /** The timeout of one model call. */

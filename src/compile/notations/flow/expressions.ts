@@ -42,6 +42,8 @@ export interface Expressions {
   reads(node: string, value: Json): readonly (readonly string[])[];
   /** The problem if the type of the expression is known and can never equal `wanted`; null otherwise. */
   matches(node: string, expr: string, wanted: string): Problem | null;
+  /** True if an expression reads a field of what the node, or the latest agent, replied. */
+  readsField(node: string, agent: string): boolean;
   readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
 }
 
@@ -60,7 +62,7 @@ interface Parts {
 
 export function createExpressions(parts: Parts): Expressions {
   const { slots, recents, report } = parts;
-  const checker: Checker = { ...parts, uses: { slots: new Set(), bare: false } };
+  const checker: Checker = { ...parts, uses: { slots: new Set(), bare: false, fieldsOf: new Set() } };
   return {
     expression(node, located, leaving) {
       if (located?.kind !== 'scalar') return null;
@@ -92,13 +94,22 @@ export function createExpressions(parts: Parts): Expressions {
       const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
       return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
     },
+    readsField: (node, agent) => {
+      const { fieldsOf } = checker.uses;
+      return fieldsOf.has(`node ${node}`) || fieldsOf.has(`agent ${agent}`);
+    },
     uses: checker.uses,
   };
 }
 
 interface Checker extends Parts {
   /** Slots and bare names that the checked expressions read. */
-  readonly uses: { readonly slots: Set<string>; bare: boolean };
+  readonly uses: {
+    readonly slots: Set<string>;
+    bare: boolean;
+    /** `node ID` or `agent ID`: the nodes and agents whose output is read by field. */
+    readonly fieldsOf: Set<string>;
+  };
 }
 
 /** `offset` is the position of the expression in the text of `located`. */
@@ -128,16 +139,21 @@ function check(
     return null;
   }
   if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
-  note(checker, found);
+  note(checker, found, recent);
   const source = withSlots(text, found);
   return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
 }
 
-function note({ uses, slots }: Checker, found: readonly Found[]): void {
+function note({ uses, slots }: Checker, found: readonly Found[], recent: Recent): void {
   for (const { read, meaning } of found) {
-    if (meaning.is === 'node') uses.slots.add(slots.of(meaning.id));
-    else if (meaning.is === 'context') uses.slots.add(read.path[0] ?? '');
-    else uses.bare = true;
+    if (meaning.is === 'node') {
+      uses.slots.add(slots.of(meaning.id));
+      if (read.path[1] === 'output' && read.path.length > 2) uses.fieldsOf.add(`node ${meaning.id}`);
+    } else if (meaning.is === 'context') uses.slots.add(read.path[0] ?? '');
+    else {
+      uses.bare = true;
+      for (const agent of recent.agents) uses.fieldsOf.add(`agent ${agent}`);
+    }
   }
 }
 

@@ -190,7 +190,8 @@ function addDoubt(l: Lowering): NodeId {
     origin: 'escalation_check',
     agent: loop.escalation.safer,
     input: { prompt: verifyPrompt(loop), messages: evidenceMessages() },
-    writes: [{ slot: 'safer', mode: 'reply', value: 'it.text' }],
+    schema: { type: 'object' },
+    writes: [{ slot: 'safer', mode: 'object', value: 'it.text' }],
     next: addVerdictCheck(l, 'safer', judged),
     fail: person,
   });

@@ -37,6 +37,7 @@ import { append, set } from '../../lower/kit.ts';
 import { DROP_TALK, evidenceMessages, reflectPrompt, verifyPrompt } from './prompts.ts';
 
 const VERDICT = 'verdict';
+const VERDICT_SCHEMA = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
 
 export function addJudgement(l: Lowering): void {
   addTermination(l);
@@ -103,8 +104,17 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     origin: 'validation_check',
     agent,
     input: { prompt: verifyPrompt(l.loop), messages: evidenceMessages() },
-    writes: [{ slot: VERDICT, mode: 'reply', value: 'it.text' }],
+    schema: VERDICT_SCHEMA,
+    writes: [{ slot: VERDICT, mode: 'object', value: 'it.text' }],
     next: checked,
+    unfit: l.kit.set(
+      { hint: 'verifier.unfit', origin: 'validation_check' },
+      [
+        set(VERDICT, `{"ok": false, "problem": text("the verdict cannot be read: ", error.message)}`),
+        set('error', 'null'),
+      ],
+      heard,
+    ),
     fail: l.kit.set({ hint: 'verifier.failed', origin: 'validation_check' }, [], failedTrace(l)),
   });
   return l.kit.pick(

@@ -1,6 +1,7 @@
 /** The nodes that the parts of a loop's lowering share: model calls, questions, and the ends of a run. */
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Choice, DoNode, Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
 import { ESCALATIONS } from '../../../catalog/escalations.ts';
 import type { EscalationId } from '../../../catalog/escalations.ts';
 import { quote } from '../../expressions/cel-text.ts';
@@ -30,21 +31,27 @@ export interface ModelCall {
   readonly input: Input;
   readonly reserve?: DoNode['effect']['reserve'];
   readonly onBudget?: NodeId;
+  /** The schema of the reply. */
+  readonly schema?: Json;
   readonly writes: readonly Write[];
   readonly next: NodeId;
+  /** Where a reply goes that does not fit the schema; `fail` unless given. */
+  readonly unfit?: NodeId;
   readonly fail: NodeId;
 }
 
 export function addModel({ kit, builder, loop }: Lowering, call: ModelCall): NodeId {
-  const { id, hint, origin, agent, onBudget, input, writes, next, fail } = call;
+  const { id, hint, origin, agent, onBudget, input, schema, writes, next, unfit, fail } = call;
   const effect = builder.model(agent, '""');
   return kit.call(
     { id, hint, origin, onBudget, enters: call.enters === true ? agent : undefined },
     {
       effect: { ...effect, input, reserve: { ...effect.reserve, ...call.reserve } },
+      ...(schema === undefined ? {} : { schema }),
       writes,
       retry: { ...MODEL_RETRY, max: loop.retries },
       next,
+      ...(unfit === undefined ? {} : { failed: [{ when: 'error.type == "SchemaError"', to: unfit }] }),
       fail,
     },
   );

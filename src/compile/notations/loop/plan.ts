@@ -75,7 +75,7 @@ export function addPlan(l: Lowering): void {
     agent: loop.planner,
     enters: true,
     input: { prompt: planPrompt(loop), messages: evidenceMessages() },
-    writes: [{ slot: DRAFT, mode: 'reply', value: 'it.text' }],
+    writes: [{ slot: DRAFT, mode: 'object', value: 'it.text' }],
     next: ordered,
     fail: l.kit.set({ hint: 'plan.failed', origin: 'plan_selection' }, [], failedTrace(l)),
   });

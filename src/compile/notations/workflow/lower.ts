@@ -6,6 +6,7 @@ import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Builder, Lowered } from '../../lower/builder.ts';
+import { isObjectSchema } from '../../lower/fit.ts';
 import { NO_RETRY, append, createKit, set } from '../../lower/kit.ts';
 import { addAttempts } from '../../lower/attempt.ts';
 import type { Kit, Step as Place } from '../../lower/kit.ts';
@@ -82,7 +83,7 @@ function addUnit(lowering: Lowering, unit: Planned, at: NodeId, next: NodeId): v
   const { step } = unit;
   const call = unit.calls.get(step) as PlannedCall;
   if (step.mode === 'Loop') return addLoop(lowering, step, call, at, next);
-  const writes = [set(HANDED, 'it.text'), ...storeReply(step), ...trackUpstream(lowering, step.agent)];
+  const writes = [handOn(lowering, step), ...storeReply(lowering, step), ...trackUpstream(lowering, step.agent)];
   const called = addCall(lowering, step, call, { writes, next, skipped: next });
   if (called === at) return;
   if (step.mode !== 'Conditional') return guardDistinct(lowering, step, at, called);
@@ -202,9 +203,20 @@ function failureOf({ kit, place }: Lowering, step: Step, skipped: NodeId): Failu
   return { failed: [{ when: 'error.class == "budget"', to: kit.failedEnd() }], fail };
 }
 
+function handOn(lowering: Lowering, step: Step): Write {
+  return writeReply(lowering, step, HANDED);
+}
+
 /** The reply, in the step's variable if it has one. */
-export function storeReply({ output }: Step): readonly Write[] {
-  return output === null ? [] : [set(slotOf(output), 'it.text')];
+function storeReply(lowering: Lowering, step: Step): readonly Write[] {
+  return step.output === null ? [] : [writeReply(lowering, step, slotOf(step.output))];
+}
+
+/** Steps hand on text. Of a reply that must be an object, that is the text of the object. */
+function writeReply({ kit }: Lowering, { agent }: Step, slot: string): Write {
+  const { agents } = kit.builder.definitions;
+  const schema = Object.hasOwn(agents, agent) ? (agents[agent]?.output ?? null) : null;
+  return { slot, mode: isObjectSchema(schema) ? 'object_text' : 'set', value: 'it.text' };
 }
 
 export function trackUpstream({ tracks }: Lowering, agent: string | null): readonly Write[] {
@@ -231,8 +243,8 @@ function addLoop(lowering: Lowering, step: Step, call: PlannedCall, at: NodeId, 
   const done = addStore(lowering, step, next);
   const gate = call.mayMeetItself ? kit.builder.fresh(`${step.name}.gate`) : at;
   const look = kit.builder.fresh(`${step.name}.look`);
-  const writes: Write[] = [set(HANDED, 'it.text'), ...trackUpstream(lowering, step.agent)];
-  if (step.output !== null) writes.push(set(outputSlot(step), 'it.text'));
+  const writes: Write[] = [handOn(lowering, step), ...trackUpstream(lowering, step.agent)];
+  if (step.output !== null) writes.push(writeReply(lowering, step, outputSlot(step)));
   if (gate !== at) guardDistinct(lowering, step, at, gate);
   const meter = kit.visits(`loop:${idOf(step)}`, step.iterations, done, 'max_iterations');
   kit.pick({ ...place(step), id: gate, charges: [meter] }, [], idOf(step));
@@ -266,7 +278,7 @@ function addBatch(lowering: Lowering, batch: Batch, at: NodeId, next: NodeId): v
   const done = kit.end({ state: 'completed', code: 'SUCCESS' });
   const heads = branches.map((step) => {
     const call = calls.get(step) as PlannedCall;
-    const writes = [set(outputSlot(step), 'it.text'), ...storeReply(step)];
+    const writes = [writeReply(lowering, step, outputSlot(step)), ...storeReply(lowering, step)];
     const called = addCall(lowering, step, call, { writes, next: done, skipped: done });
     if (!call.mayMeetItself) return { name: step.name, to: called };
     const guard = kit.builder.fresh(`${step.name}.distinct`);

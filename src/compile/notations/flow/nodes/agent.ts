@@ -7,7 +7,9 @@ import { POISON } from '../../../document/shape/poison.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS, REPLY } from '../../../lower/agent-turn/turn.ts';
+import type { AgentTurn } from '../../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../../lower/agent-turn/agent-turn.ts';
+import { ONE_REPAIR, replyMode } from '../../../lower/fit.ts';
 import { NO_RETRY, set } from '../../../lower/kit.ts';
 import type { Step } from '../../../lower/kit.ts';
 import { asText } from '../expressions.ts';
@@ -93,8 +95,8 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const output = agent?.output ?? null;
   kit.call(lowering.entered(prepared), {
     effect: kit.builder.model(value.agent, prepared.parts.prompt),
-    ...(output === null ? {} : { schema: output }),
-    writes: outputs(lowering, value.id, 'it.text'),
+    ...fitOf(lowering, value, output),
+    writes: outputs(lowering, value, output, 'it.text'),
     timeoutMs: lowering.timeoutMs(prepared),
     retry: lowering.retry(prepared),
     next: lowering.routes(prepared),
@@ -157,21 +159,32 @@ function addAgentTurn(
     opening: [set('turn', quote(node.id))],
     input: { prompt: parts.prompt },
     tools,
-    ...(output === null ? {} : { schema: output }),
+    ...fitOf(lowering, node.value, output),
     ...(expects.length === 0 ? {} : { expects }),
     visitsMax: lowering.visitsMax(node.id) * (node.value.retry?.max_attempts ?? 1),
     retry: NO_RETRY,
-    next: kit.set(done, outputs(lowering, node.id, path(REPLY, 'text')), next),
+    next: kit.set(done, outputs(lowering, node.value, output, path(REPLY, 'text')), next),
     fail,
     refused: fail,
   });
 }
 
-function outputs({ slots, expressions, out }: Lowering, id: string, value: Expr): readonly Write[] {
-  const reply = { mode: 'reply', value } as const;
+/** An object is expected if the agent has a schema for one, or if the flow reads a field of the output. */
+function fitOf({ expressions }: Lowering, { id, agent }: Value, schema: Json): Pick<AgentTurn, 'schema' | 'fit'> {
+  if (schema !== null) return { schema };
+  return expressions.readsField(id, agent) ? { fit: ONE_REPAIR } : {};
+}
+
+function outputs(
+  { slots, expressions, out }: Lowering,
+  { id, agent }: Value,
+  schema: Json,
+  value: Expr,
+): readonly Write[] {
+  const mode = schema === null && expressions.readsField(id, agent) ? 'object' : replyMode(schema);
   return [
-    { slot: slots.of(id), path: ['output'], ...reply },
-    ...(expressions.uses.bare ? [{ slot: SLOT.agent, ...reply }] : []),
-    ...out(value, 'reply'),
+    { slot: slots.of(id), path: ['output'], mode, value },
+    ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode, value }] : []),
+    ...out(value, mode),
   ];
 }

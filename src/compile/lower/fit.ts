@@ -1,0 +1,15 @@
+/** The form that a reply is expected to have, and how it is stored. */
+import type { Json } from '../../expr/json.ts';
+import type { DoNode } from '../../ir/nodes.ts';
+
+/** The reply is an object. If it does not fit, the model gets it back once with the reason. */
+export const ONE_REPAIR: NonNullable<DoNode['fit']> = { repairs: 1 };
+
+/** The write mode of a reply: with a schema for objects, the one object in it is stored. */
+export function replyMode(schema: Json): 'object' | 'reply' {
+  return isObjectSchema(schema) ? 'object' : 'reply';
+}
+
+export function isObjectSchema(schema: Json): boolean {
+  return schema !== null && typeof schema === 'object' && !Array.isArray(schema) && schema['type'] === 'object';
+}
