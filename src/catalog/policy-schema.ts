@@ -64,7 +64,8 @@ export function argumentsType({ input }: ToolDef): PolicyType {
 
 function contextType(tool: ToolDef): PolicyType {
   const text = { type: 'String' } as const;
-  return { type: 'Record', attributes: { agent: text, boundary: text, profile: text, args: argumentsType(tool) } };
+  const attributes = { agent: text, boundary: text, profile: text, stage: text, args: argumentsType(tool) };
+  return { type: 'Record', attributes };
 }
 
 interface Shape {

@@ -104,6 +104,8 @@ export interface Label {
   readonly authored?: string;
   /** Present if arriving at this node enters an authored node; `path` of a report lists it. */
   readonly enters?: string;
+  /** A slot that this node writes: `path` lists its value after `enters` and a slash. */
+  readonly entersBy?: string;
   /** Present if arriving at this node is a recovery decision; `decisions` of a report lists it. */
   readonly decision?: Decision;
 }

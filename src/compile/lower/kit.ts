@@ -37,6 +37,7 @@ export interface Step {
   readonly origin: string;
   readonly authored?: string | undefined;
   readonly enters?: string | undefined;
+  readonly entersBy?: string | undefined;
   readonly expects?: Node['expects'] | undefined;
   readonly charges?: readonly MeterId[] | undefined;
   readonly onBudget?: NodeId | undefined;
@@ -186,12 +187,14 @@ export function errorOf({ class: kind, type, message, code }: Failure, node: str
 
 type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'needs'>;
 
-function baseOf({ origin, authored, enters, expects = [], charges = [], onBudget, needs, decision }: Step): Base {
+function baseOf(step: Step): Base {
+  const { origin, authored, enters, entersBy, expects = [], charges = [], onBudget, needs, decision } = step;
   return {
     label: {
       name: origin,
       ...(authored === undefined ? {} : { authored }),
       ...(enters === undefined ? {} : { enters }),
+      ...(entersBy === undefined ? {} : { entersBy }),
       ...(decision === undefined ? {} : { decision }),
     },
     ...(expects.length === 0 ? {} : { expects }),

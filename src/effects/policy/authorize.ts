@@ -10,7 +10,7 @@ import type { Call } from '../../runtime/ports.ts';
 import { decide } from './cedar.ts';
 
 export function authorize({ command, flow }: Call): Json {
-  const { tool: name, args, agent } = command.input;
+  const { tool: name, args, agent, stage } = command.input;
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   if (tool === undefined) return { ok: false, reason: 'the tool does not exist', by: [] };
   const value = valueOf(args ?? {}, argumentsType(tool));
@@ -21,7 +21,7 @@ export function authorize({ command, flow }: Call): Json {
     tool: String(name),
     effect: tool.effect,
     permission: tool.permission,
-    context: { agent: String(agent ?? ''), ...boundaryOf(flow, String(agent)), args: value },
+    context: { agent: String(agent ?? ''), ...boundaryOf(flow, String(agent)), stage: String(stage ?? ''), args: value },
   });
   return { ok, reason, by: [...by] };
 }

@@ -61,7 +61,15 @@ export function enteredBy(flow: CompiledFlow, event: Event): string | undefined 
   const id = actedBy(event);
   const node = id === undefined ? undefined : flow.nodes[id];
   // The commit of a call's result is not a second entry.
-  return event.type === 'slots.written' && node?.op !== 'let' ? undefined : node?.label.enters;
+  if (node?.label.enters === undefined || (event.type === 'slots.written' && node.op !== 'let')) return undefined;
+  const { enters, entersBy } = node.label;
+  return entersBy === undefined ? enters : `${enters}/${writtenText(event, entersBy)}`;
+}
+
+/** The text that a node wrote to a slot. It is computed, so the event has the value itself. */
+function writtenText(event: Event, slot: string): string {
+  const from = event.type === 'slots.written' ? event.writes.find((write) => write.slot === slot)?.from : undefined;
+  return from !== undefined && 'value' in from ? String(from.value) : '';
 }
 
 /** The node that an event shows as entered. */

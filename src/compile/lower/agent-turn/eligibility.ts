@@ -75,6 +75,7 @@ function addPermission(gate: Gate, next: NodeId): NodeId {
   return check(gate, {
     id: kit.builder.fresh(name(gate, 'permission')),
     check: 'policy:authorize',
+    ...(turn.stage === undefined ? {} : { input: { stage: quote(turn.stage) } }),
     next: pick(gate, 'permission.judged', [{ when: `${CHECKED}.ok == true`, to: next }], refused),
     fail: refused,
   });

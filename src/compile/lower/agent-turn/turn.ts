@@ -4,7 +4,8 @@
  * `{ id, turn, agent, tool, args, ok, result | error }`. The notation sets `turn`, the number of the turn.
  */
 import type { Json } from '../../../expr/json.ts';
-import type { DoNode, Expr, Input, MeterId, NodeId, Retry, Write } from '../../../ir/nodes.ts';
+import type { DoNode, Expr, Input, MeterId, NodeId, Retry, ToolDef, Write } from '../../../ir/nodes.ts';
+import { literal } from '../../expressions/cel-text.ts';
 import type { GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';
@@ -21,6 +22,12 @@ export function callerOf({ authored, origin }: AgentTurn): string {
   return authored ?? origin;
 }
 
+/** The receipts of the run so far, as an expression over the observations. */
+export function receiptsIn(tools: { readonly [name: string]: Pick<ToolDef, 'effect'> }): Expr {
+  const effects = literal(Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect])));
+  return `${OBSERVATIONS}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
+}
+
 export interface AgentTurn {
   readonly agent: string;
   /** The prefix of the node ids of this turn; unique in the flow. */
@@ -28,6 +35,8 @@ export interface AgentTurn {
   /** The authored name, for traces, and for errors unless `authored` is given. */
   readonly origin: string;
   readonly authored?: string;
+  /** The stage of the turn, for policies. */
+  readonly stage?: string;
   /** The authored name to add to the run's path. */
   readonly enters?: string;
   readonly at?: Range;

@@ -4,11 +4,10 @@ import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
 import { defaultOutputTokens } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
-import { literal } from '../../expressions/cel-text.ts';
 import { withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
-import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
+import { receiptsIn } from '../../lower/agent-turn/turn.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { RawLoop } from './schema.ts';
 
@@ -91,7 +90,7 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
   const { intents = [], guards = [], validate = [], criteria = [], conflict } = raw;
   const checks = [...validate, ...criteria.filter((each) => typeof each !== 'string')];
   const overEvidence = (when: Expr): Expr =>
-    rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receipts(tools) : null));
+    rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receiptsIn(tools) : null));
   return {
     intents: intents.map(({ id, when, description = id }) => ({ id, when: withInputFields(when), description })),
     guards: guards.map(({ when, code = 'UNSAFE_DETECTION', reason }) => ({
@@ -102,12 +101,6 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
     validate: checks.map(({ when, reason }) => ({ when: overEvidence(when), reason })),
     conflict: conflict === undefined ? null : overEvidence(conflict),
   };
-}
-
-/** The receipts of the run so far, as an expression over the observations. */
-function receipts(tools: Definitions['tools']): Expr {
-  const effects = literal(Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect])));
-  return `${OBSERVATIONS}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
 }
 
 type Limits = Pick<Loop, 'plan' | 'reflection' | 'compression' | 'escalation' | 'rates'>;

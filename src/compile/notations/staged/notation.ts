@@ -1,15 +1,18 @@
-/** The staged notation. This version recognises its documents and refuses them. */
+/** The staged notation: plan, fan-out, fan-in, validate, finalize. */
 import { FULL_PROTECTIONS } from '../../document/protections.ts';
 import type { Notation } from '../notation.ts';
+import { lowerStaged } from './lower.ts';
+import { readStaged } from './read.ts';
+import { stagedSchema } from './schema.ts';
 
 export const stagedNotation: Notation = {
   name: 'staged',
   key: 'staged',
+  schema: stagedSchema,
   protections: FULL_PROTECTIONS,
-  lower(document, _, report) {
-    report.error('unsupported-notation', document.at, 'this version does not run `staged` documents yet', {
-      help: 'It runs `flow`, `workflow`, `Orchestration` and `loop`.',
-    });
-    return { lowered: null, picture: null };
+  lower(document, definitions, report) {
+    const staged = readStaged(document, definitions, report);
+    if (staged === null) return { lowered: null, picture: null };
+    return { lowered: lowerStaged(staged, document.at), picture: null };
   },
 };

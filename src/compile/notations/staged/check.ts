@@ -1,0 +1,227 @@
+/** The checks of a `staged` section: its topology, its agents, its expressions, and the names that it requires. */
+import type { Tier } from '../../../ir/protections.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import { nearest } from '../../diagnose/nearest.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { ReadDocument } from '../../document/document.ts';
+import { declareIds } from '../../document/names.ts';
+import type { Shaped } from '../../document/shape/shape.ts';
+import { checkExpression } from '../../expressions/expression.ts';
+import { reportProblems } from '../../expressions/problem.ts';
+import type { Path } from '../../source/located.ts';
+import { topologyOf } from './model.ts';
+import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
+import type { RawStage, RawStaged, Topology, WorkKey } from './schema.ts';
+
+export interface Section {
+  readonly body: Shaped<RawStaged>;
+  readonly document: ReadDocument;
+  readonly definitions: Definitions;
+  readonly report: Report;
+  readonly tier: Tier;
+  /** Where the section is inside `staged`: empty, or the path of a team. */
+  readonly path: Path;
+  /** 1 for the section itself, 2 for its teams. */
+  readonly depth: number;
+}
+
+export function checkStaged(section: Section, raw: RawStaged): void {
+  const topology = topologyOf(raw);
+  if (!checkTopology(section, raw, topology)) return;
+  checkAgents(section, raw);
+  for (const { at, stage } of stagesOf(raw, topology)) checkStage(section, raw, topology, at, stage);
+  checkRules(section, raw.validate?.invariants, ['validate', 'invariants'], RESULT_NAMES);
+  checkRules(section, raw.oracle, ['oracle'], RESULT_NAMES);
+  checkConfidence(section, raw);
+  checkIds(section, raw);
+  checkTeams(section, raw);
+}
+
+const RESULT_NAMES = ['output', 'aggregate', 'plan', 'summaries', 'partial', 'receipts', 'input'];
+const GUARD_NAMES = ['output', 'input'];
+const KEYS = Object.values(WORK_KEYS);
+
+/** Exactly one kind of work, and the one that `topology` names. */
+function checkTopology({ body, report, path }: Section, raw: RawStaged, topology: Topology): boolean {
+  const given = KEYS.filter((key) => raw[key] !== undefined);
+  const wanted = WORK_KEYS[topology];
+  const other = given.find((key) => key !== wanted);
+  if (other !== undefined) {
+    const named = raw.topology !== undefined;
+    report.error(
+      'bad-value',
+      body.key(...path, other),
+      named
+        ? `the topology is \`${topology}\`, which has \`${wanted}\` and not \`${other}\``
+        : `a staged flow has one kind of work, but this one has \`${wanted}\` and \`${other}\``,
+      { help: named ? `Write \`topology: ${topologyWith(other)}\`, or \`${wanted}:\`.` : 'Remove one of them.' },
+    );
+    return false;
+  }
+  if (given.length === 0 && !KEYS.some((key) => body.poisoned(...path, key))) {
+    report.error('missing-field', body.at(...path), `a staged flow with the topology \`${topology}\` needs \`${wanted}\``, {
+      help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.`,
+    });
+    return false;
+  }
+  const plans = topology === 'supervisor' || topology === 'hierarchical';
+  if (plans && raw.plan === undefined && !body.poisoned(...path, 'plan'))
+    report.error('missing-field', body.at(...path), `the topology \`${topology}\` needs \`plan\``, {
+      help: 'Add `plan: { agent: … }`: it makes the tasks.',
+    });
+  return true;
+}
+
+function topologyWith(key: WorkKey): Topology {
+  return TOPOLOGIES.find((topology) => WORK_KEYS[topology] === key) ?? 'supervisor';
+}
+
+/** Every place that names an agent. */
+function checkAgents(section: Section, raw: RawStaged): void {
+  const one = (agent: string | undefined, ...path: Path): void => isAgent(section, agent, path);
+  const many = (agents: readonly string[] | undefined, ...path: Path): void =>
+    agents?.forEach((agent, index) => one(agent, ...path, index));
+  for (const key of ['plan', 'aggregate', 'validate', 'finalize'] as const) one(raw[key]?.agent, key, 'agent');
+  one(raw.workers?.agent, 'workers', 'agent');
+  one(raw.swarm?.agent, 'swarm', 'agent');
+  one(raw.debate?.judge, 'debate', 'judge');
+  for (const key of ['workers', 'peers', 'debate', 'board'] as const) many(raw[key]?.agents, key, 'agents');
+  raw.sop?.forEach(({ agent }, index) => one(agent, 'sop', index, 'agent'));
+  checkWorkers(section, raw);
+  const { start, agents = [] } = raw.peers ?? {};
+  if (start === undefined || agents.includes(start)) return;
+  const near = nearest(start, agents);
+  section.report.error(
+    'unknown-agent',
+    section.body.at(...section.path, 'peers', 'start'),
+    `\`start\` names \`${start}\`, which is not one of the peers`,
+    { help: near === undefined ? `The peers are ${agents.join(', ')}.` : `Did you mean \`${near}\`?` },
+  );
+}
+
+function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): void {
+  if (workers === undefined) return;
+  if (workers.agent !== undefined && workers.agents !== undefined)
+    report.error('bad-value', body.key(...path, 'workers', 'agents'), '`workers` has an `agent` or `agents`, but not both', {
+      help: 'Remove one of them.',
+    });
+  const unread = body.poisoned(...path, 'workers', 'agent') || body.poisoned(...path, 'workers', 'agents');
+  if (workers.agent === undefined && workers.agents === undefined && !unread)
+    report.error('missing-agent', body.at(...path, 'workers'), '`workers` names no agent', {
+      help: 'Add `agent: …`, or `agents: […]`.',
+    });
+}
+
+function isAgent({ body, definitions, document, report, path }: Section, id: string | undefined, at: Path): void {
+  if (id === undefined || Object.hasOwn(definitions.agents, id) || document.names.agents.poisoned) return;
+  const near = nearest(id, Object.keys(definitions.agents));
+  const where = at.filter((each) => typeof each === 'string').join('.');
+  report.error('unknown-agent', body.at(...path, ...at), `unknown agent \`${id}\` on \`${where}\``, {
+    help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
+  });
+}
+
+interface Placed {
+  readonly at: Path;
+  readonly stage: RawStage;
+}
+
+/** Every map with stage keys. */
+function stagesOf(raw: RawStaged, topology: Topology): readonly Placed[] {
+  const keys = ['plan', 'workers', 'debate', 'peers', 'board', 'swarm', 'aggregate', 'validate', 'finalize'] as const;
+  const stages = keys.flatMap((key): Placed[] => {
+    const stage = raw[key];
+    return stage === undefined ? [] : [{ at: [key], stage }];
+  });
+  if (topology !== 'sop') return stages;
+  return [...stages, ...(raw.sop ?? []).map((stage, index): Placed => ({ at: ['sop', index], stage }))];
+}
+
+function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Path, stage: RawStage): void {
+  const { body, report, path, tier } = section;
+  checkRules(section, stage.guards, [...at, 'guards'], GUARD_NAMES);
+  checkRequires(section, raw, topology, at, stage.requires ?? []);
+  if (stage.safe_fallback === undefined) return;
+  const place = body.key(...path, ...at, 'safe_fallback');
+  if ((stage.guards ?? []).length === 0)
+    report.warning('unused-field', place, '`safe_fallback` has no effect without `guards`', {
+      help: 'Add `guards: [{ when: …, reason: … }]`, or remove it.',
+    });
+  else if (tier !== 'interactive')
+    report.warning('unused-field', place, `\`safe_fallback\` has no effect in the tier \`${tier}\``, {
+      help:
+        tier === 'batch'
+          ? 'An unsafe output halts a batch run. Use `tier: interactive`, or remove it.'
+          : 'A person decides about an unsafe output. Use `tier: interactive`, or remove it.',
+    });
+}
+
+/** A name is a stage before this one, or a field of the input. */
+function checkRequires(section: Section, raw: RawStaged, topology: Topology, at: Path, names: readonly string[]): void {
+  const { body, report, path } = section;
+  const order = ['plan', WORK_KEYS[topology], 'aggregate', 'validate', 'finalize'];
+  const here = order.indexOf(String(at[0]));
+  const fields = Object.keys((raw.plan?.input as { properties?: object } | undefined)?.properties ?? {});
+  for (const [index, name] of names.entries()) {
+    const place = body.at(...path, ...at, 'requires', index);
+    const stage = order.indexOf(name);
+    if (stage >= here && stage >= 0)
+      report.error('bad-value', place, `\`${order[here]}\` cannot require \`${name}\`, which does not run before it`, {
+        help: here === 0 ? 'Require a field of the input.' : `Stages before it: ${order.slice(0, here).join(', ')}.`,
+      });
+    else if (stage < 0 && !fields.includes(name)) {
+      const near = nearest(name, [...order.slice(0, here), ...fields]);
+      if (near !== undefined || fields.length > 0)
+        report.error('bad-value', place, `unknown name \`${name}\` in \`requires\``, {
+          help: near === undefined ? `Fields of the input: ${fields.join(', ')}.` : `Did you mean \`${near}\`?`,
+        });
+    }
+  }
+}
+
+function checkRules(
+  { body, report, path }: Section,
+  rules: readonly { readonly when: string }[] | undefined,
+  at: Path,
+  names: readonly string[],
+): void {
+  for (const [index, { when }] of (rules ?? []).entries()) {
+    const located = body.located(...path, ...at, index, 'when');
+    if (located?.kind !== 'scalar') continue;
+    const checked = checkExpression(when, { names });
+    if (!checked.ok) reportProblems(report, located, checked.problems);
+  }
+}
+
+function checkConfidence({ body, report, path }: Section, { validate }: RawStaged): void {
+  if (validate?.confidence === undefined || validate.agent !== undefined) return;
+  if (body.poisoned(...path, 'validate', 'agent')) return;
+  report.error('missing-agent', body.key(...path, 'validate', 'confidence'), '`confidence` needs an agent that judges', {
+    help: 'Add `agent: …` to `validate`, or remove `confidence`.',
+  });
+}
+
+function checkIds({ body, report, path }: Section, raw: RawStaged): void {
+  if (raw.sop !== undefined) declareIds(body.located(...path, 'sop'), report, { what: 'step' });
+  if (raw.teams !== undefined) declareIds(body.located(...path, 'teams'), report, { what: 'team' });
+}
+
+/** Teams have stages of their own, down to the depth that is allowed. */
+function checkTeams(section: Section, raw: RawStaged): void {
+  const { body, report, path, depth, definitions, tier } = section;
+  const most = definitions.protections.depth;
+  for (const [index, { staged }] of (raw.teams ?? []).entries()) {
+    const at = [...path, 'teams', index, 'staged'];
+    if (most !== null && depth >= most) {
+      report.error('bad-value', body.key(...at), `this team is nested ${depth} levels deep, and ${most - 1} are allowed`, {
+        help: 'Flatten the teams, or set `protections.depth`.',
+      });
+      return;
+    }
+    if (staged.tier !== undefined && staged.tier !== tier)
+      report.error('bad-value', body.at(...at, 'tier'), `the tier of the run is \`${tier}\`, also for its teams`, {
+        help: 'Remove `tier` here.',
+      });
+    checkStaged({ ...section, path: at, depth: depth + 1 }, staged);
+  }
+}

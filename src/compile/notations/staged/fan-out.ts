@@ -1,0 +1,90 @@
+/**
+ * A fan-out: one branch per task, a number of them at once. The branches run on the main line, so that results stay if a
+ * later task fails. A failed branch undoes what it did. A lost task makes the result partial; the validation decides.
+ */
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
+import { set } from '../../lower/kit.ts';
+import { addObjection, addPass, addRequired } from './gates.ts';
+import type { Gate } from './gates.ts';
+import { entryOf, nameOf, stepOf, within } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import { addRecover } from './recover.ts';
+import type { Recovery } from './recover.ts';
+import { LOST, OUTCOMES, PARTIAL, SUMMARIES, TASK } from './slots.ts';
+import { COMMON_GATHER, addLost, inBranch, overspentOf } from './stage.ts';
+
+export interface FanOut {
+  /** The list of tasks. */
+  readonly each: Expr;
+  readonly widthMax: number;
+  /** Adds the nodes of one task. They end at an end with the output `{ id, summary }`. */
+  readonly head: () => NodeId;
+  /** Where the run goes with all summaries. */
+  readonly next: NodeId;
+}
+
+/** Adds the stage and returns its first node. */
+export function addFanOut(l: Lowering, fanOut: FanOut): NodeId {
+  const { working } = l.staged;
+  const begin = entryOf(l, working.id);
+  const again = l.builder.fresh(`${nameOf(l, working.id)}.edited`);
+  const recovery = addRecover(l, { stage: working, result: SUMMARIES, next: fanOut.next, again, begin });
+  const gate: Gate = { l, stage: working.id, at: 'after', refused: recovery.failed };
+  return within(l, { meters: [], overspent: () => overspentOf(l, working.id, recovery.failed) }, () => {
+    const passed = addPass(gate, fanOut.next);
+    addEdited(l, gate, again, passed);
+    const fork = addTasks(l, fanOut, recovery, passed);
+    const before: Gate = { ...gate, at: 'before' };
+    const required = addRequired(before, working.requires, addPass(before, fork));
+    return l.kit.set(
+      { id: begin, origin: nameOf(l, working.id), needs: { modelCalls: 1 } },
+      [set(SUMMARIES, '[]'), set(LOST, '[]'), set('error', 'null')],
+      required,
+    );
+  });
+}
+
+function addTasks(l: Lowering, { each, widthMax, head }: FanOut, recovery: Recovery, next: NodeId): NodeId {
+  const { working } = l.staged;
+  const step = (what: string) => stepOf(l, working.id, what);
+  const summaries = set(SUMMARIES, `${OUTCOMES}.filter(b, b.state == "completed").map(b, b.output)`);
+  const collected = l.kit.set(step('collect'), [summaries], next);
+  const partial = l.kit.set(step('partial'), [set(PARTIAL, 'true'), set('error', 'null')], next);
+  const decided = l.kit.pick(step('lost.judge'), [{ when: isTolerable(l), to: partial }], recovery.failed);
+  const lost = l.kit.set(step('lost.tasks'), [summaries, set(LOST, lostIn(each))], decided);
+  return l.kit.fork(step('run'), {
+    over: { each, as: TASK, head: inBranch(l, working, head) },
+    widthMax,
+    timeoutMs: working.timeoutMs,
+    into: OUTCOMES,
+    gather: COMMON_GATHER,
+    next: collected,
+    fail: addLost(l, working, OUTCOMES, lost),
+  });
+}
+
+/** Tasks without a result, with the reason. A task that was cut off has no error of its own. */
+function lostIn(each: Expr): Expr {
+  const problem = 'b.error == null ? "it was cut off" : b.error.message';
+  return `${OUTCOMES}.filter(b, b.state != "completed").map(b, {"id": ${each}[int(b.name)].id, "problem": ${problem}})`;
+}
+
+/**
+ * A task may be lost if others have results. A used-up budget, an unsafe output and a denied action are never tolerated; in the
+ * regulated tier, nothing is.
+ */
+function isTolerable({ staged: { tier } }: Lowering): Expr {
+  if (tier === 'regulated') return 'false';
+  const grave = `${OUTCOMES}.exists(b, b.error != null && (b.error.class in ["budget", "guardrail", "policy"] || b.error.code == "BUDGET_EXHAUSTED"))`;
+  return `size(${SUMMARIES}) > 0 && !(${grave})`;
+}
+
+/** Edited summaries are checked like those of workers. */
+function addEdited(l: Lowering, gate: Gate, id: NodeId, next: NodeId): void {
+  const refused = addObjection(gate, 'edited.refused', {
+    check: 'schema',
+    reason: '"the edit is not a list of `{ id, summary }`"',
+  });
+  const fits = `type(${SUMMARIES}) == list && size(${SUMMARIES}) > 0 && ${SUMMARIES}.all(s, type(s) == map && s.id != null && s.summary != null)`;
+  l.kit.pick({ ...stepOf(l, l.staged.working.id, 'edited'), id }, [{ when: fits, to: next }], refused);
+}

@@ -1,0 +1,163 @@
+/** The stages after the work: aggregate, validate and finalize. */
+import type { NodeId } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
+import { quote } from '../../expressions/cel-text.ts';
+import { receiptsIn } from '../../lower/agent-turn/turn.ts';
+import { set } from '../../lower/kit.ts';
+import { addInvariants, addObjection } from './gates.ts';
+import type { Gate, Names } from './gates.ts';
+import { entryOf, nameOf, stepOf } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Stage } from './model.ts';
+import { aggregatePrompt, finalizePrompt, validatePrompt } from './prompts.ts';
+import type { Recovery } from './recover.ts';
+import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, SUMMARIES, VERDICT } from './slots.ts';
+import { addStage, addStageTurn } from './stage.ts';
+import type { StageParts } from './stage.ts';
+
+/** Adds the three stages and returns the first node of `aggregate`. */
+export function addFinish(l: Lowering): NodeId {
+  addFinalize(l);
+  addValidate(l);
+  const { aggregate } = l.staged;
+  return addStage(l, {
+    stage: aggregate,
+    value: SUMMARIES,
+    result: AGGREGATE,
+    ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(), [set(AGGREGATE, SUMMARIES)]),
+    next: entryOf(l, 'validate'),
+  });
+}
+
+/** The agent of the stage performs it, or the engine writes the result. */
+function performed(
+  l: Lowering,
+  stage: Stage,
+  place: 'aggregate' | 'finalize',
+  result: string,
+  prompt: string,
+  opening: NonNullable<StageParts['opening']>,
+): Pick<StageParts, 'opening' | 'body'> {
+  const { agent } = stage;
+  if (agent === null) return { opening };
+  const runs = l.visits[place] * l.startsMax;
+  return {
+    body: (done, fail) =>
+      addStageTurn(l, {
+        stage,
+        agent,
+        hint: nameOf(l, `${stage.id}.agent`),
+        prompt,
+        ...(stage.output === null ? {} : { schema: stage.output }),
+        result,
+        turn: quote(nameOf(l, stage.id)),
+        charges: [l.kit.visits(`runs:${nameOf(l, stage.id)}`, runs, fail, `runs of ${stage.id}`)],
+        visitsMax: runs,
+        next: done,
+        fail,
+      }),
+  };
+}
+
+/** What rules over a result can read. */
+function namesOf(l: Lowering, output: string): Names {
+  return {
+    output,
+    aggregate: AGGREGATE,
+    plan: PLAN,
+    summaries: SUMMARIES,
+    partial: PARTIAL,
+    receipts: receiptsIn(l.staged.definitions.tools),
+  };
+}
+
+const VERDICT_SCHEMA: Json = {
+  type: 'object',
+  properties: { ok: { type: 'boolean' }, confidence: { type: 'number' }, problem: { type: ['string', 'null'] } },
+  required: ['ok'],
+};
+
+/** Invariants first, because they cost nothing; then the critic. A person edits or approves the aggregate. */
+function addValidate(l: Lowering): NodeId {
+  const { validate, aggregate } = l.staged;
+  const { agent } = validate;
+  const runs = l.visits.validate * l.startsMax;
+  return addStage(l, {
+    stage: validate,
+    value: AGGREGATE,
+    result: VERDICT,
+    judged: AGGREGATE,
+    edited: entryOf(l, 'validate'),
+    retry: entryOf(l, aggregate.agent === null ? l.staged.working.id : 'aggregate'),
+    opening: [set(VERDICT, '{"ok": true}')],
+    invariants: (gate, next) => addInvariants(gate, validate.invariants, namesOf(l, VERDICT), next),
+    ...(agent === null
+      ? {}
+      : {
+          body: (done, fail) =>
+            addStageTurn(l, {
+              stage: validate,
+              agent,
+              hint: nameOf(l, 'validate.agent'),
+              prompt: validatePrompt(l.staged),
+              schema: VERDICT_SCHEMA,
+              result: VERDICT,
+              turn: quote(nameOf(l, 'validate')),
+              charges: [l.kit.visits(`runs:${nameOf(l, 'validate')}`, runs, fail, 'runs of validate')],
+              visitsMax: runs,
+              next: done,
+              fail,
+            }),
+        }),
+    checks: (gate, recovery, next) => (agent === null ? next : addVerdict(l, gate, recovery, next)),
+    next: l.kit.set(stepOf(l, 'validate', 'accepted'), [set(FEEDBACK, 'null')], entryOf(l, 'finalize')),
+  });
+}
+
+/** The critic's "no" is a failure of the aggregate. A "yes" with too low confidence goes to a person. */
+function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): NodeId {
+  const { confidence } = l.staged.validate;
+  const no = addObjection(gate, 'rejected', {
+    check: 'verdict',
+    type: 'RejectedError',
+    reason: `${VERDICT}.problem == null || ${VERDICT}.problem == "" ? "the validator did not accept the result" : text(${VERDICT}.problem)`,
+  });
+  const sure = `type(${VERDICT}.confidence) == double || type(${VERDICT}.confidence) == int`;
+  const doubt =
+    confidence === null
+      ? []
+      : [
+          {
+            when: `!((${sure}) && ${VERDICT}.confidence <= 1.0 && ${VERDICT}.confidence >= ${decimal(confidence)})`,
+            to: addObjection(
+              gate,
+              'doubted',
+              {
+                check: 'confidence',
+                type: 'LowConfidenceError',
+                code: 'LOW_CONFIDENCE',
+                reason: `${VERDICT}.confidence == null ? "the validator gave no confidence, and ${confidence} is needed" : text("the confidence is ", ${VERDICT}.confidence, ", and ${confidence} is needed")`,
+              },
+              recovery.doubted(),
+            ),
+          },
+        ];
+  return l.kit.pick(stepOf(l, 'validate', 'verdict'), [{ when: `${VERDICT}.ok != true`, to: no }, ...doubt], next);
+}
+
+function decimal(value: number): string {
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}
+
+/** The output, and the oracle: the conditions of success. */
+function addFinalize(l: Lowering): NodeId {
+  const { finalize, oracle } = l.staged;
+  return addStage(l, {
+    stage: finalize,
+    value: AGGREGATE,
+    result: OUTPUT,
+    ...performed(l, finalize, 'finalize', OUTPUT, finalizePrompt(), [set(OUTPUT, AGGREGATE)]),
+    checks: (gate, _, next) => addInvariants(gate, oracle, namesOf(l, OUTPUT), next, 'oracle'),
+    next: l.finished,
+  });
+}

@@ -1,0 +1,181 @@
+/**
+ * The gates of a stage. The gate before it checks the required artifacts, the input schema and the room in the budgets. The
+ * gate after it checks the output schema, the invariants and the guards. Each result is an event: `validation` has it.
+ */
+import type { Json } from '../../../expr/json.ts';
+import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
+import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import { strictly, withInputFields } from '../../expressions/reads.ts';
+import { rewriteNames } from '../../expressions/rewrite.ts';
+import { errorOf, set } from '../../lower/kit.ts';
+import { nameOf, stepOf } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Rule } from './model.ts';
+import { AGGREGATE, CHECKED, PLAN, REQUEST_FIELDS, SUMMARIES, VALIDATION, VERDICT } from './slots.ts';
+
+/** One gate of a stage. */
+export interface Gate {
+  readonly l: Lowering;
+  /** The stage in names of nodes, and in results. */
+  readonly stage: string;
+  readonly at: 'before' | 'after';
+  /** Where a refused value goes; the slot `error` says why. */
+  readonly refused: NodeId;
+}
+
+export interface Objection {
+  readonly check: 'required' | 'schema' | 'invariant' | 'guard' | 'confidence' | 'verdict' | 'plan' | 'oracle';
+  readonly class?: FailureClass;
+  readonly type?: string;
+  readonly code?: TerminalCode;
+  readonly reason: Expr;
+}
+
+/** The value is refused. */
+export function addObjection(gate: Gate, hint: string, objection: Objection, to = gate.refused): NodeId {
+  const { l, stage, at } = gate;
+  const { check, class: kind = 'semantic', type = 'SchemaError', code = 'VALIDATION_FAIL', reason } = objection;
+  const error = errorOf({ class: kind, type, code, message: reason }, nameOf(l, stage));
+  return l.kit.set(
+    stepOf(l, stage, `${at}.${hint}`),
+    [
+      set('error', error),
+      set(VALIDATION, { stage: quote(stage), gate: quote(at), check: quote(check), ok: 'false', reason }),
+    ],
+    to,
+  );
+}
+
+/** The value has passed every check of the gate. */
+export function addPass({ l, stage, at }: Gate, next: NodeId): NodeId {
+  return l.kit.set(
+    stepOf(l, stage, `${at}.passed`),
+    [set(VALIDATION, { stage: quote(stage), gate: quote(at), ok: 'true' })],
+    next,
+  );
+}
+
+/** Checks a value against a JSON Schema. `into` is the slot that receives the value as data. */
+export function addSchema(
+  gate: Gate,
+  { schema, value, into, hint = 'schema' }: { schema: Json; value: Expr; into?: string; hint?: string },
+  next: NodeId,
+  refusal: Partial<Objection> = {},
+): NodeId {
+  if (schema === null) return next;
+  const { l, stage, at } = gate;
+  const step = (what: string) => stepOf(l, stage, `${at}.${hint}.${what}`);
+  const reason = `text(${quote(`the ${at === 'before' ? 'input' : 'output'} of \`${stage}\` does not fit its schema: `)}, ${CHECKED}.reason)`;
+  const refused = addObjection(gate, `${hint}.refused`, { check: 'schema', reason, ...refusal });
+  const broken = addObjection(gate, `${hint}.broken`, { check: 'schema', reason: 'error.message', ...refusal });
+  const fits = into === undefined ? next : l.kit.set(step('fits'), [set(into, `${CHECKED}.value`)], next);
+  return l.kit.check(
+    { ...step('check'), origin: nameOf(l, stage) },
+    {
+      check: 'policy:output',
+      input: { schema: literal(schema), answer: value },
+      into: CHECKED,
+      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: fits }], refused),
+      fail: broken,
+    },
+  );
+}
+
+/** Every rule must hold. A rule that cannot be evaluated does not hold. */
+export function addInvariants(
+  gate: Gate,
+  rules: readonly Rule[],
+  names: Names,
+  next: NodeId,
+  check: 'invariant' | 'oracle' = 'invariant',
+): NodeId {
+  if (rules.length === 0) return next;
+  const conditions = rules.map(({ when }) => condition(when, names));
+  const broken = rules.map(({ reason }, index): Case => ({
+    when: `!(${conditions[index] ?? 'false'})`,
+    to: addObjection(gate, `${check}.${index + 1}`, { check, type: 'InvariantError', reason: quote(reason) }),
+  }));
+  const unknown = addObjection(gate, `${check}.unknown`, {
+    check,
+    type: 'InvariantError',
+    reason: quote(`a condition on \`${gate.stage}\` cannot be evaluated`),
+  });
+  return addAll(gate, check, conditions, broken, unknown, next);
+}
+
+/** No guard may hold. A guard that cannot be evaluated counts as one that holds. */
+export function addGuards(gate: Gate, rules: readonly Rule[], names: Names, next: NodeId): NodeId {
+  if (rules.length === 0) return next;
+  const unsafe = (hint: string, reason: string): NodeId =>
+    addObjection(gate, hint, {
+      check: 'guard',
+      class: 'guardrail',
+      type: 'UnsafeOutputError',
+      code: 'UNSAFE_DETECTION',
+      reason: quote(reason),
+    });
+  const conditions = rules.map(({ when }) => condition(when, names));
+  const holding = rules.map(({ reason }, index): Case => ({
+    when: conditions[index] ?? 'true',
+    to: unsafe(`guard.${index + 1}`, reason),
+  }));
+  const unknown = unsafe('guard.unknown', `a guard of \`${gate.stage}\` cannot be evaluated`);
+  return addAll(gate, 'guard', conditions.map((each) => `!(${each})`), holding, unknown, next);
+}
+
+function addAll(
+  { l, stage, at }: Gate,
+  hint: string,
+  all: readonly Expr[],
+  broken: readonly Case[],
+  unknown: NodeId,
+  next: NodeId,
+): NodeId {
+  const which = l.kit.pick({ ...stepOf(l, stage, `${at}.${hint}.which`) }, broken, unknown);
+  return l.kit.pick(stepOf(l, stage, `${at}.${hint}`), [{ when: all.join(' && '), to: next }], which);
+}
+
+/** Names that an expression of the author uses, and what they stand for. */
+export type Names = { readonly [name: string]: Expr };
+
+function condition(when: string, names: Names): Expr {
+  const known = (root: string): Expr | null => (Object.hasOwn(names, root) ? (names[root] as Expr) : null);
+  return strictly(rewriteNames(withInputFields(when), ([root = '']) => known(root)));
+}
+
+/** Every required artifact must be there and not empty. */
+export function addRequired(gate: Gate, names: readonly string[], next: NodeId): NodeId {
+  if (names.length === 0) return next;
+  const cases = names.map((name): Case => ({
+    when: isEmpty(artifact(name)),
+    to: addObjection(gate, `requires.${name}`, {
+      check: 'required',
+      type: 'RequiredError',
+      reason: quote(`\`${gate.stage}\` requires \`${name}\`, which is missing or empty`),
+    }),
+  }));
+  return gate.l.kit.pick(stepOf(gate.l, gate.stage, 'requires'), cases, next);
+}
+
+/** The slots of stages, by the name of the stage. */
+export const ARTIFACTS: { readonly [stage: string]: Expr } = {
+  plan: PLAN,
+  workers: SUMMARIES,
+  teams: SUMMARIES,
+  peers: SUMMARIES,
+  debate: SUMMARIES,
+  sop: SUMMARIES,
+  board: SUMMARIES,
+  swarm: SUMMARIES,
+  aggregate: AGGREGATE,
+  validate: VERDICT,
+};
+
+function artifact(name: string): Expr {
+  return Object.hasOwn(ARTIFACTS, name) ? (ARTIFACTS[name] as Expr) : `${REQUEST_FIELDS}[${quote(name)}]`;
+}
+
+function isEmpty(value: Expr): Expr {
+  return `cel.bind(v, ${value}, v == null || (type(v) == string && trim(v) == "") || ((type(v) == list || type(v) == map) && size(v) == 0))`;
+}

@@ -1,0 +1,86 @@
+/** The stages as a graph: plan, the work of the topology, aggregate, validate, finalize. */
+import type { NodeId } from '../../../ir/nodes.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
+import { createBuilder } from '../../lower/builder.ts';
+import type { Builder, Lowered } from '../../lower/builder.ts';
+import { createKit, set } from '../../lower/kit.ts';
+import type { Kit } from '../../lower/kit.ts';
+import { recoveryStart } from '../../lower/recovery.ts';
+import type { Range } from '../../source/range.ts';
+import { addFinish } from './finish.ts';
+import { inScope, nameOf } from './lowering.ts';
+import type { Lowering, Scopes } from './lowering.ts';
+import type { Staged } from './model.ts';
+import { addPlan } from './plan.ts';
+import {
+  AGGREGATE,
+  FEEDBACK,
+  LOST,
+  OUTPUT,
+  PARTIAL,
+  PLAN,
+  REJECTED,
+  REQUEST,
+  ROUND,
+  SUMMARIES,
+  TASKS,
+  TRIPPED,
+  VALIDATION,
+  VERDICT,
+} from './slots.ts';
+import { visitsOf } from './visits.ts';
+import { addWork } from './work.ts';
+
+export function lowerStaged(staged: Staged, at: Range): Lowered {
+  const scopes: Scopes = { current: null };
+  const builder = createBuilder('staged', definitionsFor(staged), { complete: (_, node) => inScope(scopes, node) });
+  const kit = createKit(builder, at);
+  const entry = addStages({ kit, builder, staged, scopes, prefix: '', startsMax: 1, request: 'input', finished: addEnds(kit, builder) });
+  return builder.build({
+    id: staged.id,
+    entry,
+    tier: staged.tier,
+    view: { judgement: { rejected: REJECTED, violations: '_violations', reason: '_reason' } },
+  });
+}
+
+/** In the regulated tier no other model takes over. */
+function definitionsFor({ tier, definitions }: Staged): Staged['definitions'] {
+  const named = { ...definitions, protections: { ...definitions.protections, tier } };
+  if (tier !== 'regulated') return named;
+  return { ...named, models: { ...definitions.models, withFallback: (node) => node } };
+}
+
+function addEnds(kit: Kit, builder: Builder): NodeId {
+  const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: OUTPUT });
+  const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: OUTPUT });
+  return kit.pick({ hint: 'end', origin: 'end' }, [{ when: `${PARTIAL} == true`, to: partial }], whole);
+}
+
+export type Starting = Omit<Lowering, 'visits'> & {
+  /** The task, as an expression. */
+  readonly request: string;
+};
+
+/** Adds all stages of a flow or of a team, and returns the first node. */
+export function addStages({ request, ...rest }: Starting): NodeId {
+  const l: Lowering = { ...rest, visits: visitsOf(rest.staged) };
+  const aggregate = addFinish(l);
+  const work = addWork(l, aggregate);
+  const plan = addPlan(l, work);
+  return l.kit.set(
+    { hint: nameOf(l, 'start'), origin: nameOf(l, 'start') },
+    [
+      set(REQUEST, request),
+      set(ROUND, '1'),
+      recoveryStart,
+      ...[TASKS, SUMMARIES, LOST].map((slot) => set(slot, '[]')),
+      ...[PLAN, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, VALIDATION, REJECTED, TRIPPED, 'error'].map((slot) =>
+        set(slot, 'null'),
+      ),
+      set(PARTIAL, 'false'),
+      ...(l.prefix === '' ? [set(OBSERVATIONS, '[]')] : []),
+    ],
+    plan,
+  );
+}

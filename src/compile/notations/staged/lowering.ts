@@ -1,0 +1,70 @@
+/** The state that all parts of the lowering share, and the names and limits of stages. */
+import type { NodeId, MeterId, Node } from '../../../ir/nodes.ts';
+import type { Builder } from '../../lower/builder.ts';
+import type { Kit, Step } from '../../lower/kit.ts';
+import type { Staged, StageId } from './model.ts';
+import type { Visits } from './visits.ts';
+
+/** Questions to people in one run of the stages at most. */
+export const ESCALATIONS_MAX = 5;
+
+export interface Lowering {
+  readonly kit: Kit;
+  readonly builder: Builder;
+  readonly staged: Staged;
+  /** Empty, or `teams/<id>/` for the stages of a team. */
+  readonly prefix: string;
+  /** How often these stages can start in one run. */
+  readonly startsMax: number;
+  readonly visits: Visits;
+  /** Where a run goes after its output is accepted. */
+  readonly finished: NodeId;
+  readonly scopes: Scopes;
+}
+
+/** What every call charges that is added while a stage is current. */
+export interface Scope {
+  readonly meters: readonly MeterId[];
+  /** Where a call goes that a budget has no room for. */
+  readonly overspent: () => NodeId;
+}
+
+/** The current stage. The builder completes each new node with it. */
+export interface Scopes {
+  current: Scope | null;
+}
+
+export function within<Result>({ scopes }: Lowering, scope: Scope, add: () => Result): Result {
+  const before = scopes.current;
+  scopes.current = scope;
+  try {
+    return add();
+  } finally {
+    scopes.current = before;
+  }
+}
+
+/** The node with the meters of the current stage. Questions to people are free. */
+export function inScope({ current }: Scopes, node: Node): Node {
+  if (current === null || node.onBudget !== undefined) return node;
+  const calls = node.op === 'do' && node.effect.kind !== 'ask';
+  if (!calls && node.label.enters === undefined && node.needs === undefined) return node;
+  const charges = calls ? [...(node.charges ?? []), ...current.meters] : (node.charges ?? []);
+  return { ...node, ...(charges.length === 0 ? {} : { charges }), onBudget: current.overspent() };
+}
+
+/** The name of a stage in reports. */
+export function nameOf({ prefix }: Lowering, stage: string): string {
+  return `${prefix}${stage}`;
+}
+
+/** The first node of a stage. */
+export function entryOf(l: Lowering, stage: StageId): NodeId {
+  return l.builder.idOf(nameOf(l, stage));
+}
+
+/** A step that belongs to a stage. Errors and questions name the stage. */
+export function stepOf(l: Lowering, stage: string, what: string): Step {
+  const name = nameOf(l, stage);
+  return { hint: `${name}.${what}`, origin: name };
+}

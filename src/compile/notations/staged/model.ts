@@ -1,0 +1,176 @@
+/** A staged flow with every default filled in. */
+import type { Json } from '../../../expr/json.ts';
+import type { Tier } from '../../../ir/protections.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { Protections } from '../../document/protections.ts';
+import { protectionsOf } from '../../document/protections.ts';
+import type { Budgets } from '../../document/schema/bounds.ts';
+import { REPLANS_MAX } from '../../../catalog/failures.ts';
+import type { RawStage, RawStaged, RawStep, Topology, WorkKey } from './schema.ts';
+
+/** The stages in order. The second is named by the key of the topology. */
+export type StageId = 'plan' | WorkKey | 'aggregate' | 'validate' | 'finalize';
+
+export interface Rule {
+  readonly when: string;
+  readonly reason: string;
+}
+
+export interface Stage {
+  readonly id: StageId;
+  /** Null: the engine itself performs the stage. */
+  readonly agent: string | null;
+  readonly input: Json;
+  readonly output: Json;
+  readonly budget: Budgets | undefined;
+  readonly timeoutMs: number | null;
+  readonly requires: readonly string[];
+  readonly guards: readonly Rule[];
+  readonly safeFallback: string | null;
+  readonly protections: Protections;
+}
+
+/** One step of a procedure. It takes the keys of a stage. */
+export interface ProcedureStep extends Omit<Stage, 'id' | 'agent'> {
+  readonly id: string;
+  readonly agent: string;
+}
+
+export interface Team {
+  readonly id: string;
+  readonly staged: Staged;
+}
+
+export type Work =
+  | { readonly is: 'workers'; readonly agents: readonly string[]; readonly widthMax: number }
+  | { readonly is: 'teams'; readonly teams: readonly Team[] }
+  | { readonly is: 'peers'; readonly agents: readonly string[]; readonly start: string }
+  | {
+      readonly is: 'debate';
+      readonly agents: readonly string[];
+      readonly rounds: number;
+      readonly judge: string | null;
+    }
+  | { readonly is: 'sop'; readonly steps: readonly ProcedureStep[] }
+  | { readonly is: 'board'; readonly agents: readonly string[]; readonly rounds: number }
+  | { readonly is: 'swarm'; readonly agent: string; readonly depth: number; readonly max: number };
+
+export interface Staged {
+  readonly id: string;
+  readonly description: string | null;
+  readonly tier: Tier;
+  readonly topology: Topology;
+  readonly plan: Stage;
+  readonly work: Work;
+  readonly working: Stage;
+  readonly aggregate: Stage;
+  readonly validate: Stage & { readonly confidence: number | null; readonly invariants: readonly Rule[] };
+  readonly finalize: Stage;
+  readonly replans: number;
+  readonly oracle: readonly Rule[];
+  readonly definitions: Definitions;
+}
+
+const WIDTH_DEFAULT = 4;
+const DEBATE_ROUNDS = 2;
+const BOARD_ROUNDS = 4;
+const SWARM_DEPTH = 2;
+const SWARM_MAX = 10;
+
+export function settle(raw: RawStaged, topology: Topology, definitions: Definitions, tier: Tier): Staged {
+  const { protections } = definitions;
+  const stage = (id: StageId, given: (RawStage & { readonly agent?: string | undefined }) | undefined): Stage => ({
+    ...keysOf(given ?? {}, protections),
+    id,
+    agent: given?.agent ?? null,
+  });
+  const { work, keys } = workOf(raw, topology, definitions, tier);
+  return {
+    id: raw.id ?? 'staged',
+    description: raw.description ?? null,
+    tier,
+    topology,
+    plan: stage('plan', raw.plan),
+    work,
+    working: { ...keysOf(keys, protections), id: work.is, agent: null },
+    aggregate: stage('aggregate', raw.aggregate),
+    validate: {
+      ...stage('validate', raw.validate),
+      confidence: raw.validate?.confidence ?? null,
+      invariants: raw.validate?.invariants ?? [],
+    },
+    finalize: stage('finalize', raw.finalize),
+    replans: raw.replans ?? REPLANS_MAX,
+    oracle: raw.oracle ?? [],
+    definitions,
+  };
+}
+
+function keysOf(raw: RawStage, protections: Protections): Omit<Stage, 'id' | 'agent'> {
+  return {
+    input: (raw.input ?? null) as Json,
+    output: (raw.output ?? null) as Json,
+    budget: raw.budget,
+    timeoutMs: raw.timeout === undefined ? null : Math.ceil(raw.timeout * 1000),
+    requires: raw.requires ?? [],
+    guards: raw.guards ?? [],
+    safeFallback: raw.safe_fallback ?? null,
+    protections: protectionsOf(raw.protections, protections),
+  };
+}
+
+interface Settled {
+  readonly work: Work;
+  /** The stage keys of the work. Procedures and teams have them on their steps. */
+  readonly keys: RawStage;
+}
+
+function workOf(raw: RawStaged, topology: Topology, definitions: Definitions, tier: Tier): Settled {
+  const { workers, peers, debate, sop = [], board, swarm, teams = [] } = raw;
+  switch (topology) {
+    case 'supervisor': {
+      const agents = workers?.agents ?? (workers?.agent === undefined ? [] : [workers.agent]);
+      return { work: { is: 'workers', agents, widthMax: workers?.max ?? WIDTH_DEFAULT }, keys: workers ?? {} };
+    }
+    case 'hierarchical':
+      return { work: { is: 'teams', teams: teams.map((team) => teamOf(team, definitions, tier)) }, keys: {} };
+    case 'handoff': {
+      const agents = peers?.agents ?? [];
+      return { work: { is: 'peers', agents, start: peers?.start ?? agents[0] ?? '' }, keys: peers ?? {} };
+    }
+    case 'debate': {
+      const { agents = [], rounds = DEBATE_ROUNDS, judge = null } = debate ?? {};
+      return { work: { is: 'debate', agents, rounds, judge }, keys: debate ?? {} };
+    }
+    case 'sop':
+      return { work: { is: 'sop', steps: sop.map((step) => stepOf(step, definitions)) }, keys: {} };
+    case 'blackboard':
+      return {
+        work: { is: 'board', agents: board?.agents ?? [], rounds: board?.rounds ?? BOARD_ROUNDS },
+        keys: board ?? {},
+      };
+    case 'swarm': {
+      const { agent = '', depth = SWARM_DEPTH, max = SWARM_MAX } = swarm ?? {};
+      return { work: { is: 'swarm', agent, depth, max }, keys: swarm ?? {} };
+    }
+  }
+}
+
+function stepOf(raw: RawStep, { protections }: Definitions): ProcedureStep {
+  return { ...keysOf(raw, protections), id: raw.id, agent: raw.agent };
+}
+
+function teamOf({ id, staged }: { readonly id: string; readonly staged: RawStaged }, given: Definitions, tier: Tier): Team {
+  return { id, staged: settle(staged, topologyOf(staged), given, tier) };
+}
+
+/** The topology that a section names, or the one whose key it has. */
+export function topologyOf(raw: RawStaged): Topology {
+  if (raw.topology !== undefined) return raw.topology;
+  if (raw.teams !== undefined) return 'hierarchical';
+  if (raw.peers !== undefined) return 'handoff';
+  if (raw.debate !== undefined) return 'debate';
+  if (raw.sop !== undefined) return 'sop';
+  if (raw.board !== undefined) return 'blackboard';
+  return raw.swarm === undefined ? 'supervisor' : 'swarm';
+}

@@ -1,0 +1,130 @@
+/**
+ * The first stage. The planner replies with tasks; the gate refuses a plan without tasks, with two tasks of one id, with an
+ * unknown worker, with more tasks than may be started, or with a brief that does not fit its schema.
+ */
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
+import type { Json } from '../../../expr/json.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import { set } from '../../lower/kit.ts';
+import { addObjection, addSchema } from './gates.ts';
+import type { Gate, Objection } from './gates.ts';
+import { nameOf, stepOf } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Staged } from './model.ts';
+import { planPrompt } from './prompts.ts';
+import { CHECKED, PLAN, REQUEST, TASKS } from './slots.ts';
+import { addStage, addStageTurn } from './stage.ts';
+
+const MALFORMED: Partial<Objection> = { check: 'plan', type: 'PlanError' };
+const PROBLEM = '_plan_problem';
+
+export function addPlan(l: Lowering, next: NodeId): NodeId {
+  const { plan } = l.staged;
+  const { agent } = plan;
+  return addStage(l, {
+    stage: plan,
+    value: REQUEST,
+    result: PLAN,
+    ...(agent === null
+      ? { opening: [set(PLAN, `{"tasks": [{"id": "task", "brief": ${REQUEST}}]}`)] }
+      : {
+          body: (done, fail) =>
+            addStageTurn(l, {
+              stage: plan,
+              agent,
+              hint: nameOf(l, 'plan.agent'),
+              prompt: planPrompt(l.staged),
+              result: PLAN,
+              turn: quote(nameOf(l, 'plan')),
+              charges: [l.kit.visits(`runs:${nameOf(l, 'plan')}`, l.visits.plan * l.startsMax, fail, 'runs of the plan')],
+              visitsMax: l.visits.plan * l.startsMax,
+              next: done,
+              fail,
+            }),
+        }),
+    checks: (gate, _, then) => addPlanChecks(l, gate, then),
+    next,
+  });
+}
+
+/** The plan as an object, the rules of a plan, and the schema of its briefs. */
+function addPlanChecks(l: Lowering, gate: Gate, next: NodeId): NodeId {
+  const step = (what: string) => stepOf(l, 'plan', what);
+  const accepted = l.kit.set(step('accept'), [set(TASKS, `${PLAN}.tasks`)], next);
+  const briefs = addBriefs(l, gate, accepted);
+  const malformed = addObjection(gate, 'malformed', { ...MALFORMED, check: 'plan', reason: PROBLEM });
+  const tooMany = addObjection(gate, 'spawn', {
+    check: 'plan',
+    type: 'SpawnError',
+    reason: `text("the plan has ", size(${PLAN}.tasks), ${quote(` tasks, and at most ${spawnMax(l.staged) ?? 0} may be started`)})`,
+  });
+  const spawn = spawnMax(l.staged);
+  const judged = l.kit.pick(
+    step('judge'),
+    [
+      { when: `${PROBLEM} != null`, to: malformed },
+      ...(spawn === null ? [] : [{ when: `size(${PLAN}.tasks) > ${spawn}`, to: tooMany }]),
+    ],
+    briefs,
+  );
+  // A reply that is not an object by itself may have one in it.
+  const read = `type(${PLAN}) == string ? cel.bind(found, jsonIn(${PLAN}), found == null ? ${PLAN} : found) : ${PLAN}`;
+  const look = l.kit.set(step('problem'), [set(PROBLEM, problem(l.staged))], judged);
+  return l.kit.set(step('read'), [set(PLAN, read)], look);
+}
+
+/** How many tasks a plan may have. */
+export function spawnMax({ working, work }: Staged): number | null {
+  const { spawn } = working.protections;
+  return work.is === 'swarm' ? Math.min(work.max, spawn ?? work.max) : spawn;
+}
+
+/** The first problem of a plan, as a sentence; null for a valid plan. */
+function problem({ work }: Staged): Expr {
+  const tasks = `${PLAN}.tasks`;
+  const first = (which: Expr, words: Expr): readonly [Expr, Expr] => [
+    `${tasks}.exists(t, ${which})`,
+    `cel.bind(t, ${tasks}.filter(t, ${which})[0], ${words})`,
+  ];
+  const workers =
+    work.is === 'workers' ? work.agents : work.is === 'teams' ? work.teams.map(({ id }) => id) : null;
+  const rules: readonly (readonly [Expr, Expr])[] = [
+    [`type(${PLAN}) != map || type(${tasks}) != list`, '"the reply is not a JSON object with a list `tasks`"'],
+    [`size(${tasks}) == 0`, '"the plan has no tasks"'],
+    [
+      `${tasks}.exists(t, type(t) != map || type(t.id) != string || trim(t.id) == "" || t.brief == null || t.brief == "")`,
+      '"every task needs an `id` and a `brief`"',
+    ],
+    first(`size(${tasks}.filter(o, o.id == t.id)) > 1`, 'text("two tasks have the id `", t.id, "`")'),
+    ...(workers === null
+      ? []
+      : [
+          first(
+            `t.worker != null && !(t.worker in ${literal([...workers])})`,
+            `text("task \`", t.id, "\` names the worker \`", t.worker, ${quote(`\`, and there are ${workers.join(', ')}`)})`,
+          ),
+        ]),
+  ];
+  return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
+}
+
+/** The schema of the workers' input applies to every brief, or to every task as a whole. */
+function addBriefs(l: Lowering, gate: Gate, next: NodeId): NodeId {
+  const { input } = l.staged.working;
+  if (input === null) return next;
+  const listOf: Json = { type: 'array', items: input };
+  const reason = `text("a brief does not fit its schema: ", ${CHECKED}.reason)`;
+  const refusal = { ...MALFORMED, reason };
+  const whole = addSchema(gate, { schema: listOf, value: `${PLAN}.tasks`, hint: 'tasks' }, next, refusal);
+  const step = (what: string) => stepOf(l, 'plan', `briefs.${what}`);
+  return l.kit.check(
+    { ...step('check'), origin: nameOf(l, 'plan') },
+    {
+      check: 'policy:output',
+      input: { schema: literal(listOf), answer: `${PLAN}.tasks.map(t, t.brief)` },
+      into: CHECKED,
+      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], whole),
+      fail: whole,
+    },
+  );
+}

@@ -1,0 +1,224 @@
+/**
+ * The recovery of a failed stage: the decision table chooses the action, and these nodes are the ways it leads. A person can
+ * approve the result of the stage, edit it, send words to the planner, or reject it.
+ */
+import { FAILED, addRecoveries, addRecovery } from '../../lower/recovery.ts';
+import type { Recoveries, Ways } from '../../lower/recovery.ts';
+import type { CellChange } from '../../../catalog/failures.ts';
+import type { FailureKind } from '../../../ir/protections.ts';
+import type { TerminalCode } from '../../../ir/codes.ts';
+import type { DoNode, Expr, NodeId } from '../../../ir/nodes.ts';
+import { literal, object, quote } from '../../expressions/cel-text.ts';
+import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
+import { chose, set } from '../../lower/kit.ts';
+import { ESCALATIONS_MAX, entryOf, nameOf, stepOf } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Stage } from './model.ts';
+import { AGGREGATE, FEEDBACK, HEARD, OUTPUT, PARTIAL, PLAN, REJECTED, ROUND, SUMMARIES, TRIPPED } from './slots.ts';
+import { stageMeters } from './stage-budget.ts';
+
+export interface Recovering {
+  readonly stage: Stage;
+  /** The slot of the result that a person approves or edits. */
+  readonly result: string;
+  /** Where an accepted result goes. */
+  readonly next: NodeId;
+  /** Where an edited result is checked again. */
+  readonly again: NodeId;
+  /** Where the stage begins. Another try of a rejected result may begin earlier. */
+  readonly begin: NodeId;
+  readonly retry?: NodeId;
+}
+
+export interface Recovery {
+  /** Handles the failure in the slot `error`. */
+  readonly failed: NodeId;
+  /** Handles a failure of this kind, with a change of the table. */
+  of(failure: FailureKind, change?: CellChange, cause?: string): NodeId;
+  /** A person decides about a result with too low confidence. */
+  doubted(): NodeId;
+}
+
+export function addRecover(l: Lowering, r: Recovering): Recovery {
+  const ask = addEscalation(l, r, 'REVIEW_REQUIRED');
+  const ways: Ways = {
+    retry: addAgain(l, r, 'retry', r.retry ?? r.begin),
+    replan: addReplan(l, r.stage, `text(error.message)`, 'replan'),
+    safe: r.stage.safeFallback === null ? undefined : addSafe(l, r, r.stage.safeFallback),
+    escalate: ask,
+    surface: abortOf(l),
+    abort: abortOf(l),
+  };
+  const recoveries: Recoveries = {
+    stage: nameOf(l, r.stage.id),
+    tier: l.staged.tier,
+    replans: l.staged.replans,
+    changes: changesOf(r.stage),
+    visitsMax: l.startsMax,
+    step: (what) => stepOf(l, r.stage.id, what),
+    ways,
+  };
+  const of: Recovery['of'] = (failure, change, cause) =>
+    addRecovery(l.kit, {
+      ...recoveries,
+      failure,
+      changes: { ...recoveries.changes, ...(change === undefined ? {} : { [failure]: change }) },
+      ...(cause === undefined ? {} : { cause }),
+    });
+  const late = of('deadlock', undefined, 'stage_timeout');
+  const classified = addRecoveries(l.kit, recoveries);
+  const hops = of('deadlock', { then: 'escalate' }, 'hops');
+  return {
+    failed: l.kit.pick(
+      stepOf(l, r.stage.id, 'failed'),
+      [
+        { when: 'error.type == "StageTimeoutError"', to: late },
+        { when: 'error.type == "HopsError"', to: hops },
+      ],
+      classified,
+    ),
+    of,
+    doubted: () =>
+      addRecovery(l.kit, {
+        ...recoveries,
+        failure: 'schema_or_grounding',
+        cause: 'confidence',
+        changes: { schema_or_grounding: { retries: 0, replans: 0, then: 'escalate' } },
+        ways: { escalate: addEscalation(l, r, 'LOW_CONFIDENCE'), abort: abortOf(l) },
+      }),
+  };
+}
+
+/** The changes that the document declares. A declared action of the deadlock monitor replaces the table's. */
+function changesOf({ protections }: Stage): NonNullable<Recoveries['changes']> {
+  const { deadlock, declared, onFailure } = protections;
+  if (deadlock === null || !declared.has('deadlock') || onFailure.deadlock !== undefined) return onFailure;
+  return { ...onFailure, deadlock: { then: deadlock.onTrip === 'escalate' ? 'escalate' : 'abort' } };
+}
+
+/** The stage runs again, and its agent reads the objection. */
+function addAgain(l: Lowering, { stage }: Recovering, what: string, to: NodeId): NodeId {
+  return l.kit.set(stepOf(l, stage.id, what), [set(FEEDBACK, 'text(error.message)'), set('error', 'null')], to);
+}
+
+/** Back to the plan. Results of the last round are dropped, so that no one can approve them by mistake. */
+function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): NodeId {
+  return l.kit.set(
+    stepOf(l, id, what),
+    [
+      set(FEEDBACK, feedback),
+      set(ROUND, `${ROUND} + 1`),
+      set('error', 'null'),
+      ...[SUMMARIES, AGGREGATE, OUTPUT].map((slot) => set(slot, 'null')),
+    ],
+    entryOf(l, 'plan'),
+  );
+}
+
+function addSafe(l: Lowering, { stage, result, next }: Recovering, text: string): NodeId {
+  return l.kit.set(
+    stepOf(l, stage.id, 'safe'),
+    [set(result, quote(text)), set(PARTIAL, 'true'), set('error', 'null')],
+    next,
+  );
+}
+
+const CODES: { readonly [failure in FailureKind]: TerminalCode } = {
+  tool_loop: 'REPEATED_FAILURE',
+  deadlock: 'REPEATED_FAILURE',
+  cost_overrun: 'BUDGET_EXHAUSTED',
+  provider_error: 'UNAVAILABLE_DEP',
+  schema_or_grounding: 'VALIDATION_FAIL',
+  malformed_plan: 'VALIDATION_FAIL',
+  no_progress: 'REPEATED_FAILURE',
+  unsafe_output: 'UNSAFE_DETECTION',
+};
+
+/** The controlled abort: what ran is undone, and the run ends under the code of the failure. */
+export function abortOf(l: Lowering): NodeId {
+  const id = l.builder.idOf(`~${nameOf(l, 'abort')}`);
+  if (l.builder.has(id)) return id;
+  const own = 'error.class in ["policy", "refused"]';
+  const code = `error.type == "StageTimeoutError" ? "TIMEOUT" : ${own} ? error.code : ${literal(CODES)}[${FAILED}.failure]`;
+  const error = object([
+    ['class', 'error.class'],
+    ['type', 'error.type'],
+    ['message', 'error.message'],
+    ['node', 'error.node'],
+    ['code', code],
+  ]);
+  const refused = `${OUTPUT} != null ? ${OUTPUT} : ${AGGREGATE}`;
+  const rejected = `(${refused}) == null ? null : {"text": text(${refused}), "reasons": [error.message]}`;
+  return l.kit.set(
+    { id, origin: nameOf(l, 'abort') },
+    [set(REJECTED, rejected), set('error', error)],
+    l.builder.failedEnd(),
+  );
+}
+
+/** The question to a person. `approve` takes the result as it is; without a result the stage runs once more. */
+function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LOW_CONFIDENCE'): NodeId {
+  const { stage, result, next } = r;
+  const what = code === 'LOW_CONFIDENCE' ? 'doubt' : 'escalation';
+  const step = (part: string) => stepOf(l, stage.id, `${what}.${part}`);
+  const clear = set('error', 'null');
+  const taken = l.kit.set(step('approved'), [clear], next);
+  const once = l.kit.set(step('again'), [set(FEEDBACK, 'null'), clear], r.begin);
+  const approved = l.kit.pick(step('approve'), [{ when: `${result} != null && ${result} != []`, to: taken }], once);
+  const edited = l.kit.set(step('edited'), [set(result, `${HEARD}.edit`), clear], r.again);
+  const told = addReplan(l, stage, `text(${HEARD}.text)`, `${what}.respond`);
+  const decided = l.kit.pick(
+    step('decided'),
+    [
+      { when: chose(HEARD, 'approve'), to: approved },
+      { when: chose(HEARD, 'edit'), to: edited },
+      { when: chose(HEARD, 'respond'), to: told },
+    ],
+    abortOf(l),
+  );
+  const max = ESCALATIONS_MAX * l.startsMax;
+  return l.kit.ask(
+    {
+      hint: step('ask').hint,
+      origin: nameOf(l, 'escalation'),
+      charges: [l.kit.visits(`escalations:${l.prefix}`, max, abortOf(l), 'escalations')],
+    },
+    {
+      about: 'escalation',
+      askedBy: stage.agent ?? nameOf(l, stage.id),
+      choices: ['approve', { name: 'edit', edit: true, needs: 'edit' }, { name: 'respond', needs: 'text' }, 'reject'],
+      onExpiry: 'reject',
+      code,
+      row: 'low_confidence',
+      message: `text(${quote(`Stage \`${nameOf(l, stage.id)}\`: `)}, error.message)`,
+      payload: {
+        stage: quote(stage.id),
+        failure: `${FAILED}.failure`,
+        problem: 'error.message',
+        result,
+        plan: PLAN,
+        observations: 'observations',
+      },
+      grant: grantsOf(l, stage),
+      into: HEARD,
+      timeoutMs: l.staged.definitions.boundary?.approval_timeout === undefined ? null : l.staged.definitions.boundary.approval_timeout * 1000,
+      next: decided,
+      fail: abortOf(l),
+    },
+  );
+}
+
+/** Whoever approves after a budget was used up grants it once more. */
+function grantsOf(l: Lowering, stage: Stage): NonNullable<DoNode['grant']> {
+  const budgets = l.staged.definitions.budgets ?? {};
+  const run = EFFECT_DIMENSIONS.flatMap(({ key, name, scale }) => {
+    const limit = budgets[key];
+    return limit === undefined ? [] : [{ id: `budget.${name}`, max: Math.round(limit * scale) }];
+  });
+  const steps = budgets.steps === undefined ? [] : [{ id: STEPS, max: budgets.steps }];
+  const all = [...run, ...steps, ...stageMeters(l, stage)];
+  const granted = `it.choice == "approve" && ${FAILED}.failure == "cost_overrun"`;
+  return Object.fromEntries(
+    all.map(({ id, max }) => [id, `${granted} && ${TRIPPED}.meter == ${quote(id)} ? ${max} : 0`]),
+  );
+}

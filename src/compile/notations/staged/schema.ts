@@ -1,0 +1,158 @@
+/** The schema of `staged`: five stages, the topology of the work between plan and validation. Editors use it too. */
+import * as z from 'zod';
+import { budgets } from '../../document/schema/bounds.ts';
+import { protections } from '../../document/schema/protections.ts';
+import { int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
+import { jsonSchema } from '../../document/shape/schema-check.ts';
+import { TIERS } from '../../../ir/protections.ts';
+
+export const TOPOLOGIES = [
+  'supervisor',
+  'hierarchical',
+  'handoff',
+  'debate',
+  'sop',
+  'blackboard',
+  'swarm',
+] as const;
+export type Topology = (typeof TOPOLOGIES)[number];
+
+/** The key of the work in each topology. */
+export const WORK_KEYS = {
+  supervisor: 'workers',
+  hierarchical: 'teams',
+  handoff: 'peers',
+  debate: 'debate',
+  sop: 'sop',
+  blackboard: 'board',
+  swarm: 'swarm',
+} as const satisfies { readonly [topology in Topology]: string };
+export type WorkKey = (typeof WORK_KEYS)[Topology];
+
+const ROUNDS_MAX = 20;
+const rule = (names: string) =>
+  record({
+    when: name().describe(`An expression over ${names}.`),
+    reason: text({ min: 1 }).describe('The reason that people and agents read.'),
+  });
+
+/** The keys that every stage takes. */
+const stageKeys = {
+  input: jsonSchema().optional().describe('The JSON Schema of the value that enters the stage.'),
+  output: jsonSchema().optional().describe('The JSON Schema of the value that leaves the stage.'),
+  budget: budgets
+    .omit({ steps: true, wall_clock_seconds: true })
+    .optional()
+    .describe('The most that the stage may use in one run.'),
+  timeout: number({ above: 0 }).optional().describe('Seconds that the stage may take each time it runs.'),
+  requires: list(name())
+    .optional()
+    .describe('Stages before this one, or fields of the input, that must be there and not empty.'),
+  guards: list(rule('`output`, which holds if the output is unsafe'))
+    .optional()
+    .describe('Conditions under which the output of the stage is unsafe.'),
+  safe_fallback: text({ min: 1 }).optional().describe('The output that replaces an unsafe one in the interactive tier.'),
+  protections: protections.optional().describe('Protections of this stage that differ from the document.'),
+};
+const agents = () => list(name(), { min: 1, max: 100 });
+
+const plan = record({
+  agent: name().describe('The agent that replies with `{ "tasks": [ { "id", "brief" } ] }`.'),
+  ...stageKeys,
+});
+const workers = record({
+  agent: name().optional().describe('The agent that works on every task.'),
+  agents: agents().optional().describe('Several workers. A task may name its `worker`.'),
+  max: int({ min: 1, max: 1000 }).optional().describe('How many workers run at once; default 4.'),
+  ...stageKeys,
+});
+const aggregate = record({
+  agent: name().optional().describe('The agent that combines the summaries. Without it, the result is their list.'),
+  ...stageKeys,
+});
+const validate = record({
+  agent: name().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
+  confidence: number({ min: 0, max: 1 }).optional().describe('Below this confidence a person decides.'),
+  invariants: list(rule('`aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input`, which must hold'))
+    .optional()
+    .describe('Conditions that the result must satisfy.'),
+  ...stageKeys,
+});
+const finalize = record({
+  agent: name().optional().describe('The agent that writes the output. Without it, the aggregate is the output.'),
+  ...stageKeys,
+});
+
+const debate = record({
+  agents: list(name(), { min: 2, max: 100 }).describe('The agents that argue. Each sees the round before.'),
+  rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds of the debate; default 2.'),
+  judge: name().optional().describe('The agent that decides after the last round.'),
+  ...stageKeys,
+});
+const peers = record({
+  agents: agents().describe('Agents that hand the task to each other.'),
+  start: name().optional().describe('The first agent; by default the first of the list.'),
+  ...stageKeys,
+});
+const sop = list(
+  record({ id: name(), agent: name(), ...stageKeys }).describe('One step of the procedure.'),
+  { min: 1, max: 100 },
+);
+const board = record({
+  agents: agents().describe('Agents that read and write the board in turn.'),
+  rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn; default 4.'),
+  ...stageKeys,
+});
+const swarm = record({
+  agent: name().describe('The agent of every member. It replies with `{ "spawn": [ { "id", "brief" } ] }` or a summary.'),
+  depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first; default 2.'),
+  max: int({ min: 1, max: 1000 }).optional().describe('Members in one run at most; default 10.'),
+  ...stageKeys,
+});
+
+
+const fields = {
+  id: name().optional(),
+  description: text().optional(),
+  tier: oneOf(TIERS).optional().describe('The column of the failure decision table; default `batch`.'),
+  topology: oneOf(TOPOLOGIES).optional().describe('By default the one whose key is there; `workers` is `supervisor`.'),
+  plan: plan.optional(),
+  workers: workers.optional(),
+  debate: debate.optional(),
+  peers: peers.optional(),
+  sop: sop.optional(),
+  board: board.optional(),
+  swarm: swarm.optional(),
+  aggregate: aggregate.optional(),
+  validate: validate.optional(),
+  finalize: finalize.optional(),
+  replans: int({ min: 0, max: 10 }).optional().describe('Replans after failures of one stage at most; default 2.'),
+  oracle: list(rule('`output`, `aggregate`, `receipts` and `input`, which must hold'))
+    .optional()
+    .describe('Conditions of success. They are checked on the final output.'),
+};
+
+const team = record({
+  id: name(),
+  get staged(): z.ZodType<RawStaged> {
+    return stagedSchema;
+  },
+});
+
+export const stagedSchema: z.ZodType<RawStaged> = record({
+  ...fields,
+  teams: list(team, { min: 1, max: 100 }).optional().describe('Teams, each with stages of its own.'),
+}) as unknown as z.ZodType<RawStaged>;
+
+export const STAGED_KEYS: readonly string[] = [...Object.keys(fields), 'teams'];
+
+type Fields = z.output<ReturnType<typeof record<typeof fields>>>;
+export interface RawTeam {
+  readonly id: string;
+  readonly staged: RawStaged;
+}
+export type RawStaged = Fields & { readonly teams?: readonly RawTeam[] | undefined };
+export type RawStage = {
+  readonly [key in keyof typeof stageKeys]?: z.output<(typeof stageKeys)[key]>;
+};
+export type RawStep = z.output<typeof sop>[number];

@@ -1,0 +1,42 @@
+/** The slots of a staged run, and expressions over them that several stages share. */
+import type { Expr } from '../../../ir/nodes.ts';
+
+/** The task: the input of the run, or the brief of a team. */
+export const REQUEST = 'request';
+/** Number of plans made. */
+export const ROUND = 'round';
+export const PLAN = 'plan';
+export const TASKS = 'tasks';
+/** The current task of a worker: `{ id, brief, worker? }`. */
+export const TASK = 'task';
+export const TASK_ID = 'task_id';
+export const SUMMARY = 'summary';
+/** `[{ id, summary }]`, in the order of the tasks. */
+export const SUMMARIES = 'summaries';
+/** Tasks without a result: `[{ id, problem }]`. */
+export const LOST = 'lost';
+export const AGGREGATE = 'aggregate';
+export const VERDICT = 'verdict';
+export const OUTPUT = 'output';
+/** The reason for another plan or another try, in words for the agent. */
+export const FEEDBACK = 'feedback';
+/** True if tasks were lost, or if an output was replaced by its safe fallback. */
+export const PARTIAL = 'partial';
+/** The last result of a gate: `{ stage, gate, check, ok, reason }`. */
+export const VALIDATION = 'validation';
+/** The answer of a person to an escalation. */
+export const HEARD = 'heard';
+/** The refused result of a failed run. */
+export const REJECTED = 'rejected';
+/** Outcomes of the branch of a stage, and of the workers. */
+export const OUTCOME = '_stage';
+export const OUTCOMES = '_workers';
+/** The last check of a gate. */
+export const CHECKED = '_gate';
+/** Set by the engine: the budget that had no room. */
+export const TRIPPED = 'tripped';
+export const TURN = 'turn';
+
+export const REQUEST_TEXT: Expr = `text(${REQUEST})`;
+/** The fields of a task that is JSON. */
+export const REQUEST_FIELDS: Expr = `(type(${REQUEST}) == map ? ${REQUEST} : jsonIn(text(${REQUEST})))`;

@@ -1,0 +1,222 @@
+/**
+ * The anatomy that all stages share: a gate, the work in a branch of its own, a gate, and the recovery of failures. The
+ * branch has the deadline and the budget of the stage; a branch that fails undoes what it did.
+ */
+import type { Expr, ForkNode, NodeId, Write } from '../../../ir/nodes.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import { MODEL_RETRY, addTurn } from '../../lower/agent-turn/agent-turn.ts';
+import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
+import { errorOf, set } from '../../lower/kit.ts';
+import type { Step } from '../../lower/kit.ts';
+import type { Json } from '../../../expr/json.ts';
+import { cellOf } from '../../../catalog/failures.ts';
+import { addGuards, addPass, addRequired, addSchema } from './gates.ts';
+import type { Gate } from './gates.ts';
+import { entryOf, nameOf, stepOf, within } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { ProcedureStep, Stage } from './model.ts';
+import { addRecover } from './recover.ts';
+import type { Recovery } from './recover.ts';
+import { OUTCOME, PARTIAL, ROUND, TRIPPED, TURN } from './slots.ts';
+import { stageMeters } from './stage-budget.ts';
+
+export interface StageParts {
+  readonly stage: Stage;
+  /** The value that enters the stage. */
+  readonly value: Expr;
+  /** The slot of the result. The branch writes it. */
+  readonly result: string;
+  /** The slot of the result that people approve or edit, if it is another one. */
+  readonly judged?: string;
+  /** Where an edited result goes, unless through the gate of this stage. */
+  readonly edited?: NodeId;
+  /** Where another try of a refused result begins, unless at this stage. */
+  readonly retry?: NodeId;
+  /** Writes as the stage begins. */
+  readonly opening?: readonly Write[];
+  /** Adds the nodes of the branch; they end at `done`. Without it, `opening` gives the result. */
+  readonly body?: (done: NodeId, fail: NodeId) => NodeId;
+  /** Further slots that the branch hands back. */
+  readonly gather?: ForkNode['gather'];
+  /** False if `path` lists the turns of the stage instead of the stage. */
+  readonly listed?: boolean;
+  /** Adds checks before the branch that the input of the stage must pass. */
+  readonly invariants?: (gate: Gate, next: NodeId) => NodeId;
+  /** Adds checks after the schema and before the guards. */
+  readonly checks?: (gate: Gate, recovery: Recovery, next: NodeId) => NodeId;
+  readonly next: NodeId;
+}
+
+/** Adds a stage that `path` lists under its own name, and returns its first node. */
+export function addStage(l: Lowering, parts: StageParts): NodeId {
+  const { stage, result, next } = parts;
+  const begin = entryOf(l, stage.id);
+  const after = l.builder.fresh(`${nameOf(l, stage.id)}.after`);
+  const recovery = addRecover(l, {
+    stage,
+    result: parts.judged ?? result,
+    next,
+    again: parts.edited ?? after,
+    begin,
+    ...(parts.retry === undefined ? {} : { retry: parts.retry }),
+  });
+  return within(l, { meters: [], overspent: () => overspentOf(l, stage.id, recovery.failed) }, () => {
+    l.kit.pick({ ...stepOf(l, stage.id, 'after'), id: after }, [], addAfter(l, parts, recovery));
+    const run = parts.body === undefined ? after : addBranch(l, parts, recovery, after, parts.body);
+    const before = addBefore(l, parts, recovery, run);
+    return l.kit.set(
+      {
+        id: begin,
+        origin: nameOf(l, stage.id),
+        ...(parts.listed === false ? {} : { enters: nameOf(l, stage.id) }),
+        ...(stage.agent === null ? {} : { needs: { modelCalls: 1 } }),
+      },
+      [set(result, 'null'), set('error', 'null'), ...(parts.opening ?? [])],
+      before,
+    );
+  });
+}
+
+/** The gate before the stage. */
+function addBefore(l: Lowering, { stage, value, invariants }: StageParts, recovery: Recovery, next: NodeId): NodeId {
+  const gate: Gate = { l, stage: stage.id, at: 'before', refused: recovery.failed };
+  const then = addPass(gate, next);
+  const passed = invariants?.(gate, then) ?? then;
+  return addRequired(gate, stage.requires, addSchema(gate, { schema: stage.input, value }, passed));
+}
+
+/** The gate after the stage: schema, invariants and other checks, guards. */
+function addAfter(l: Lowering, parts: StageParts, recovery: Recovery): NodeId {
+  const { stage, result, next } = parts;
+  const gate: Gate = { l, stage: stage.id, at: 'after', refused: recovery.failed };
+  const passed = addPass(gate, next);
+  const guarded = addGuards(gate, stage.guards, { output: result }, passed);
+  const checked = parts.checks?.(gate, recovery, guarded) ?? guarded;
+  return addSchema(gate, { schema: stage.output, value: result, into: result }, checked);
+}
+
+/** The branch of a stage, with its deadline and its budget. */
+function addBranch(
+  l: Lowering,
+  { stage, result, gather = [] }: StageParts,
+  recovery: Recovery,
+  next: NodeId,
+  body: NonNullable<StageParts['body']>,
+): NodeId {
+  const failed = l.builder.failedEnd();
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS' });
+  const head = inBranch(l, stage, () => body(done, failed));
+  return l.kit.fork(stepOf(l, stage.id, 'run'), {
+    over: { heads: [{ name: nameOf(l, stage.id), to: head }] },
+    timeoutMs: stage.timeoutMs,
+    into: OUTCOME,
+    gather: [{ slot: result, mode: 'last' }, ...COMMON_GATHER, ...gather],
+    next,
+    fail: addLost(l, stage, OUTCOME, recovery.failed),
+  });
+}
+
+/** Slots that the branches of a stage hand back, also if they fail. */
+export const COMMON_GATHER: ForkNode['gather'] = [
+  { slot: OBSERVATIONS, mode: 'concat' },
+  { slot: TRIPPED, mode: 'last' },
+  { slot: PARTIAL, mode: 'any' },
+];
+
+/** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
+export function inBranch<Result>(l: Lowering, stage: Stage | ProcedureStep, add: () => Result): Result {
+  const meters = stageMeters(l, stage).map(({ id }) => id);
+  return within(l, { meters, overspent: () => overspentOf(l, stage.id, l.builder.failedEnd()) }, add);
+}
+
+/** After a failed join: the failure of the first branch, or that the stage took too long. */
+export function addLost(l: Lowering, stage: Stage, outcomes: string, next: NodeId): NodeId {
+  const seconds = (stage.timeoutMs ?? 0) / 1000;
+  const late = errorOf(
+    {
+      class: 'timeout',
+      type: 'StageTimeoutError',
+      code: 'TIMEOUT',
+      message: quote(`the stage \`${stage.id}\` took longer than ${seconds} s`),
+    },
+    nameOf(l, stage.id),
+  );
+  const lost = `${outcomes}.filter(b, b.state != "completed" && b.error != null)`;
+  const error = `cel.bind(lost, ${lost}, size(lost) > 0 ? lost[0].error : error.class == "timeout" ? ${late} : error)`;
+  return l.kit.set(stepOf(l, stage.id, 'lost'), [set('error', error)], next);
+}
+
+/** Where a call goes that a budget has no room for. */
+export function overspentOf(l: Lowering, stage: string, next: NodeId): NodeId {
+  const id = l.builder.idOf(`~${nameOf(l, stage)}.overspent>${next}`);
+  if (l.builder.has(id)) return id;
+  const message = `text("the budget ", ${TRIPPED}.meter, " has ", ${TRIPPED}.left, " left, and ", ${TRIPPED}.needs, " is needed")`;
+  return l.kit.fail(
+    { id, origin: nameOf(l, stage) },
+    { class: 'budget', type: 'BudgetError', code: 'BUDGET_EXHAUSTED', message, node: nameOf(l, stage) },
+    next,
+  );
+}
+
+export interface StageTurn {
+  readonly stage: Stage | ProcedureStep;
+  readonly agent: string;
+  /** The prefix of node ids; unique in the flow. */
+  readonly hint: string;
+  readonly prompt: Expr;
+  /** The schema of the reply, on top of the agent's own. */
+  readonly schema?: Json;
+  /** Where the reply goes. */
+  readonly result: string;
+  /** The number of the turn, as an expression; unique in the run. */
+  readonly turn: Expr;
+  readonly begin?: NodeId;
+  readonly charges?: readonly string[];
+  readonly visitsMax: number;
+  readonly next: NodeId;
+  readonly fail: NodeId;
+}
+
+/** One turn of an agent in a stage. The reply is stored as an object if it is one. */
+export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
+  const { stage, agent, hint, prompt, result, next, fail } = turn;
+  const def = l.staged.definitions.agents[agent];
+  const schema = bothOf(def?.output ?? null, turn.schema ?? null);
+  const rules = stage.protections.declared.has('loop') ? stage.protections.loop : null;
+  const step: Step = { hint: `${hint}.said`, origin: nameOf(l, stage.id) };
+  return addTurn(l.builder, {
+    agent,
+    hint,
+    origin: nameOf(l, stage.id),
+    stage: stage.id,
+    recovers: true,
+    ...(turn.begin === undefined ? {} : { begin: turn.begin }),
+    charges: turn.charges ?? [],
+    opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
+    input: { prompt },
+    tools: def?.tools ?? [],
+    ...(schema === null ? {} : { schema }),
+    ...(rules === null ? {} : { loop: rules }),
+    visitsMax: turn.visitsMax,
+    retry: { ...MODEL_RETRY, max: providerRetries(l) },
+    next: l.kit.set(step, [{ slot: result, mode: 'reply', value: `${REPLY}.text` }], next),
+    fail,
+    refused: fail,
+  });
+}
+
+/** Retries of a call to a provider that fails, as the table says for the tier. */
+function providerRetries({ staged: { tier, definitions } }: Lowering): number {
+  const { tries } = cellOf('provider_error', tier, definitions.protections.onFailure.provider_error);
+  return tries.find(({ action }) => action === 'retry')?.max ?? 0;
+}
+
+function bothOf(one: Json, other: Json): Json {
+  if (one === null || other === null) return one ?? other;
+  return { allOf: [one, other] };
+}
+
+/** A text with a value as JSON or as it is. */
+export function section(title: string, value: Expr): Expr {
+  return `text(${literal(`\n\n${title}:\n`)}, ${value})`;
+}

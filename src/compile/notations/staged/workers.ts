@@ -1,0 +1,132 @@
+/** The workers of a supervisor. Each works on one task, sees its brief, and replies with a summary. */
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
+import { cellOf, mastOf } from '../../../catalog/failures.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import { set } from '../../lower/kit.ts';
+import { addFanOut } from './fan-out.ts';
+import { addGuards, addObjection, addSchema } from './gates.ts';
+import type { Gate } from './gates.ts';
+import { nameOf, stepOf } from './lowering.ts';
+import type { Lowering } from './lowering.ts';
+import type { Work } from './model.ts';
+import { spawnMax } from './plan.ts';
+import { workerPrompt } from './prompts.ts';
+import { FEEDBACK, PARTIAL, SUMMARY, TASK, TASKS, TASK_ID } from './slots.ts';
+import { addStageTurn } from './stage.ts';
+
+/** Tasks of a plan if the limit is switched off. */
+const TASKS_MAX = 1000;
+const TRIES = '_tries';
+
+export function addWorkers(l: Lowering, work: Extract<Work, { is: 'workers' }>, next: NodeId): NodeId {
+  return addFanOut(l, { each: TASKS, widthMax: work.widthMax, head: () => addWorker(l, work.agents), next });
+}
+
+/** How often workers can run in one run. */
+export function workerRuns(l: Lowering): number {
+  return l.visits.work * l.startsMax * (spawnMax(l.staged) ?? TASKS_MAX);
+}
+
+/** The branch of one task. */
+function addWorker(l: Lowering, agents: readonly string[]): NodeId {
+  const { working } = l.staged;
+  const step = (what: string) => stepOf(l, working.id, `worker.${what}`);
+  const failed = l.builder.failedEnd();
+  const done = l.builder.end({
+    state: 'completed',
+    code: 'SUCCESS',
+    output: `{"id": ${TASK}.id, "summary": ${SUMMARY}}`,
+    origin: nameOf(l, working.id),
+  });
+  const runs = workerRuns(l);
+  const begin = l.builder.fresh(`${nameOf(l, working.id)}.worker`);
+  const refused = addTriedAgain(l, begin, failed);
+  const gate: Gate = { l, stage: working.id, at: 'after', refused };
+  const checked = addSummaryChecks(l, gate, done);
+  const turns = agents.map((agent, index) => ({
+    when: `${TASK}.worker == ${quote(agent)} || (${TASK}.worker == null && int(${TASK}_index) % ${agents.length} == ${index})`,
+    to: addStageTurn(l, {
+      stage: working,
+      agent,
+      hint: `${nameOf(l, working.id)}.worker.${agent}`,
+      prompt: workerPrompt(),
+      ...(working.output === null ? {} : { schema: working.output }),
+      result: SUMMARY,
+      turn: `text(${quote(`${nameOf(l, working.id)}/`)}, ${TASK_ID})`,
+      charges: [l.kit.visits(`runs:${nameOf(l, working.id)}`, runs * 2, failed, `runs of the ${working.id}`)],
+      visitsMax: runs * 2,
+      next: checked,
+      fail: refused,
+    }),
+  }));
+  const only = turns.length === 1 ? turns[0]?.to : undefined;
+  const choose = l.kit.pick({ ...step('agent'), id: begin }, only === undefined ? turns : [], only ?? failed);
+  return l.kit.set(
+    {
+      ...step('task'),
+      enters: nameOf(l, working.id),
+      entersBy: TASK_ID,
+      charges: [l.kit.visits(`tasks:${nameOf(l, working.id)}`, runs, failed, 'protections.spawn.max')],
+    },
+    [set(TASK_ID, `text(${TASK}.id)`), set(TRIES, '0'), set(SUMMARY, 'null')],
+    choose,
+  );
+}
+
+/** The schema and the guards of a summary, in the branch of its task. */
+function addSummaryChecks(l: Lowering, gate: Gate, done: NodeId): NodeId {
+  const { working } = l.staged;
+  const { safeFallback, guards, output } = working;
+  const empty = addObjection(gate, 'empty', {
+    check: 'schema',
+    reason: `text("the summary of \`", ${TASK_ID}, "\` is empty")`,
+  });
+  const safe = safeFallback === null || l.staged.tier !== 'interactive' ? null : addSafeSummary(l, safeFallback, done);
+  const guarded = addGuards(safe === null ? gate : { ...gate, refused: safe }, guards, { output: SUMMARY }, done);
+  const filled = l.kit.pick(
+    stepOf(l, working.id, 'worker.filled'),
+    [{ when: `${SUMMARY} == null || ${SUMMARY} == ""`, to: empty }],
+    guarded,
+  );
+  return addSchema(gate, { schema: output, value: SUMMARY, into: SUMMARY }, filled);
+}
+
+/** The interactive tier blocks an unsafe summary and goes on with the safe text. */
+function addSafeSummary(l: Lowering, text: string, next: NodeId): NodeId {
+  const decided = (action: 'block' | 'fallback') => ({
+    ...stepOf(l, l.staged.working.id, `worker.${action}`),
+    decision: { failure: 'unsafe_output', action, mast: mastOf('unsafe_output') } as const,
+  });
+  const replaced = l.kit.set(
+    decided('fallback'),
+    [set(SUMMARY, quote(text)), set(PARTIAL, 'true'), set('error', 'null')],
+    next,
+  );
+  return l.kit.set(decided('block'), [], replaced);
+}
+
+/** Where the table answers a schema failure with a retry, the worker tries again by itself. */
+function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
+  const { tier, definitions, working } = l.staged;
+  const { tries } = cellOf('schema_or_grounding', tier, definitions.protections.onFailure.schema_or_grounding);
+  const max = tries.find(({ action }) => action === 'retry')?.max ?? 0;
+  if (max === 0) return failed;
+  const runs = workerRuns(l) * max;
+  const again = l.kit.set(
+    {
+      ...stepOf(l, working.id, 'worker.retry'),
+      decision: { failure: 'schema_or_grounding', action: 'retry', mast: mastOf('schema_or_grounding') },
+      charges: [l.kit.visits(`retries:${nameOf(l, working.id)}`, runs, failed, 'retries of a worker')],
+    },
+    [set(TRIES, `${TRIES} + 1`), set(FEEDBACK, 'text(error.message)'), set('error', 'null')],
+    begin,
+  );
+  return l.kit.pick(
+    stepOf(l, working.id, 'worker.failed'),
+    [{ when: `${isSchemaFailure} && ${TRIES} < ${max}`, to: again }],
+    failed,
+  );
+}
+
+const SCHEMA_TYPES = ['SchemaError', 'InvariantError', 'GroundingError', 'RequiredError'];
+const isSchemaFailure: Expr = `error.type in ${literal(SCHEMA_TYPES)}`;
