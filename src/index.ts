@@ -6,6 +6,7 @@ export type { ModelPerformerOptions } from './effects/models/performer.ts';
 export type { WorldOptions, WorldToolOptions } from './effects/world.ts';
 export { flow } from './compile/notations/flow/builder/builder.ts';
 export { loop } from './compile/notations/loop/builder.ts';
+export { staged } from './compile/notations/staged/builder.ts';
 export { team } from './compile/notations/team/builder.ts';
 export { workflow } from './compile/notations/workflow/builder.ts';
 export { discoverMcp } from './effects/mcp/discover.ts';

@@ -45,13 +45,6 @@ describe('compile', () => {
     expect(frozen(flow)).toBe(true);
   });
 
-  test('says which notations are not there yet', () => {
-    for (const key of ['staged']) {
-      const { ok, diagnostics, notation } = compileText(`${key}: {}\n`);
-      expect([ok, notation, diagnostics.map(({ code }) => code)]).toEqual([false, key, ['unsupported-notation']]);
-    }
-  });
-
   test('half of a surrogate pair is a diagnostic, not a crash', () => {
     const { ok, diagnostics } = compileText(BASE.replace('{{event.payload.message}}', '\\ud800'));
     expect(ok).toBe(false);

@@ -70,10 +70,6 @@ export const DIAGNOSTIC_CODES = {
     title: 'A misspelt notation',
     summary: 'A top-level key resembles a notation.',
   },
-  'unsupported-notation': {
-    title: 'A notation that this version does not run',
-    summary: 'The notation is known, but this release does not run it.',
-  },
   'bad-version': {
     title: 'An unknown version',
     summary: '`sluice:` names a version of the notation that this release does not read.',

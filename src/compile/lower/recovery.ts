@@ -45,6 +45,12 @@ export interface Recoveries {
   readonly replans: number;
   /** Changes of the table that the document declares. */
   readonly changes?: { readonly [failure in FailureKind]?: CellChange };
+  /** The kinds of failure that the stage can have; all of them unless given. */
+  readonly kinds?: readonly FailureKind[];
+  /** The kind of a failure that no condition takes; `schema_or_grounding` unless given. */
+  readonly rest?: FailureKind;
+  /** Kinds whose block was recorded when it happened. */
+  readonly blocked?: readonly FailureKind[];
   /** How often the stage can be entered, by branches of a fork and by replans. Bounds the tries of the run. */
   readonly visitsMax?: number;
   readonly step: (what: string) => Step;
@@ -53,15 +59,12 @@ export interface Recoveries {
 
 /** Handles the failure in the slot `error`, by its kind. */
 export function addRecoveries(kit: Kit, recoveries: Recoveries): NodeId {
-  const cases = FAILURE_KINDS.filter((kind) => WHEN[kind] !== null).map((failure) => ({
-    when: WHEN[failure] as Expr,
-    to: addRecovery(kit, { ...recoveries, failure }),
-  }));
-  return kit.pick(
-    recoveries.step('classify'),
-    cases,
-    addRecovery(kit, { ...recoveries, failure: 'schema_or_grounding' }),
-  );
+  const { kinds = FAILURE_KINDS, rest = 'schema_or_grounding' } = recoveries;
+  const cases = kinds.flatMap((failure) => {
+    const when = failure === rest ? null : WHEN[failure];
+    return when === null ? [] : [{ when, to: addRecovery(kit, { ...recoveries, failure }) }];
+  });
+  return kit.pick(recoveries.step('classify'), cases, addRecovery(kit, { ...recoveries, failure: rest }));
 }
 
 /** The kind of a failure, as conditions over `error`. The first that holds applies; `schema_or_grounding` is the rest. */
@@ -91,7 +94,7 @@ export function addRecovery(kit: Kit, recovery: Recovery): NodeId {
     const way = recovery.ways[action];
     if (way !== undefined) next = addTry(kit, recovery, { action, max, way, otherwise: next });
   }
-  if (cell.blocks !== true) return next;
+  if (cell.blocks !== true || recovery.blocked?.includes(failure) === true) return next;
   return kit.set(named(recovery, 'block'), [failed(recovery, 'block')], next);
 }
 

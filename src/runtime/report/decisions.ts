@@ -9,11 +9,27 @@ export interface MadeDecision extends Decision {
 }
 
 export function decisionsOf(flow: CompiledFlow, events: readonly Event[]): readonly MadeDecision[] {
+  const { tier = 'batch' } = flow;
   return events.flatMap((event) => {
-    if (event.type !== 'slots.written' && event.type !== 'effect.requested' && event.type !== 'route.picked') return [];
-    const node = flow.nodes[event.node];
-    // An effect writes its result at the same node later; the decision was made with the request.
-    if (node?.label.decision === undefined || (event.type === 'slots.written' && node.op === 'do')) return [];
-    return [{ seq: event.seq, tier: flow.tier ?? 'batch', ...node.label.decision }];
+    const decision =
+      flow.tier === undefined ? nodeDecision(flow, event) : (nodeDecision(flow, event) ?? repeated(event));
+    return decision === undefined ? [] : [{ seq: event.seq, tier, ...decision }];
   });
+}
+
+function nodeDecision(flow: CompiledFlow, event: Event): Decision | undefined {
+  if (event.type !== 'slots.written' && event.type !== 'effect.requested' && event.type !== 'route.picked')
+    return undefined;
+  const node = flow.nodes[event.node];
+  // An effect writes its result at the same node later; the decision was made with the request.
+  return event.type === 'slots.written' && node?.op === 'do' ? undefined : node?.label.decision;
+}
+
+/** A call that is made again is a decision in a flow with a tier. */
+function repeated(event: Event): Decision | undefined {
+  if (event.type !== 'effect.judged' || event.verdict !== 'retry') return undefined;
+  const action = event.target === undefined ? 'retry' : 'fallback';
+  return event.error.class === 'semantic'
+    ? { failure: 'schema_or_grounding', action, mast: 'FM-3.2' }
+    : { failure: 'provider_error', action, mast: null };
 }

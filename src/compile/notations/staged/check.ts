@@ -59,9 +59,14 @@ function checkTopology({ body, report, path }: Section, raw: RawStaged, topology
     return false;
   }
   if (given.length === 0 && !KEYS.some((key) => body.poisoned(...path, key))) {
-    report.error('missing-field', body.at(...path), `a staged flow with the topology \`${topology}\` needs \`${wanted}\``, {
-      help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.`,
-    });
+    report.error(
+      'missing-field',
+      body.at(...path),
+      `a staged flow with the topology \`${topology}\` needs \`${wanted}\``,
+      {
+        help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.`,
+      },
+    );
     return false;
   }
   const plans = topology === 'supervisor' || topology === 'hierarchical';
@@ -102,9 +107,14 @@ function checkAgents(section: Section, raw: RawStaged): void {
 function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): void {
   if (workers === undefined) return;
   if (workers.agent !== undefined && workers.agents !== undefined)
-    report.error('bad-value', body.key(...path, 'workers', 'agents'), '`workers` has an `agent` or `agents`, but not both', {
-      help: 'Remove one of them.',
-    });
+    report.error(
+      'bad-value',
+      body.key(...path, 'workers', 'agents'),
+      '`workers` has an `agent` or `agents`, but not both',
+      {
+        help: 'Remove one of them.',
+      },
+    );
   const unread = body.poisoned(...path, 'workers', 'agent') || body.poisoned(...path, 'workers', 'agents');
   if (workers.agent === undefined && workers.agents === undefined && !unread)
     report.error('missing-agent', body.at(...path, 'workers'), '`workers` names no agent', {
@@ -196,9 +206,14 @@ function checkRules(
 function checkConfidence({ body, report, path }: Section, { validate }: RawStaged): void {
   if (validate?.confidence === undefined || validate.agent !== undefined) return;
   if (body.poisoned(...path, 'validate', 'agent')) return;
-  report.error('missing-agent', body.key(...path, 'validate', 'confidence'), '`confidence` needs an agent that judges', {
-    help: 'Add `agent: …` to `validate`, or remove `confidence`.',
-  });
+  report.error(
+    'missing-agent',
+    body.key(...path, 'validate', 'confidence'),
+    '`confidence` needs an agent that judges',
+    {
+      help: 'Add `agent: …` to `validate`, or remove `confidence`.',
+    },
+  );
 }
 
 function checkIds({ body, report, path }: Section, raw: RawStaged): void {
@@ -213,9 +228,14 @@ function checkTeams(section: Section, raw: RawStaged): void {
   for (const [index, { staged }] of (raw.teams ?? []).entries()) {
     const at = [...path, 'teams', index, 'staged'];
     if (most !== null && depth >= most) {
-      report.error('bad-value', body.key(...at), `this team is nested ${depth} levels deep, and ${most - 1} are allowed`, {
-        help: 'Flatten the teams, or set `protections.depth`.',
-      });
+      report.error(
+        'bad-value',
+        body.key(...at),
+        `this team is nested ${depth} levels deep, and ${most - 1} are allowed`,
+        {
+          help: 'Flatten the teams, or set `protections.depth`.',
+        },
+      );
       return;
     }
     if (staged.tier !== undefined && staged.tier !== tier)

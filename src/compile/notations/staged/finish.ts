@@ -15,18 +15,17 @@ import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, SUMMARIES, VERDICT } from '
 import { addStage, addStageTurn } from './stage.ts';
 import type { StageParts } from './stage.ts';
 
-/** Adds the three stages and returns the first node of `aggregate`. */
-export function addFinish(l: Lowering): NodeId {
-  addFinalize(l);
-  addValidate(l);
+export function addFinish(l: Lowering): void {
   const { aggregate } = l.staged;
-  return addStage(l, {
+  addStage(l, {
     stage: aggregate,
     value: SUMMARIES,
     result: AGGREGATE,
     ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(), [set(AGGREGATE, SUMMARIES)]),
     next: entryOf(l, 'validate'),
   });
+  addValidate(l);
+  addFinalize(l);
 }
 
 /** The agent of the stage performs it, or the engine writes the result. */
@@ -78,11 +77,11 @@ const VERDICT_SCHEMA: Json = {
 };
 
 /** Invariants first, because they cost nothing; then the critic. A person edits or approves the aggregate. */
-function addValidate(l: Lowering): NodeId {
+function addValidate(l: Lowering): void {
   const { validate, aggregate } = l.staged;
   const { agent } = validate;
   const runs = l.visits.validate * l.startsMax;
-  return addStage(l, {
+  addStage(l, {
     stage: validate,
     value: AGGREGATE,
     result: VERDICT,
@@ -150,9 +149,9 @@ function decimal(value: number): string {
 }
 
 /** The output, and the oracle: the conditions of success. */
-function addFinalize(l: Lowering): NodeId {
+function addFinalize(l: Lowering): void {
   const { finalize, oracle } = l.staged;
-  return addStage(l, {
+  addStage(l, {
     stage: finalize,
     value: AGGREGATE,
     result: OUTPUT,

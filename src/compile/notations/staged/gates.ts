@@ -121,7 +121,14 @@ export function addGuards(gate: Gate, rules: readonly Rule[], names: Names, next
     to: unsafe(`guard.${index + 1}`, reason),
   }));
   const unknown = unsafe('guard.unknown', `a guard of \`${gate.stage}\` cannot be evaluated`);
-  return addAll(gate, 'guard', conditions.map((each) => `!(${each})`), holding, unknown, next);
+  return addAll(
+    gate,
+    'guard',
+    conditions.map((each) => `!(${each})`),
+    holding,
+    unknown,
+    next,
+  );
 }
 
 function addAll(

@@ -8,7 +8,7 @@ import type { Kit } from '../../lower/kit.ts';
 import { recoveryStart } from '../../lower/recovery.ts';
 import type { Range } from '../../source/range.ts';
 import { addFinish } from './finish.ts';
-import { inScope, nameOf } from './lowering.ts';
+import { entryOf, inScope, nameOf } from './lowering.ts';
 import type { Lowering, Scopes } from './lowering.ts';
 import type { Staged } from './model.ts';
 import { addPlan } from './plan.ts';
@@ -35,7 +35,16 @@ export function lowerStaged(staged: Staged, at: Range): Lowered {
   const scopes: Scopes = { current: null };
   const builder = createBuilder('staged', definitionsFor(staged), { complete: (_, node) => inScope(scopes, node) });
   const kit = createKit(builder, at);
-  const entry = addStages({ kit, builder, staged, scopes, prefix: '', startsMax: 1, request: 'input', finished: addEnds(kit, builder) });
+  const entry = addStages({
+    kit,
+    builder,
+    staged,
+    scopes,
+    prefix: '',
+    startsMax: 1,
+    request: 'input',
+    finished: addEnds(kit, builder),
+  });
   return builder.build({
     id: staged.id,
     entry,
@@ -65,11 +74,17 @@ export type Starting = Omit<Lowering, 'visits'> & {
 /** Adds all stages of a flow or of a team, and returns the first node. */
 export function addStages({ request, ...rest }: Starting): NodeId {
   const l: Lowering = { ...rest, visits: visitsOf(rest.staged) };
-  const aggregate = addFinish(l);
-  const work = addWork(l, aggregate);
-  const plan = addPlan(l, work);
-  return l.kit.set(
-    { hint: nameOf(l, 'start'), origin: nameOf(l, 'start') },
+  const start = l.builder.fresh(nameOf(l, 'start'));
+  addStart(l, start, request);
+  addPlan(l, entryOf(l, l.staged.working.id));
+  addWork(l, entryOf(l, 'aggregate'));
+  addFinish(l);
+  return start;
+}
+
+function addStart(l: Lowering, id: NodeId, request: string): void {
+  l.kit.set(
+    { id, origin: nameOf(l, 'start') },
     [
       set(REQUEST, request),
       set(ROUND, '1'),
@@ -81,6 +96,6 @@ export function addStages({ request, ...rest }: Starting): NodeId {
       set(PARTIAL, 'false'),
       ...(l.prefix === '' ? [set(OBSERVATIONS, '[]')] : []),
     ],
-    plan,
+    entryOf(l, 'plan'),
   );
 }

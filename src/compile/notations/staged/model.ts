@@ -160,7 +160,11 @@ function stepOf(raw: RawStep, { protections }: Definitions): ProcedureStep {
   return { ...keysOf(raw, protections), id: raw.id, agent: raw.agent };
 }
 
-function teamOf({ id, staged }: { readonly id: string; readonly staged: RawStaged }, given: Definitions, tier: Tier): Team {
+function teamOf(
+  { id, staged }: { readonly id: string; readonly staged: RawStaged },
+  given: Definitions,
+  tier: Tier,
+): Team {
   return { id, staged: settle(staged, topologyOf(staged), given, tier) };
 }
 

@@ -36,7 +36,9 @@ export function addPlan(l: Lowering, next: NodeId): NodeId {
               prompt: planPrompt(l.staged),
               result: PLAN,
               turn: quote(nameOf(l, 'plan')),
-              charges: [l.kit.visits(`runs:${nameOf(l, 'plan')}`, l.visits.plan * l.startsMax, fail, 'runs of the plan')],
+              charges: [
+                l.kit.visits(`runs:${nameOf(l, 'plan')}`, l.visits.plan * l.startsMax, fail, 'runs of the plan'),
+              ],
               visitsMax: l.visits.plan * l.startsMax,
               next: done,
               fail,
@@ -86,8 +88,7 @@ function problem({ work }: Staged): Expr {
     `${tasks}.exists(t, ${which})`,
     `cel.bind(t, ${tasks}.filter(t, ${which})[0], ${words})`,
   ];
-  const workers =
-    work.is === 'workers' ? work.agents : work.is === 'teams' ? work.teams.map(({ id }) => id) : null;
+  const workers = work.is === 'workers' ? work.agents : work.is === 'teams' ? work.teams.map(({ id }) => id) : null;
   const rules: readonly (readonly [Expr, Expr])[] = [
     [`type(${PLAN}) != map || type(${tasks}) != list`, '"the reply is not a JSON object with a list `tasks`"'],
     [`size(${tasks}) == 0`, '"the plan has no tasks"'],

@@ -7,12 +7,13 @@ import type { Recoveries, Ways } from '../../lower/recovery.ts';
 import type { CellChange } from '../../../catalog/failures.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
-import type { DoNode, Expr, NodeId } from '../../../ir/nodes.ts';
+import type { Case, DoNode, Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { chose, set } from '../../lower/kit.ts';
 import { ESCALATIONS_MAX, entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
+import { kindsOf } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { AGGREGATE, FEEDBACK, HEARD, OUTPUT, PARTIAL, PLAN, REJECTED, ROUND, SUMMARIES, TRIPPED } from './slots.ts';
 import { stageMeters } from './stage-budget.ts';
@@ -33,67 +34,71 @@ export interface Recovering {
 export interface Recovery {
   /** Handles the failure in the slot `error`. */
   readonly failed: NodeId;
-  /** Handles a failure of this kind, with a change of the table. */
-  of(failure: FailureKind, change?: CellChange, cause?: string): NodeId;
+  /** Handles an input that no further try can change. */
+  unfit(): NodeId;
   /** A person decides about a result with too low confidence. */
   doubted(): NodeId;
 }
 
 export function addRecover(l: Lowering, r: Recovering): Recovery {
-  const ask = addEscalation(l, r, 'REVIEW_REQUIRED');
+  const { stage } = r;
   const ways: Ways = {
     retry: addAgain(l, r, 'retry', r.retry ?? r.begin),
-    replan: addReplan(l, r.stage, `text(error.message)`, 'replan'),
-    safe: r.stage.safeFallback === null ? undefined : addSafe(l, r, r.stage.safeFallback),
-    escalate: ask,
+    replan: addReplan(l, stage, 'text(error.message)', 'replan'),
+    safe: stage.safeFallback === null ? undefined : addSafe(l, r, stage.safeFallback),
+    escalate: addEscalation(l, r, 'REVIEW_REQUIRED'),
     surface: abortOf(l),
     abort: abortOf(l),
   };
   const recoveries: Recoveries = {
-    stage: nameOf(l, r.stage.id),
+    stage: nameOf(l, stage.id),
     tier: l.staged.tier,
     replans: l.staged.replans,
-    changes: changesOf(r.stage),
+    changes: changesOf(stage),
+    kinds: kindsOf(l.staged, stage),
+    rest: stage.id === 'plan' ? 'malformed_plan' : 'schema_or_grounding',
+    blocked: ['tool_loop'],
     visitsMax: l.startsMax,
-    step: (what) => stepOf(l, r.stage.id, what),
+    step: (what) => stepOf(l, stage.id, what),
     ways,
   };
-  const of: Recovery['of'] = (failure, change, cause) =>
-    addRecovery(l.kit, {
-      ...recoveries,
-      failure,
-      changes: { ...recoveries.changes, ...(change === undefined ? {} : { [failure]: change }) },
-      ...(cause === undefined ? {} : { cause }),
+  const changed = (failure: FailureKind, change: CellChange, cause: string, given: Ways = ways): NodeId =>
+    addRecovery(l.kit, { ...recoveries, failure, cause, ways: given, changes: { [failure]: change } });
+  const cases: Case[] = [];
+  if (stage.timeoutMs !== null)
+    cases.push({
+      when: 'error.type == "StageTimeoutError"',
+      to: addRecovery(l.kit, { ...recoveries, failure: 'deadlock', cause: 'stage_timeout' }),
     });
-  const late = of('deadlock', undefined, 'stage_timeout');
-  const classified = addRecoveries(l.kit, recoveries);
-  const hops = of('deadlock', { then: 'escalate' }, 'hops');
+  if (stage.id === 'peers')
+    cases.push({ when: 'error.type == "HopsError"', to: changed('deadlock', { last: 'escalate' }, 'hops') });
   return {
-    failed: l.kit.pick(
-      stepOf(l, r.stage.id, 'failed'),
-      [
-        { when: 'error.type == "StageTimeoutError"', to: late },
-        { when: 'error.type == "HopsError"', to: hops },
-      ],
-      classified,
-    ),
-    of,
-    doubted: () =>
+    failed: l.kit.pick(stepOf(l, stage.id, 'failed'), cases, addRecoveries(l.kit, recoveries)),
+    unfit: () =>
       addRecovery(l.kit, {
         ...recoveries,
         failure: 'schema_or_grounding',
-        cause: 'confidence',
-        changes: { schema_or_grounding: { retries: 0, replans: 0, then: 'escalate' } },
-        ways: { escalate: addEscalation(l, r, 'LOW_CONFIDENCE'), abort: abortOf(l) },
+        cause: 'schema',
+        ways: { ...ways, retry: undefined, replan: undefined },
+      }),
+    doubted: () =>
+      changed('schema_or_grounding', { retries: 0, replans: 0, last: 'escalate' }, 'confidence', {
+        escalate: addEscalation(l, r, 'LOW_CONFIDENCE'),
+        abort: abortOf(l),
       }),
   };
 }
 
 /** The changes that the document declares. A declared action of the deadlock monitor replaces the table's. */
 function changesOf({ protections }: Stage): NonNullable<Recoveries['changes']> {
-  const { deadlock, declared, onFailure } = protections;
+  const { deadlock, declared } = protections;
+  // Calls to a provider are retried by themselves, with backoff.
+  const onFailure = {
+    ...protections.onFailure,
+    provider_error: { ...protections.onFailure.provider_error, retries: 0 },
+  };
   if (deadlock === null || !declared.has('deadlock') || onFailure.deadlock !== undefined) return onFailure;
-  return { ...onFailure, deadlock: { then: deadlock.onTrip === 'escalate' ? 'escalate' : 'abort' } };
+  return { ...onFailure, deadlock: { last: deadlock.onTrip === 'escalate' ? 'escalate' : 'abort' } };
 }
 
 /** The stage runs again, and its agent reads the objection. */
@@ -201,7 +206,10 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       },
       grant: grantsOf(l, stage),
       into: HEARD,
-      timeoutMs: l.staged.definitions.boundary?.approval_timeout === undefined ? null : l.staged.definitions.boundary.approval_timeout * 1000,
+      timeoutMs:
+        l.staged.definitions.boundary?.approval_timeout === undefined
+          ? null
+          : l.staged.definitions.boundary.approval_timeout * 1000,
       next: decided,
       fail: abortOf(l),
     },

@@ -6,15 +6,7 @@ import { int, list, name, number, oneOf, record, text } from '../../document/sha
 import { jsonSchema } from '../../document/shape/schema-check.ts';
 import { TIERS } from '../../../ir/protections.ts';
 
-export const TOPOLOGIES = [
-  'supervisor',
-  'hierarchical',
-  'handoff',
-  'debate',
-  'sop',
-  'blackboard',
-  'swarm',
-] as const;
+export const TOPOLOGIES = ['supervisor', 'hierarchical', 'handoff', 'debate', 'sop', 'blackboard', 'swarm'] as const;
 export type Topology = (typeof TOPOLOGIES)[number];
 
 /** The key of the work in each topology. */
@@ -51,7 +43,9 @@ const stageKeys = {
   guards: list(rule('`output`, which holds if the output is unsafe'))
     .optional()
     .describe('Conditions under which the output of the stage is unsafe.'),
-  safe_fallback: text({ min: 1 }).optional().describe('The output that replaces an unsafe one in the interactive tier.'),
+  safe_fallback: text({ min: 1 })
+    .optional()
+    .describe('The output that replaces an unsafe one in the interactive tier.'),
   protections: protections.optional().describe('Protections of this stage that differ from the document.'),
 };
 const agents = () => list(name(), { min: 1, max: 100 });
@@ -94,22 +88,23 @@ const peers = record({
   start: name().optional().describe('The first agent; by default the first of the list.'),
   ...stageKeys,
 });
-const sop = list(
-  record({ id: name(), agent: name(), ...stageKeys }).describe('One step of the procedure.'),
-  { min: 1, max: 100 },
-);
+const sop = list(record({ id: name(), agent: name(), ...stageKeys }).describe('One step of the procedure.'), {
+  min: 1,
+  max: 100,
+});
 const board = record({
   agents: agents().describe('Agents that read and write the board in turn.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn; default 4.'),
   ...stageKeys,
 });
 const swarm = record({
-  agent: name().describe('The agent of every member. It replies with `{ "spawn": [ { "id", "brief" } ] }` or a summary.'),
+  agent: name().describe(
+    'The agent of every member. It replies with `{ "spawn": [ { "id", "brief" } ] }` or a summary.',
+  ),
   depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first; default 2.'),
   max: int({ min: 1, max: 1000 }).optional().describe('Members in one run at most; default 10.'),
   ...stageKeys,
 });
-
 
 const fields = {
   id: name().optional(),

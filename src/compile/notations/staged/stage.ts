@@ -79,7 +79,8 @@ export function addStage(l: Lowering, parts: StageParts): NodeId {
 
 /** The gate before the stage. */
 function addBefore(l: Lowering, { stage, value, invariants }: StageParts, recovery: Recovery, next: NodeId): NodeId {
-  const gate: Gate = { l, stage: stage.id, at: 'before', refused: recovery.failed };
+  const unfit = stage.id === 'plan' && (stage.input !== null || stage.requires.length > 0);
+  const gate: Gate = { l, stage: stage.id, at: 'before', refused: unfit ? recovery.unfit() : recovery.failed };
   const then = addPass(gate, next);
   const passed = invariants?.(gate, then) ?? then;
   return addRequired(gate, stage.requires, addSchema(gate, { schema: stage.input, value }, passed));

@@ -1,11 +1,12 @@
 /** The workers of a supervisor. Each works on one task, sees its brief, and replies with a summary. */
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
-import { cellOf, mastOf } from '../../../catalog/failures.ts';
+import { mastOf } from '../../../catalog/failures.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { set } from '../../lower/kit.ts';
 import { addFanOut } from './fan-out.ts';
 import { addGuards, addObjection, addSchema } from './gates.ts';
 import type { Gate } from './gates.ts';
+import { triesOf } from './kinds.ts';
 import { nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Work } from './model.ts';
@@ -39,6 +40,7 @@ function addWorker(l: Lowering, agents: readonly string[]): NodeId {
     origin: nameOf(l, working.id),
   });
   const runs = workerRuns(l);
+  const turnsMax = runs * (1 + retriesOf(l));
   const begin = l.builder.fresh(`${nameOf(l, working.id)}.worker`);
   const refused = addTriedAgain(l, begin, failed);
   const gate: Gate = { l, stage: working.id, at: 'after', refused };
@@ -53,8 +55,8 @@ function addWorker(l: Lowering, agents: readonly string[]): NodeId {
       ...(working.output === null ? {} : { schema: working.output }),
       result: SUMMARY,
       turn: `text(${quote(`${nameOf(l, working.id)}/`)}, ${TASK_ID})`,
-      charges: [l.kit.visits(`runs:${nameOf(l, working.id)}`, runs * 2, failed, `runs of the ${working.id}`)],
-      visitsMax: runs * 2,
+      charges: [l.kit.visits(`runs:${nameOf(l, working.id)}`, turnsMax, failed, `runs of the ${working.id}`)],
+      visitsMax: turnsMax,
       next: checked,
       fail: refused,
     }),
@@ -107,9 +109,8 @@ function addSafeSummary(l: Lowering, text: string, next: NodeId): NodeId {
 
 /** Where the table answers a schema failure with a retry, the worker tries again by itself. */
 function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
-  const { tier, definitions, working } = l.staged;
-  const { tries } = cellOf('schema_or_grounding', tier, definitions.protections.onFailure.schema_or_grounding);
-  const max = tries.find(({ action }) => action === 'retry')?.max ?? 0;
+  const { working } = l.staged;
+  const max = retriesOf(l);
   if (max === 0) return failed;
   const runs = workerRuns(l) * max;
   const again = l.kit.set(
@@ -126,6 +127,11 @@ function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
     [{ when: `${isSchemaFailure} && ${TRIES} < ${max}`, to: again }],
     failed,
   );
+}
+
+/** Further tries of one task after a schema failure. */
+function retriesOf({ staged }: Lowering): number {
+  return triesOf(staged, staged.working, 'schema_or_grounding', 'retry');
 }
 
 const SCHEMA_TYPES = ['SchemaError', 'InvariantError', 'GroundingError', 'RequiredError'];

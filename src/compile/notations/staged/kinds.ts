@@ -1,0 +1,77 @@
+/** The kinds of failure that a stage can have. Only these get recovery nodes, and only these count in the certificate. */
+import { cellOf } from '../../../catalog/failures.ts';
+import type { FailureKind } from '../../../ir/protections.ts';
+import type { ProcedureStep, Stage, Staged } from './model.ts';
+
+export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
+  const agents = agentsOf(staged, stage);
+  const { agents: defs, budgets } = staged.definitions;
+  const hasTools = agents.some((agent) => (defs[agent]?.tools ?? []).length > 0);
+  const { work } = staged;
+  const isWork = stage.id === staged.working.id;
+  const limited = budgets !== undefined || stage.budget !== undefined || stage.protections.velocity !== null;
+  const kinds: readonly (readonly [FailureKind, boolean])[] = [
+    ['tool_loop', hasTools],
+    ['deadlock', (isWork && work.is === 'peers') || stage.timeoutMs !== null],
+    ['cost_overrun', limited && agents.length > 0],
+    ['provider_error', agents.length > 0],
+    ['malformed_plan', stage.id === 'plan' || (isWork && work.is === 'swarm')],
+    ['no_progress', isWork && work.is === 'board'],
+    ['unsafe_output', agents.length > 0 || stage.guards.length > 0],
+    ['schema_or_grounding', stage.id !== 'plan' && (agents.length > 0 || isChecked(staged, stage))],
+  ];
+  return kinds.filter(([, possible]) => possible).map(([kind]) => kind);
+}
+
+/** True if a gate of the stage can refuse a value. */
+function isChecked({ validate, oracle }: Staged, { id, input, output, requires, guards }: Stage): boolean {
+  const rules = id === 'validate' ? validate.invariants : id === 'finalize' ? oracle : [];
+  return input !== null || output !== null || requires.length + guards.length + rules.length > 0;
+}
+
+/** The agents that take turns in a stage. */
+export function agentsOf({ work, working }: Staged, stage: Stage | ProcedureStep): readonly string[] {
+  if (stage.id !== working.id) return stage.agent === null ? [] : [stage.agent];
+  switch (work.is) {
+    case 'workers':
+    case 'peers':
+    case 'board':
+      return work.agents;
+    case 'debate':
+      return work.judge === null ? work.agents : [...work.agents, work.judge];
+    case 'sop':
+      return work.steps.map(({ agent }) => agent);
+    case 'swarm':
+      return [work.agent];
+    case 'teams':
+      return work.teams.flatMap(({ staged }) =>
+        [staged.plan, staged.working, staged.aggregate, staged.validate, staged.finalize].flatMap((each) =>
+          agentsOf(staged, each),
+        ),
+      );
+  }
+}
+
+/** How often the table tries an action after this kind of failure. */
+export function triesOf(
+  { tier, replans }: Staged,
+  { protections }: Stage,
+  kind: FailureKind,
+  action: 'retry' | 'replan',
+): number {
+  if (kind === 'provider_error' && action === 'retry') return 0;
+  const { tries } = cellOf(kind, tier, protections.onFailure[kind], replans);
+  return tries.find((each) => each.action === action)?.max ?? 0;
+}
+
+/** True if a failure of the stage can go to a person. */
+export function mayEscalate(staged: Staged, stage: Stage): boolean {
+  if (stage.id === 'validate' && staged.validate.confidence !== null) return true;
+  if (stage.id === 'peers') return true;
+  return kindsOf(staged, stage).some((kind) => {
+    const { deadlock, declared, onFailure } = stage.protections;
+    if (kind === 'deadlock' && declared.has('deadlock') && onFailure.deadlock === undefined)
+      return deadlock?.onTrip === 'escalate';
+    return cellOf(kind, staged.tier, onFailure[kind]).last === 'escalate';
+  });
+}
