@@ -5,9 +5,6 @@ import type { Kit, Step } from '../../lower/kit.ts';
 import type { Staged, StageId } from './model.ts';
 import type { Visits } from './visits.ts';
 
-/** Questions to people in one run of the stages at most. */
-export const ESCALATIONS_MAX = 5;
-
 export interface Lowering {
   readonly kit: Kit;
   readonly builder: Builder;

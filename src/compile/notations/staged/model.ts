@@ -84,7 +84,7 @@ export function settle(raw: RawStaged, topology: Topology, definitions: Definiti
     id,
     agent: given?.agent ?? null,
   });
-  const { work, keys } = workOf(raw, topology, definitions, tier);
+  const { work, keys } = WORK[topology]({ raw, definitions, tier });
   return {
     id: raw.id ?? 'staged',
     description: raw.description ?? null,
@@ -108,8 +108,8 @@ export function settle(raw: RawStaged, topology: Topology, definitions: Definiti
 
 function keysOf(raw: RawStage, protections: Protections): Omit<Stage, 'id' | 'agent'> {
   return {
-    input: (raw.input ?? null) as Json,
-    output: (raw.output ?? null) as Json,
+    input: raw.input ?? null,
+    output: raw.output ?? null,
     budget: raw.budget,
     timeoutMs: raw.timeout === undefined ? null : Math.ceil(raw.timeout * 1000),
     requires: raw.requires ?? [],
@@ -125,36 +125,43 @@ interface Settled {
   readonly keys: RawStage;
 }
 
-function workOf(raw: RawStaged, topology: Topology, definitions: Definitions, tier: Tier): Settled {
-  const { workers, peers, debate, sop = [], board, swarm, teams = [] } = raw;
-  switch (topology) {
-    case 'supervisor': {
-      const agents = workers?.agents ?? (workers?.agent === undefined ? [] : [workers.agent]);
-      return { work: { is: 'workers', agents, widthMax: workers?.max ?? WIDTH_DEFAULT }, keys: workers ?? {} };
-    }
-    case 'hierarchical':
-      return { work: { is: 'teams', teams: teams.map((team) => teamOf(team, definitions, tier)) }, keys: {} };
-    case 'handoff': {
-      const agents = peers?.agents ?? [];
-      return { work: { is: 'peers', agents, start: peers?.start ?? agents[0] ?? '' }, keys: peers ?? {} };
-    }
-    case 'debate': {
-      const { agents = [], rounds = DEBATE_ROUNDS, judge = null } = debate ?? {};
-      return { work: { is: 'debate', agents, rounds, judge }, keys: debate ?? {} };
-    }
-    case 'sop':
-      return { work: { is: 'sop', steps: sop.map((step) => stepOf(step, definitions)) }, keys: {} };
-    case 'blackboard':
-      return {
-        work: { is: 'board', agents: board?.agents ?? [], rounds: board?.rounds ?? BOARD_ROUNDS },
-        keys: board ?? {},
-      };
-    case 'swarm': {
-      const { agent = '', depth = SWARM_DEPTH, max = SWARM_MAX } = swarm ?? {};
-      return { work: { is: 'swarm', agent, depth, max }, keys: swarm ?? {} };
-    }
-  }
+interface Given {
+  readonly raw: RawStaged;
+  readonly definitions: Definitions;
+  readonly tier: Tier;
 }
+
+/** The work of each topology. A section that lacks its key was reported before. */
+const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
+  supervisor: ({ raw: { workers = {} } }) => {
+    const { agent, agents = agent === undefined ? [] : [agent], max = WIDTH_DEFAULT } = workers;
+    return { work: { is: 'workers', agents, widthMax: max }, keys: workers };
+  },
+  hierarchical: ({ raw: { teams = [] }, definitions, tier }) => ({
+    work: { is: 'teams', teams: teams.map((team) => teamOf(team, definitions, tier)) },
+    keys: {},
+  }),
+  handoff: ({ raw: { peers = { agents: [] } } }) => {
+    const { agents, start = agents[0] ?? '' } = peers;
+    return { work: { is: 'peers', agents, start }, keys: peers };
+  },
+  debate: ({ raw: { debate = { agents: [] } } }) => {
+    const { agents, rounds = DEBATE_ROUNDS, judge = null } = debate;
+    return { work: { is: 'debate', agents, rounds, judge }, keys: debate };
+  },
+  sop: ({ raw: { sop = [] }, definitions }) => ({
+    work: { is: 'sop', steps: sop.map((step) => stepOf(step, definitions)) },
+    keys: {},
+  }),
+  blackboard: ({ raw: { board = { agents: [] } } }) => {
+    const { agents, rounds = BOARD_ROUNDS } = board;
+    return { work: { is: 'board', agents, rounds }, keys: board };
+  },
+  swarm: ({ raw: { swarm = { agent: '' } } }) => {
+    const { agent, depth = SWARM_DEPTH, max = SWARM_MAX } = swarm;
+    return { work: { is: 'swarm', agent, depth, max }, keys: swarm };
+  },
+};
 
 function stepOf(raw: RawStep, { protections }: Definitions): ProcedureStep {
   return { ...keysOf(raw, protections), id: raw.id, agent: raw.agent };

@@ -11,12 +11,13 @@ import type { Case, DoNode, Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { chose, set } from '../../lower/kit.ts';
-import { ESCALATIONS_MAX, entryOf, nameOf, stepOf } from './lowering.ts';
+import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { kindsOf } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { AGGREGATE, FEEDBACK, HEARD, OUTPUT, PARTIAL, PLAN, REJECTED, ROUND, SUMMARIES, TRIPPED } from './slots.ts';
 import { stageMeters } from './stage-budget.ts';
+import { ESCALATIONS_MAX } from './visits.ts';
 
 export interface Recovering {
   readonly stage: Stage;

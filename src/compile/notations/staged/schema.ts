@@ -1,5 +1,5 @@
 /** The schema of `staged`: five stages, the topology of the work between plan and validation. Editors use it too. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { budgets } from '../../document/schema/bounds.ts';
 import { protections } from '../../document/schema/protections.ts';
 import { int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
@@ -137,7 +137,7 @@ const team = record({
 export const stagedSchema: z.ZodType<RawStaged> = record({
   ...fields,
   teams: list(team, { min: 1, max: 100 }).optional().describe('Teams, each with stages of its own.'),
-}) as unknown as z.ZodType<RawStaged>;
+});
 
 export const STAGED_KEYS: readonly string[] = [...Object.keys(fields), 'teams'];
 

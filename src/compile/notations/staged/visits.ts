@@ -3,8 +3,10 @@
  * of a stage, so they are exact: a replan after a malformed plan, for example, does not reach the workers.
  */
 import { kindsOf, mayEscalate, triesOf } from './kinds.ts';
-import { ESCALATIONS_MAX } from './lowering.ts';
 import type { Stage, Staged } from './model.ts';
+
+/** Questions to people in one run of the stages at most. */
+export const ESCALATIONS_MAX = 5;
 
 export interface Visits {
   readonly plan: number;
