@@ -21,7 +21,12 @@ export function authorize({ command, flow }: Call): Json {
     tool: String(name),
     effect: tool.effect,
     permission: tool.permission,
-    context: { agent: String(agent ?? ''), ...boundaryOf(flow, String(agent)), stage: String(stage ?? ''), args: value },
+    context: {
+      agent: String(agent ?? ''),
+      ...boundaryOf(flow, String(agent)),
+      stage: String(stage ?? ''),
+      args: value,
+    },
   });
   return { ok, reason, by: [...by] };
 }
