@@ -271,7 +271,7 @@ export const BUILTIN_TOOLS = {
     description: 'Fetches an address of an allowed host.',
     input: record({ url: text('An http or https address.'), headers: HEADERS }, ['url']),
     output: RESPONSE,
-    effect: 'read',
+    effect: 'egress',
     timeoutMs: 30 * SECOND,
     idempotent: true,
     category: 'live_api',

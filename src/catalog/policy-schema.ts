@@ -53,7 +53,8 @@ export function policySchema(tools: { readonly [name: string]: ToolDef }): Json 
 
 /** `effect:<class>` and `permission:<name>`: what a policy can speak of instead of single tools. */
 export function groupsOf({ effect, permission }: ToolDef): readonly string[] {
-  return [`effect:${effect}`, `permission:${permission}`];
+  // A policy about reads also covers reads whose arguments leave the machine.
+  return [`effect:${effect}`, ...(effect === 'egress' ? ['effect:read'] : []), `permission:${permission}`];
 }
 
 /** The arguments that policies may read; what has no type in the policy language is left out. */

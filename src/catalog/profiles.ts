@@ -49,6 +49,7 @@ export interface Profile {
   readonly escalation: { readonly [trouble: string]: Consequence };
 }
 
+const READING: readonly Effect[] = ['read', 'egress'];
 export const MUTATING: readonly Effect[] = ['write', 'financial', 'communication', 'infrastructure'];
 const DRAFTS = ['draft', 'drafts'];
 const RECOMMENDATIONS = ['recommend', 'recommends', 'recommendation', 'recommendations'];
@@ -57,8 +58,8 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
   research: {
     autonomy: 'high, read-only',
     allowed: [
-      { what: 'Browse approved sources', effects: ['read'] },
-      { what: 'Retrieve documents', effects: ['read'], categories: ['retrieval', 'lookup'] },
+      { what: 'Browse approved sources', effects: READING },
+      { what: 'Retrieve documents', effects: READING, categories: ['retrieval', 'lookup'] },
       { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
     approval: [
@@ -77,7 +78,7 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
   coding: {
     autonomy: 'bounded, within the workspace',
     allowed: [
-      { what: 'Read files', effects: ['read'] },
+      { what: 'Read files', effects: READING },
       { what: 'Propose patches and write local files', effects: ['write'], categories: ['file_system'] },
       { what: 'Run tests in the sandbox', effects: ['write'], categories: ['sandbox'] },
       { what: 'Ask for review', effects: ['write'], categories: ['review'] },
@@ -109,7 +110,7 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
   support: {
     autonomy: 'bounded actions',
     allowed: [
-      { what: 'Search documentation and read account state', effects: ['read'] },
+      { what: 'Search documentation and read account state', effects: READING },
       { what: 'Draft replies', words: DRAFTS, effects: ['write'] },
       { what: 'Classify issues', words: ['classify', 'tag', 'tags'], effects: ['write'] },
       { what: 'Ask for review', effects: ['write'], categories: ['review'] },
@@ -137,7 +138,7 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
   procurement: {
     autonomy: 'low, hardly any mutation',
     allowed: [
-      { what: 'Compare vendors, extract terms, flag risks', effects: ['read'] },
+      { what: 'Compare vendors, extract terms, flag risks', effects: READING },
       { what: 'Prepare recommendation packets', words: [...DRAFTS, ...RECOMMENDATIONS], effects: ['write'] },
       { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],
@@ -160,7 +161,7 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
   sre: {
     autonomy: 'high for diagnosis, low for mutation',
     allowed: [
-      { what: 'Query logs, inspect metrics, compare deploys', effects: ['read'] },
+      { what: 'Query logs, inspect metrics, compare deploys', effects: READING },
       { what: 'Draft runbook steps, recommend a rollback', words: [...DRAFTS, ...RECOMMENDATIONS], effects: ['write'] },
       { what: 'Ask for review', effects: ['write'], categories: ['review'] },
     ],

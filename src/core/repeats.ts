@@ -3,6 +3,7 @@
  * identical calls among the latest, a block of calls that occurred twice in a row with the same results, or so many
  * failures of one tool in a row. The calls and their results are in the state, so the same journal always decides the same.
  */
+import { onlyReads } from '../ir/effect-classes.ts';
 import type { Json } from '../expr/json.ts';
 import type { RecentCall, RunState, Thread } from '../ir/events.ts';
 import type { Meter, MeterId, Node } from '../ir/nodes.ts';
@@ -50,7 +51,7 @@ function newsIn({ flow }: Program, recent: readonly RecentCall[]): readonly bool
   const results = new Set<string>();
   const prints = new Set<string>();
   return recent.map(({ name, print, result, ok }) => {
-    const writes = (flow.tools[name]?.effect ?? 'read') !== 'read';
+    const writes = !onlyReads(flow.tools[name]?.effect ?? 'read');
     const isNews = ok === true && (!results.has(result ?? '') || (writes && !prints.has(print)));
     if (ok === true) results.add(result ?? '');
     prints.add(print);

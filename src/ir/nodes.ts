@@ -4,6 +4,7 @@
  */
 import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
+import type { EffectClass } from './effect-classes.ts';
 import type { FailureKind, MastId, RecoveryAction, SharedProtections, Tier } from './protections.ts';
 import type { Json } from '../expr/json.ts';
 
@@ -248,7 +249,7 @@ export interface ToolDef {
   readonly description: string;
   readonly input: Json;
   readonly output: Json;
-  readonly effect: 'read' | 'write' | 'financial' | 'communication' | 'infrastructure';
+  readonly effect: EffectClass;
   readonly implementation: Json;
   readonly timeoutMs: number;
   readonly permission: string;
@@ -259,6 +260,8 @@ export interface ToolDef {
   /** Fields of its result that whoever runs it fills in, although others write the rest. */
   readonly trustedFields?: readonly string[];
   readonly category?: string;
+  /** Its results must not leave the machine without approval. */
+  readonly confidential?: true;
   readonly rate?: { readonly calls: number; readonly perMs: number };
   /** Calls of one reply that use the same resource run one after another; reads of it run at once. */
   readonly resource?: string;
@@ -283,6 +286,8 @@ export interface BoundaryDef {
   readonly approveEffects: readonly ToolDef['effect'][];
   /** What follows where arguments come from a source that nobody vouches for. */
   readonly untrusted: 'ask' | 'deny' | 'off';
+  /** The input, or these fields of it, do not vouch for arguments: others wrote them. */
+  readonly untrustedInput?: true | readonly string[];
   readonly escalation: { readonly [trouble: string]: Consequence };
   readonly failClosed: readonly { readonly what: string; readonly when: Expr; readonly code: TerminalCode }[];
   readonly approvalTimeoutMs: number | null;

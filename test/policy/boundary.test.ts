@@ -110,7 +110,7 @@ describe('mistakes', () => {
 test('granted tools keep what was written about them', () => {
   const tool = (effect: 'read' | 'write', approval = false) => ({ def: { effect } as never, cost: 0, approval });
   const granted = boundaryOf([undefined], { a: tool('write'), b: tool('write', true) }, 'granted', () => 'v');
-  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'off', approveEffects: [] });
+  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', approveEffects: [] });
 });
 
 describe('the ladder', () => {

@@ -2,6 +2,7 @@
  * The autonomy boundary of an agent: the author's rules, then the rules of the profile, then the defaults. It sorts every tool
  * of the agent into allowed, needs approval, or denied. The result is part of the compiled flow.
  */
+import { onlyReads } from '../../ir/effect-classes.ts';
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { DECISIONS } from './schema/bounds.ts';
@@ -23,6 +24,8 @@ const CONSEQUENCES: { readonly [trouble in Trouble]: Consequence } = {
   rejected: 'tell',
   unverified: 'tell',
 };
+/** Categories of writes that stay in the run's own folder or sandbox, or that only record a judgement. */
+export const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
 export interface Granted {
@@ -50,11 +53,18 @@ export function boundaryOf(
     decisions: given.decisions ?? [...DECISIONS],
     tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
     approveEffects: approvedEffects(given, mode),
-    untrusted: given.untrusted ?? (mode === 'eligible' ? 'ask' : 'off'),
+    untrusted: given.untrusted ?? 'ask',
+    ...untrustedInput(given),
     ...consequences(given, mode),
     approvalTimeoutMs: given.approval_timeout === undefined ? null : Math.ceil(given.approval_timeout * 1000),
   } as const;
   return { version: given.version ?? version(content as unknown as Json), ...content };
+}
+
+/** False, or an empty list, is the same as nothing. */
+function untrustedInput({ untrusted_input: given }: Written): Pick<BoundaryDef, 'untrustedInput'> {
+  if (given === undefined || given === false) return {};
+  return given === true || given.length > 0 ? { untrustedInput: given } : {};
 }
 
 function consequences(given: Written, mode: GateMode): Pick<BoundaryDef, 'escalation' | 'failClosed'> {
@@ -119,7 +129,7 @@ function writtenPermission(name: string, tool: Granted, given: Written): Permiss
 
 /** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
 function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Written): boolean {
-  if (effectOf(tool) === 'read') return observations !== undefined && !matches(observations, name);
+  if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, name);
   return writes !== undefined && writesState(name) && !matches(writes, name);
 }
 

@@ -2,6 +2,8 @@
  * The shared sections as the engine needs them: every agent, tool and model with its defaults filled in, so that what a run
  * may do is in the compiled flow and nowhere else.
  */
+import { onlyReads } from '../../ir/effect-classes.ts';
+import { isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -46,6 +48,8 @@ export interface Definitions {
   readonly toolCosts: { readonly [tool: string]: number };
   /** Expressions over `result` that a tool's result must satisfy, by tool. */
   readonly toolChecks: { readonly [tool: string]: string };
+  /** The tool that finds out whether a call happened that did not answer. */
+  readonly toolLookups: { readonly [tool: string]: string };
   /** Tools that ask a person before every call. */
   readonly toolApprovals: ReadonlySet<string>;
   /** MCP servers by name: a tool of theirs need not be declared. */
@@ -92,7 +96,10 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     tools: mapped(tools, (tool, name) => toolDef(name, tool, { servers: mcp, mcpLock: options.mcpLock })),
     models: table,
     toolCosts: perTool(tools, ({ cost }) => cost),
-    toolChecks: perTool(tools, ({ verify }) => verify),
+    toolChecks: perTool(tools, ({ verify }) => (verify === undefined || isTool(verify, sections) ? undefined : verify)),
+    toolLookups: perTool(tools, ({ verify }) =>
+      verify !== undefined && isTool(verify, sections) ? verify : undefined,
+    ),
     toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
     servers: mcp,
     mcpLock: options.mcpLock,
@@ -107,6 +114,11 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     ...(options.readText === undefined ? {} : { readText: options.readText }),
     protections: protectionsOf(sections.protections, options.protections),
   };
+}
+
+/** True if `verify` names a tool. Otherwise it is an expression. */
+export function isTool(name: string, { tools, mcp }: Pick<Sections, 'tools' | 'mcp'>): boolean {
+  return Object.hasOwn(tools, name) || isBuiltinTool(name) || ownerOf(name, mcp) !== undefined;
 }
 
 /** Of two limits the one that is reached first. */
@@ -249,7 +261,7 @@ function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef
     implementation: implementationOf(tool, known.servers, locked),
     timeoutMs: milliseconds(tool.timeout),
     permission: tool.permission ?? name,
-    idempotent: tool.idempotent ?? tool.effect === 'read',
+    idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
     ...optionalFields(tool),
   };
@@ -261,6 +273,7 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
     ...(trust === 'untrusted' ? {} : { trust }),
     ...(trustedFields === undefined ? {} : { trustedFields }),
     ...(category === undefined ? {} : { category }),
+    ...(tool.confidential === true ? { confidential: true } : {}),
     ...(resource === undefined ? {} : { resource }),
     ...(rate === undefined ? {} : { rate: { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) } }),
   };
@@ -315,7 +328,7 @@ export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undef
   return {
     toolCalls: 1,
     ...(outside ? { externalCalls: 1 } : {}),
-    ...(tool?.effect === 'read' ? {} : { sideEffects: 1 }),
+    ...(onlyReads(tool?.effect) ? {} : { sideEffects: 1 }),
     ...(costMicros > 0 ? { costMicros } : {}),
   };
 }

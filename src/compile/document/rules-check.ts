@@ -1,4 +1,5 @@
 /** Boundaries name tools that exist and conditions that can be read: a rule about nothing would protect nobody. */
+import { isTool } from './definitions.ts';
 import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
@@ -52,7 +53,7 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
 export function checkVerifications({ sections }: ReadDocument, report: Report): void {
   for (const [name, { verify, output }] of Object.entries(sections.value.tools)) {
     const located = sections.located('tools', name, 'verify');
-    if (verify === undefined || located?.kind !== 'scalar') continue;
+    if (verify === undefined || located?.kind !== 'scalar' || isTool(verify, sections.value)) continue;
     const checked = checkExpression(verify, {
       names: ['result'],
       ...(output === undefined ? {} : { types: { result: output } }),

@@ -2,6 +2,7 @@
  * What a question carries beside its words: the row of the escalation table that it falls under, and, where it is about a
  * call, what that row demands to be shown. All of it is part of what the answer is bound to.
  */
+import { onlyReads } from '../../ir/effect-classes.ts';
 import { escalationOf } from '../../catalog/escalations.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import type { Expr, Input, ToolDef } from '../../ir/nodes.ts';
@@ -21,7 +22,7 @@ export function rowOfTool(def: ToolDef | undefined, cost = 0): EscalationId {
   const { effect = 'write', category = '' } = def ?? {};
   if (effect === 'financial' || category === 'payment') return 'financial_commitment';
   if (effect === 'communication' || category === 'messages') return 'external_communication';
-  if (effect === 'read' && cost > 0) return 'financial_commitment';
+  if (onlyReads(effect) && cost > 0) return 'financial_commitment';
   return 'high_impact_mutation';
 }
 

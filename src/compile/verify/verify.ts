@@ -2,6 +2,8 @@
  * The proof that a compiled flow ends, whatever happens (L5, L6): every target exists, every authored node is reached, every
  * cycle uses up a bound, every node leads to an end, and every tool call has its rules. Linear in the size of the graph.
  */
+import type { EffectClass } from '../../ir/effect-classes.ts';
+import { onlyReads } from '../../ir/effect-classes.ts';
 import type { DoNode, Node, NodeId } from '../../ir/nodes.ts';
 import type { Lowered } from '../lower/builder.ts';
 import type { DiagnosticCode } from '../diagnose/codes.ts';
@@ -128,7 +130,7 @@ function lacking(
     output: unknown;
     permission: string;
     timeoutMs: number;
-    effect: string;
+    effect: EffectClass;
     compensate: string | null;
   },
 ): readonly string[] {
@@ -137,7 +139,7 @@ function lacking(
     [tool.input !== null && tool.input !== undefined, 'schema for its arguments'],
     [tool.permission !== '', 'permission'],
     [
-      (reserve.toolCalls ?? 0) > 0 && (tool.effect === 'read' || (reserve.sideEffects ?? 0) > 0),
+      (reserve.toolCalls ?? 0) > 0 && (onlyReads(tool.effect) || (reserve.sideEffects ?? 0) > 0),
       'budget reserved for the call',
     ],
     [node.timeoutMs !== null && node.timeoutMs > 0 && tool.timeoutMs > 0, 'timeout'],

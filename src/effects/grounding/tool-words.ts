@@ -2,6 +2,7 @@
  * Matches a sentence with tools by their words: the verb of the name and of the description, and the nouns of the name, the
  * description and the arguments. A word counts less the more tools share it.
  */
+import { onlyReads } from '../../ir/effect-classes.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { akin, stem, stemsIn } from './words.ts';
@@ -33,7 +34,7 @@ export function wordsOf(name: string, tool: ToolDef): ToolWords {
   const nouns = stemsIn([...parts.slice(1), ...described, ...names, ...choices].join(' '));
   return {
     name,
-    changes: tool.effect !== 'read',
+    changes: !onlyReads(tool.effect),
     neutral: tool.trust === 'neutral',
     verbs,
     named,

@@ -9,6 +9,7 @@ import { checkArguments } from './schema-checks.ts';
 import { authorize } from './authorize.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
 import { checkOutput } from './schema-checks.ts';
+import { checkEgress } from './egress.ts';
 import { checkProvenance } from './provenance.ts';
 import { checkResult } from './result.ts';
 import { rateLimiter } from './rate.ts';
@@ -20,6 +21,7 @@ export function policyPerformer(): Performer {
     'policy:authorize': authorize,
     'policy:rate': (call) => limiter.check(call),
     'policy:provenance': checkProvenance,
+    'policy:egress': checkEgress,
     'policy:output': checkOutput,
     'policy:result': checkResult,
     'policy:grounding': checkGrounding,

@@ -7,6 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { disguisesOf } from './disguises.ts';
+import { untrustedInput, vouchingInput } from './input-trust.ts';
 import { even, flat, sourceOf, structured, taintOf } from './sources.ts';
 import type { TextSource } from './sources.ts';
 
@@ -16,13 +17,14 @@ export type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' 
 /** The origins that a call of each class must not have once something from outside has been seen. */
 export const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
   read: [],
+  egress: [],
   write: ['untrusted'],
   communication: ['untrusted', 'composed-key', 'composed-name'],
   financial: ['untrusted', 'composed-key', 'composed-name', 'composed-number'],
   infrastructure: ['untrusted', 'composed-key', 'composed-name', 'composed-number', 'composed-text'],
 };
 
-interface Observation {
+export interface Observation {
   readonly tool: string;
   readonly args?: Json;
   readonly result?: Json;
@@ -32,7 +34,8 @@ interface Observation {
 }
 
 export function checkProvenance({ command, flow }: Call): Json {
-  const { tool: name, args = null, agent, user = null, prompt = null, observations, recalled = null } = command.input;
+  const { tool: name, args = null, agent, user = null, observations, fixed = null } = command.input;
+  const input = vouchingInput(user, untrustedInput(command, flow));
   const tool = flow.tools[String(name)];
   const effect = tool?.effect ?? 'write';
   const demands = DEMANDS[effect];
@@ -40,12 +43,17 @@ export function checkProvenance({ command, flow }: Call): Json {
   const split = seen.map((each) => ({ each, ...partsOf(each, flow.tools[each.tool]) }));
   const outside = [
     ...split.filter(({ others }) => others.length > 0).map(({ each, others }) => taintOf(`\`${each.tool}\``, others)),
-    ...readBefore(flow, prompt, recalled),
+    ...(input.foreign.length > 0 ? [taintOf('the input', input.foreign)] : []),
+    ...readBefore(flow, command.input),
   ];
   if (demands.length === 0 || outside.length === 0) return { ok: true, exposed: outside.length > 0 };
   const vouching = [
-    sourceOf('the user', [user]),
-    sourceOf('the author', [flow.agents[String(agent)]?.instructions ?? '', ...fixedValues(tool?.input ?? true)]),
+    sourceOf('the user', input.vouching),
+    sourceOf('the author', [
+      flow.agents[String(agent)]?.instructions ?? '',
+      fixed,
+      ...fixedValues(tool?.input ?? true),
+    ]),
     ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
   const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
@@ -63,15 +71,18 @@ function verdict(found: readonly (Judged & { readonly path: string })[], demands
   return { ok: false, exposed: true, reason: 'nothing in the call comes from the user, the author or a trusted tool' };
 }
 
-/** Text from outside that the prompt of the agent already has. */
-function readBefore(flow: Call['flow'], prompt: Json, recalled: Json): readonly TextSource[] {
+/** Text from outside that the agent or the flow has read before the call. */
+function readBefore(flow: Call['flow'], { prompt = null, before = null, recalled = null }: Input): readonly TextSource[] {
   return [
-    ...(readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
+    ...(prompt !== null && readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
+    ...(isFilled(before) ? [taintOf('what the flow read before', [before])] : []),
     ...(isFilled(recalled) ? [taintOf('memory', [recalled])] : []),
   ];
 }
+type Input = Call['command']['input'];
 
 function isFilled(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(isFilled);
   return value !== null && flat(value) !== '';
 }
 
@@ -80,7 +91,7 @@ function isApproved({ approved }: Observation): boolean {
 }
 
 /** An approval covers the value in the field in which it was approved. */
-function isCovered({ path, value }: Leaf, approved: readonly Leaf[]): boolean {
+export function isCovered({ path, value }: Leaf, approved: readonly Leaf[]): boolean {
   const field = fieldOf(path);
   return approved.some((each) => fieldOf(each.path) === field && each.value === value);
 }
@@ -206,12 +217,12 @@ function isName(word: string): boolean {
   return /[\p{L}\p{N}][@/_:#\\.][\p{L}\p{N}]/u.test(word) || (word.match(/\d/g)?.length ?? 0) >= NAME_DIGITS;
 }
 
-interface Leaf {
+export interface Leaf {
   readonly path: string;
   readonly value: Value;
 }
 
-function leavesOf(value: Json | undefined, path = ''): readonly Leaf[] {
+export function leavesOf(value: Json | undefined, path = ''): readonly Leaf[] {
   const data = structured(value ?? null);
   if (typeof data === 'string') return data.trim() === '' ? [] : [{ path, value: data }];
   if (typeof data === 'number' || typeof data === 'boolean') return [{ path, value: data }];

@@ -2,6 +2,7 @@
 import type { MadeDecision } from '../report/decisions.ts';
 import type { Measure } from '../../ir/dimensions.ts';
 import type { RunStatus, TerminalCode } from '../../ir/codes.ts';
+import type { EffectClass } from '../../ir/effect-classes.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -139,7 +140,7 @@ export interface Receipt {
   /** The journal event that committed the effect. */
   readonly seq: number;
   readonly tool: string;
-  readonly effect: string;
+  readonly effect: EffectClass;
   readonly args: Json;
   readonly result: Json;
   /** `unknown`: the call timed out after it was sent. */

@@ -2,6 +2,7 @@
  * The receipts of a run: every tool effect that was committed, with its arguments, its result and the person who approved it.
  * They come from the journal alone, so they do not depend on anything that a model says.
  */
+import { onlyReads } from '../../ir/effect-classes.ts';
 import { evolve } from '../../core/evolve.ts';
 import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
@@ -13,6 +14,8 @@ interface ToolCall {
   readonly tool: string;
   readonly args: Json;
   readonly approvedBy: string | null;
+  /** Of a lookup: the key of the call that it looks up. */
+  readonly verifies: EffectKey | null;
   result: Json;
 }
 
@@ -72,11 +75,12 @@ function requested(ledger: Ledger, event: Of<'effect.requested'>): void {
   if (event.question !== undefined) ledger.questions.set(key, `${thread} ${event.question.about}`);
   const pending = ledger.state?.pending.get(key);
   if (event.kind !== 'tool' || ledger.state === null || pending === undefined) return;
-  const args = inputOf(ledger.program, ledger.state, pending)['args'] ?? null;
+  const { args = null, verifies } = inputOf(ledger.program, ledger.state, pending);
   ledger.calls.set(key, {
     tool: name,
     args,
     approvedBy: ledger.approvals.get(`${thread} ${name}`) ?? null,
+    verifies: verifies === undefined ? null : lastUnknown(ledger, thread, String(verifies)),
     result: null,
   });
   // An approval covers one call.
@@ -97,14 +101,39 @@ function settled(ledger: Ledger, { key, result }: Of<'effect.settled'>): void {
     ledger.receipts.set(undone, { ...receipt, status: 'compensated' });
 }
 
+/** The latest call of this tool in the branch whose outcome is not known. */
+function lastUnknown({ receipts }: Ledger, thread: string, tool: string): EffectKey | null {
+  const unknown = [...receipts].filter(
+    ([key, receipt]) => key.startsWith(`${thread}#`) && receipt.tool === tool && receipt.status === 'unknown',
+  );
+  return unknown.at(-1)?.[0] ?? null;
+}
+
+/** A lookup settles the call that it looked up: it happened, or there is no receipt for it. */
+function lookedUp({ receipts }: Ledger, { verifies, result }: ToolCall): void {
+  const receipt = verifies === null ? undefined : receipts.get(verifies);
+  if (verifies === null || receipt === undefined) return;
+  if (isAbsent(result)) receipts.delete(verifies);
+  else receipts.set(verifies, { ...receipt, result, status: 'committed' });
+}
+
+function isAbsent(result: Json): boolean {
+  if (result === null || result === false) return true;
+  if (Array.isArray(result)) return result.length === 0;
+  return typeof result === 'object' && (result['found'] === false || result['done'] === false);
+}
+
 function judged(ledger: Ledger, event: Of<'effect.judged'>): void {
   const call = ledger.calls.get(event.key);
   if (call === undefined || event.verdict === 'retry') return;
   const { tool, args, approvedBy, result } = call;
   const effect = ledger.program.flow.tools[tool]?.effect ?? 'write';
   const entry = { seq: event.seq, tool, effect, args, result, approvedBy };
-  if (event.verdict === 'accepted') ledger.receipts.set(event.key, { ...entry, status: 'committed' });
+  if (event.verdict === 'accepted') {
+    ledger.receipts.set(event.key, { ...entry, status: 'committed' });
+    lookedUp(ledger, call);
+  }
   // A call with effects that timed out may have happened.
-  else if (event.error.class === 'timeout' && effect !== 'read')
+  else if (event.error.class === 'timeout' && !onlyReads(effect))
     ledger.receipts.set(event.key, { ...entry, status: 'unknown' });
 }

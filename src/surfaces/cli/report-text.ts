@@ -1,4 +1,5 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
+import { onlyReads } from '../../ir/effect-classes.ts';
 import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
 import { withCommandName } from './command-name.ts';
@@ -91,7 +92,7 @@ function receiptLine(tool: string, args: Json, status: string, approvedBy: strin
 export function evidenceLines({ receipts, violations, reason, rejected }: Report): readonly string[] {
   return [
     ...receipts
-      .filter(({ effect }) => effect !== 'read')
+      .filter(({ effect }) => !onlyReads(effect))
       .map(({ tool, args, status, approvedBy }) => `receipt: ${receiptLine(tool, args, status, approvedBy)}`),
     ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
     ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),

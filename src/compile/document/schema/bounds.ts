@@ -1,12 +1,11 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
+import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';
 import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
 import type { BudgetKey } from '../../../ir/dimensions.ts';
 import { bool, fault, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
 
-/** Effect classes: how a tool call changes the world. */
-export const EFFECTS = ['read', 'write', 'financial', 'communication', 'infrastructure'] as const;
 /** Decisions that a model may make by itself within a turn. */
 export const DECISIONS = ['tools', 'arguments', 'repair', 'clarify', 'plan', 'escalate'] as const;
 
@@ -34,12 +33,16 @@ const boundaryFields = record({
   state_writes: names().describe('What may be written to the state of the run.'),
   tools: record({ allow: names(), approve: names(), deny: names() }).optional(),
   decisions: list(oneOf(DECISIONS)).optional().describe('What the model may decide by itself.'),
-  approve_effects: list(oneOf(EFFECTS))
+  approve_effects: list(oneOf(EFFECT_CLASSES))
     .optional()
     .describe('Classes of effects that need approval unless a tool is allowed by name.'),
   untrusted: oneOf(['ask', 'deny', 'off'])
     .optional()
     .describe('What follows where arguments come from an untrusted source.'),
+  untrusted_input: z
+    .union([bool(), list(name())])
+    .optional()
+    .describe('Others wrote the input, or these fields of it: it does not vouch for arguments.'),
   budget: budgets.optional(),
   escalation: record({
     unregistered: consequence(),

@@ -1,7 +1,7 @@
 /** The sections that say what can be done: `tools` and `mcp`. */
 import * as z from 'zod';
 import { TOOL_CATEGORIES } from '../../../catalog/builtin-tools.ts';
-import { EFFECTS } from './bounds.ts';
+import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';
 import {
   bool,
   expects,
@@ -80,7 +80,7 @@ export const tools = map(
     description: text().optional(),
     input: jsonSchema().optional(),
     output: jsonSchema().optional(),
-    effect: oneOf(EFFECTS).default('write').describe('What a call does to the world.'),
+    effect: oneOf(EFFECT_CLASSES).default('write').describe('What a call does to the world.'),
     http: http.optional(),
     shell: shell.optional(),
     module: name()
@@ -109,7 +109,12 @@ export const tools = map(
     trusted_fields: list(name())
       .optional()
       .describe('Fields of the result that nobody outside writes, such as an id or an amount.'),
-    verify: name().optional().describe('An expression over `result` that must hold before the result is used.'),
+    confidential: bool().optional().describe('Its results must not leave the machine without approval.'),
+    verify: name()
+      .optional()
+      .describe(
+        'An expression over `result` that must hold before the result is used, or the tool that looks up whether a call happened that did not answer.',
+      ),
   }).superRefine((tool, context) => {
     const given = IMPLEMENTATIONS.filter((key) => tool[key] !== undefined);
     if (given.length < 2) return;

@@ -3,6 +3,7 @@
  * observed. The agent reads the outcomes in the order of the calls.
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { BoundaryDef, Case, Claim, Expr, ForkNode, Input, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
@@ -14,6 +15,7 @@ import { addEligibility } from './eligibility.ts';
 import { ANSWER, addQuestion, addTrouble } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
+import { addUnknownOutcome, repetitionOf } from './unknown.ts';
 import { addRefusal, addStop, outcomeOf } from './outcome.ts';
 import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
@@ -61,7 +63,7 @@ export function addCalls(kit: Kit, turn: CallingTurn, ask: NodeId, endless: Node
 function claimsOf(kit: Kit, { tools }: AgentTurn): Pick<OverList, 'claims'> {
   const entries = tools.flatMap((tool): [string, Claim][] => {
     const { resource, effect } = kit.builder.toolDef(tool) ?? {};
-    return resource === undefined ? [] : [[tool, { resource, shared: effect === 'read' }]];
+    return resource === undefined ? [] : [[tool, { resource, shared: onlyReads(effect) }]];
   });
   return entries.length === 0 ? {} : { claims: { key: `${CALL}.name`, of: Object.fromEntries(entries) } };
 }
@@ -158,7 +160,9 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
       writes: outcomeOf(agent, 'it', outcome, sourceOf(name, tool?.trust)),
       timeoutMs: tool?.timeoutMs ?? null,
       next: ways.done,
+      retry: repetitionOf(gate),
       failed: [
+        ...addUnknownOutcome(gate),
         { when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) },
         ...(asks ? [{ when: 'error.type == "McpInputRequired"', to: addElicitation(gate, ways.failed) }] : []),
       ],

@@ -2,13 +2,25 @@
  * The checks of a proposed call, in order: schema, permission, budget and rate, risk, approval. Each is a node, so each is in
  * the trace, even where it cannot refuse under this boundary.
  */
-import { consequenceOf } from '../../document/boundary.ts';
+import { CONTAINED, consequenceOf } from '../../document/boundary.ts';
 import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { set, setField } from '../kit.ts';
 import type { Failure } from '../kit.ts';
-import { APPROVED, CHECKED, addApproval, addQuestion, addTrouble, name, pick, refuse, step } from './gate.ts';
+import {
+  APPROVED,
+  CHECKED,
+  UNKNOWN_BEFORE,
+  addApproval,
+  addQuestion,
+  addTrouble,
+  name,
+  pick,
+  refuse,
+  step,
+} from './gate.ts';
 import type { Gate } from './gate.ts';
 import { addGuards } from './guards.ts';
 import { addRefusal, addStop } from './outcome.ts';
@@ -20,8 +32,6 @@ const REPAIRS_MAX = 2;
 const DENIALS_MAX = 2;
 /** Attempts to make a call that exceeds its rate. */
 const DEFERRALS_MAX = 3;
-/** Categories of writes that stay in the run's own folder or sandbox, or that only record a judgement. */
-const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 
 /** Adds the checks and returns the first. */
 export function addEligibility(gate: Gate): NodeId {
@@ -132,8 +142,10 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
   const needsPerson = boundary.tools.approve.includes(tool);
   // A contained write reaches nothing outside, whatever the source of its arguments.
   const contained = effect === 'write' && CONTAINED.has(category);
-  const traced = effect !== 'read' && !contained && boundary.untrusted !== 'off';
-  if (!needsPerson && !traced) return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
+  const traced =
+    boundary.untrusted !== 'off' && !contained && (effect === 'egress' ? hasSecrets(gate) : effect !== 'read');
+  if (!needsPerson && !traced && (contained || onlyReads(effect)))
+    return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
   const approval = addApproval(gate, first);
   const before = `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`;
   const repeated = addRefusal(
@@ -146,6 +158,8 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
   const asked: Case[] = [
     { when: `${APPROVED} == true`, to: dispatch },
     { when: before, to: repeated },
+    // The same call may have happened already: a person decides (its approval says so).
+    ...(onlyReads(effect) ? [] : [{ when: UNKNOWN_BEFORE, to: approval }]),
   ];
   const distrusted = boundary.untrusted === 'deny' ? addDistrusted(gate) : approval;
   const doubts: Case[] = traced ? [{ when: `${CHECKED}.ok != true`, to: distrusted }] : [];
@@ -153,7 +167,7 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
   if (!traced) return addGuards(gate, needsPerson, risk);
   const provenance = check(gate, {
     id: kit.builder.fresh(name(gate, 'provenance')),
-    check: 'policy:provenance',
+    check: effect === 'egress' ? 'policy:egress' : 'policy:provenance',
     input: {
       user: 'input',
       observations: OBSERVATIONS,
@@ -164,6 +178,11 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
     fail: distrusted,
   });
   return addGuards(gate, needsPerson, provenance);
+}
+
+/** Whether a tool of the flow has confidential results. */
+function hasSecrets({ kit }: Gate): boolean {
+  return Object.values(kit.builder.definitions.tools).some(({ confidential }) => confidential === true);
 }
 
 function addDistrusted(gate: Gate): NodeId {

@@ -3,6 +3,7 @@
  * the way to undo it. The answer is bound to the tool and its arguments: approve, edit, reject, or respond with words.
  */
 import type { BoundaryDef, Case, Expr, Input, NodeId } from '../../../ir/nodes.ts';
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import type { Trouble } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
@@ -11,12 +12,14 @@ import { chose, set, setField } from '../kit.ts';
 import type { Failure, Kit, Step } from '../kit.ts';
 import { addRefusal, addStop } from './outcome.ts';
 import type { Refusal } from './outcome.ts';
-import { CALL, ROUNDS_MAX, callerOf } from './turn.ts';
+import { CALL, OBSERVATIONS, ROUNDS_MAX, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 
 export const CHECKED = '_checked';
 export const ANSWER = '_answer';
 export const APPROVED = '_approved';
+/** True if the same call was made before and its outcome is not known. */
+export const UNKNOWN_BEFORE: Expr = `${OBSERVATIONS}.exists(o, o.unknown == true && o.tool == ${CALL}.name && o.args == ${CALL}.args)`;
 
 /** One tool of one turn, on the way from a proposal to the call. */
 export interface Gate {
@@ -180,8 +183,9 @@ function packet({ kit, turn, tool, boundary }: Gate): { readonly message: Expr; 
     boundary.untrusted === 'off' || def?.effect === 'read'
       ? '""'
       : `${CHECKED}.ok == false ? text(" Careful: ", ${CHECKED}.reason, ".") : ""`;
+  const again = `${UNKNOWN_BEFORE} ? " The same call did not answer before, and it may have happened." : ""`;
   return {
-    message: `text(${quote(`${turn.agent} wants to call ${tool}.`)}, ${doubt})`,
+    message: `text(${quote(`${turn.agent} wants to call ${tool}.`)}, ${doubt}${onlyReads(def?.effect) ? '' : `, ${again}`})`,
     payload: {
       ...callFields({ tool, def, cost: toolCosts[tool] ?? 0, args: `${CALL}.args`, budgets, observed: true }),
       boundary: quote(boundary.version),

@@ -2,6 +2,7 @@
  * Conditions that stop all calls (`fail_closed`). A call goes on only if every condition is known to be false; a condition
  * that cannot be evaluated ends the run.
  */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
@@ -67,6 +68,6 @@ function namesOf(gate: Gate, approval: boolean): { readonly [root: string]: Expr
 function changingTools({ kit, turn }: Gate, category: string): string[] {
   return turn.tools.filter((each) => {
     const def = kit.builder.toolDef(each);
-    return def?.category === category && def.effect !== 'read';
+    return def?.category === category && !onlyReads(def.effect);
   });
 }

@@ -2,6 +2,7 @@
  * Guards that protect a side effect. If the reply of an agent has no schema, a missing or misspelt field makes the guard fail,
  * and the run takes another route. The check warns where that route reaches a side effect without the guarded node.
  */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { builtinTool } from '../../../catalog/builtin-tools.ts';
@@ -43,7 +44,7 @@ function changesWorld(node: FlowNode | undefined, definitions: Definitions): boo
   const tool = node?.value.type === 'tool' ? textField(node, 'tool') : null;
   if (tool === null) return false;
   const def = Object.hasOwn(definitions.tools, tool) ? definitions.tools[tool] : builtinTool(tool);
-  return def !== undefined && def.effect !== 'read';
+  return def !== undefined && !onlyReads(def.effect);
 }
 
 function textField(node: FlowNode | undefined, field: string): string | null {

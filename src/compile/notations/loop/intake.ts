@@ -1,4 +1,5 @@
 /** Phases 1 to 4 and 6: the goal, the scope, the guards that reject a goal, and the initial state of the task. */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
@@ -101,7 +102,7 @@ export function toolsOf(loop: Loop): readonly string[] {
 
 /** The tools that change something. */
 export function changingTools(loop: Loop): readonly string[] {
-  return toolsOf(loop).filter((name) => loop.definitions.tools[name]?.effect !== 'read');
+  return toolsOf(loop).filter((name) => !onlyReads(loop.definitions.tools[name]?.effect));
 }
 
 function beginning() {

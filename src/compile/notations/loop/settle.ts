@@ -1,4 +1,5 @@
 /** A bounded loop with every default filled in. */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
 import { defaultOutputTokens } from '../../document/definitions.ts';
@@ -158,7 +159,7 @@ function violationDefault(
   const consequence = written.find((each) => each?.escalation?.ungrounded !== undefined)?.escalation?.ungrounded;
   if (consequence !== undefined) return { onViolation: ON_VIOLATION[consequence], thenEscalate: false };
   const effects = (agents[executor]?.tools ?? []).map((name) => tools[name]?.effect ?? 'write');
-  const matters = effects.some((effect) => (profile === undefined ? GRAVE.has(effect) : effect !== 'read'));
+  const matters = effects.some((effect) => (profile === undefined ? GRAVE.has(effect) : !onlyReads(effect)));
   return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
 }
 

@@ -1,4 +1,5 @@
 /** Reads the agents of a team: model, tools, and their view of the shared history. */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readModelRef } from '../../../catalog/providers.ts';
@@ -89,7 +90,7 @@ function memberOf(
     description: agent.Description ?? '',
     tools,
     mayHandOff: tools.includes(HANDOFF) && mayDecide(definitions, agent.Name, 'escalate'),
-    writes: [...granted.values()].some(({ effect }) => effect !== 'read'),
+    writes: [...granted.values()].some(({ effect }) => !onlyReads(effect)),
     callsMax: agent.MaxToolCallsPerTurn,
     view: viewOf(agent, [...names.all], body.value.Security?.ReadFileSizeLimit),
     isFresh: agent.Isolation === 'Fresh',

@@ -2,6 +2,7 @@
  * The limits of `Security`, `Capabilities` and `TrustScore`, as data: a tool that an agent may not use is not granted, and
  * the arguments of the others are limited by their schemas. A limit that cannot be enforced is an error.
  */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolDef } from '../../../ir/nodes.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -33,7 +34,7 @@ export function limitTools(
   const security = reading.body.value.Security;
   const capable = limitByCapabilities(granted, agent, index, pluginOf, reading);
   const trusted = [...capable].filter(
-    ([name, { effect }]) => agent.TrustScore >= TRUST_MIN || (effect === 'read' && !REQUESTS.includes(name)),
+    ([name, { effect }]) => agent.TrustScore >= TRUST_MIN || (onlyReads(effect) && !REQUESTS.includes(name)),
   );
   if (security === undefined) return new Map(trusted);
   const files = security.FileSystemPermissions;
@@ -141,9 +142,9 @@ function isTag(tag: string): boolean {
 /** What a tool needs to be allowed to do. */
 function tagsOf(name: string, { effect }: ToolDef): readonly string[] {
   if (runsCommands(name)) return ['execute'];
-  if (REQUESTS.includes(name)) return effect === 'read' ? ['read'] : ['network'];
+  if (REQUESTS.includes(name)) return onlyReads(effect) ? ['read'] : ['network'];
   if (name === 'delete_file') return ['delete'];
-  return [effect === 'read' ? 'read' : 'write'];
+  return [onlyReads(effect) ? 'read' : 'write'];
 }
 
 function runsCommands(tool: string): boolean {

@@ -13,13 +13,14 @@ import { rewriteNames } from '../../../expressions/rewrite.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import { callFields } from '../../../lower/escalation-packet.ts';
 import { set, setField } from '../../../lower/kit.ts';
-import type { Call } from '../../../lower/kit.ts';
+import type { Call, Step } from '../../../lower/kit.ts';
 import { nodeSchema } from '../model.ts';
 import type { FlowNode } from '../model.ts';
 import { nodeType } from '../node-type.ts';
 import type { Checking, Lowering, Prepared, Preparing } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import { checkParams, inputOf } from './tool-params.ts';
+import { doubtMessage, provenanceOf } from './tool-provenance.ts';
 import type * as z from 'zod';
 
 const schema = nodeSchema('tool', {
@@ -106,11 +107,14 @@ function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { tool } = prepared.node.value;
   const gates: ((step: Gate) => NodeId)[] = [(step) => kit.call(step, callOf(lowering, prepared))];
   const { definitions } = kit.builder;
-  if (definitions.toolApprovals.has(tool)) gates.unshift((step) => addApproval(lowering, prepared, step, step.next));
+  const traced = provenanceOf(lowering, prepared.node, tool, prepared.node.value.params, prepared.parts.args);
+  if (traced !== null) gates.unshift((step) => addProvenance(lowering, prepared, step, traced));
+  if (definitions.toolApprovals.has(tool))
+    gates.unshift((step) => addApproval(lowering, prepared, step, step.next, quote(`Call ${tool}?`)));
   if (kit.builder.toolDef(tool)?.rate !== undefined)
     gates.unshift((step) => addCheck(lowering, prepared, step, { check: 'policy:rate', retry: RATE_RETRY }, step.next));
   if (kit.builder.hasPolicies()) gates.unshift((step) => addPermission(lowering, prepared, step, step.next));
-  const hints = ['call', 'approval', 'rate'];
+  const hints = ['call', 'approval', 'rate', 'permission'];
   let next: NodeId = '';
   for (const [index, gate] of gates.toReversed().entries()) {
     const first = index === gates.length - 1;
@@ -169,7 +173,13 @@ function sameArguments(args: Input): Input {
 }
 
 /** The tool's own definition demands an approval of every call. */
-function addApproval(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate, next: NodeId): NodeId {
+function addApproval(
+  lowering: Lowering,
+  prepared: Prepared<Value, Parts>,
+  step: Step,
+  next: NodeId,
+  message: Expr,
+): NodeId {
   const { kit } = lowering;
   const { tool } = prepared.node.value;
   const def = kit.builder.toolDef(tool);
@@ -187,7 +197,7 @@ function addApproval(lowering: Lowering, prepared: Prepared<Value, Parts>, step:
     choices: [APPROVE, REJECT],
     onExpiry: REJECT,
     code: 'CONFIRM_REQUIRED',
-    message: quote(`Call ${tool}?`),
+    message,
     payload: callFields({
       tool,
       def,
@@ -201,6 +211,27 @@ function addApproval(lowering: Lowering, prepared: Prepared<Value, Parts>, step:
     next: kit.pick(lowering.part(prepared, 'allowed'), allowed, refused),
     ...lowering.errors(prepared),
   });
+}
+
+/** A person decides about arguments that no trusted source vouches for; or the call fails, if the boundary says so. */
+function addProvenance(
+  lowering: Lowering,
+  prepared: Prepared<Value, Parts>,
+  step: Gate,
+  { check, input, denies }: NonNullable<ReturnType<typeof provenanceOf>>,
+): NodeId {
+  const { tool } = prepared.node.value;
+  const doubted = denies
+    ? lowering.raise(prepared, {
+        class: 'guardrail',
+        type: 'UntrustedArgumentsError',
+        message: `the arguments of \`${tool}\` are not vouched for`,
+        code: 'UNSAFE_DETECTION',
+      })
+    : addApproval(lowering, prepared, lowering.part(prepared, 'doubted'), step.next, doubtMessage(tool, VERDICT));
+  const vouched = [{ when: `${VERDICT}.ok == true`, to: step.next }];
+  const judged = lowering.kit.pick(lowering.part(prepared, 'vouched'), vouched, doubted);
+  return addCheck(lowering, prepared, step, { check, into: VERDICT, input }, judged);
 }
 
 function addPermission(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate, next: NodeId): NodeId {
@@ -219,9 +250,13 @@ function addCheck(
   lowering: Lowering,
   prepared: Prepared<Value, Parts>,
   step: Gate,
-  check: { readonly check: string; readonly into?: string; readonly retry?: Retry },
+  {
+    input: more,
+    ...check
+  }: { readonly check: string; readonly into?: string; readonly retry?: Retry; readonly input?: Input },
   next: NodeId,
 ): NodeId {
-  const input = { tool: quote(prepared.node.value.tool), args: object(Object.entries(prepared.parts.args)) };
+  const args = object(Object.entries(prepared.parts.args));
+  const input = { tool: quote(prepared.node.value.tool), args, ...more };
   return lowering.kit.check(step, { ...check, input, next, ...lowering.errors(prepared) });
 }

@@ -1,0 +1,91 @@
+/**
+ * A call with effects that did not answer in time: it may have happened. An idempotent tool is called again under the same
+ * key. Otherwise the tool that `verify` names looks it up. If the outcome stays unknown, the agent is told, and the same call
+ * is made again only if a person approves it.
+ */
+import { onlyReads } from '../../../ir/effect-classes.ts';
+import type { Case, Expr, Input, NodeId, Retry } from '../../../ir/nodes.ts';
+import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
+import { NO_RETRY, set } from '../kit.ts';
+import { name as nameOf } from './gate.ts';
+import type { Gate } from './gate.ts';
+import { outcomeOf } from './outcome.ts';
+import { CALL, callerOf } from './turn.ts';
+
+const LOOKUP = '_lookup';
+/** Repetitions under the same key. */
+const REPEATS_MAX = 2;
+
+/** The retry of a tool call: a call with effects is repeated under its key only if the tool is idempotent. */
+export function repetitionOf({ kit, tool }: Gate): Retry {
+  const { effect = 'write', idempotent = false } = kit.builder.toolDef(tool) ?? {};
+  if (onlyReads(effect) || !idempotent) return NO_RETRY;
+  return { max: REPEATS_MAX, baseMs: 500, capMs: 5_000, on: ['timeout'] };
+}
+
+/** The case for a call without an answer; none for tools that only read. */
+export function addUnknownOutcome(gate: Gate): readonly Case[] {
+  const { kit, tool } = gate;
+  const def = kit.builder.toolDef(tool);
+  if (onlyReads(def?.effect ?? 'write')) return [];
+  const untold = addTold(gate);
+  const lookup = kit.builder.definitions.toolLookups[tool];
+  return [{ when: 'error.class == "timeout"', to: lookup === undefined ? untold : addLookup(gate, lookup, untold) }];
+}
+
+/** The agent is told that the outcome is not known. */
+function addTold(gate: Gate): NodeId {
+  const { kit, turn, tool, done } = gate;
+  const words = `[UNKNOWN] ${tool} did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.`;
+  const writes = outcomeOf(turn.agent, quote(words), { ok: 'false', error: 'error.message', unknown: 'true' });
+  return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
+}
+
+/** Calls the tool that finds out, with the arguments of the call that it takes. */
+function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
+  const { kit, turn, tool, done } = gate;
+  const { builder } = kit;
+  const say = (hint: string, content: Expr, outcome: Input): NodeId =>
+    kit.set(
+      { hint: nameOf(gate, hint), origin: turn.origin },
+      [...outcomeOf(turn.agent, content, outcome, `${lookup} (lookup)`), set('error', 'null')],
+      done,
+    );
+  const happened = say('looked-up', LOOKUP, { ok: 'true', result: LOOKUP, lookedUp: 'true' });
+  const missed = say(
+    'not-found',
+    quote(`[ERROR] ${tool} did not answer in time. ${lookup} shows that it did not happen.`),
+    {
+      ok: 'false',
+      error: 'error.message',
+    },
+  );
+  return kit.call(
+    { hint: nameOf(gate, 'lookup'), origin: turn.origin, authored: callerOf(turn) },
+    {
+      effect: {
+        ...builder.tool(lookup, {}),
+        input: { args: argsFor(gate, lookup), agent: quote(turn.agent), verifies: quote(tool) },
+      },
+      into: LOOKUP,
+      timeoutMs: builder.toolDef(lookup)?.timeoutMs ?? null,
+      next: kit.pick(
+        { hint: nameOf(gate, 'lookup.found'), origin: turn.origin },
+        [{ when: ABSENT, to: missed }],
+        happened,
+      ),
+      fail: untold,
+    },
+  );
+}
+
+/** A lookup finds nothing if it gives false, null, an empty list, or an object whose `found` or `done` is false. */
+export const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;
+
+/** The fields of the call that the lookup takes; all of them if it has no schema. */
+function argsFor({ kit }: Gate, lookup: string): Expr {
+  const schema = kit.builder.toolDef(lookup)?.input as { properties?: { [field: string]: unknown } } | null | undefined;
+  const fields = Object.keys(schema?.properties ?? {}).filter(isIdentifier);
+  if (fields.length === 0) return `${CALL}.args`;
+  return object(fields.map((field) => [field, `${CALL}.args.${field}`]));
+}

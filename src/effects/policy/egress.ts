@@ -1,0 +1,97 @@
+/**
+ * `policy:egress`: finds arguments that can carry confidential data off the machine. Once the run has read something from a
+ * confidential tool, each word of the arguments must come from the user, the author or another tool. A word that comes from
+ * the confidential data, or that only the model has named, needs approval: it can be a value in any encoding.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Call } from '../../runtime/ports.ts';
+import type { Observation } from './provenance.ts';
+import { isCovered, leavesOf } from './provenance.ts';
+import type { Leaf } from './provenance.ts';
+import { even, flat, taintOf } from './sources.ts';
+import type { TextSource } from './sources.ts';
+import { untrustedInput, vouchingInput } from './input-trust.ts';
+
+/** Words up to this length, and numbers below `NUMBER_FREE`, are not judged. */
+const WORD_FREE = 2;
+const NUMBER_FREE = 100;
+const SCHEME: ReadonlySet<string> = new Set(['http', 'https', 'www']);
+
+export function checkEgress({ command, flow }: Call): Json {
+  const { tool: name, args = null, agent, user = null, prompt = null, observations } = command.input;
+  const { before = null, fixed = null } = command.input;
+  const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
+  const isSecret = ({ tool }: Observation): boolean => flow.tools[tool]?.confidential === true;
+  const secrets = seen.filter(isSecret).map(({ tool, result = null }) => taintOf(`\`${tool}\``, [result]));
+  const nodes = confidentialNodes(flow);
+  if (nodes !== null) secrets.push(taintOf(`\`${nodes}\``, [prompt, before]));
+  if (secrets.length === 0) return { ok: true, exposed: false };
+  const known = knownWords([
+    ...vouchingInput(user, untrustedInput(command, flow)).vouching,
+    flow.agents[String(agent)]?.instructions ?? '',
+    flow.tools[String(name)]?.description ?? '',
+    fixed,
+    ...seen.filter((each) => !isSecret(each)).map(({ result = null }) => result),
+  ]);
+  const approved = seen
+    .filter(({ tool, approved: choice }) => tool === name && (choice === 'approve' || choice === 'edit'))
+    .flatMap((each) => leavesOf(each.args));
+  const problems = leavesOf(args)
+    .filter((leaf) => !isCovered(leaf, approved))
+    .flatMap((leaf) => problemOf(leaf, known, secrets));
+  return problems.length === 0
+    ? { ok: true, exposed: true }
+    : { ok: false, exposed: true, reason: problems.join('; ') };
+}
+
+function problemOf({ path, value }: Leaf, known: ReadonlySet<string>, secrets: readonly TextSource[]): string[] {
+  if (typeof value === 'boolean' || (typeof value === 'number' && Math.abs(value) < NUMBER_FREE)) return [];
+  const word = wordsOf(String(value)).find((each) => !known.has(each));
+  if (word === undefined) return [];
+  return [
+    explain(
+      path,
+      word,
+      secrets.find((source) => source.has(word)),
+      secrets,
+    ),
+  ];
+}
+
+function knownWords(values: readonly Json[]): ReadonlySet<string> {
+  return new Set(values.flatMap((value) => wordsOf(flat(value))));
+}
+
+/** The words of a text or an address. Percent codes are read as what they stand for. */
+function wordsOf(value: string): readonly string[] {
+  const words = even(decoded(value))
+    .split(/[^\p{L}\p{N}@._-]+/u)
+    .map((word) => word.replace(/^[._-]+|[._-]+$/g, ''));
+  return words.filter((word) => word.length > WORD_FREE && !SCHEME.has(word));
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '));
+  } catch {
+    return value;
+  }
+}
+
+function explain(path: string, word: string, source: TextSource | undefined, secrets: readonly TextSource[]): string {
+  const what = `\`${path}\` has \`${word.slice(0, 80)}\``;
+  if (source !== undefined) return `${what}, which ${source.name} keeps confidential`;
+  return `${what}, which can carry confidential data of ${secrets[0]?.name ?? 'a tool'}`;
+}
+
+/** A tool node with a confidential tool may have put its result into the prompt. */
+function confidentialNodes({ nodes, tools }: Call['flow']): string | null {
+  const node = Object.values(nodes).find(
+    (each) =>
+      each.op === 'do' &&
+      each.effect.kind === 'tool' &&
+      !('agent' in each.effect.input) &&
+      tools[each.effect.tool]?.confidential === true,
+  );
+  return node?.op === 'do' && node.effect.kind === 'tool' ? node.effect.tool : null;
+}
