@@ -24,8 +24,6 @@ const CONSEQUENCES: { readonly [trouble in Trouble]: Consequence } = {
   rejected: 'tell',
   unverified: 'tell',
 };
-/** Categories of writes that stay in the run's own folder or sandbox, or that only record a judgement. */
-export const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
 export interface Granted {

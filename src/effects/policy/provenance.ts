@@ -72,7 +72,10 @@ function verdict(found: readonly (Judged & { readonly path: string })[], demands
 }
 
 /** Text from outside that the agent or the flow has read before the call. */
-function readBefore(flow: Call['flow'], { prompt = null, before = null, recalled = null }: Input): readonly TextSource[] {
+function readBefore(
+  flow: Call['flow'],
+  { prompt = null, before = null, recalled = null }: Input,
+): readonly TextSource[] {
   return [
     ...(prompt !== null && readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
     ...(isFilled(before) ? [taintOf('what the flow read before', [before])] : []),

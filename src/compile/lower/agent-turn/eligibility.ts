@@ -2,12 +2,12 @@
  * The checks of a proposed call, in order: schema, permission, budget and rate, risk, approval. Each is a node, so each is in
  * the trace, even where it cannot refuse under this boundary.
  */
-import { CONTAINED, consequenceOf } from '../../document/boundary.ts';
+import { consequenceOf } from '../../document/boundary.ts';
 import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
-import { onlyReads } from '../../../ir/effect-classes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { set, setField } from '../kit.ts';
+import { isHarmless, provenanceCheck } from '../provenance-check.ts';
 import type { Failure } from '../kit.ts';
 import {
   APPROVED,
@@ -137,52 +137,53 @@ function addRate(gate: Gate, next: NodeId): NodeId {
 
 /** The effect class decides what the call needs: nothing, a person, or arguments from trusted sources. */
 function addRisk(gate: Gate, first: NodeId): NodeId {
-  const { kit, boundary, tool, dispatch, turn } = gate;
-  const { effect = 'write', category = '' } = kit.builder.toolDef(tool) ?? {};
+  const { kit, boundary, tool, dispatch } = gate;
   const needsPerson = boundary.tools.approve.includes(tool);
-  // A contained write reaches nothing outside, whatever the source of its arguments.
-  const contained = effect === 'write' && CONTAINED.has(category);
-  const traced =
-    boundary.untrusted !== 'off' && !contained && (effect === 'egress' ? hasSecrets(gate) : effect !== 'read');
-  if (!needsPerson && !traced && (contained || onlyReads(effect)))
-    return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
+  const traced = provenanceCheck(kit.builder, tool, boundary.untrusted);
+  const harmless = isHarmless(kit.builder, tool);
+  if (!needsPerson && traced === null && harmless) return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
   const approval = addApproval(gate, first);
-  const before = `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`;
-  const repeated = addRefusal(
-    kit,
-    turn,
-    name(gate, 'risk.again'),
-    { step: 'approval', tag: 'DENIED', reason: quote(`this call of ${tool} was rejected before`) },
-    gate.done,
-  );
-  const asked: Case[] = [
-    { when: `${APPROVED} == true`, to: dispatch },
-    { when: before, to: repeated },
-    // The same call may have happened already: a person decides (its approval says so).
-    ...(onlyReads(effect) ? [] : [{ when: UNKNOWN_BEFORE, to: approval }]),
-  ];
   const distrusted = boundary.untrusted === 'deny' ? addDistrusted(gate) : approval;
-  const doubts: Case[] = traced ? [{ when: `${CHECKED}.ok != true`, to: distrusted }] : [];
-  const risk = pick(gate, 'risk', [...asked, ...doubts], needsPerson ? approval : dispatch);
-  if (!traced) return addGuards(gate, needsPerson, risk);
-  const provenance = check(gate, {
-    id: kit.builder.fresh(name(gate, 'provenance')),
-    check: effect === 'egress' ? 'policy:egress' : 'policy:provenance',
+  const cases: Case[] = [
+    { when: `${APPROVED} == true`, to: dispatch },
+    addRejectedBefore(gate),
+    // The same call may have happened already. The approval says so.
+    ...(harmless ? [] : [{ when: UNKNOWN_BEFORE, to: approval }]),
+    ...(traced === null ? [] : [{ when: `${CHECKED}.ok != true`, to: distrusted }]),
+  ];
+  const risk = pick(gate, 'risk', cases, needsPerson ? approval : dispatch);
+  return addGuards(gate, needsPerson, traced === null ? risk : addProvenance(gate, traced, risk, distrusted));
+}
+
+/** A person has rejected the same call before. */
+function addRejectedBefore(gate: Gate): Case {
+  const reason = quote(`this call of ${gate.tool} was rejected before`);
+  return {
+    when: `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`,
+    to: addRefusal(
+      gate.kit,
+      gate.turn,
+      name(gate, 'risk.again'),
+      { step: 'approval', tag: 'DENIED', reason },
+      gate.done,
+    ),
+  };
+}
+
+function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fail: NodeId): NodeId {
+  const { input, recalled } = gate.turn;
+  return check(gate, {
+    id: gate.kit.builder.fresh(name(gate, 'provenance')),
+    check: which,
     input: {
       user: 'input',
       observations: OBSERVATIONS,
-      ...(turn.input['prompt'] === undefined ? {} : { prompt: turn.input['prompt'] }),
-      ...(turn.recalled === undefined ? {} : { recalled: turn.recalled }),
+      ...(input['prompt'] === undefined ? {} : { prompt: input['prompt'] }),
+      ...(recalled === undefined ? {} : { recalled }),
     },
-    next: risk,
-    fail: distrusted,
+    next,
+    fail,
   });
-  return addGuards(gate, needsPerson, provenance);
-}
-
-/** Whether a tool of the flow has confidential results. */
-function hasSecrets({ kit }: Gate): boolean {
-  return Object.values(kit.builder.definitions.tools).some(({ confidential }) => confidential === true);
 }
 
 function addDistrusted(gate: Gate): NodeId {

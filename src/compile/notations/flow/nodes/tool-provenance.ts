@@ -4,10 +4,9 @@
  * the result of a tool is the author's decision. A person who was asked on every path to the node has approved the call.
  */
 import type { Json } from '../../../../expr/json.ts';
-import { onlyReads } from '../../../../ir/effect-classes.ts';
 import type { Expr, Input, ToolDef } from '../../../../ir/nodes.ts';
-import { CONTAINED } from '../../../document/boundary.ts';
 import { literal, object, path, quote } from '../../../expressions/cel-text.ts';
+import { provenanceCheck } from '../../../lower/provenance-check.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
 import { reachableFrom } from '../../../verify/components.ts';
 import type { FlowNode } from '../model.ts';
@@ -21,18 +20,15 @@ export function provenanceOf(
   params: { readonly [name: string]: Json },
   args: Input,
 ): { readonly check: string; readonly input: Input; readonly denies: boolean } | null {
-  const { builder } = lowering.kit;
-  const { boundary, toolApprovals } = builder.definitions;
-  const { effect = 'write', category = '' } = builder.toolDef(tool) ?? {};
-  const untrusted = boundary?.untrusted ?? 'ask';
-  const contained = effect === 'write' && CONTAINED.has(category);
-  const secret = effect === 'egress' && hasSecrets(lowering);
-  if (untrusted === 'off' || contained || (onlyReads(effect) && !secret) || toolApprovals.has(tool)) return null;
+  const { definitions, ...builder } = lowering.kit.builder;
+  const { untrusted = 'ask', untrusted_input: foreign } = definitions.boundary ?? {};
+  const check = provenanceCheck({ ...builder, definitions }, tool, untrusted);
+  if (check === null || definitions.toolApprovals.has(tool)) return null;
   const written = Object.keys(params).filter((key) => readsAgent(lowering, params[key] ?? null));
-  if (written.length === 0 || !(secret || isExposed(lowering, node)) || isApproved(lowering, node)) return null;
+  if (written.length === 0 || !isExposed(lowering, node) || isApproved(lowering, node)) return null;
   const own = Object.keys(args).filter((key) => !written.includes(key));
   return {
-    check: secret ? 'policy:egress' : 'policy:provenance',
+    check,
     denies: untrusted === 'deny',
     input: {
       user: 'input',
@@ -40,7 +36,7 @@ export function provenanceOf(
       before: resultsBefore(lowering, node),
       args: object(written.map((key) => [key, args[key] ?? 'null'])),
       fixed: `[${[...own.map((key) => args[key] ?? 'null'), ...fixedTexts(params).map(quote)].join(', ')}]`,
-      ...(boundary?.untrusted_input === undefined ? {} : { foreign: literal(boundary.untrusted_input) }),
+      ...(foreign === undefined ? {} : { foreign: literal(foreign) }),
     },
   };
 }
@@ -72,11 +68,7 @@ function isExposed({ kit, flow }: Lowering, self: FlowNode): boolean {
 }
 
 function isForeign(def: ToolDef | undefined): boolean {
-  return def?.trust === undefined;
-}
-
-function hasSecrets({ kit }: Lowering): boolean {
-  return Object.values(kit.builder.definitions.tools).some(({ confidential }) => confidential === true);
+  return def?.trust === undefined || def.confidential === true;
 }
 
 /** True if every path to the node passes an approval. */
