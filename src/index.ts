@@ -1,14 +1,25 @@
 /** The public interface of the library. Everything that is not exported here may change. */
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
-export type { CreateEngineOptions } from './surfaces/library/create-engine.ts';
+export type { CreateEngineOptions, Engine, RunOptions } from './surfaces/library/create-engine.ts';
+export type { AnswerOptions, ReadOptions, Result, Run } from './surfaces/library/run.ts';
+export { CompileError, RunFailedError } from './surfaces/library/errors.ts';
+export { agent } from './surfaces/library/define/agent.ts';
+export type { Agent, AgentOptions, Reply } from './surfaces/library/define/agent.ts';
+export { code, tool } from './surfaces/library/define/tool.ts';
+export type { Effect, Tool } from './surfaces/library/define/tool.ts';
+export { cel, text } from './surfaces/library/define/expression.ts';
+export type { Expression, Ref } from './surfaces/library/define/expression.ts';
+export { jsonSchema } from './surfaces/library/define/schema.ts';
+export type { JsonSchema, StandardSchema } from './surfaces/library/define/schema.ts';
+export type { Budgets } from './surfaces/library/define/budgets.ts';
+export type { Definition, InputFor, OutputFor, QuestionsFor, Settings } from './surfaces/library/define/definition.ts';
+export type { Flow, EndedFlow, Failure, Retry } from './surfaces/library/define/flow-types.ts';
+export type { Workflow } from './surfaces/library/define/workflow.ts';
+export { flow, loop, team, workflow } from './surfaces/library/define/builders.ts';
 export type { ModelPerformerOptions } from './effects/models/performer.ts';
 export type { WorldOptions, WorldToolOptions } from './effects/world.ts';
-export { flow } from './compile/notations/flow/builder/builder.ts';
-export { loop } from './compile/notations/loop/builder.ts';
 export { staged } from './compile/notations/staged/builder.ts';
-export { team } from './compile/notations/team/builder.ts';
-export { workflow } from './compile/notations/workflow/builder.ts';
 export { discoverMcp } from './effects/mcp/discover.ts';
 export { readMcpLock } from './catalog/mcp-lock.ts';
 export type { McpLock, McpTool } from './catalog/mcp-lock.ts';
@@ -42,7 +53,6 @@ export type {
 export type {
   ChainedEvent,
   Delta,
-  Engine,
   EventsOptions,
   Report,
   StartOptions,
@@ -51,6 +61,7 @@ export type {
   Waiting,
 } from './runtime/engine/types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
+export type { EventId, RunEvent, Used } from './runtime/report/run-events.ts';
 export type { Message } from './effects/prompt/prompt.ts';
 export type { PiiPipeline, PiiPipelines } from './effects/pii/pipeline.ts';
 export { createMemoryStore, fileMemory } from './effects/memory/store.ts';

@@ -13,7 +13,7 @@ import { PerformError } from '../runtime/failures.ts';
 import type { Call, Clock, Performer } from '../runtime/ports.ts';
 import { evidencePerformer } from './evidence/performer.ts';
 import { functionPerformer } from './functions/performer.ts';
-import type { ModelFunction, ToolFunction } from './functions/performer.ts';
+import type { FlowTools, ModelFunction, ToolFunction } from './functions/performer.ts';
 import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
 import { createMemoryStore } from './memory/store.ts';
 import type { MemoryStore } from './memory/store.ts';
@@ -38,6 +38,7 @@ export interface WorldOptions {
   readonly model?: ModelFunction;
   /** Functions that replace tools, by the name of the tool. */
   readonly tools?: { readonly [name: string]: ToolFunction };
+  readonly flowTools?: FlowTools;
   /** Settings of the built-in tools, of tools that a document implements, and of checks that read evidence. */
   readonly toolOptions?: WorldToolOptions;
   /** Scripted replies, tool results and answers. A tool that the script does not name is really called. */
@@ -119,20 +120,21 @@ function compose(options: WorldOptions): Composed {
   const onMissing = options.onMissing ?? failMissing;
   const { documentDir = '.', shell, resultMax } = settings;
   const models = model === undefined ? modelPerformer({ priceOf, onMissing, ...options.models }) : undefined;
-  const own = functionPerformer({ model, tools: functions, resultMax });
+  const own = functionPerformer({ model, tools: functions, flowTools: options.flowTools, resultMax });
   const scripted = script === undefined ? undefined : scriptedPerformer(script);
   const tools = toolPerformer({ ...settings, workDir });
   const evidence = evidencePerformer({ workDir, documentDir, run: shellRunner(shell) });
   const policy = policyPerformer();
   const memory = memoryPerformer(store);
-  const performerFor = ({ command, flow }: Call): Performer | undefined => {
+  const performerFor = (call: Call): Performer | undefined => {
+    const { command, flow } = call;
     const { kind, name } = command;
     if (isPolicyCheck(command)) return policy;
     if (isMemoryCheck(command)) return memory;
     if (kind === 'check') return evidence;
     if (script !== undefined && isScripted(script, flow, command)) return scripted;
     if (kind === 'model') return scripted === undefined || usesRealModels(options) ? (models ?? own) : scripted;
-    if (Object.hasOwn(functions ?? {}, name)) return own;
+    if (options.flowTools?.has(call) === true || Object.hasOwn(functions ?? {}, name)) return own;
     return isImplemented(flow, name) ? tools : undefined;
   };
   return {

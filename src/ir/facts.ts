@@ -53,6 +53,8 @@ export interface Pins {
   readonly workRoot?: string;
   /** Content hashes of the code that the document loads, by absolute path. */
   readonly modules?: { readonly [file: string]: string };
+  /** Tools that functions of the program implement. Another process needs the same functions. */
+  readonly functions?: readonly string[];
 }
 
 export type Fact =

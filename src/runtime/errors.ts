@@ -53,6 +53,28 @@ export const ERROR_CODES = {
   },
   'internal-error': { title: 'Internal error', summary: 'The program is in a state that should be impossible.' },
 
+  // The library
+  'compile-failed': {
+    title: 'The flow does not compile',
+    summary: 'A flow was started that has errors. The exception lists every diagnostic.',
+  },
+  'not-recorded': {
+    title: 'The function cannot be recorded',
+    summary: 'A function of a flow used a reference in a way that does not become an expression.',
+  },
+  'unknown-schema': {
+    title: 'The schema cannot be converted',
+    summary: 'A schema does not follow Standard Schema, or has no JSON Schema.',
+  },
+  'bad-definition': {
+    title: 'The definition breaks a rule',
+    summary: 'Two parts of a definition have the same name, or a part is not possible there.',
+  },
+  'run-failed': {
+    title: 'The run did not succeed',
+    summary: 'The result of a run was read, and the run failed, was cancelled or used up its budget.',
+  },
+
   // The journal
   'journal-busy': { title: 'The journal is busy', summary: 'Another process kept the database locked for too long.' },
   'journal-read-only': {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
 import { createNarrator } from '../../src/runtime/report/narrate.ts';
-import type { RunEvent } from '../../src/runtime/report/run-events.ts';
+import type { StoryEvent } from '../../src/runtime/report/run-events.ts';
 
 const DOCUMENT = `
 agents:
@@ -46,7 +46,7 @@ const SCRIPT = {
   approvals: { gate: 'approve' },
 } as const;
 
-async function story(): Promise<readonly RunEvent[]> {
+async function story(): Promise<readonly StoryEvent[]> {
   const { flow, diagnostics } = compile(DOCUMENT);
   if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
   const journal = openMemory();
@@ -92,7 +92,7 @@ test('each thing that a person would name is one event, in order', async () => {
 
 test('events carry arguments, results, questions and durations of their own branch', async () => {
   const events = await story();
-  const of = (type: RunEvent['type'], node: string) =>
+  const of = (type: StoryEvent['type'], node: string) =>
     events.find((event) => event.type === type && 'node' in event && event.node === node);
   expect(of('tool.finished', 'look')).toMatchObject({ tool: 'orders.get', args: { id: 'A-1' }, result: { total: 5 } });
   expect(of('tool.proposed', 'look')).toMatchObject({ agent: 'clerk', tool: 'orders.get' });

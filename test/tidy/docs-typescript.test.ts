@@ -80,7 +80,9 @@ function blocksOf(page: string, language: string): string[] {
   );
 }
 
+/** A snippet with imports of its own is a module, and takes only the engine for granted. */
 function asFragment(text: string): string {
+  if (text.startsWith('import ')) return `${text}declare const engine: import('sluice').Engine;\n`;
   return `${GIVEN}export async function example() {\n${text}}\n`;
 }
 

@@ -36,14 +36,22 @@ export interface ModelReply {
 }
 export type ModelFunction = (request: ModelRequest) => string | ModelReply | Promise<string | ModelReply>;
 
+/** Functions that belong to one flow. They come before functions for a name. */
+export interface FlowTools {
+  has(call: Call): boolean;
+  /** A promise waits until there is a function, or until the call is aborted. */
+  get(call: Call): ToolFunction | undefined | Promise<ToolFunction>;
+}
+
 export interface Functions {
   readonly model?: ModelFunction;
   readonly tools?: { readonly [name: string]: ToolFunction };
+  readonly flowTools?: FlowTools | undefined;
   /** The largest result in characters. Default: 4 Mi. */
   readonly resultMax?: number;
 }
 
-export function functionPerformer({ model, tools = {}, resultMax }: Functions): Performer {
+export function functionPerformer({ model, tools = {}, flowTools, resultMax }: Functions): Performer {
   return {
     perform: async (call): Promise<Settled> => {
       const { command, flow } = call;
@@ -57,7 +65,7 @@ export function functionPerformer({ model, tools = {}, resultMax }: Functions): 
         return { ok: true, value: valueOf(command.name, reply), used: usageOf(reply) };
       }
       const { name } = command;
-      const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+      const tool = (await flowTools?.get(call)) ?? (Object.hasOwn(tools, name) ? tools[name] : undefined);
       if (tool === undefined) throw missing(`the tool \`${name}\` has no implementation`);
       const given = await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call));
       return { ok: true, value: toolResult(name, given ?? null, resultMax) };

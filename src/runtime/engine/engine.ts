@@ -51,12 +51,14 @@ export function createRuntime(options: EngineOptions): Engine {
       return report(run);
     },
     list: () => roster.list(),
-    events: ((run: RunId, { after = 0, live = true, deltas = false }: EventsOptions & { deltas?: boolean } = {}) =>
-      host.feed.follow(journal, run, { after, live, deltas })) as Engine['events'],
+    events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
+      host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
     approvals: (run) => approvals(host, run),
     close: () => (closing ??= close()),
   };
 }
+
+type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
 
 /** The id of an approval contains the id of its run: `a_<run>.<number>`. */
 async function runOfApproval({ store }: Host, id: string): Promise<RunId> {

@@ -16,6 +16,7 @@ export interface FollowOptions {
   readonly after: number;
   readonly live: boolean;
   readonly deltas: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export class Feed implements TextListeners {
@@ -54,12 +55,23 @@ export class Feed implements TextListeners {
     for (const run of this.#readers.keys()) this.end(run);
   }
 
-  async *follow(
+  /** Aborting the signal and calling `return` end the reader at once, also while it waits for an event. */
+  follow(journal: Journal, run: RunId, options: FollowOptions): AsyncIterableIterator<ChainedEvent | Delta> {
+    const { after, deltas, signal } = options;
+    const reader: Reader = { queue: [], deltas, seen: after, ended: false, wake: () => undefined };
+    return untilStopped(this.#read(journal, run, options.live, reader), signal, () => {
+      reader.ended = true;
+      reader.queue.length = 0;
+      reader.wake();
+    });
+  }
+
+  async *#read(
     journal: Journal,
     run: RunId,
-    { after, live, deltas }: FollowOptions,
-  ): AsyncGenerator<ChainedEvent | Delta> {
-    const reader: Reader = { queue: [], deltas, seen: after, ended: false, wake: () => undefined };
+    live: boolean,
+    reader: Reader,
+  ): AsyncGenerator<ChainedEvent | Delta, undefined> {
     const readers = this.#readers.get(run) ?? new Set();
     // Subscribe before reading, so that no event falls between the two.
     if (live) this.#readers.set(run, readers.add(reader));
@@ -109,6 +121,42 @@ async function* liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncG
     await woken(reader);
     if (queue.length === 0 && !reader.ended) queue.push(...(await eventsAfter(journal, run, reader.seen)));
   }
+}
+
+/** A generator answers `return` only after the value that it waits for. This iterator answers at once. */
+function untilStopped<Item>(
+  source: AsyncGenerator<Item, undefined>,
+  signal: AbortSignal | undefined,
+  stop: () => void,
+): AsyncIterableIterator<Item> {
+  const { promise: stopped, resolve } = Promise.withResolvers<IteratorResult<Item>>();
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    signal?.removeEventListener('abort', end);
+    stop();
+    resolve({ done: true, value: undefined });
+    // The generator ends when its pending read returns. Its failure is not reported: the reader is gone.
+    source.return(undefined).catch(() => undefined);
+  };
+  signal?.addEventListener('abort', end, { once: true });
+  if (signal?.aborted === true) end();
+  const iterator: AsyncIterableIterator<Item> = {
+    next: async () => {
+      if (isOver) return stopped;
+      const next = source.next();
+      next.catch(() => undefined);
+      const result = await Promise.race([stopped, next]);
+      if (result.done === true) signal?.removeEventListener('abort', end);
+      return result;
+    },
+    return: () => {
+      end();
+      return stopped;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
 }
 
 /** The timer keeps the process alive while someone follows a run. */

@@ -46,7 +46,7 @@ export interface Engine {
   /** Records that an operator accepts the changed code of a run. `modules` has the new hashes, by file. */
   repin(run: RunId, by: string, modules: { readonly [file: string]: string }): Promise<void>;
   /** Continues a run that no live process owns. */
-  resume(run: RunId): Promise<void>;
+  resume(run: RunId): Promise<unknown>;
   get(run: RunId): Promise<Report>;
   /** Resolves when the run has ended or waits for a person. */
   wait(run: RunId): Promise<void>;
@@ -68,6 +68,8 @@ export interface Engine {
 export interface EventsOptions {
   readonly after?: number;
   readonly live?: boolean;
+  /** Ends the reader when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A piece of a model reply while it is generated. It is not an event and not stored; the full reply is. */

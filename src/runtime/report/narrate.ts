@@ -6,10 +6,10 @@ import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
-import type { Base, EventError, InNode, RunEvent } from './run-events.ts';
+import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 
 /** Turns journal events, given in order from the first one, into public events. */
-export type Narrator = (event: Event) => readonly RunEvent[];
+export type Narrator = (event: Event) => readonly StoryEvent[];
 
 interface Step {
   readonly name: string;
@@ -48,7 +48,7 @@ export function createNarrator(program: Program): Narrator {
 
 const ROOT: ThreadId = '0';
 
-function enter(story: Story, event: Event): readonly RunEvent[] {
+function enter(story: Story, event: Event): readonly StoryEvent[] {
   const { flow } = story.program;
   const thread = 'thread' in event ? event.thread : ROOT;
   const name = enteredBy(flow, event);
@@ -63,7 +63,7 @@ function enter(story: Story, event: Event): readonly RunEvent[] {
   return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
 }
 
-function leave(story: Story, event: Event): readonly RunEvent[] {
+function leave(story: Story, event: Event): readonly StoryEvent[] {
   const all = [...story.steps.keys()];
   switch (event.type) {
     case 'thread.ended':
@@ -89,7 +89,7 @@ function finish(
   thread: ThreadId,
   event: Event,
   status: 'finished' | 'failed' | 'stopped',
-): readonly RunEvent[] {
+): readonly StoryEvent[] {
   const step = story.steps.get(thread);
   story.steps.delete(thread);
   if (step === undefined) return [];
@@ -100,9 +100,9 @@ function finish(
 }
 
 type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
-type Narrate<Type extends Event['type']> = (story: Story, event: Of<Type>) => readonly RunEvent[];
+type Narrate<Type extends Event['type']> = (story: Story, event: Of<Type>) => readonly StoryEvent[];
 
-function eventsOf(story: Story, event: Event): readonly RunEvent[] {
+function eventsOf(story: Story, event: Event): readonly StoryEvent[] {
   const narrate = NARRATED[event.type] as Narrate<Event['type']> | undefined;
   return narrate?.(story, event) ?? [];
 }
@@ -130,13 +130,13 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'run.halted': (_, event) => [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }],
 };
 
-function dropped(story: Story, event: Of<'effect.dropped'>): readonly RunEvent[] {
+function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent[] {
   const call = story.calls.get(event.key);
   if (call === undefined || call.questionId === null) return [];
   return [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
 }
 
-function requested(story: Story, event: Of<'effect.requested'>): readonly RunEvent[] {
+function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {
   const pending = story.state?.pending.get(event.key);
   const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
   const call: CallInfo = {
@@ -176,7 +176,7 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly RunEve
 }
 
 /** A call that was refused is recorded as an observation that no effect brought. */
-function refused(story: Story, event: Of<'slots.written'>): readonly RunEvent[] {
+function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[] {
   if (story.program.flow.nodes[event.node]?.op !== 'let') return [];
   const slots = story.state?.threads.get(event.thread)?.slots ?? {};
   return event.writes.flatMap(({ slot, mode }) => {
@@ -193,7 +193,7 @@ function refused(story: Story, event: Of<'slots.written'>): readonly RunEvent[] 
   });
 }
 
-function undoRequested(story: Story, event: Of<'undo.requested'>): readonly RunEvent[] {
+function undoRequested(story: Story, event: Of<'undo.requested'>): readonly StoryEvent[] {
   const pending = story.state?.pending.get(event.key);
   const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
   const undone = story.calls.get(event.undoes);
@@ -213,7 +213,7 @@ function undoRequested(story: Story, event: Of<'undo.requested'>): readonly RunE
   return [{ type: 'undo.started', ...inNode(event, call), tool: event.tool, args: call.args }];
 }
 
-function settled(story: Story, event: Of<'effect.settled'>): readonly RunEvent[] {
+function settled(story: Story, event: Of<'effect.settled'>): readonly StoryEvent[] {
   const call = story.calls.get(event.key);
   if (call === undefined) return [];
   call.attempt = event.attempt;
@@ -233,7 +233,7 @@ function settled(story: Story, event: Of<'effect.settled'>): readonly RunEvent[]
   return [{ type: 'question.answered', ...inNode(event, call), id: call.questionId, ...answer }];
 }
 
-function judged(story: Story, event: Of<'effect.judged'>): readonly RunEvent[] {
+function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[] {
   const call = story.calls.get(event.key);
   if (call === undefined || call.kind === 'undo') return [];
   const about = inNode(event, call);
@@ -258,7 +258,7 @@ function accepted(
   step: Step | undefined,
   about: Omit<InNode, 'type'>,
   durationMs: number,
-): readonly RunEvent[] {
+): readonly StoryEvent[] {
   const { name, result, used } = call;
   switch (call.kind) {
     case 'model': {
@@ -294,7 +294,7 @@ function accepted(
   }
 }
 
-function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly RunEvent[] {
+function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly StoryEvent[] {
   const { meters } = story.program.flow;
   if (event.type === 'meter.raised') {
     const call = story.calls.get(event.key);
@@ -314,7 +314,7 @@ function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raise
   ];
 }
 
-function ended(story: Story, event: Of<'run.ended'>): RunEvent {
+function ended(story: Story, event: Of<'run.ended'>): StoryEvent {
   const outcome = story.state?.outcome;
   const error = outcome?.error ?? null;
   return {
@@ -327,7 +327,7 @@ function ended(story: Story, event: Of<'run.ended'>): RunEvent {
   };
 }
 
-function joinFailed(story: Story, event: Of<'fork.joined'>): RunEvent {
+function joinFailed(story: Story, event: Of<'fork.joined'>): StoryEvent {
   const message = event.why === 'late' ? 'the branches did not finish in time' : 'too few branches succeeded';
   return {
     type: 'trouble',
@@ -342,7 +342,7 @@ function trouble(
   story: Story,
   event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing'>,
   message: string,
-): RunEvent {
+): StoryEvent {
   return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };
 }
 

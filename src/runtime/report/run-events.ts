@@ -4,6 +4,7 @@
  */
 import type { Json } from '../../expr/json.ts';
 import type { EndState, TerminalCode } from '../../ir/codes.ts';
+import type { Measure } from '../../ir/dimensions.ts';
 import type { ThreadId } from '../../ir/events.ts';
 
 export interface Base {
@@ -24,15 +25,8 @@ export interface EventError {
   readonly message: string;
 }
 
-/**
- * One thing that happened in a run.
- *
- * @example
- * for await (const event of run.events()) {
- *   if (event.type === 'tool.finished') console.log(event.tool, event.args, event.result);
- * }
- */
-export type RunEvent =
+/** One thing that happened in a run, computed from the journal alone. */
+export type StoryEvent =
   | (Base & { readonly type: 'run.started'; readonly flow: string; readonly input: Json })
   | (InNode & { readonly type: 'node.started' })
   | (InNode & { readonly type: 'node.finished'; readonly durationMs: number; readonly output: Json })
@@ -112,3 +106,28 @@ export type RunEvent =
       readonly output: Json;
       readonly error: EventError | null;
     });
+
+/** Amounts that a run has used so far, by dimension; money is in dollars. */
+export type Used = { readonly [dimension in Measure]?: number };
+
+/**
+ * One thing that happened in a run. `id` is the position for `after`: several events can come from one journal event, and
+ * share its `seq`.
+ *
+ * @example
+ * for await (const event of run.events()) {
+ *   if (event.type === 'tool.finished') console.log(event.tool, event.args, event.result);
+ * }
+ */
+export type RunEvent = { readonly id: EventId } & (
+  | StoryEvent
+  /** The call was admitted and is sent now. `tool.started` follows. */
+  | (InNode & { readonly type: 'tool.allowed'; readonly tool: string; readonly args: Json })
+  /** The totals of the run after a call. */
+  | (InNode & { readonly type: 'budget.changed'; readonly used: Used })
+  /** Text of a reply while it is generated. It is not stored, so a reader that resumes does not get it again. */
+  | (InNode & { readonly type: 'model.text'; readonly agent: string; readonly text: string })
+);
+
+/** `<seq>.<index>`, for example `12.0`. */
+export type EventId = `${number}.${number}`;

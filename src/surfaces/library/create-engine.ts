@@ -1,39 +1,201 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
+import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
 import { createWorld } from '../../effects/world.ts';
-import type { WorldOptions } from '../../effects/world.ts';
+import type { World, WorldOptions } from '../../effects/world.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Origin, Pins, RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
-import type { Engine, EngineOptions } from '../../runtime/engine/types.ts';
-import type { Origin, Pins } from '../../ir/events.ts';
-import type { Store } from '../../runtime/ports.ts';
+import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
+import { SluiceError } from '../../runtime/errors.ts';
+import { readRun } from '../../runtime/journal/read.ts';
+import type { Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
+import { compile } from './compile.ts';
+import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
+import { validate } from './define/schema.ts';
+import { CompileError } from './errors.ts';
+import { createRun } from './run.ts';
+import type { Run } from './run.ts';
 
-export interface CreateEngineOptions extends Omit<EngineOptions, 'store' | 'performer' | 'clock'>, WorldOptions {
+export interface CreateEngineOptions
+  extends Omit<EngineOptions, 'store' | 'performer' | 'clock'>, Omit<WorldOptions, 'flowTools'> {
   /** Stores the runs: the path of a database file, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
+  /** Definitions whose runs this engine may continue after a restart: it needs their functions. */
+  readonly flows?: readonly AnyDefinition[];
+}
+
+export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
+  /** Makes the start idempotent: a second start under this id gives the same run. */
+  readonly id?: RunId;
+}
+
+export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposable {
+  /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
+  run<Defined extends AnyDefinition>(
+    definition: Defined,
+    input: InputFor<Defined>,
+    options?: RunOptions,
+  ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
+  /** Starts a run of a compiled document. */
+  run(flow: CompiledFlow, input?: Json, options?: RunOptions): Promise<Run>;
+  /** Starts a run and resolves with its id when the start is stored. */
+  start(flow: CompiledFlow | AnyDefinition, options?: StartOptions): Promise<RunId>;
+  /** The handle of a run that exists. The definition gives it types, and the functions of its tools. */
+  handle<Defined extends AnyDefinition>(
+    run: RunId,
+    definition: Defined,
+  ): Run<OutputFor<Defined>, QuestionsFor<Defined>>;
+  handle(run: RunId): Run;
+  /** Continues a run that no live process owns. */
+  resume(run: RunId): Promise<Run>;
 }
 
 /**
- * Creates an engine. Call `close` when it is no longer needed.
+ * Creates an engine. Call `close` when it is no longer needed, or declare it with `await using`.
  * @example
- * const engine = createEngine({ models: { model: 'openai/gpt-5-mini' } });
- * const run = await engine.start(flow, { input: { message: 'My parcel is lost' } });
- * const report = await engine.settled(run);
+ * await using engine = createEngine({ models: { model: 'openai/gpt-5-mini' } });
+ * const run = await engine.run(refunds, { message: 'money back' });
+ * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', ...rest } = options;
-  const world = createWorld(rest);
+  const { journal = '.sluice/sluice.db', flows = [], ...rest } = options;
+  const functions = new Functions(rest.onNotice);
+  const world = createWorld({ ...rest, flowTools: functions });
+  const definitions = new Definitions(options, functions);
+  for (const definition of flows) definitions.compile(definition);
   const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
-  const engine = createRuntime({ ...rest, store, performer: world.performer, clock: world.clock });
+  const runtime = createRuntime({ ...rest, store, performer: world.performer, clock: world.clock });
   const close = async (): Promise<void> => {
-    await engine.close();
+    await runtime.close();
     await world.close();
   };
-  return {
-    ...engine,
-    start: (flow, given = {}) =>
-      engine.start(flow, flow === undefined ? given : { ...given, origin: withPins(given.origin, world.pins(flow)) }),
-    close,
+  const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
+  const start = async (given: CompiledFlow | AnyDefinition, startOptions: StartOptions = {}): Promise<RunId> => {
+    const flow = isDefinition(given) ? definitions.compile(given) : given;
+    if (flow === undefined) return runtime.start(flow, startOptions);
+    const input = isDefinition(given) ? await checkedInput(given, startOptions.input) : startOptions.input;
+    const origin = withPins(startOptions.origin, pinsOf(world, flow, given));
+    return runtime.start(flow, { ...startOptions, ...(input === undefined ? {} : { input }), origin });
   };
+  const run = async (given: CompiledFlow | AnyDefinition, input?: unknown, more: RunOptions = {}): Promise<Run> => {
+    const { id, ...others } = more;
+    const started = await start(given, { ...others, input: input as Json, ...(id === undefined ? {} : { run: id }) });
+    return createRun(source, started);
+  };
+  return {
+    ...runtime,
+    start,
+    run: run,
+    handle: ((id: RunId, definition?: AnyDefinition): Run => {
+      if (definition !== undefined) definitions.compile(definition);
+      return createRun(source, id);
+    }),
+    resume: async (id) => {
+      await runtime.resume(id);
+      return createRun(source, id);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function isDefinition(given: CompiledFlow | AnyDefinition | undefined): given is AnyDefinition {
+  return typeof given === 'object' && given !== null && 'document' in given;
+}
+
+/** Compiles each definition once, and makes its functions known. */
+class Definitions {
+  readonly #compiled = new WeakMap<AnyDefinition, CompiledFlow>();
+  readonly #options: CreateEngineOptions;
+  readonly #functions: Functions;
+
+  constructor(options: CreateEngineOptions, functions: Functions) {
+    this.#options = options;
+    this.#functions = functions;
+  }
+
+  compile(definition: AnyDefinition): CompiledFlow {
+    const known = this.#compiled.get(definition);
+    if (known !== undefined) return known;
+    const { models, toolOptions } = this.#options;
+    const { flow, diagnostics } = compile(definition.document, {
+      file: `${toolOptions?.documentDir ?? '.'}/${definition.id}`,
+      ...(models?.model === undefined ? {} : { model: models.model }),
+    });
+    if (flow === undefined) throw new CompileError(definition.id, diagnostics);
+    this.#compiled.set(definition, flow);
+    this.#functions.add(flow, definition.tools);
+    return flow;
+  }
+}
+
+interface Waiter {
+  readonly call: Call;
+  readonly resolve: (tool: ToolFunction) => void;
+}
+
+/** The functions of the tools, by the hash of their flow. */
+class Functions implements FlowTools {
+  readonly #byFlow = new Map<string, { readonly [name: string]: ToolFunction }>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #notice: (message: string) => void;
+
+  constructor(onNotice: ((message: string) => void) | undefined) {
+    this.#notice = onNotice ?? (() => undefined);
+  }
+
+  add({ hash }: CompiledFlow, tools: { readonly [name: string]: ToolFunction }): void {
+    this.#byFlow.set(hash, tools);
+    for (const waiter of this.#waiters) {
+      const found = this.#get(waiter.call);
+      if (found === undefined) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve(found);
+    }
+  }
+
+  has(call: Call): boolean {
+    return this.#get(call) !== undefined || call.pins?.functions?.includes(call.command.name) === true;
+  }
+
+  /** A run that started with functions waits for them: this process may define its flow a moment later. */
+  get(call: Call): ToolFunction | undefined | Promise<ToolFunction> {
+    const { command, signal } = call;
+    const found = this.#get(call);
+    if (found !== undefined || !this.has(call)) return found;
+    this.#notice(
+      `run \`${command.run}\` waits for the function of \`${command.name}\`: pass its definition to \`createEngine({ flows })\``,
+    );
+    const { promise, resolve, reject } = Promise.withResolvers<ToolFunction>();
+    const waiter = { call, resolve };
+    this.#waiters.add(waiter);
+    signal.addEventListener('abort', () => {
+      this.#waiters.delete(waiter);
+      reject(signal.reason as Error);
+    });
+    return promise;
+  }
+
+  #get({ command, flow }: Call): ToolFunction | undefined {
+    const tools = this.#byFlow.get(flow.hash);
+    return command.kind === 'tool' && tools !== undefined && Object.hasOwn(tools, command.name)
+      ? tools[command.name]
+      : undefined;
+  }
+}
+
+async function checkedInput({ id, input }: AnyDefinition, given: unknown): Promise<Json> {
+  if (input === undefined) return given as Json;
+  const result = await validate(input, given);
+  if (result.problem === undefined) return result.value as Json;
+  throw new SluiceError('bad-start', `the input of \`${id}\` does not fit its schema: ${result.problem}`);
+}
+
+function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition): Pins {
+  const functions = isDefinition(given) ? Object.keys(given.tools) : [];
+  return { ...world.pins(flow), ...(functions.length === 0 ? {} : { functions }) };
 }
 
 function withPins(origin: Origin = {}, pins: Pins): Origin {

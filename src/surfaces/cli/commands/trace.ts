@@ -6,7 +6,7 @@ import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { streamRun } from '../../../runtime/journal/read.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
-import type { RunEvent } from '../../../runtime/report/run-events.ts';
+import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
@@ -81,7 +81,7 @@ function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, pro
 }
 
 /** `   12  10:22:31.123  tool.finished      pay  payments.refund …` */
-function storyLine(event: RunEvent): string {
+function storyLine(event: StoryEvent): string {
   const time = new Date(event.at).toISOString().slice(11, 23);
   const node = 'node' in event ? `${oneLine(event.node)}  ` : '';
   const head = `${String(event.seq).padStart(5)}  ${time}  ${event.type.padEnd(17)}`;

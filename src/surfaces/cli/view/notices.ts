@@ -1,5 +1,5 @@
 /** The line that a person sees for one public event. Many events give none. */
-import type { RunEvent } from '../../../runtime/report/run-events.ts';
+import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine, seconds } from '../text.ts';
 
 export interface Notice {
@@ -20,8 +20,8 @@ export interface Notice {
   readonly ms?: number;
 }
 
-type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
-type Words = { readonly [type in RunEvent['type']]?: (event: Of<type>) => Omit<Notice, 'node'> };
+type Of<Type extends StoryEvent['type']> = Extract<StoryEvent, { readonly type: Type }>;
+type Words = { readonly [type in StoryEvent['type']]?: (event: Of<type>) => Omit<Notice, 'node'> };
 
 const WORDS: Words = {
   'node.started': () => ({ kind: 'entered', text: '' }),
@@ -48,12 +48,12 @@ const WORDS: Words = {
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
 };
 
-export function noticeOf(event: RunEvent): Notice | null {
-  const words = WORDS[event.type] as ((event: RunEvent) => Omit<Notice, 'node'>) | undefined;
+export function noticeOf(event: StoryEvent): Notice | null {
+  const words = WORDS[event.type] as ((event: StoryEvent) => Omit<Notice, 'node'>) | undefined;
   return words === undefined ? null : { node: 'node' in event ? event.node : '', ...words(event) };
 }
 
-type Details = { readonly [type in RunEvent['type']]: (event: Of<type>) => string };
+type Details = { readonly [type in StoryEvent['type']]: (event: Of<type>) => string };
 
 const DETAILS: Details = {
   'run.started': ({ flow, input }) => `${flow} ${argsText(input)}`,
@@ -88,8 +88,8 @@ const DETAILS: Details = {
 };
 
 /** The rest of an event's line in `sluice trace`, after its type and node. */
-export function detailOf(event: RunEvent): string {
-  return (DETAILS[event.type] as (event: RunEvent) => string)(event);
+export function detailOf(event: StoryEvent): string {
+  return (DETAILS[event.type] as (event: StoryEvent) => string)(event);
 }
 
 /** Arguments as short JSON. */

@@ -4,7 +4,7 @@ import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
 import { createProgram } from '../../../core/program.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
-import type { RunEvent } from '../../../runtime/report/run-events.ts';
+import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine } from '../text.ts';
 import { argsText, noticeOf, type Notice } from './notices.ts';
 
@@ -71,7 +71,7 @@ export function createProgress(flow: CompiledFlow): Progress {
   };
 }
 
-function apply(event: RunEvent, steps: Step[], current: Map<ThreadId, Step>): void {
+function apply(event: StoryEvent, steps: Step[], current: Map<ThreadId, Step>): void {
   if (!('branch' in event)) return;
   if (event.type === 'node.started') {
     const { node: name, branch: thread, at: startedAt } = event;
@@ -101,7 +101,7 @@ const ENDED: { readonly [type: string]: StepStatus } = {
   'node.stopped': 'stopped',
 };
 
-function doingOf(event: RunEvent): string | null {
+function doingOf(event: StoryEvent): string | null {
   switch (event.type) {
     case 'model.started':
       return `agent ${event.agent}`;

@@ -1,0 +1,55 @@
+/** Adds what the journal alone does not tell to the events of a run: ids, allowed calls, totals and streamed text. */
+import type { Program } from '../../core/program.ts';
+import { authorOf } from '../../core/failure.ts';
+import { DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
+import type { EffectKey, Event } from '../../ir/events.ts';
+import type { Amounts } from '../../ir/dimensions.ts';
+import type { Delta } from '../engine/types.ts';
+import { createNarrator } from './narrate.ts';
+import type { InNode, RunEvent, Used } from './run-events.ts';
+
+type Draft = RunEvent extends infer Each ? (Each extends RunEvent ? Omit<Each, 'id'> : never) : never;
+
+/** Turns journal events, given in order from the first one, and streamed text into public events. */
+export function createPublicEvents(program: Program): (event: Event | Delta) => readonly RunEvent[] {
+  const narrate = createNarrator(program);
+  const places = new Map<EffectKey, Pick<InNode, 'node' | 'branch'>>();
+  const totals: Totals = {};
+  let last: Pick<InNode, 'seq' | 'at'> = { seq: 0, at: 0 };
+  let streamed = 0;
+  return (event) => {
+    if (event.type === 'reply.streamed') {
+      const { key, agent, text } = event;
+      const place = places.get(key) ?? { node: agent, branch: '0' };
+      // Text has no place in the journal. Its id is after the events of the last journal event.
+      return [{ type: 'model.text', id: `${last.seq}.${STREAMED + streamed++}`, ...last, ...place, agent, text }];
+    }
+    last = { seq: event.seq, at: event.at };
+    streamed = 0;
+    if (event.type === 'effect.requested') {
+      const node = program.flow.nodes[event.node];
+      places.set(event.key, { node: node === undefined ? event.node : authorOf(node), branch: event.thread });
+    }
+    const told: Draft[] = narrate(event).flatMap((each): Draft[] =>
+      each.type === 'tool.started' ? [{ ...each, type: 'tool.allowed' } as const, each] : [each],
+    );
+    const changed = event.type === 'effect.settled' ? changedBy(event, totals) : null;
+    const place = 'key' in event ? places.get(event.key) : undefined;
+    if (changed !== null && place !== undefined)
+      told.push({ type: 'budget.changed', ...last, ...place, used: changed });
+    return told.map((each, index) => ({ ...each, id: `${event.seq}.${index}` }));
+  };
+}
+
+const STREAMED = 1000;
+type Totals = { -readonly [dimension in keyof Amounts]: number };
+
+function changedBy({ result }: Extract<Event, { readonly type: 'effect.settled' }>, totals: Totals): Used | null {
+  const amounts = Object.entries(result.used ?? {}) as [keyof Amounts, number][];
+  if (amounts.length === 0) return null;
+  for (const [dimension, amount] of amounts) totals[dimension] = (totals[dimension] ?? 0) + amount;
+  const used = DIMENSION_ROWS.flatMap(({ name, measure }) =>
+    totals[name] === undefined ? [] : [[measure, shownAmount(name, totals[name])] as const],
+  );
+  return Object.fromEntries(used);
+}

@@ -1,0 +1,78 @@
+/** Agents as values. */
+import type { Json } from '../../../expr/json.ts';
+import { budgetsOf } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
+import { toJsonSchema } from './schema.ts';
+import type { InputOf, StandardSchema } from './schema.ts';
+import type { AnyTool } from './tool.ts';
+
+declare const TYPES: unique symbol;
+
+/** The reply of an agent without an `output` schema: its text, or an object if the text is a JSON object. */
+export type Reply = string | { readonly [field: string]: Json };
+
+/** An agent with the type of its reply. */
+export interface Agent<Id extends string = string, Output = unknown> {
+  readonly kind: 'agent';
+  readonly id: Id;
+  /** The entry under `agents` in a document. */
+  readonly definition: { readonly [field: string]: unknown };
+  readonly instructions: string;
+  readonly model: string | undefined;
+  readonly description: string | undefined;
+  readonly tools: readonly AnyTool[];
+  /** Exists in types only. */
+  readonly [TYPES]?: Output;
+}
+
+export interface AgentOptions<Output> {
+  readonly name?: string;
+  readonly description?: string;
+  /** `provider/model`, or an alias of `models`. Default: the model of the engine. */
+  readonly model?: string;
+  readonly instructions?: string;
+  /** Tools that the agent may call: values, or names of built-in tools and MCP tools. */
+  readonly tools?: readonly (AnyTool | string)[];
+  /** The schema that the reply must fit. */
+  readonly output?: Output;
+  readonly budget?: Budgets;
+  readonly boundary?: string | { readonly [field: string]: unknown };
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  /** The number of tool calls of one reply that run at once. Default 8. */
+  readonly toolWidth?: number;
+}
+
+/**
+ * Declares an agent.
+ * @example
+ * const triage = agent('triage', {
+ *   model: 'openai/gpt-5-mini',
+ *   instructions: 'Sort the message.',
+ *   output: z.object({ kind: z.enum(['refund', 'other']) }),
+ * });
+ */
+export function agent<const Id extends string, Output extends StandardSchema | undefined = undefined>(
+  id: Id,
+  options: AgentOptions<Output>,
+): Agent<Id, Output extends StandardSchema ? InputOf<Output> : Reply> {
+  const { tools = [], output, budget, maxOutputTokens, toolWidth, ...rest } = options;
+  const definition = {
+    id,
+    ...rest,
+    ...(tools.length === 0 ? {} : { tools: tools.map((used) => (typeof used === 'string' ? used : used.name)) }),
+    ...(output === undefined ? {} : { output: toJsonSchema(output, `the output of \`${id}\``) }),
+    ...(budget === undefined ? {} : { budget: budgetsOf(budget) }),
+    ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
+    ...(toolWidth === undefined ? {} : { tool_width: toolWidth }),
+  };
+  return Object.freeze({
+    kind: 'agent' as const,
+    id,
+    definition,
+    instructions: options.instructions ?? '',
+    model: options.model,
+    description: options.description,
+    tools: tools.filter((used) => typeof used !== 'string'),
+  });
+}

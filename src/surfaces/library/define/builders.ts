@@ -1,0 +1,49 @@
+/**
+ * The builders under one name each. With a text first they give a value; with an object first they take a document as YAML
+ * has it. Both give the same graph and the same hash.
+ */
+import { flow as flowDocument } from '../../../compile/notations/flow/builder/builder.ts';
+import { loop as loopDocument } from '../../../compile/notations/loop/builder.ts';
+import { team as teamDocument } from '../../../compile/notations/team/builder.ts';
+import { workflow as workflowDocument } from '../../../compile/notations/workflow/builder.ts';
+import { beginFlow } from './flow.ts';
+import { beginLoop } from './loop.ts';
+import { beginTeam } from './team.ts';
+import { beginWorkflow } from './workflow.ts';
+
+/**
+ * A graph of steps.
+ * @example
+ * const hello = flow('hello', { input: z.object({ name: z.string() }) }).step(greeter, ({ input }) => input.name);
+ */
+export const flow = either(beginFlow, flowDocument);
+
+/**
+ * A bounded agent, or a planner and an executor.
+ * @example
+ * const research = loop('research', { agent: researcher, budgets: { modelCalls: 20 } });
+ */
+export const loop = either(beginLoop, loopDocument);
+
+/**
+ * Agents that take turns by a strategy.
+ * @example
+ * const dev = team('dev', { agents: [planner, coder], selection: { Type: 'sequential' } });
+ */
+export const team = either(beginTeam, teamDocument);
+
+/**
+ * Steps one after another, text in and text out.
+ * @example
+ * const page = workflow('page').step(writer, ({ input }) => text`Write about: ${input}`).step(editor);
+ */
+export const workflow = either(beginWorkflow, workflowDocument);
+
+type Begin = (id: string, options: never) => unknown;
+type Document = (definition: never, sections?: never) => unknown;
+
+function either<Value extends Begin, Written extends Document>(begin: Value, document: Written): Value & Written {
+  const build = (first: unknown, second: never): unknown =>
+    typeof first === 'string' ? begin(first, second) : document(first as never, second);
+  return build as Value & Written;
+}

@@ -1,0 +1,114 @@
+/** A definition of a run: a document with the functions that implement its tools, and with the types of input and output. */
+import type { ToolFunction } from '../../../effects/functions/performer.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import type { Agent } from './agent.ts';
+import { budgetsOf } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
+import type { StandardSchema } from './schema.ts';
+import type { AnyTool } from './tool.ts';
+
+declare const TYPES: unique symbol;
+
+/** The names of the questions of a flow, with the choices of each. */
+export type Questions = { readonly [node: string]: string };
+
+/**
+ * Something that `engine.run` can run. `flow`, `team`, `loop` and `workflow` give one.
+ * @example
+ * const { flow: compiled, diagnostics } = compile(refunds.document);
+ */
+export interface Definition<Input = never, Output = unknown, Asked extends Questions = Questions> {
+  readonly id: string;
+  /** The document that the same definition in YAML has. */
+  readonly document: { readonly [key: string]: unknown };
+  /** The implementations of the tools, by name. */
+  readonly tools: { readonly [name: string]: ToolFunction };
+  /** The schema of the input. */
+  readonly input: StandardSchema | undefined;
+  /** Exists in types only. */
+  readonly [TYPES]?: { readonly input: (input: Input) => void; readonly output: Output; readonly questions: Asked };
+}
+export type AnyDefinition = Definition;
+
+/** The type of the input that a definition takes. */
+export type InputFor<Defined> = Defined extends Definition<infer Input, infer _Output, infer _Asked> ? Input : never;
+/** The type of the output of a definition. */
+export type OutputFor<Defined> = Defined extends { readonly [TYPES]?: { readonly output: infer Output } }
+  ? Output
+  : unknown;
+/** The questions of a definition. */
+export type QuestionsFor<Defined> = Defined extends { readonly [TYPES]?: { readonly questions: infer Asked } }
+  ? Asked
+  : Questions;
+
+/** Sections of a document that every definition can have. */
+export interface Settings {
+  readonly description?: string;
+  readonly budgets?: Budgets;
+  readonly models?: { readonly [alias: string]: unknown };
+  readonly boundary?: string | { readonly [field: string]: unknown };
+  readonly policies?: { readonly [id: string]: string | { readonly [field: string]: unknown } };
+  readonly protections?: { readonly [field: string]: unknown };
+  readonly pii?: { readonly [field: string]: unknown };
+  readonly people?: readonly { readonly [field: string]: unknown }[];
+  readonly mcp?: { readonly [server: string]: unknown };
+}
+
+const SECTIONS = ['models', 'boundary', 'policies', 'protections', 'pii', 'people', 'mcp'] as const;
+
+/** The sections that settings become. */
+export function sectionsOf(settings: Settings): { readonly [key: string]: unknown } {
+  const given = SECTIONS.flatMap((name) => (settings[name] === undefined ? [] : [[name, settings[name]] as const]));
+  const { budgets } = settings;
+  return { ...Object.fromEntries(given), ...(budgets === undefined ? {} : { budgets: budgetsOf(budgets) }) };
+}
+
+/** Collects the agents and tools that a definition uses, each once. */
+export class Parts {
+  readonly #agents = new Map<string, Agent>();
+  readonly #tools = new Map<string, AnyTool>();
+
+  addAgent(agent: Agent): void {
+    const known = this.#agents.get(agent.id);
+    if (known === agent) return;
+    if (known !== undefined) throw duplicate('agents', agent.id);
+    this.#agents.set(agent.id, agent);
+    for (const tool of agent.tools) this.addTool(tool);
+  }
+
+  addTool(tool: AnyTool): void {
+    const known = this.#tools.get(tool.name);
+    if (known === tool) return;
+    if (known !== undefined) throw duplicate('tools', tool.name);
+    this.#tools.set(tool.name, tool);
+    if (tool.compensate !== undefined) this.addTool(tool.compensate);
+  }
+
+  get agents(): readonly Agent[] {
+    return [...this.#agents.values()];
+  }
+
+  /** The sections `agents` and `tools`. */
+  sections(): { readonly [key: string]: unknown } {
+    const agents = this.agents.map(({ definition }) => definition);
+    return { ...(agents.length === 0 ? {} : { agents }), ...this.toolSection() };
+  }
+
+  toolSection(): { readonly [key: string]: unknown } {
+    if (this.#tools.size === 0) return {};
+    return { tools: Object.fromEntries([...this.#tools].map(([name, { definition }]) => [name, definition])) };
+  }
+
+  implementations(): { readonly [name: string]: ToolFunction } {
+    const given = [...this.#tools].flatMap(([name, { run }]) => (run === undefined ? [] : [[name, run] as const]));
+    return Object.fromEntries(given);
+  }
+}
+
+function duplicate(kind: string, name: string): SluiceError {
+  return new SluiceError(
+    'bad-definition',
+    `two different ${kind} are called \`${name}\``,
+    'Give one of them another name.',
+  );
+}

@@ -1,0 +1,291 @@
+/** The types of a flow: its state grows with every step, so a later step can use the result of an earlier one. */
+import type { TerminalCode } from '../../../ir/codes.ts';
+import type { Agent } from './agent.ts';
+import type { Definition, Questions } from './definition.ts';
+import type { Expression, Given, Operand, Ref, Resolved } from './expression.ts';
+import type { Tool } from './tool.ts';
+
+/** The input of a flow: what a caller passes, and what steps see after validation. */
+export interface Io {
+  readonly given: unknown;
+  readonly payload: unknown;
+}
+
+/** The results so far, by step. */
+export type State = { readonly [step: string]: unknown };
+
+/** What functions of a flow receive: the input and the results of earlier steps. */
+export type Scope<In extends Io, Results> = { readonly input: Ref<In['payload']> } & {
+  readonly [Step in keyof Results]-?: Ref<Results[Step]>;
+};
+
+/** The name of a step unless `as` gives another: the id of an agent, the last part of the name of a tool. */
+export type NameOf<Step> =
+  Step extends Agent<infer Id> ? Id : Step extends { readonly name: infer Name } ? LastPart<Name> : never;
+type LastPart<Name> = Name extends `${string}.${infer Rest}` ? LastPart<Rest> : Name & string;
+
+/** The result that a step leaves. */
+export type LeftBy<Step> =
+  Step extends Agent<string, infer Output> ? Output : Step extends Tool<string, never, infer Result> ? Result : never;
+
+/** The argument of a step: a prompt for an agent, the arguments of a tool. */
+export type ArgumentOf<Step> =
+  Step extends Tool<string, infer Args>
+    ? { readonly [Field in keyof Args]: Given<Args[Field]> }
+    : Expression<unknown> | string | { readonly [field: string]: unknown };
+
+export interface Retry {
+  /** The number of attempts, the first one included. */
+  readonly maxAttempts: number;
+  readonly backoffMs?: number;
+  readonly multiplier?: number;
+  readonly maxBackoffMs?: number;
+  /** Retries only errors whose type or message matches this pattern. */
+  readonly match?: string;
+}
+
+/** The last failure, in the steps of `onError`. */
+export interface Failure {
+  readonly type: string;
+  readonly message: string;
+  readonly class: string;
+  readonly node: string;
+  readonly code: string;
+}
+
+export interface NodeOptions {
+  readonly description?: string;
+  /** Seconds that one attempt may take, with all its model and tool calls. */
+  readonly timeout?: number;
+  readonly retry?: Retry;
+}
+
+export interface ApproveOptions<Choices extends readonly string[]> {
+  /** Default: `approve` and `reject`, and the flow goes on only with `approve`. With choices of your own it always goes on. */
+  readonly choices?: Choices;
+  /** Seconds to wait for an answer. Default: as long as it takes. */
+  readonly timeout?: number;
+  readonly onTimeout?: Choices[number];
+  readonly description?: string;
+  /** Who may answer. */
+  readonly approvers?: {
+    readonly roles?: readonly string[];
+    readonly people?: readonly string[];
+    readonly quorum?: number;
+  };
+}
+
+export interface MapOptions {
+  /** The name of the item in expressions. Default `item`; a map within a map needs another one. */
+  readonly as?: string;
+  /** The number of items that run at once. Default 5. */
+  readonly width?: number;
+  /** The most items. Default 1000. */
+  readonly maxItems?: number;
+  readonly onItemError?: 'fail' | 'skip' | 'collect';
+}
+
+export interface ParallelOptions {
+  /** Default `all`. A number: as many branches must succeed. */
+  readonly join?: 'all' | 'any' | number;
+  /** Seconds. Default 60. */
+  readonly timeout?: number;
+}
+
+export type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
+
+declare const SHAPE: unique symbol;
+
+/** What the types know about a part of a flow. */
+export interface Shape {
+  readonly state: State;
+  readonly questions: Questions;
+  /** What the last step left, on the paths that go on. */
+  readonly last: unknown;
+  /** The outputs of paths that have ended. */
+  readonly ended: unknown;
+}
+/** A flow, or a part of one, open or ended. */
+export interface Part<Known extends Shape = Shape> {
+  /** Exists in types only. */
+  readonly [SHAPE]: Known;
+}
+export type ShapeOf<Of> = Of extends { readonly [SHAPE]: infer Known extends Shape } ? Known : never;
+
+type With<Known, Name extends string, Value> = Known & { readonly [Key in Name]: Value };
+/** State that exists only on some paths. */
+type Maybe<Inner, Outer> = { readonly [Key in Exclude<keyof Inner, keyof Outer>]?: Inner[Key] };
+type DefaultChoices = readonly ['approve', 'reject'];
+
+type NoArgument<Step> = Step extends Tool<string, infer Args> ? ({} extends Args ? true : false) : true;
+
+/** A flow whose paths have all ended. */
+export interface EndedFlow<In extends Io, Known extends Shape>
+  extends Definition<In['given'], Known['last'] | Known['ended'], Known['questions']>, Part<Known> {}
+
+/** A flow that further steps can be added to. It can be run as it is. */
+export interface Flow<In extends Io, Results extends State, Asked extends Questions, Last, Ended> extends EndedFlow<
+  In,
+  { state: Results; questions: Asked; last: Last; ended: Ended }
+> {
+  /**
+   * Asks an agent or calls a tool. The argument is a prompt or the arguments of the tool.
+   * @example flow.step(triage, ({ input }) => input.message)
+   */
+  step<
+    Step extends Agent | Tool,
+    const Name extends string = NameOf<Step>,
+    Handled extends Part = never,
+  >(
+    step: Step,
+    ...rest: NoArgument<Step> extends true
+      ? [argument?: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Name, Handled>]
+      : [argument: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Name, Handled>]
+  ): [Handled] extends [never]
+    ? Flow<In, With<Results, Name, LeftBy<Step>>, Asked, LeftBy<Step>, Ended>
+    : Flow<
+        In,
+        Results & { readonly [Key in Name]?: LeftBy<Step> } & Maybe<ShapeOf<Handled>['state'], Results>,
+        Asked & ShapeOf<Handled>['questions'],
+        LeftBy<Step> | ShapeOf<Handled>['last'],
+        Ended | ShapeOf<Handled>['ended']
+      >;
+
+  /**
+   * Runs steps only if a condition holds, and others if it does not. Both ways go on with the next step.
+   * @example flow.when(({ triage }) => triage.kind.eq('refund'), (f) => f.step(refund, …))
+   */
+  when<Then extends Part, Else extends Part = Flow<In, Results, Asked, Last, never>>(
+    condition: (scope: Scope<In, Results>) => Expression<boolean>,
+    then: (flow: Flow<In, Results, Asked, Last, never>) => Then,
+    otherwise?: (flow: Flow<In, Results, Asked, Last, never>) => Else,
+  ): Flow<
+    In,
+    Results & Maybe<ShapeOf<Then>['state'], Results> & Maybe<ShapeOf<Else>['state'], Results>,
+    ShapeOf<Then>['questions'] & ShapeOf<Else>['questions'],
+    ShapeOf<Then>['last'] | ShapeOf<Else>['last'],
+    Ended | ShapeOf<Then>['ended'] | ShapeOf<Else>['ended']
+  >;
+
+  /**
+   * Asks a person. With the default choices the flow goes on only after `approve`, and otherwise ends with `reject`.
+   * @example flow.approve('gate', ({ triage }) => text`Refund ${triage.amount}?`)
+   */
+  approve<const Name extends string, const Choices extends readonly string[] = DefaultChoices>(
+    name: Name,
+    message: (scope: Scope<In, Results>) => Expression<string> | string,
+    options?: ApproveOptions<Choices>,
+  ): Flow<
+    In,
+    With<Results, Name, Choices[number]>,
+    Asked & { readonly [Key in Name]: Choices[number] },
+    Choices extends DefaultChoices ? 'approve' : Choices[number],
+    Ended | (Choices extends DefaultChoices ? 'reject' : never)
+  >;
+
+  /**
+   * Computes values.
+   * @example flow.set('sum', ({ a, b }) => ({ total: a.price.plus(b.price) }))
+   */
+  set<const Name extends string, const Values extends { readonly [name: string]: unknown }>(
+    name: Name,
+    values: (scope: Scope<In, Results>) => Values,
+  ): Flow<In, With<Results, Name, Resolved<Values>>, Asked, Resolved<Values>, Ended>;
+
+  /**
+   * Runs steps once for each item of a list, several at a time. The result is the list of outputs in the order of the items.
+   * @example flow.map('each', ({ plan }) => plan.tasks, (f, task) => f.step(worker, () => task.brief))
+   */
+  map<const Name extends string, Item, Each extends Part>(
+    name: Name,
+    over: (scope: Scope<In, Results>) => Operand<readonly Item[]>,
+    each: (flow: Flow<In, Results, Asked, unknown, never>, item: Ref<Item>, index: Ref<number>) => Each,
+    options?: MapOptions,
+  ): Flow<
+    In,
+    With<Results, Name, readonly (ShapeOf<Each>['last'] | ShapeOf<Each>['ended'])[]>,
+    ShapeOf<Each>['questions'],
+    readonly (ShapeOf<Each>['last'] | ShapeOf<Each>['ended'])[],
+    Ended
+  >;
+
+  /**
+   * Runs branches at the same time and waits for them.
+   * @example flow.parallel('search', [(f) => f.step(web), (f) => f.step(papers)])
+   */
+  parallel<const Branches extends readonly Branch<In, Results, Asked>[]>(
+    name: string,
+    branches: Branches,
+    options?: ParallelOptions,
+  ): Flow<
+    In,
+    Results & Joined<Branches>['state'],
+    Asked & Joined<Branches>['questions'],
+    { readonly [head: string]: unknown },
+    Ended
+  >;
+
+  /**
+   * Repeats steps until a condition holds, at most `max` times. After that the run ends `BUDGET_EXHAUSTED`.
+   * @example flow.repeat((f) => f.step(writer).step(critic), { until: ({ critic }) => critic.ok, max: 3 })
+   */
+  repeat<Body extends Part>(
+    body: (flow: Flow<In, Results, Asked, Last, never>) => Body,
+    options: {
+      readonly until: (scope: Scope<In, ShapeOf<Body>['state']>) => Expression<boolean>;
+      readonly max: number;
+    },
+  ): Flow<
+    In,
+    ShapeOf<Body>['state'],
+    ShapeOf<Body>['questions'],
+    ShapeOf<Body>['last'],
+    Ended | ShapeOf<Body>['ended']
+  >;
+
+  /**
+   * Ends the path with an output.
+   * @example flow.output(({ refund }) => ({ refunded: true, receipt: refund.receipt }))
+   */
+  output<const Value>(
+    value: (scope: Scope<In, Results>) => Value,
+    options?: { readonly as?: string },
+  ): EndedFlow<In, { state: Results; questions: Asked; last: never; ended: Ended | Resolved<Value> }>;
+
+  /**
+   * Ends the run failed with a code.
+   * @example flow.fail('VALIDATION_FAIL', ({ input }) => text`No order in ${input.message}.`)
+   */
+  fail(
+    code: FailCode,
+    message: string | ((scope: Scope<In, Results>) => Expression<string> | string),
+    options?: { readonly as?: string },
+  ): EndedFlow<In, { state: Results; questions: Asked; last: never; ended: Ended }>;
+}
+
+type Argument<In extends Io, Results, Step> = (scope: Scope<In, Results>) => ArgumentOf<Step>;
+
+type Branch<In extends Io, Results extends State, Asked extends Questions> = (
+  flow: Flow<In, Results, Asked, unknown, never>,
+) => Part;
+
+export interface StepOptions<
+  In extends Io,
+  Results extends State,
+  Asked extends Questions,
+  Name extends string,
+  Handled extends Part,
+> extends NodeOptions {
+  /** The name of the step. Default: the id of the agent, or the last part of the name of the tool. */
+  readonly as?: Name;
+  /** Steps that run if this one fails, after its retries. Then the flow goes on. */
+  readonly onError?: (flow: Flow<In, Results, Asked, null, never>, error: Ref<Failure>) => Handled;
+}
+
+type Joined<Branches> = Branches extends readonly [infer First, ...infer Rest]
+  ? {
+      readonly state: ShapeOf<Returned<First>>['state'] & Joined<Rest>['state'];
+      readonly questions: ShapeOf<Returned<First>>['questions'] & Joined<Rest>['questions'];
+    }
+  : { readonly state: {}; readonly questions: {} };
+type Returned<Function> = Function extends (...args: never[]) => infer Result ? Result : never;

@@ -1,0 +1,105 @@
+/** `loop`: a bounded agent, or a planner and an executor, as a value. */
+import type { LoopFields } from '../../../compile/notations/loop/builder.ts';
+import type { Agent } from './agent.ts';
+import { Parts, sectionsOf } from './definition.ts';
+import type { Definition, Settings } from './definition.ts';
+import { conditionOf, reference } from './expression.ts';
+import type { Expression, Ref } from './expression.ts';
+
+interface GoalScope {
+  readonly goal: Ref<string>;
+  readonly input: Ref<unknown>;
+}
+interface AnswerScope extends GoalScope {
+  readonly answer: Ref<unknown>;
+  readonly observations: Ref<readonly unknown[]>;
+  readonly receipts: Ref<readonly unknown[]>;
+}
+/** A condition: recorded from a function, or CEL text. */
+type Condition<Scope> = string | ((scope: Scope) => Expression<boolean>);
+
+type Plain = Omit<
+  LoopFields<string>,
+  'id' | 'description' | 'criteria' | 'guards' | 'validate' | 'intents' | 'verifier' | 'escalation'
+>;
+
+interface Common extends Settings, Plain {
+  /** Texts that the result must satisfy, and conditions over it. */
+  readonly criteria?: readonly (string | { readonly when: Condition<AnswerScope>; readonly reason: string })[];
+  /** Goals that are refused before any model is called. */
+  readonly guards?: readonly {
+    readonly when: Condition<GoalScope>;
+    readonly code?: 'UNSAFE_DETECTION' | 'PERMISSION_DENIED' | 'IMPOSSIBLE';
+    readonly reason: string;
+  }[];
+  /** Conditions that an answer must fulfil. */
+  readonly validate?: readonly { readonly when: Condition<AnswerScope>; readonly reason: string }[];
+  readonly intents?: readonly {
+    readonly id: string;
+    readonly when: Condition<GoalScope>;
+    readonly description?: string;
+  }[];
+  /** Judges every answer. */
+  readonly verifier?: Agent;
+  readonly escalation?: Omit<NonNullable<LoopFields<string>['escalation']>, 'safer'> & { readonly safer?: Agent };
+}
+
+export type LoopOptions<Worker extends Agent> = Common &
+  (
+    | { readonly agent: Worker; readonly planner?: undefined; readonly executor?: undefined }
+    | { readonly agent?: undefined; readonly planner?: Agent; readonly executor: Worker }
+  );
+
+/**
+ * A bounded loop. The input is the task; the output is the answer of the agent that does the work.
+ * @example
+ * const research = loop('research', { agent: researcher, criteria: ['Every figure has a source'], budgets: { modelCalls: 20 } });
+ */
+export function beginLoop<Worker extends Agent>(
+  id: string,
+  options: LoopOptions<Worker>,
+): Definition<
+  string,
+  Worker extends Agent<string, infer Output> ? Output : never,
+  { readonly [node: string]: string }
+> {
+  const { agent, planner, executor, verifier, escalation, criteria, guards, validate, intents, description, ...rest } =
+    options;
+  const parts = new Parts();
+  for (const used of [agent, planner, executor, verifier, escalation?.safer])
+    if (used !== undefined) parts.addAgent(used);
+  const { budgets: _budgets, models: _models, boundary: _boundary, policies: _policies, ...more } = rest;
+  const { protections: _protections, pii: _pii, people: _people, mcp: _mcp, ...fields } = more;
+  const { safer, ...escalates } = escalation ?? {};
+  const document = {
+    ...parts.sections(),
+    ...sectionsOf(options),
+    loop: defined({
+      id,
+      description,
+      agent: agent?.id,
+      planner: planner?.id,
+      executor: executor?.id,
+      verifier: verifier?.id,
+      ...fields,
+      criteria: criteria?.map((each) => (typeof each === 'string' ? each : { ...each, when: condition(each.when) })),
+      guards: guards?.map((each) => ({ ...each, when: condition(each.when) })),
+      validate: validate?.map((each) => ({ ...each, when: condition(each.when) })),
+      intents: intents?.map((each) => ({ ...each, when: condition(each.when) })),
+      escalation: escalation === undefined ? undefined : defined({ ...escalates, safer: safer?.id }),
+    }),
+  };
+  return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
+}
+
+function condition(given: Condition<never>): string {
+  if (typeof given === 'string') return given;
+  const scope = Object.fromEntries(NAMES.map((name) => [name, reference(name)]));
+  return conditionOf(given(scope as never), 'a condition of a loop');
+}
+
+const NAMES = ['goal', 'input', 'answer', 'observations', 'receipts'];
+
+function defined(fields: { readonly [field: string]: unknown }): { readonly [field: string]: unknown } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,63 @@
+/** `team`: agents that take turns by a strategy, as a value. */
+import type { TeamSelection, TeamTermination } from '../../../compile/notations/team/builder.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import type { Agent } from './agent.ts';
+import { Parts, sectionsOf } from './definition.ts';
+import type { Definition, Settings } from './definition.ts';
+
+export interface TeamOptions<Agents extends readonly Agent[], Place extends string> extends Settings {
+  /** The members. The tools of a member can also be names of plugins, such as `FileSystem`. */
+  readonly agents: Agents;
+  /** Who speaks next. Default: one after another. */
+  readonly selection?: TeamSelection<NoInfer<Agents[number]['id']>, Place>;
+  readonly termination?: TeamTermination;
+  /** Further keys of `Orchestration` as YAML has them, such as `Contracts`. */
+  readonly more?: { readonly [field: string]: unknown };
+}
+
+/**
+ * A team. The input is the task; the output is the text of the last turn.
+ * @example
+ * const dev = team('dev', { agents: [planner, coder], selection: { Type: 'roundrobin' }, termination: { Type: 'maxiterations', MaxIterations: 6 } });
+ */
+export function beginTeam<const Agents extends readonly Agent[], const Place extends string = string>(
+  id: string,
+  options: TeamOptions<Agents, Place>,
+): Definition<string, string, { readonly [node: string]: string }> {
+  const { agents, selection, termination, more = {}, description } = options;
+  const parts = new Parts();
+  for (const agent of agents) parts.addAgent(agent);
+  const document = {
+    ...parts.toolSection(),
+    ...sectionsOf(options),
+    Orchestration: {
+      Name: id,
+      ...(description === undefined ? {} : { Description: description }),
+      Agents: agents.map(memberOf),
+      ...(selection === undefined ? {} : { Selection: selection }),
+      ...(termination === undefined ? {} : { Termination: termination }),
+      ...more,
+    },
+  };
+  return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['id', 'name', 'instructions', 'description', 'model', 'tools']);
+
+function memberOf({ id, definition, instructions, description, model }: Agent): { readonly [field: string]: unknown } {
+  const other = Object.keys(definition).find((field) => !KNOWN.has(field));
+  if (other !== undefined)
+    throw new SluiceError(
+      'bad-definition',
+      `\`${other}\` of the agent \`${id}\` has no meaning in a team`,
+      'Leave it out.',
+    );
+  const { tools } = definition;
+  return {
+    Name: id,
+    Instructions: instructions,
+    ...(description === undefined ? {} : { Description: description }),
+    ...(model === undefined ? {} : { Model: model }),
+    ...(tools === undefined ? {} : { Plugins: tools }),
+  };
+}

@@ -1,0 +1,136 @@
+/** Tools as values: the definition and its implementation in one place. */
+import type { Json } from '../../../expr/json.ts';
+import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
+import { PerformError } from '../../../runtime/failures.ts';
+import { toJsonSchema, validate } from './schema.ts';
+import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
+
+declare const TYPES: unique symbol;
+
+/** A tool with its types: `Args` is what a caller passes, `Result` is what a call returns. */
+export interface Tool<Name extends string = string, Args = never, Result = unknown> {
+  readonly kind: 'tool';
+  readonly name: Name;
+  /** The definition under `tools` in a document. */
+  readonly definition: { readonly [field: string]: unknown };
+  /** Undefined for a tool that runs only under a script. */
+  readonly run: ToolFunction | undefined;
+  /** The tool that undoes a call. */
+  readonly compensate: AnyTool | undefined;
+  /** Exists in types only. */
+  readonly [TYPES]?: { readonly args: (args: Args) => void; readonly result: Result };
+}
+export type AnyTool = Tool;
+
+export type Effect = 'read' | 'write' | 'financial' | 'communication' | 'infrastructure';
+
+interface ToolSettings {
+  readonly description?: string;
+  /** Seconds that a call may take. Default 30. */
+  readonly timeout?: number;
+  /** Ask a person before every call. */
+  readonly approval?: boolean;
+  /** A call may be repeated under its key without a second effect. */
+  readonly idempotent?: boolean;
+  /** The tool that undoes a call of this one. It receives `args` and `result` of the call. */
+  readonly compensate?: AnyTool;
+  readonly rateLimit?: { readonly calls: number; readonly perSeconds: number };
+  /** US dollars per call. */
+  readonly cost?: number;
+  readonly permission?: string;
+  readonly trust?: 'trusted' | 'neutral' | 'untrusted';
+  readonly trustedFields?: readonly string[];
+  /** Fields of a definition in YAML that this interface does not have. */
+  readonly more?: { readonly [field: string]: unknown };
+}
+
+type Run<Args, Result> = (args: Args, context: ToolContext) => Result | Promise<Result>;
+
+interface ToolOptions<Input, Output, Result> extends ToolSettings {
+  /** How a call changes the world. Default `write`. */
+  readonly effect?: Effect;
+  /** The schema of the arguments. */
+  readonly input?: Input;
+  /** The schema of the result. Without it, the type of the result is the type that `run` returns. */
+  readonly output?: Output;
+  readonly run?: Run<Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>, Result>;
+}
+type ArgsOf<Input> = Input extends StandardSchema ? InputOf<Input> : Readonly<Record<string, unknown>>;
+type ResultOf<Output, Result> = Output extends StandardSchema
+  ? InputOf<Output>
+  : unknown extends Result
+    ? unknown
+    : Result extends void
+      ? null
+      : Result;
+
+/**
+ * Declares a tool. `run` gets validated arguments, a key that is the same for every attempt, and a signal that is aborted
+ * when the call times out or the run is cancelled.
+ * @example
+ * const refund = tool('payments.refund', {
+ *   effect: 'financial',
+ *   input: z.object({ order: z.string(), amount: z.number() }),
+ *   run: ({ order, amount }, { idempotencyKey }) => pay(order, amount, idempotencyKey),
+ * });
+ */
+export function tool<
+  const Name extends string,
+  Input extends StandardSchema | undefined = undefined,
+  Output extends StandardSchema | undefined = undefined,
+  Result = unknown,
+>(name: Name, options: ToolOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
+  const { input, output, run, compensate, effect, rateLimit, trustedFields, more, ...rest } = options;
+  const definition = {
+    ...rest,
+    ...(effect === undefined ? {} : { effect }),
+    ...(input === undefined ? {} : { input: toJsonSchema(input, `the arguments of \`${name}\``) }),
+    ...(output === undefined ? {} : { output: toJsonSchema(output, `the result of \`${name}\``) }),
+    ...(compensate === undefined ? {} : { compensate: compensate.name }),
+    ...(rateLimit === undefined ? {} : { rate_limit: { calls: rateLimit.calls, per_seconds: rateLimit.perSeconds } }),
+    ...(trustedFields === undefined ? {} : { trusted_fields: trustedFields }),
+    ...more,
+  };
+  const implementation = run as Run<never, unknown> | undefined;
+  return Object.freeze({
+    kind: 'tool' as const,
+    name,
+    definition,
+    run: implementation === undefined ? undefined : checked(name, input, implementation),
+    compensate,
+  });
+}
+
+interface CodeOptions<Input, Output, Result> {
+  readonly description?: string;
+  readonly input?: Input;
+  readonly output?: Output;
+  readonly timeout?: number;
+  readonly run: Run<Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>, Result>;
+}
+
+/**
+ * A step that is a plain function: a tool without side effects. Its result follows from its arguments only, so it does not
+ * make them less trusted.
+ * @example
+ * const total = code('total', { input: z.object({ items: z.array(z.number()) }), run: ({ items }) => items.reduce((a, b) => a + b, 0) });
+ */
+export function code<
+  const Name extends string,
+  Input extends StandardSchema | undefined = undefined,
+  Output extends StandardSchema | undefined = undefined,
+  Result = unknown,
+>(name: Name, options: CodeOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
+  return tool<Name, Input, Output, Result>(name, { ...options, effect: 'read', trust: 'neutral' });
+}
+
+/** Validates the arguments, which also applies defaults and transformations of the schema. */
+function checked(name: string, input: StandardSchema | undefined, run: Run<never, unknown>): ToolFunction {
+  return async (args, context) => {
+    if (input === undefined) return (await run(args as never, context)) as Json;
+    const result = await validate(input, args);
+    if (result.problem === undefined) return (await run(result.value as never, context)) as Json;
+    const message = `the arguments of \`${name}\` do not fit its schema: ${result.problem}`;
+    throw new PerformError({ class: 'semantic', type: 'ArgumentError', message });
+  };
+}

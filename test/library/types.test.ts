@@ -1,0 +1,212 @@
+/** Types of definitions: what is inferred, and each kind of mistake. The compiler checks this file. */
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import * as z from 'zod';
+import { agent, code, compile, flow, jsonSchema, loop, team, text, tool, workflow } from '../../src/index.ts';
+import type { Engine, InputFor, OutputFor, QuestionsFor, Ref, Reply } from '../../src/index.ts';
+import type { Triage} from './refunds.ts';
+import { refund, refunds, triage } from './refunds.ts';
+
+type Triaged = z.infer<typeof Triage>;
+const anyInput = flow('f', { input: z.object({ message: z.string(), count: z.number().default(1) }) });
+
+describe('inference', () => {
+  test('of input, output and questions of a flow', () => {
+    expectTypeOf<InputFor<typeof refunds>>().toEqualTypeOf<{ message: string }>();
+    expectTypeOf<OutputFor<typeof refunds>>().toEqualTypeOf<Triaged | 'reject' | { receipt: string; paid: number }>();
+    expectTypeOf<QuestionsFor<typeof refunds>['gate']>().toEqualTypeOf<'approve' | 'reject'>();
+    expect(refunds.id).toBe('refunds');
+  });
+
+  test('of the state from step to step, and of values that exist only on some paths', () => {
+    anyInput
+      .step(triage, ({ input }) => {
+        expectTypeOf(input.message).toEqualTypeOf<Ref<string>>();
+        // A default is applied before the flow begins.
+        expectTypeOf(input.count).toEqualTypeOf<Ref<number>>();
+        return input.message;
+      })
+      .when(
+        ({ triage: sorted }) => {
+          expectTypeOf(sorted.kind).toEqualTypeOf<Ref<'refund' | 'other'>>();
+          return sorted.kind.eq('refund');
+        },
+        (f) => f.step(refund, ({ triage: sorted }) => ({ order: sorted.order, amount: sorted.amount })),
+      )
+      .output(({ refund: maybe }) => {
+        expectTypeOf(maybe.receipt).toEqualTypeOf<Ref<string | undefined>>();
+        return { receipt: maybe.receipt.default('none') };
+      });
+  });
+
+  test('of the input before its defaults', () => {
+    const defined = anyInput.step(triage, ({ input }) => input.message);
+    expectTypeOf<InputFor<typeof defined>>().toEqualTypeOf<{ message: string; count?: number | undefined }>();
+  });
+
+  test('of the result of a function, of code, and of an output schema', () => {
+    const total = code('total', { input: z.object({ items: z.array(z.number()) }), run: ({ items }) => items.length });
+    const summed = flow('sum', { input: z.object({ items: z.array(z.number()) }) })
+      .step(total, ({ input }) => ({ items: input.items }))
+      .output(({ total: sum }) => ({ sum, twice: sum.times(2), label: text`${sum} items`, fixed: 1 }));
+    expectTypeOf<OutputFor<typeof summed>>().toEqualTypeOf<{
+      readonly sum: number;
+      readonly twice: number;
+      readonly label: string;
+      readonly fixed: 1;
+    }>();
+    expect(compile(summed.document).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+
+  test('of lists, of branches and of repeated steps', () => {
+    const worker = agent('worker', { instructions: 'Work.', output: z.object({ found: z.string() }) });
+    const critic = agent('critic', { instructions: 'Judge.', output: z.object({ ok: z.boolean() }) });
+    const defined = flow('many', { input: z.object({ tasks: z.array(z.object({ brief: z.string() })) }) })
+      .map(
+        'each',
+        ({ input }) => input.tasks,
+        (f, task) => f.step(worker, () => text`Find ${task.brief}`),
+      )
+      .repeat((f) => f.step(critic, ({ each }) => text`${each}`), {
+        until: ({ critic: verdict }) => verdict.ok,
+        max: 3,
+      })
+      .output(({ each, critic: verdict }) => {
+        expectTypeOf(each).toEqualTypeOf<Ref<readonly { found: string }[]>>();
+        return { all: each, ok: verdict.ok };
+      });
+    expectTypeOf<OutputFor<typeof defined>>().toEqualTypeOf<{
+      readonly all: readonly { found: string }[];
+      readonly ok: boolean;
+    }>();
+    expect(compile(defined.document).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+
+  test('of loops, teams and workflows', () => {
+    const answer = agent('answer', { instructions: 'Answer.', output: z.object({ text: z.string() }) });
+    const free = agent('free', { instructions: 'Answer.' });
+    const typed = loop('typed', {
+      agent: answer,
+      criteria: [{ when: ({ receipts }) => receipts.size().gt(0), reason: 'no call' }],
+    });
+    expectTypeOf<OutputFor<typeof typed>>().toEqualTypeOf<{ text: string }>();
+    const untyped = loop('untyped', { agent: free });
+    expectTypeOf<OutputFor<typeof untyped>>().toEqualTypeOf<Reply>();
+    const pair = team('pair', {
+      agents: [free, agent('other', {})],
+      selection: { Type: 'keyword', Routes: [{ Keyword: 'GO', Agent: 'other' }] },
+      termination: { Type: 'maxiterations', MaxIterations: 3 },
+    });
+    expectTypeOf<OutputFor<typeof pair>>().toEqualTypeOf<string>();
+    const steps = workflow('steps')
+      .step(free)
+      .step(agent('last', {}), ({ input, free: first }) => text`${input} ${first}`);
+    expectTypeOf<InputFor<typeof steps>>().toEqualTypeOf<string>();
+    for (const { document } of [typed, untyped, pair, steps])
+      expect(compile(document).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+});
+
+describe('mistakes are type errors', () => {
+  test('in arguments of a tool', () => {
+    const sorted = anyInput.step(triage, ({ input }) => input.message);
+    // @ts-expect-error amount is a number
+    sorted.step(refund, ({ triage: t }) => ({ order: t.order, amount: t.order }));
+    // @ts-expect-error amount is missing
+    sorted.step(refund, ({ triage: t }) => ({ order: t.order }));
+    // @ts-expect-error a tool with required arguments needs a function
+    sorted.step(refund);
+    // @ts-expect-error text instead of arguments
+    expect(() => sorted.step(refund, ({ triage: t }) => t.order)).toThrow('must be an object');
+    expect(sorted.id).toBe('f');
+  });
+
+  test('in references', () => {
+    // @ts-expect-error the input has no field `mesage`
+    anyInput.step(triage, ({ input }) => input.mesage);
+    const later = (): unknown =>
+      anyInput
+        // @ts-expect-error `triage` comes later
+        .step(refund, ({ triage: t }) => ({ order: t, amount: 1 }))
+        .step(triage);
+    expect(later).toThrow('no earlier step is called `triage`');
+  });
+
+  test('in values that exist only on some paths', () => {
+    const maybe = anyInput.step(triage).when(
+      ({ triage: t }) => t.amount.gt(5),
+      (f) => f.step(refund, ({ triage: t }) => ({ order: t.order, amount: t.amount })),
+    );
+    // @ts-expect-error the receipt may not exist: `.default(…)` is missing
+    maybe.step(refund, ({ refund: r }) => ({ order: r.receipt, amount: 1 }), { as: 'again' });
+    maybe.step(refund, ({ refund: r }) => ({ order: r.receipt.default(''), amount: 1 }), { as: 'again' });
+    expect(maybe.id).toBe('f');
+  });
+
+  test('in conditions', () => {
+    const sorted = anyInput.step(triage);
+    type Condition = Parameters<typeof sorted.when>[0];
+    const build = (condition: Condition) => () => sorted.when(condition, (f) => f);
+    // @ts-expect-error no such kind
+    const unknownKind: Condition = ({ triage: t }) => t.kind.eq('refnud');
+    // @ts-expect-error text has no `gt`
+    const noOperation: Condition = ({ triage: t }) => t.kind.gt(3);
+    // @ts-expect-error a comparison in JavaScript is not recorded
+    const compared: Condition = ({ triage: t }) => t.kind === 'refund';
+    // @ts-expect-error neither is a comparison of numbers
+    const ordered: Condition = ({ triage: t }) => t.amount > 5;
+    // @ts-expect-error a text is not a condition
+    const notBoolean: Condition = ({ triage: t }) => t.order;
+    // @ts-expect-error a promise cannot be recorded
+    const promised: Condition = async ({ triage: t }) => t.kind.eq('refund');
+    // @ts-expect-error nothing is returned
+    const nothing: Condition = () => undefined;
+    expect(build(unknownKind)).not.toThrow();
+    expect(build(noOperation)).not.toThrow();
+    expect(build(notBoolean)).not.toThrow();
+    expect(build(compared)).toThrow('returned a boolean, which cannot be recorded');
+    expect(build(ordered)).toThrow('so `>`, `+` and `${…}` cannot be recorded');
+    expect(build(promised)).toThrow('returned a promise, which cannot be recorded');
+    expect(build(nothing)).toThrow('returned undefined, which cannot be recorded');
+  });
+
+  test('in budgets, effects and answers', () => {
+    // @ts-expect-error no such budget
+    flow('f', { budgets: { modelCall: 5 } });
+    // @ts-expect-error no such effect
+    tool('a.b', { effect: 'finacial' });
+    // @ts-expect-error `run` does not take this argument
+    tool('a.b', { input: z.object({ n: z.number() }), run: ({ m }) => m as string });
+    // @ts-expect-error not an agent of the team
+    team('t', { agents: [agent('a', {})], selection: { Type: 'keyword', Routes: [{ Keyword: 'x', Agent: 'b' }] } });
+    // @ts-expect-error no earlier step is called so
+    expect(() => workflow('w').step(agent('a', {}), ({ nobody }) => text`${nobody}`)).toThrow();
+    const use = async (engine: Engine): Promise<void> => {
+      const run = await engine.run(refunds, { message: '' });
+      // @ts-expect-error not a choice
+      await run.answer('gate', 'aprove', { by: 'anna' });
+      // @ts-expect-error not a question
+      await run.answer('gaet', 'approve', { by: 'anna' });
+      // @ts-expect-error an answer needs a person
+      await run.answer('gate', 'approve');
+      // @ts-expect-error the input has a message
+      await engine.run(refunds, { text: '' });
+    };
+    expect(use).toBeTypeOf('function');
+  });
+
+  test('after an output nothing follows', () => {
+    const done = anyInput.output(({ input }) => ({ said: input.message }));
+    // @ts-expect-error the flow has ended
+    expect(done.step).toBeTypeOf('function');
+    expectTypeOf<OutputFor<typeof done>>().toEqualTypeOf<{ readonly said: string }>();
+  });
+
+  test('a schema with a type of your own', () => {
+    const own = agent('own', {
+      output: jsonSchema<{ n: number }>({ type: 'object', properties: { n: { type: 'number' } } }),
+    });
+    const defined = flow('own').step(own);
+    expectTypeOf<OutputFor<typeof defined>>().toEqualTypeOf<{ n: number }>();
+    expect(compile(defined.document).ok).toBe(true);
+  });
+});
