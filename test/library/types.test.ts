@@ -3,7 +3,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import { agent, code, compile, flow, jsonSchema, loop, team, text, tool, workflow } from '../../src/index.ts';
 import type { Engine, InputFor, OutputFor, QuestionsFor, Ref, Reply } from '../../src/index.ts';
-import type { Triage} from './refunds.ts';
+import type { Triage } from './refunds.ts';
 import { refund, refunds, triage } from './refunds.ts';
 
 type Triaged = z.infer<typeof Triage>;

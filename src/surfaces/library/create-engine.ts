@@ -88,10 +88,10 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     ...runtime,
     start,
     run: run,
-    handle: ((id: RunId, definition?: AnyDefinition): Run => {
+    handle: (id: RunId, definition?: AnyDefinition): Run => {
       if (definition !== undefined) definitions.compile(definition);
       return createRun(source, id);
-    }),
+    },
     resume: async (id) => {
       await runtime.resume(id);
       return createRun(source, id);

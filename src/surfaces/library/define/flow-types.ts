@@ -132,11 +132,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
    * Asks an agent or calls a tool. The argument is a prompt or the arguments of the tool.
    * @example flow.step(triage, ({ input }) => input.message)
    */
-  step<
-    Step extends Agent | Tool,
-    const Name extends string = NameOf<Step>,
-    Handled extends Part = never,
-  >(
+  step<Step extends Agent | Tool, const Name extends string = NameOf<Step>, Handled extends Part = never>(
     step: Step,
     ...rest: NoArgument<Step> extends true
       ? [argument?: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Name, Handled>]
