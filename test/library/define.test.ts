@@ -98,7 +98,7 @@ describe('references become CEL', () => {
 
 describe('what cannot be recorded throws', () => {
   const uses: readonly [string, (value: never) => unknown][] = [
-    ['a plain template', (value) => value],
+    ['a plain template', (value) => 'Dear '.concat(value)],
     ['addition', (value) => (value as number) + 1],
     ['JSON', (value) => JSON.stringify({ value })],
     ['a loop', (value) => [...(value as string[])]],
