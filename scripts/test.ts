@@ -9,10 +9,10 @@ import { countTests } from './counts.ts';
 import { installTestDeps } from './install-test-deps.ts';
 import { rowsNotPassed } from './rows-passed.ts';
 import { rowIds } from './spec-rows.ts';
-import { root, run } from './tool.ts';
+import { root, run, start } from './tool.ts';
 import type { Ran } from './tool.ts';
 
-// Everybody who runs this sees the same random cases; `npx vitest run` draws new ones and prints their seed.
+// The random cases are the same in every run. `npx vitest run` draws new ones and prints their seed.
 process.env['SEED'] ??= '1';
 
 const SIMULATED = { seed: '1', runs: '25' };
@@ -21,23 +21,26 @@ let passed = 0;
 let failed = 0;
 const complaints: string[] = [];
 
-check('test dependencies', installTestDeps);
-check('build', () => run('tsc', ['-b', 'src']));
-check('types of tests and scripts', () => run('tsc', ['-b']));
-check('lint', () => run('oxlint', []));
-check('format', () => run('oxfmt', ['--check']));
-tests();
-check(`simulation, ${SIMULATED.runs} seeds from ${SIMULATED.seed}`, () =>
-  run('node', ['scripts/simulate.ts', SIMULATED.seed, SIMULATED.runs]),
-);
+await check('test dependencies', installTestDeps);
+await check('build', () => run('tsc', ['-b', 'src']));
+await Promise.all([
+  check('types of tests and scripts', () => start('tsc', ['-b'])),
+  check('lint', () => start('oxlint', [])),
+  check('format', () => start('oxfmt', ['--check'])),
+  check('unused code', () => start('knip', ['--no-progress', '--no-config-hints'])),
+  check(`simulation, ${SIMULATED.runs} seeds from ${SIMULATED.seed}`, () =>
+    start('node', ['scripts/simulate.ts', SIMULATED.seed, SIMULATED.runs]),
+  ),
+]);
+await tests();
 
 for (const line of complaints) say(line);
 say(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-function check(name: string, work: () => Ran): void {
+async function check(name: string, work: () => Ran | Promise<Ran>): Promise<void> {
   const from = performance.now();
-  const { ok, output } = work();
+  const { ok, output } = await work();
   say(`${ok ? 'ok    ' : 'FAILED'} ${name} (${seconds(from)})`);
   if (ok) passed += 1;
   else {
@@ -47,7 +50,7 @@ function check(name: string, work: () => Ran): void {
   }
 }
 
-function tests(): void {
+async function tests(): Promise<void> {
   const from = performance.now();
   const dir = mkdtempSync(join(tmpdir(), 'sluice-test-'));
   const file = join(dir, 'report.json');
@@ -62,7 +65,7 @@ function tests(): void {
     complaints.push(...counts.complaints.map((line) => line.replace(`${root}/`, '')));
     say(`${counts.failed === 0 ? 'ok    ' : 'FAILED'} tests (${seconds(from)})`);
     const missing = rowsNotPassed(report, rowIds());
-    check('rows of the specification that a test has shown', () => ({
+    await check('rows of the specification that a test has shown', () => ({
       ok: missing.length === 0,
       output: missing.join('\n'),
     }));

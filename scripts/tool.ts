@@ -1,25 +1,41 @@
 /** Runs a command from the project's root, with the project's own tools and its pinned Node first in the path. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { delimiter, join } from 'node:path';
 
 export const root: string = join(import.meta.dirname, '..');
 
 export interface Ran {
   readonly ok: boolean;
-  /** What it said; empty when its output went straight to ours. */
+  /** The output of the command; empty if it was shown at once. */
   readonly output: string;
 }
 
 export function run(command: string, args: readonly string[], options: { readonly show?: boolean } = {}): Ran {
   const done = spawnSync(command, args, {
     cwd: root,
-    env: { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter) },
+    env: environment(),
     stdio: options.show === true ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
   });
-  const said = [done.stdout, done.stderr, done.error?.message].filter(
-    (text) => typeof text === 'string' && text !== '',
+  const output = [done.stdout, done.stderr, done.error?.message].filter(
+    (part) => typeof part === 'string' && part !== '',
   );
-  return { ok: done.status === 0, output: said.join('\n') };
+  return { ok: done.status === 0, output: output.join('\n') };
+}
+
+/** As `run`, without waiting. */
+export async function start(command: string, args: readonly string[]): Promise<Ran> {
+  const child = spawn(command, args, { cwd: root, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<Ran>((resolve) => {
+    child.once('error', ({ message }) => resolve({ ok: false, output: message }));
+    child.once('close', (code) => resolve({ ok: code === 0, output: '' }));
+  });
+  const [out, errors, { ok, output }] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { ok, output: [out, errors, output].filter((part) => part !== '').join('\n') };
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter) };
 }

@@ -44,7 +44,7 @@ export interface World {
   validate(schema: Json, value: Json): string | null;
   countTokens(text: string): number;
 }
-export type Ended = Outcome & { readonly slots: Slots };
+type Ended = Outcome & { readonly slots: Slots };
 export type Meaning = Ended & Pick<Walk, 'spent' | 'raised' | 'asked' | 'dropped' | 'illegal'>;
 interface Thread {
   readonly id: string;

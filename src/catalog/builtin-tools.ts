@@ -19,7 +19,7 @@ export const TOOL_CATEGORIES = [
   'infrastructure',
   'review',
 ] as const;
-export type ToolCategory = (typeof TOOL_CATEGORIES)[number];
+type ToolCategory = (typeof TOOL_CATEGORIES)[number];
 
 export interface BuiltinTool {
   readonly description: string;

@@ -12,7 +12,7 @@ export const ROUTES = {
   review: { to: 'a safer model or a review queue', does: 'the evidence is kept, and only a validated result goes on' },
   degraded: { to: 'a fallback', does: 'a lesser way is taken, or the run says cleanly what is not available' },
 } as const;
-export type Route = keyof typeof ROUTES;
+type Route = keyof typeof ROUTES;
 
 export interface EscalationRow {
   readonly severity: 'low' | 'low to moderate' | 'moderate' | 'moderate to high' | 'high';

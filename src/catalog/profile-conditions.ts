@@ -6,7 +6,7 @@
 import type { Expr } from '../ir/nodes.ts';
 
 /** A tool, or whoever checks its result, reports by name what only it can see: `{ signals: ["vendor_risk"] }`. */
-export function signalled(name: string): Expr {
+function signalled(name: string): Expr {
   return `observations.exists(o, type(o.result) == map && type(o.result.signals) == list && o.result.signals.exists(s, s == "${name}"))`;
 }
 

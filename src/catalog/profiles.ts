@@ -37,7 +37,7 @@ export interface Row {
   readonly paid?: true;
 }
 /** `when` is a condition over what a guard may read; `trouble` is a refusal that ends the run. */
-export type Closing = { readonly what: string; readonly code: TerminalCode } & (
+type Closing = { readonly what: string; readonly code: TerminalCode } & (
   | { readonly when: Expr; readonly trouble?: string }
   | { readonly trouble: string }
 );

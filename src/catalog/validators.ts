@@ -35,7 +35,6 @@ export type PredicateName = (typeof PREDICATES)[number];
 
 /** Where text for an agent's context may come from; the last three take an argument after a colon. */
 export const CONTEXT_SOURCES = ['session_context', 'changes_recent', 'brief_field', 'file'] as const;
-export type ContextSource = (typeof CONTEXT_SOURCES)[number];
 
 /** In the order in which a failed check is classified. */
 export const EVIDENCE_FAILURES = ['NoProgress', 'ConflictingEvidence', 'MissingEvidence', 'InvalidTransition'] as const;

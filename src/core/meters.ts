@@ -60,7 +60,7 @@ export function reserve(
   return { holds };
 }
 
-export function remaining(state: RunState, id: MeterId, meter: Meter): number {
+function remaining(state: RunState, id: MeterId, meter: Meter): number {
   return limitOf(state, id, meter) - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
 }
 

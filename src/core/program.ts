@@ -16,7 +16,7 @@ export interface Pure {
   /** How many input tokens a text can come to, at worst. */
   countTokens(text: string): number;
 }
-export type Evaluate = (slots: Slots, it: Json, notes?: string[]) => Json;
+type Evaluate = (slots: Slots, it: Json, notes?: string[]) => Json;
 export interface Program {
   readonly flow: CompiledFlow;
   readonly pure: Pure;

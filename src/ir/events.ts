@@ -23,7 +23,7 @@ export type {
 } from './facts.ts';
 
 /** A value that an event records by reference: where in the thread's slots (or in the observation `it`) it stands. */
-export interface Ref {
+interface Ref {
   readonly ref: readonly string[];
 }
 export type Recorded = Ref | { readonly value: Json } | { readonly object: { readonly [field: string]: Recorded } };
@@ -275,7 +275,7 @@ export interface ForkState {
   /** By branch index; a hole is a branch that has not ended. */
   outcomes: (BranchOutcome | null)[];
 }
-export interface BranchOutcome extends Outcome {
+interface BranchOutcome extends Outcome {
   readonly handed: Slots;
 }
 export type Doing =
@@ -368,7 +368,7 @@ export interface RunState {
   outcome: Outcome | null;
 }
 
-export type { Refusal, RefusalReason } from './refusal.ts';
+export type { Refusal } from './refusal.ts';
 
 /** What the core wants of the world: plain data, safe to repeat under its key. */
 export interface Command {

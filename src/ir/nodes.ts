@@ -71,7 +71,7 @@ export interface Choice {
   /** What must come with this choice: data, text, or one of the two. */
   readonly needs?: 'edit' | 'text' | 'either';
 }
-export type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect;
+type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect;
 export type EffectKind = Effect['kind'];
 
 export interface Retry {
@@ -98,7 +98,7 @@ export interface Decision {
 }
 
 /** The names of a node, for people. */
-export interface Label {
+interface Label {
   /** Name in traces and pictures. */
   readonly name: string;
   /** The authored node that errors and questions refer to, if `name` names only a part of it. */

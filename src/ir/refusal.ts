@@ -1,5 +1,5 @@
 /** Why a fact was not admitted: a word that callers can go by, and a sentence for people. */
-export type RefusalReason =
+type RefusalReason =
   | 'run-not-found'
   | 'run-exists'
   | 'run-ended'

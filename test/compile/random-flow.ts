@@ -1,9 +1,6 @@
 /** Random small graphs, and every way in which a run can go through one: what the certificate is checked against. */
-import type { Dimension } from '../../src/ir/dimensions.ts';
 import fc from 'fast-check';
 import type { FlowBody, Meter, Node, NodeId } from '../../src/ir/nodes.ts';
-
-export const MEASURED_ONE: Dimension = 'outputTokens';
 
 interface Plan {
   readonly op: 'do' | 'pick' | 'fork';

@@ -5,7 +5,7 @@ import { audit, replay } from '../../src/runtime/journal/audit.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
 import { reportOf } from '../../src/runtime/report/report.ts';
 
-export interface RunOutcome {
+interface RunOutcome {
   readonly run: string;
   readonly state: string;
   readonly code: string | null;

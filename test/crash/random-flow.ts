@@ -18,7 +18,7 @@ export interface Scene {
 
 /** What somebody does about a question, told by its `about`. */
 export const ANSWERED_AT_ONCE = 'at-once';
-export const ANSWERED_BY_A_PERSON = 'by-a-person';
+const ANSWERED_BY_A_PERSON = 'by-a-person';
 export const CANCELLED = 'cancelled';
 const EXPIRING = 'expiring';
 

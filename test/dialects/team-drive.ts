@@ -13,7 +13,7 @@ import type { Message } from '../../src/effects/prompt/prompt.ts';
 import { pure } from '../../src/runtime/engine/pure.ts';
 import { pathOf } from '../../src/runtime/report/report.ts';
 
-export type Said =
+type Said =
   | string
   | { readonly text?: string; readonly tools?: readonly { readonly name: string; readonly args: Json }[] };
 export interface World {

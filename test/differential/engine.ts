@@ -37,7 +37,7 @@ export async function runEngine(flow: CompiledFlow, input: Json, world: RandomWo
   }
 }
 
-export function performerOf(world: RandomWorld, performed: Question[]): Performer {
+function performerOf(world: RandomWorld, performed: Question[]): Performer {
   return {
     perform: async (call) => {
       const { command, clock } = call;

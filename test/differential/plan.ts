@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { FailureClass } from '../../src/ir/codes.ts';
 import type { GatherMode } from '../../src/ir/nodes.ts';
 
-export interface LetPlan {
+interface LetPlan {
   readonly is: 'let';
   readonly writes: readonly {
     readonly slot: string;
@@ -70,7 +70,7 @@ export const METERS = [
   'repeats',
   'steps',
 ] as const;
-export type MeterName = (typeof METERS)[number];
+type MeterName = (typeof METERS)[number];
 export interface Plan {
   readonly body: Block;
   readonly ends: 'completed' | 'failed';

@@ -184,7 +184,7 @@ export class Core {
   }
 }
 
-export type Tools = { readonly [name: string]: (call: Call) => Json | Settled | Promise<Json | Settled> };
+type Tools = { readonly [name: string]: (call: Call) => Json | Settled | Promise<Json | Settled> };
 
 export interface World {
   readonly tools?: Tools;

@@ -14,7 +14,7 @@ import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import { airlineDocument, MUTATING, playOf } from './airline.ts';
 import type { ToolCall, Trajectory } from './airline.ts';
 
-export const PLENTY: { readonly [field: string]: number } = { steps: 200, tool_calls: 100 };
+const PLENTY: { readonly [field: string]: number } = { steps: 200, tool_calls: 100 };
 
 export interface Ran {
   readonly report: Report;
@@ -32,7 +32,7 @@ export interface Ran {
 const flows = new Map<string, CompiledFlow>();
 
 /** Many runs have the same limits, and a graph is made once for each. */
-export function flowWith(budgets: { readonly [field: string]: number }): CompiledFlow {
+function flowWith(budgets: { readonly [field: string]: number }): CompiledFlow {
   const key = JSON.stringify(budgets);
   let flow = flows.get(key);
   if (flow === undefined) {

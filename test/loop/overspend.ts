@@ -240,7 +240,7 @@ function tool(seed: number, { key, attempt }: Command): Settled | null {
 }
 
 /** What was asked of the world and what it said it used, by dimension. */
-export function measured(flow: CompiledFlow, events: readonly Event[]): { readonly [dimension: string]: number } {
+function measured(flow: CompiledFlow, events: readonly Event[]): { readonly [dimension: string]: number } {
   const sum: { [dimension: string]: number } = {};
   const add = (dimension: string, amount: number): void => void (sum[dimension] = (sum[dimension] ?? 0) + amount);
   const nodes = new Map<string, DoNode>();

@@ -2,7 +2,7 @@
 import type { Json } from '../../src/expr/json.ts';
 import type { Asked } from './serve.ts';
 
-export interface Reply {
+interface Reply {
   readonly text: string;
   readonly call?: { readonly id: string; readonly name: string; readonly args: string };
   /** Why it stopped, in the provider's own word; the ordinary one unless told. */

@@ -13,7 +13,7 @@ import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 const folder = new URL('agentdojo/', EVAL_DATA);
 export const present = existsSync(folder);
 
-export interface GoldCall {
+interface GoldCall {
   readonly name: string;
   readonly args: { readonly [field: string]: Json };
   readonly mutates: boolean;

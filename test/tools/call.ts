@@ -53,7 +53,7 @@ export function tools(options: Partial<ToolOptions> = {}): {
   return { dir, performer, ask: asking(performer) };
 }
 
-export function asking(performer: Performer): Ask {
+function asking(performer: Performer): Ask {
   return async (name, args = {}, options = {}) => {
     try {
       const settled = await performer.perform(callOf(name, args, options));

@@ -95,12 +95,12 @@ export interface Excess {
 /** The body of the notation, as plain data. */
 export type Authored = { readonly [field: string]: Json };
 
-export function isDenied({ boundaries }: FlowBody, agent: string, tool: string): boolean {
+function isDenied({ boundaries }: FlowBody, agent: string, tool: string): boolean {
   const boundary = boundaries !== undefined && Object.hasOwn(boundaries, agent) ? boundaries[agent] : undefined;
   return boundary?.tools.deny.includes(tool) ?? false;
 }
 
-export function takesNothing({ tools }: FlowBody, name: string): boolean {
+function takesNothing({ tools }: FlowBody, name: string): boolean {
   const input = Object.hasOwn(tools, name) ? tools[name]?.input : undefined;
   if (input === undefined || !isRecord(input)) return false;
   return input['additionalProperties'] === false && Object.keys((input['properties'] ?? {}) as object).length === 0;

@@ -10,7 +10,7 @@ import { isRecord } from './excess.ts';
 import type { Authored, Excess } from './excess.ts';
 import { plain } from '../source/located.ts';
 
-export const LADDER = [
+const LADDER = [
   { tier: 1, name: 'direct response', path: 'fixed', by: 'one model call' },
   { tier: 2, name: 'prompt chain', path: 'fixed, in a line', by: '`workflow` with sequential steps' },
   {
@@ -24,7 +24,7 @@ export const LADDER = [
   { tier: 6, name: 'bounded loop', path: 'chosen by the model, within budgets', by: '`loop` with budgets' },
   { tier: 7, name: 'open-ended loop', path: 'without bounds', by: 'nothing here: every flow is bounded' },
 ] as const;
-export type Tier = (typeof LADDER)[number]['tier'];
+type Tier = (typeof LADDER)[number]['tier'];
 
 export function warnOfTier(
   { body, places }: Lowered,

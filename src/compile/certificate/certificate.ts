@@ -22,7 +22,7 @@ export interface Bound {
   /** Null: nothing bounds it. */
   readonly most: number | null;
 }
-export type Measures = { readonly [measure in Measure]: Bound };
+type Measures = { readonly [measure in Measure]: Bound };
 
 export interface Bounds {
   /** For a whole run. */

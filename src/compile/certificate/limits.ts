@@ -44,7 +44,7 @@ function freed(graph: Graph, id: NodeId): ReturnType<Graph['node']> {
   return { op: 'let', label, ...(charges === undefined ? {} : { charges }), writes: [], next: id };
 }
 
-export function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
+function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
   const most = new Map<NodeId, number>();
   if (graph.ids.every((id) => mostOf(graph.node(id), dimension, graph.body) === 0)) return most;
   for (const component of graph.components()) {

@@ -5,7 +5,7 @@
 import type { DiagnosticCode } from './codes.ts';
 import { positionOf, type Range, type Source } from '../source/range.ts';
 
-export interface RelatedPlace {
+interface RelatedPlace {
   readonly message: string;
   readonly file: string;
   readonly line: number;
@@ -26,9 +26,9 @@ export interface Diagnostic {
 }
 
 /** Anything that knows where it is: a range, a located value, or a map entry's key by its `keyRange`. */
-export type Place = Range | { readonly range: Range };
+type Place = Range | { readonly range: Range };
 
-export interface Detail {
+interface Detail {
   readonly help?: string | undefined;
   readonly related?: readonly { readonly message: string; readonly at: Place }[];
 }

@@ -12,7 +12,7 @@ import type { Boundary, BoundaryFields } from './schema/bounds.ts';
 import type { Definitions } from './definitions.ts';
 
 /** Reasons to refuse a proposed tool call or its result. Each has a consequence. */
-export const TROUBLES = ['unregistered', 'malformed', 'denied', 'rate', 'rejected', 'unverified'] as const;
+const TROUBLES = ['unregistered', 'malformed', 'denied', 'rate', 'rejected', 'unverified'] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
 /** Defaults: `tell` returns the refusal to the agent, `fail` ends the run. */
@@ -174,7 +174,7 @@ function writesState(name: string): boolean {
 }
 
 /** `*` matches any text. */
-export function matches(patterns: readonly string[] | undefined, name: string): boolean {
+function matches(patterns: readonly string[] | undefined, name: string): boolean {
   return (patterns ?? []).some((pattern) => {
     const parts = pattern.toLowerCase().split('*');
     return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`).test(

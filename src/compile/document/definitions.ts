@@ -20,7 +20,7 @@ import type { Sections } from './schema/schema.ts';
 import { IMPLEMENTATIONS } from './schema/tools.ts';
 import type { McpServers, Tool } from './schema/tools.ts';
 
-export const TOOL_TIMEOUT_MS = 30_000;
+const TOOL_TIMEOUT_MS = 30_000;
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const REASONING_OUTPUT_TOKENS_MAX = 32_768;
 

@@ -16,7 +16,7 @@ export interface LoopRules {
   readonly onTrip: 'correct' | 'end' | 'escalate';
 }
 
-export interface VelocityRules {
+interface VelocityRules {
   /** Null: no limit. */
   readonly usdPerHour: number | null;
   readonly tokensPerMinute: number | null;
@@ -24,7 +24,7 @@ export interface VelocityRules {
   readonly fallback: { readonly model: string } | null;
 }
 
-export interface DeadlockRules {
+interface DeadlockRules {
   /** The longest cycle of turns that may not repeat. */
   readonly cycle: number;
   /** `record`: only an event and a decision of the report. */
@@ -65,7 +65,7 @@ const DEPTH = 8;
 const SPAWN = 20;
 
 /** What applies in every notation if nothing is declared. Routes are the author's, so cycles and hops are only recorded. */
-export const COMMON_PROTECTIONS: Protections = {
+const COMMON_PROTECTIONS: Protections = {
   tier: 'batch',
   hops: { max: HOPS, acts: false },
   depth: null,

@@ -8,9 +8,9 @@ import type { TemplatePart } from '../../expr/evaluate.ts';
 import type { Json } from '../../expr/json.ts';
 
 /** Offsets into the template; those of an expression cover it without its braces and blanks. */
-export type PlacedPart = TemplatePart & { readonly start: number; readonly end: number };
+type PlacedPart = TemplatePart & { readonly start: number; readonly end: number };
 
-export interface TemplateProblem {
+interface TemplateProblem {
   readonly severity: 'error' | 'warning';
   readonly message: string;
   readonly start: number;

@@ -50,7 +50,7 @@ export interface BuilderOptions {
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
 
-export interface BuildOptions extends Pick<FlowBody, 'view' | 'tier'> {
+interface BuildOptions extends Pick<FlowBody, 'view' | 'tier'> {
   readonly id: string;
   readonly entry: NodeId;
   /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless given. */
@@ -188,7 +188,7 @@ function createIds(): Builder['fresh'] {
   };
 }
 
-export interface Effects {
+interface Effects {
   readonly definitions: Definitions;
   /** Declares an agent that the sections do not: a bare document declares the agents that it names. */
   agent(def: AgentDef): void;

@@ -16,7 +16,7 @@ export function seal(body: FlowBody, sha256: Sha256): CompiledFlow {
   return freeze({ ...body, hash: `sha256:${sha256(canonicalForm(body))}` });
 }
 
-export function canonicalForm(body: FlowBody): string {
+function canonicalForm(body: FlowBody): string {
   return canonicalize(body) as string;
 }
 

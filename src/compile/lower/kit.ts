@@ -64,13 +64,13 @@ export interface Call extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | '
   readonly retry?: Retry | undefined;
 }
 
-export interface Check extends Outcome {
+interface Check extends Outcome {
   readonly check: CheckEffect['check'];
   readonly input: Input;
   readonly retry?: Retry;
 }
 
-export interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
+interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** What the question is about. It is stored and answered under this name. */
   readonly about: string;
   readonly askedBy: string;
@@ -86,7 +86,7 @@ export interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes
   readonly payload?: Input;
 }
 
-export interface Fork extends Pick<ForkNode, 'over' | 'into' | 'next'> {
+interface Fork extends Pick<ForkNode, 'over' | 'into' | 'next'> {
   readonly widthMax?: number;
   readonly need?: ForkNode['need'];
   readonly eager?: boolean;

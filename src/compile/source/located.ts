@@ -18,7 +18,7 @@ export interface LocatedScalar {
   /** Set where the source could not be read here. That has been reported, so later checks pass over the value. */
   readonly poison?: true;
 }
-export interface LocatedList {
+interface LocatedList {
   readonly kind: 'list';
   readonly items: readonly Located[];
   readonly range: Range;

@@ -7,7 +7,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
-export const ALIASED_MAX = 20_000;
+const ALIASED_MAX = 20_000;
 
 interface State {
   readonly report: Report;

@@ -10,7 +10,7 @@ import { coveredBy, mentions, normalPath } from './records.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
 import { fakes, staleReport, withoutAssertions } from './validators/reports.ts';
 
-export const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
+const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
   FilesWritten: filesWritten,
   CommandSucceeded: commandSucceeded,
   FileExists: fileExists,

@@ -56,7 +56,7 @@ export interface Evidence {
   run(command: string, timeoutMs: number): Promise<Ran>;
   readonly files: FileTree;
 }
-export interface FileTree {
+interface FileTree {
   list(path: string): Promise<readonly { readonly name: string; readonly type: string }[] | null>;
 }
 export interface Ran {

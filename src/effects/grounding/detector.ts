@@ -25,7 +25,7 @@ export interface Finding {
  * `names`: identifiers, dates, times and amounts of money need support. `all`: other numbers too, and at least half of the
  * words of the answer; for short answers that only a source can give.
  */
-export type Strictness = 'off' | 'names' | 'all';
+type Strictness = 'off' | 'names' | 'all';
 
 /** A text by an agent, and the rules that apply to it. */
 export interface Utterance {

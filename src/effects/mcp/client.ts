@@ -20,7 +20,7 @@ interface Open {
   calls: number;
   idle?: NodeJS.Timeout;
 }
-export interface Target {
+interface Target {
   readonly server: string;
   readonly tool: string;
   readonly config: McpServer;

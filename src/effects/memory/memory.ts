@@ -8,8 +8,8 @@ import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import type { MemoryStore } from './store.ts';
 
-export const MEMORY_WRITE = 'memory.write';
-export const MEMORY_READ = 'memory.read';
+const MEMORY_WRITE = 'memory.write';
+const MEMORY_READ = 'memory.read';
 
 /** A stored entry: the answer and the observations that support it. */
 export interface MemoryEntry {

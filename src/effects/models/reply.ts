@@ -13,7 +13,7 @@ import type {
 
 type Metadata = SharedV4ProviderMetadata | undefined;
 
-export interface TextPart {
+interface TextPart {
   readonly type: 'text' | 'reasoning';
   text: string;
   metadata: Metadata;
@@ -27,7 +27,7 @@ export interface CallPart {
   readonly metadata: Metadata;
 }
 /** Content that only its provider understands. */
-export interface CustomPart {
+interface CustomPart {
   readonly type: 'custom';
   readonly kind: `${string}.${string}`;
   readonly metadata: Metadata;

@@ -3,7 +3,7 @@ import type { JSONSchema7, LanguageModelV4FunctionTool } from '@ai-sdk/provider'
 import type { AgentDef, CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 
-export interface ToolDescription {
+interface ToolDescription {
   readonly description: string;
   readonly input: Json;
 }

@@ -6,7 +6,7 @@ import type { Command, RunId } from '../../ir/events.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 
 /** Original values by token. They stay with the pipeline and never enter an event. */
-export type PiiTokens = ReadonlyMap<string, string>;
+type PiiTokens = ReadonlyMap<string, string>;
 
 export interface PiiPipeline {
   /** Replaces personal data by tokens; returns the text and the original value of each token. */

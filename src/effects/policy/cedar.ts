@@ -26,7 +26,7 @@ export interface PolicyVerdict {
 
 let loaded: typeof Cedar | null = null;
 
-export function cedar(): typeof Cedar {
+function cedar(): typeof Cedar {
   // The package's ES module needs a WebAssembly loader that Node enables only by a flag.
   loaded ??= createRequire(import.meta.url)('@cedar-policy/cedar-wasm/nodejs') as typeof Cedar;
   return loaded;

@@ -12,10 +12,10 @@ import { even, flat, sourceOf, structured, taintOf } from './sources.ts';
 import type { TextSource } from './sources.ts';
 
 /** `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
-export type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' | 'composed-number' | 'composed-text';
+type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' | 'composed-number' | 'composed-text';
 
 /** The origins that a call of each class must not have once something from outside has been seen. */
-export const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
+const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
   read: [],
   egress: [],
   write: ['untrusted'],

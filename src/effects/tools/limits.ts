@@ -158,7 +158,7 @@ class DiskWatch {
   }
 }
 
-export function mebibytes(bytes: number): string {
+function mebibytes(bytes: number): string {
   return `${Math.round(bytes / MIB)} MiB`;
 }
 

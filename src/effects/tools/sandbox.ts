@@ -24,7 +24,7 @@ export interface ShellRequest {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
-export interface ShellResult {
+interface ShellResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -73,7 +73,7 @@ const HIDDEN = [
   'timer_list',
 ];
 /** The `node` that runs the engine, so that commands find it wherever it is installed. */
-export const NODE_DIR = '/run/sluice';
+const NODE_DIR = '/run/sluice';
 const PATH = `${NODE_DIR}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 export const INSTALL_BUBBLEWRAP =
   'install it (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)';

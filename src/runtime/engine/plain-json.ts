@@ -6,7 +6,7 @@ import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../failures.ts';
 
 /** The largest result, in characters of JSON (approximately). */
-export const RESULT_MAX = 4 * 1024 * 1024;
+const RESULT_MAX = 4 * 1024 * 1024;
 /** Deeper values could overflow the stack of a recursive walk. */
 const DEPTH_MAX = 1000;
 

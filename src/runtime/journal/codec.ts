@@ -42,7 +42,7 @@ export function snapshotHashIn(body: string): string | null {
 }
 
 /** True for events that record a fact. A replay derives the others, so only facts need a checksum. */
-export function isFact({ type }: EventBody): boolean {
+function isFact({ type }: EventBody): boolean {
   return type === 'effect.settled' || type === 'run.started' || type === 'run.halted' || type === 'run.repinned';
 }
 

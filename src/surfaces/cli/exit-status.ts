@@ -4,7 +4,7 @@ import type { Report } from '../../runtime/engine/types.ts';
 export const OK = 0;
 export const FAILED = 1;
 export const USAGE = 2;
-export const WAITING = 3;
+const WAITING = 3;
 export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING;
 
 export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus {

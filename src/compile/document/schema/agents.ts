@@ -69,5 +69,4 @@ const agent = ruled(agentFields, ({ id, name: called }, context) => {
 
 export const agents = list(agent).describe('The agents that nodes and steps refer to.');
 
-export type Models = z.output<typeof models>;
 export type Agent = z.output<typeof agents>[number];

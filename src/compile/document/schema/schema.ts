@@ -7,7 +7,7 @@ import { protections } from './protections.ts';
 import { mcp, tools } from './tools.ts';
 import type { Json } from '../../../expr/json.ts';
 
-export const sectionShape = {
+const sectionShape = {
   sluice: version.optional(),
   models: models.optional(),
   agents: agents.optional(),

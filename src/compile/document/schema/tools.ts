@@ -171,6 +171,6 @@ const server = ruled(
 
 export const mcp = map(server).describe('MCP servers by name; their tools are `server.tool`.');
 
-export type Tools = z.output<typeof tools>;
+type Tools = z.output<typeof tools>;
 export type Tool = Tools[string];
 export type McpServers = z.output<typeof mcp>;

@@ -25,7 +25,7 @@ import type { Recent, Recents } from './names.ts';
 import { SLOT } from './slots.ts';
 import type { Slots } from './slots.ts';
 
-export interface Checked {
+interface Checked {
   readonly source: Expr;
   readonly kind: string;
   readonly constant?: boolean;

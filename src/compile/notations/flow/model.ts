@@ -59,7 +59,7 @@ const retry = record({
     .describe("A regular expression that is looked for in the error's type and message; without it every error."),
 });
 
-export const commonFields = {
+const commonFields = {
   id: name().describe('Unique within the flow.'),
   description: text().nullable().optional().describe('Shown with the node.'),
   routes: list(route).default([]).describe('Ways on, tried from top to bottom.'),
@@ -86,7 +86,7 @@ export interface EdgeField {
   readonly single?: true;
 }
 /** `over`: taken when a bound is used up. */
-export type EdgeKind = 'route' | 'branch' | 'error' | 'over';
+type EdgeKind = 'route' | 'branch' | 'error' | 'over';
 
 /** One edge from an authored node to another, as it was written. */
 export interface FlowEdge {
@@ -108,7 +108,7 @@ export interface Items {
 }
 
 /** What a node adds to the picture beside its name. */
-export interface Drawing {
+interface Drawing {
   readonly detail: string | null;
   /** The text of the join, if the node has branches that are joined. */
   readonly join?: string;
@@ -152,7 +152,7 @@ export interface FlowNode<Value extends CommonValue = CommonValue> {
   poisoned(...path: Path): boolean;
 }
 
-export interface FlowValue {
+interface FlowValue {
   readonly id: string;
   readonly entry: string;
   readonly description?: string | null | undefined;

@@ -49,7 +49,7 @@ export interface ErrorWays {
   readonly fail: NodeId;
 }
 
-export interface Raised {
+interface Raised {
   readonly class: FailureClass;
   readonly type: string;
   readonly message: string;

@@ -1,10 +1,9 @@
 /** The graph notation as authors write it: every field of every node, in one definition that also serves editors. */
-import type * as z from 'zod';
 import { int, name, record, text } from '../../document/shape/fields.ts';
 import { errorRouteFields, route } from './model.ts';
 import { NODE_TYPES, nodeSchemas } from './nodes/registry.ts';
 
-export const flowShape = {
+const flowShape = {
   id: name().describe('What the flow is called.'),
   entry: name().describe('The node to begin at.'),
   description: text().nullable().optional(),
@@ -22,5 +21,3 @@ export const FIELDS = {
   route: Object.keys(route.shape),
   error: Object.keys(errorRouteFields.shape),
 } as const;
-
-export type FlowInput = z.input<typeof flowSchema>;

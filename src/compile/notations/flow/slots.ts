@@ -18,7 +18,7 @@ export const SLOT = {
   allowed: '_allowed',
 } as const;
 
-export const CONTEXT = ['event', 'approvals', 'error'] as const;
+const CONTEXT = ['event', 'approvals', 'error'] as const;
 export const TAKEN: ReadonlySet<string> = new Set([
   'input',
   'it',

@@ -123,8 +123,8 @@ export const STATED: Expr = `type(${SAID}) == map && ${SAID}.status in ${NAMES}`
 /** The status differs from a known one only by case or spaces. */
 export const MISSPELT: Expr = `${NAMED} && !(${SAID}.status in ${NAMES}) && ${SPELT} in ${NAMES}`;
 /** The reply has the loop's form and an unknown status. */
-export const STRANGE: Expr = `${NAMED} && !(${SPELT} in ${NAMES}) && ${literal([...FIELDS])}.exists(f, f in ${SAID})`;
-export const STRANGE_WORDS: Expr = `text("there is no status \\"", ${SAID}.status, ${quote(`"; it is one of ${STATUSES.join(', ')}`)})`;
+const STRANGE: Expr = `${NAMED} && !(${SPELT} in ${NAMES}) && ${literal([...FIELDS])}.exists(f, f in ${SAID})`;
+const STRANGE_WORDS: Expr = `text("there is no status \\"", ${SAID}.status, ${quote(`"; it is one of ${STATUSES.join(', ')}`)})`;
 
 /** The answer of an object in the loop's form. A finished one without `answer`, but with other fields, is itself the answer. */
 export const STATED_ANSWER: Expr = `${SAID}.answer == null && ${SAID}.status in ["complete", "partial"] && ${SAID}.exists(f, !(f in ${literal(['status', ...FIELDS])})) ? ${SAID} : ${SAID}.answer`;

@@ -31,7 +31,7 @@ import {
 import { set } from '../../lower/kit.ts';
 
 /** This round called tools. */
-export const ACTED = `size(${REPLY}.toolCalls) > 0`;
+const ACTED = `size(${REPLY}.toolCalls) > 0`;
 
 export function addGrounding(l: Lowering): void {
   const validate = idOf(l, 'validation_check');

@@ -104,6 +104,4 @@ export const loopSchema = record({
     .describe('US dollars that a report adds per call or review.'),
 });
 
-export const LOOP_KEYS: readonly string[] = Object.keys(loopSchema.shape);
-
 export type RawLoop = z.output<typeof loopSchema>;

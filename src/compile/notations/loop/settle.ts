@@ -58,7 +58,7 @@ export interface Loop extends Roles {
   readonly definitions: Definitions;
 }
 
-export type LoopProfile = (typeof PROFILE_NAMES)[number];
+type LoopProfile = (typeof PROFILE_NAMES)[number];
 
 /** Rounds of a loop without a profile and without `budgets.steps`. */
 const STEPS_DEFAULT = 50;

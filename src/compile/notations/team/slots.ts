@@ -37,7 +37,7 @@ export const DIRECTIVE = 'directive';
 /** A correction for a model that does not see the shared history. */
 export const NOTE = 'note';
 /** The author of messages that neither an agent nor the user wrote. */
-export const ENGINE = 'sluice';
+const ENGINE = 'sluice';
 
 /** The writes that begin a session. */
 export function begin(): readonly Write[] {

@@ -19,7 +19,7 @@ import type { Plan, Planned, PlannedCall } from './plan.ts';
 import type { ReadWorkflow } from './read.ts';
 import { lastBranches } from './plan.ts';
 
-export interface Lowering {
+interface Lowering {
   readonly kit: Kit;
   readonly workflow: Workflow;
   /** True if a slot holds the agent that wrote the input. */
@@ -32,7 +32,7 @@ export interface Lowering {
 }
 
 /** Set when a failed step was skipped: the run is then a partial success at best. */
-export const PARTIAL = '_partial';
+const PARTIAL = '_partial';
 
 export function lowerWorkflow({ workflow, agents, body }: ReadWorkflow, plan: Plan, definitions: Definitions): Lowered {
   const builder = createBuilder('workflow', definitions);
@@ -109,7 +109,7 @@ interface Way {
 }
 
 /** One invocation of an agent. Its source (workflow, step, upstream agent) is part of the input, so replay derives it again. */
-export function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: Way): NodeId {
+function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: Way): NodeId {
   const { kit, workflow, place, idOf } = lowering;
   const source = object([
     ['workflow', quote(workflow.id)],
@@ -219,12 +219,12 @@ function writeReply({ kit }: Lowering, { agent }: Step, slot: string): Write {
   return { slot, mode: isObjectSchema(schema) ? 'object_text' : 'set', value: 'it.text' };
 }
 
-export function trackUpstream({ tracks }: Lowering, agent: string | null): readonly Write[] {
+function trackUpstream({ tracks }: Lowering, agent: string | null): readonly Write[] {
   return tracks ? [set(UPSTREAM, agent === null ? 'null' : quote(agent))] : [];
 }
 
 /** Adds, at `at`, a check that the agent does not get its own output; `call` is where it goes if not. */
-export function guardDistinct({ kit, place }: Lowering, step: Step, at: NodeId, call: NodeId): void {
+function guardDistinct({ kit, place }: Lowering, step: Step, at: NodeId, call: NodeId): void {
   const refuse = kit.fail(place(step, 'refuse'), {
     class: 'semantic',
     type: 'SameAgentError',
@@ -263,7 +263,7 @@ function addStore({ kit, place }: Lowering, step: Step, next: NodeId): NodeId {
 }
 
 /** Where a branch or an iteration leaves its output. Each batch and loop runs once, so the slot is unset before. */
-export function outputSlot({ index }: Step): string {
+function outputSlot({ index }: Step): string {
   return `_o${index}`;
 }
 

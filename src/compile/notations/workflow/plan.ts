@@ -17,14 +17,14 @@ export interface Facts {
   readonly input: ReadonlySet<InputKind>;
 }
 /** `start`: what the run was given. `text`: an agent's reply. `list`: the outputs of a batch, still apart. */
-export type InputKind = 'start' | 'text' | 'list';
+type InputKind = 'start' | 'text' | 'list';
 
-export interface Walk {
+interface Walk {
   readonly facts: Facts;
   pass(unit: Unit): void;
 }
 
-export function walk(): Walk {
+function walk(): Walk {
   const upstream = new Set<string | null>([null]);
   const stored = new Map<string, boolean>();
   const listed = new Set<string>();

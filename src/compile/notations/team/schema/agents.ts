@@ -50,7 +50,6 @@ const agentRoute = record({
   RequireHumanApproval: bool().default(false),
   RecoveryAgent: name().optional(),
 });
-export type RawAgentRoute = z.output<typeof agentRoute>;
 
 const agent = record({
   Name: name(),

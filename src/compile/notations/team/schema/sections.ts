@@ -32,7 +32,7 @@ export interface RawEvidence {
   readonly ShellFallbackPattern?: string | undefined;
 }
 
-export const TERMINATIONS = ['regex', 'maxiterations', 'composite'] as const;
+const TERMINATIONS = ['regex', 'maxiterations', 'composite'] as const;
 export interface RawTermination extends RawEvidence {
   readonly Type?: (typeof TERMINATIONS)[number] | undefined;
   readonly Pattern?: string | undefined;

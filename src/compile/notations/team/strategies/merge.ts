@@ -23,9 +23,9 @@ export const mergeSchema = record({
   Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
   ConflictResolution: list(oneOf(MERGES)).default([]).describe('Tried in order if the strategy reaches no decision.'),
 });
-export type RawMerge = z.output<typeof mergeSchema>;
+type RawMerge = z.output<typeof mergeSchema>;
 
-export interface Branch {
+interface Branch {
   /** The entry in `path`. */
   readonly name: string;
   readonly agent: string;

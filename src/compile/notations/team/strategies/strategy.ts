@@ -27,7 +27,7 @@ export interface StrategyParts<Fields extends z.ZodRawShape, Model> {
   draw(model: Model, team: Team): Drawing;
 }
 
-export interface Asked {
+interface Asked {
   readonly agents: readonly AgentDef[];
   readonly tools?: { readonly [name: string]: ToolDef };
 }
