@@ -2,6 +2,7 @@
  * The failure decision table as data: eight kinds of failure by three tiers. A cell lists the actions to try, each a number of
  * times, and the action that follows when they are used up. Also the failure modes of the MAST taxonomy.
  */
+import type { Decision } from '../ir/nodes.ts';
 import type { FailureKind, MastId, RecoveryAction, RecoveryClass, Tier } from '../ir/protections.ts';
 
 /** An action that is tried again: `retry` repeats the step, `replan` goes back to the plan, `fallback` takes another model. */
@@ -151,6 +152,11 @@ export const MAST: { readonly [id in MastId]: FailureMode } = {
 export function mastOf(failure: FailureKind, cause?: string): MastId | null {
   const found = Object.entries(MAST).find(([, { causes }]) => cause !== undefined && causes.includes(cause));
   return found === undefined ? KIND_MODES[failure] : (found[0] as MastId);
+}
+
+/** A decision with its failure mode. */
+export function decisionOf(failure: FailureKind, action: RecoveryAction, cause?: string): Decision {
+  return { failure, action, mast: mastOf(failure, cause) };
 }
 
 /** A change of a cell that the document declares. */

@@ -28,7 +28,7 @@ export function admit(
         pending.kind === 'ask'
       )
         return { refused: 'not-pending', message: `nothing is pending under ${fact.key}, attempt ${fact.attempt}` };
-      return [{ type: 'effect.settled', key: fact.key, attempt: fact.attempt, result: fact.result }];
+      return settled(fact);
     }
     case 'answer':
       return answer(program, state, fact.id, fact.answer);
@@ -42,6 +42,11 @@ export function admit(
       return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by: fact.by, why: fact.why });
     }
   }
+}
+
+/** What protections noted about a call comes before its result. */
+function settled({ key, attempt, result, notes = [] }: Extract<Fact, { type: 'settle' }>): readonly EventBody[] {
+  return [...notes.map((note) => ({ ...note, key })), { type: 'effect.settled', key, attempt, result }];
 }
 
 /** Expires calls, questions and runs whose deadline has passed at `at`. Looks only if the earliest deadline has passed. */

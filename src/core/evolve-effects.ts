@@ -93,7 +93,9 @@ function settled(state: RunState, pending: Pending, result: Settled): void {
   pending.observed = result;
   for (const dimension in result.used)
     if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
-  release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
+  const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined;
+  if (unsent) unsend(state, pending);
+  else release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
   pending.holds = [];
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
@@ -125,6 +127,7 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       pending.notBefore = event.notBefore;
       pending.deadline = event.deadline;
       pending.holds = event.holds ?? [];
+      pending.uncounted = event.transport === true;
       if (event.transport === true) pending.transported = (pending.transported ?? 0) + 1;
       else pending.ordinal = called(state, pending.kind, pending.name);
       use(state, 'retries', 1);
@@ -146,6 +149,16 @@ function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judge
     pending.repaired = (pending.repaired ?? 0) + 1;
     pending.repair = repairOf(pending, event.error);
   } else if (event.transport !== true) delete pending.repair;
+}
+
+/** The call was not made: it costs nothing, and does not count. */
+function unsend(state: RunState, pending: Pending): void {
+  for (const { meter, amount } of pending.holds) state.held[meter] = (state.held[meter] ?? 0) - amount;
+  const dimension = CALLS[pending.kind];
+  if (pending.uncounted === true || dimension === undefined) return;
+  use(state, dimension, -1);
+  const id = `${pending.kind} ${pending.name}`;
+  state.calls[id] = (state.calls[id] ?? 1) - 1;
 }
 
 /** Nobody will learn what a dropped call came to, so it is taken to have used all that was reserved for it. */
@@ -218,11 +231,18 @@ function hold(state: RunState, holds: readonly Hold[] | undefined): void {
 }
 
 function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {
-  for (const { meter, dimension, amount } of holds) {
+  for (const { meter, dimension, amount, perMs } of holds) {
     state.held[meter] = (state.held[meter] ?? 0) - amount;
     const spent = !isMeasured(dimension) || unknown ? amount : measuredAmount(used, dimension);
-    state.spent[meter] = (state.spent[meter] ?? 0) + spent;
+    if (perMs === undefined) state.spent[meter] = (state.spent[meter] ?? 0) + spent;
+    else roll(state, meter, spent, perMs);
   }
+}
+
+/** Adds an amount to a velocity meter, and forgets amounts that no longer count. */
+function roll(state: RunState, meter: string, amount: number, perMs: number): void {
+  const recent = (state.rolling?.[meter] ?? []).filter(({ at }) => at > state.now - perMs);
+  state.rolling = { ...state.rolling, [meter]: [...recent, { at: state.now, amount }] };
 }
 
 function pendingOf(state: RunState, key: string): Pending {

@@ -75,6 +75,9 @@ const FOLDS: Folds = {
     if (isOver(state)) state.late = true;
     wakeForks(state);
   },
+  'breaker.changed': () => {},
+  'breaker.denied': () => {},
+  'retry.denied': () => {},
   'guard.failed': () => {},
   'guard.coerced': () => {},
   'value.missing': () => {},

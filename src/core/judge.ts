@@ -18,7 +18,8 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const { observed } = pending;
   const failure = observed.ok ? objection(program, thread, node, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(program, state, thread, node, key, observed.value);
-  const error = errorRecord(node, failure as Failure, declaredAttempt(pending));
+  const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;
+  const error = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
   const again = retry(program, state, thread, node, pending, error, failure as Failure);
   if (again !== null) return [again];
   return cutOff(program, state, thread, node, key, error) ?? [failed(program, thread, node, key, error)];

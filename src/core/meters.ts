@@ -3,7 +3,7 @@
  * an effect is requested and settled to the measured use after it.
  */
 import type { Amounts } from '../ir/dimensions.ts';
-import { isCounted } from '../ir/meters.ts';
+import { isCounted, isVelocity } from '../ir/meters.ts';
 import type { Meter, MeterId, Node } from '../ir/nodes.ts';
 import type { EventBody, Hold, RunState, Thread } from '../ir/events.ts';
 import type { Program } from './program.ts';
@@ -54,14 +54,40 @@ export function reserve(
     const amount = amounts[meter.unit] ?? 0;
     if (amount === 0) continue;
     const left = remaining(state, id, meter);
-    if (amount > left) return tripped(thread, node, id, meter, 'limit', left, amount);
-    holds.push({ meter: id, dimension: meter.unit, amount });
+    if (amount > left) return tooMuch(state, thread, node, id, meter, left, amount);
+    holds.push({
+      meter: id,
+      dimension: meter.unit,
+      amount,
+      ...(meter.perMs === undefined ? {} : { perMs: meter.perMs }),
+    });
   }
   return { holds };
 }
 
 function remaining(state: RunState, id: MeterId, meter: Meter): number {
-  return limitOf(state, id, meter) - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
+  const spent = isVelocity(meter) ? rolled(state, id, meter) : (state.spent[id] ?? 0);
+  return limitOf(state, id, meter) - spent - (state.held[id] ?? 0);
+}
+
+/** The amount of the latest stretch of time. */
+function rolled({ rolling, now }: RunState, id: MeterId, { perMs = 0 }: Meter): number {
+  return (rolling?.[id] ?? []).reduce((sum, { at, amount }) => (at > now - perMs ? sum + amount : sum), 0);
+}
+
+function tooMuch(
+  state: RunState,
+  thread: Thread,
+  node: Node,
+  id: MeterId,
+  meter: Meter,
+  left: number,
+  amount: number,
+): Tripped {
+  const event = tripped(thread, node, id, meter, 'limit', left, amount);
+  if (!isVelocity(meter)) return event;
+  const velocity = { spent: rolled(state, id, meter), max: limitOf(state, id, meter), perMs: meter.perMs ?? 0 };
+  return { ...event, velocity };
 }
 
 /** What the flow allows and what people have granted on top of it. */
@@ -81,7 +107,7 @@ function foreseen(program: Program, state: RunState, thread: Thread, node: Node)
   if (least === undefined) return null;
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
-    if (meter.max === null || !isCounted(meter.unit)) continue;
+    if (meter.max === null || !isCounted(meter.unit) || isVelocity(meter)) continue;
     const needs = least[meter.unit] ?? 0;
     const left = remaining(state, id, meter);
     if (left < needs) return tripped(thread, node, id, meter, 'foreseen', left, needs);
@@ -99,6 +125,7 @@ export function tripped(
   needs: number,
 ): Tripped {
   const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
+  if (isVelocity(meter)) return { ...event, to: node.onVelocity ?? meter.over };
   const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
   return node.onBudget === undefined || !budget
     ? { ...event, to: meter.over }

@@ -25,8 +25,16 @@ export function commandOf(program: Program, state: RunState, pending: Pending): 
   const { key, attempt, ordinal, kind, name, node, target, notBefore, deadline } = pending;
   const input = inputOf(program, state, pending);
   const command = { run: state.run, key, attempt, ordinal, kind, name, node, input, notBefore, deadline };
-  if (target !== undefined) return { ...command, target };
+  const model = target ?? targetOf(program, pending);
+  if (model !== undefined) return { ...command, target: model };
   return kind === 'check' ? { ...command, origin: state.origin } : command;
+}
+
+/** The model that the node itself names. */
+function targetOf(program: Program, { kind, node }: Pending): string | undefined {
+  if (kind !== 'model') return undefined;
+  const found = program.flow.nodes[node];
+  return found?.op === 'do' && found.effect.kind === 'model' ? found.effect.target : undefined;
 }
 
 /** The thread has not moved since it asked, so its slots still give the input that the journal holds the fingerprint of. */

@@ -22,9 +22,10 @@ export function retry(
   node: DoNode,
   pending: Pending,
   error: ErrorRecord,
-  { retryAfterMs = 0, transportRetries = 0 }: Failure,
+  failure: Failure,
 ): EventBody | null {
-  const next = nextAttempt(program, thread, node, pending, error, transportRetries);
+  const { retryAfterMs = 0 } = failure;
+  const next = nextAttempt(program, thread, node, pending, error, failure);
   if (next === null) return null;
   const { target, policy } = next;
   const transport = policy === TRANSPORT;
@@ -79,16 +80,16 @@ function nextAttempt(
   node: DoNode,
   pending: Pending,
   error: ErrorRecord,
-  transportRetries: number,
+  { transportRetries = 0, unsent }: Failure,
 ): Attempt | null {
   if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
-  if (pending.target === undefined) {
+  if (pending.target === undefined && unsent === undefined) {
     const { transported = 0 } = pending;
     const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
     if (isDeclared && declaredAttempt(pending) <= node.retry.max) return { target: undefined, policy: node.retry };
     if (!isDeclared && transported < transportRetries) return { target: undefined, policy: TRANSPORT };
   }
-  const target = nextTarget(node, pending, error);
+  const target = nextTarget(node, pending, error, unsent);
   return target === undefined ? null : { target, policy: node.retry };
 }
 
@@ -123,7 +124,13 @@ function delayed({ seed, now }: RunState, policy: Delay, pending: Pending, retry
   return now + Math.floor(Math.max(jitter, retryAfterMs));
 }
 
-function nextTarget({ retry: { fallback } }: DoNode, { target }: Pending, error: ErrorRecord): string | undefined {
+function nextTarget(
+  { retry: { fallback, whileOpen } }: DoNode,
+  { target }: Pending,
+  error: ErrorRecord,
+  unsent: Failure['unsent'],
+): string | undefined {
+  if (unsent === 'breaker' && target === undefined && whileOpen !== undefined) return whileOpen;
   if (fallback === undefined || !fallback.on.includes(error.class)) return undefined;
   return fallback.targets[target === undefined ? 0 : fallback.targets.indexOf(target) + 1];
 }

@@ -90,7 +90,7 @@ export function worstCase(
   const agent = flow.agents[effect.agent];
   const inputTokens = pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(flow, agent)}`);
   const outputTokens = effect.reserve.outputTokens ?? 0;
-  const costMicros = highestCost(priceIn(flow, effect.agent, target), inputTokens, outputTokens);
+  const costMicros = highestCost(priceIn(flow, effect.agent, target ?? effect.target), inputTokens, outputTokens);
   const tokens = inputTokens + outputTokens;
   return { ...effect.reserve, inputTokens, tokens, costMicros, contextTokens: inputTokens };
 }

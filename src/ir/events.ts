@@ -6,7 +6,7 @@ import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { RunId, ThreadId, EffectKey, Instant, ErrorRecord, Settled, Origin } from './facts.ts';
+import type { RunId, ThreadId, EffectKey, Instant, ErrorRecord, Settled, Origin, ProtectionNote } from './facts.ts';
 
 export type {
   RunId,
@@ -18,6 +18,7 @@ export type {
   Settled,
   Origin,
   Pins,
+  ProtectionNote,
   Fact,
   Answer,
 } from './facts.ts';
@@ -37,6 +38,8 @@ export interface Hold {
   readonly meter: MeterId;
   readonly dimension: Dimension;
   readonly amount: number;
+  /** Of a velocity meter: how long the amount counts. */
+  readonly perMs?: number;
 }
 /** A meter that remembers when calls were let go, and how long it has to. */
 export interface Pace {
@@ -147,6 +150,7 @@ export type EventBody =
       readonly question?: Question;
       readonly undo?: Undo;
     }
+  | (ProtectionNote & { readonly key: EffectKey })
   | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
   | {
@@ -183,6 +187,8 @@ export type EventBody =
       readonly needs: number;
       readonly to: NodeId;
       readonly noted?: true;
+      /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
+      readonly velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
       /** Of a `repeats` meter: the rule that held the call back, and the tools of the repeated block. */
       readonly repeated?: { readonly rule: 'identical' | 'cycle' | 'failures'; readonly calls: readonly string[] };
     }
@@ -308,6 +314,8 @@ export interface Pending {
   repaired?: number;
   /** The reply that the current attempt repairs, and the reason why it did not fit. */
   repair?: { readonly reply: Json; readonly problem: string };
+  /** True if the latest attempt did not count as a call of its own. */
+  uncounted?: boolean;
   /** The fallback target that is used now. */
   target?: string;
   notBefore: Instant;
@@ -358,6 +366,8 @@ export interface RunState {
   paced?: { [meter: MeterId]: readonly Instant[] };
   /** Who has time of their own: how many of their calls are under way, since when, and what they used before. */
   clocks?: { [meter: MeterId]: { readonly active: number; readonly since: Instant; readonly used: number } };
+  /** What velocity meters have counted of late. */
+  rolling?: { [meter: MeterId]: readonly { readonly at: Instant; readonly amount: number }[] };
   usage: { [dimension in Dimension]?: number };
   calls: { [name: string]: number };
   /** The latest calls that each `repeats` meter compares. */

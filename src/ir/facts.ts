@@ -16,6 +16,8 @@ export interface Failure {
   readonly message: string;
   /** How long whoever failed wants to be left alone. */
   readonly retryAfterMs?: number;
+  /** Set if the call was not made, and the protection that held it back. It is not tried again on the same target. */
+  readonly unsent?: 'breaker' | 'retry_budget';
   /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
   readonly transportRetries?: number;
 }
@@ -29,7 +31,38 @@ export type Settled = (
   | { readonly ok: false; readonly error: Failure }
 ) & {
   readonly used?: Amounts;
+  /** Set if a protection gave this result and no call was made. */
+  readonly unsent?: true;
 };
+
+export type BreakerStatus = 'closed' | 'open' | 'half_open';
+/** The condition that opened a breaker. `operator`: a person did. */
+export type BreakerCause = 'provider_errors' | 'schema_failures' | 'identical_calls' | 'probe_failed' | 'operator';
+
+/** What a protection with shared state did about a call. The journal keeps it, so that a replay needs no store. */
+export type ProtectionNote =
+  | {
+      readonly type: 'breaker.changed';
+      readonly breaker: string;
+      readonly from: BreakerStatus;
+      readonly to: BreakerStatus;
+      readonly cause: BreakerCause | 'cooldown' | 'probe_succeeded';
+      readonly trips: number;
+      /** When a call may probe. Null: only an operator closes it. */
+      readonly until: Instant | null;
+      /** False if the trip is recorded only, because the document declares no fallback for it. */
+      readonly enforced: boolean;
+    }
+  | {
+      readonly type: 'breaker.denied';
+      readonly breaker: string;
+      readonly cause: BreakerCause;
+      readonly until: Instant | null;
+      readonly fallback: 'model' | 'answer' | 'escalate' | null;
+      /** The person who opened it by hand. */
+      readonly by?: string;
+    }
+  | { readonly type: 'retry.denied'; readonly tokens: number; readonly share: number; readonly burst: number };
 
 /** Who started a run and for whom; recorded once, and what policy is evaluated for. */
 export interface Origin {
@@ -66,7 +99,13 @@ export type Fact =
       readonly seed: number;
       readonly origin: Origin;
     }
-  | { readonly type: 'settle'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | {
+      readonly type: 'settle';
+      readonly key: EffectKey;
+      readonly attempt: number;
+      readonly result: Settled;
+      readonly notes?: readonly ProtectionNote[];
+    }
   | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
   | { readonly type: 'tick' }
   /** An operator accepts that the code of the run has changed. */

@@ -12,6 +12,11 @@ export function stopsAtDeadline(flow: Pick<FlowBody, 'clock' | 'meters'>): boole
   return clockOf(flow)?.halts !== false;
 }
 
+/** True if a meter limits the amount of a stretch of time, and not of the whole run. */
+export function isVelocity({ unit, perMs }: Meter): boolean {
+  return perMs !== undefined && isCounted(unit);
+}
+
 /** True if a meter counts amounts of a budget dimension, and not visits, repeats, a rate or time. */
 export function isCounted(unit: Meter['unit']): unit is Dimension {
   return unit !== 'visits' && unit !== 'repeats' && unit !== 'rate' && unit !== 'time';

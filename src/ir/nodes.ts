@@ -84,6 +84,8 @@ export interface Retry {
   readonly on: readonly FailureClass[];
   /** After the retries, one attempt with each of these targets: for a model call, aliases of other models. */
   readonly fallback?: { readonly targets: readonly string[]; readonly on: readonly FailureClass[] };
+  /** Set if no document declares these retries: they stay within the retry budget. */
+  readonly budgeted?: true;
   /** The alias of the model that is called while the circuit breaker of this call is open. */
   readonly whileOpen?: string;
   /** A condition over `error`. Without it, every failure of these classes is retried. */
@@ -119,6 +121,8 @@ interface NodeBase {
   readonly charges?: readonly MeterId[];
   /** Where the thread goes if a budget has no room, instead of the meter's `over`. The slot `tripped` says which and why. */
   readonly onBudget?: NodeId;
+  /** Where the thread goes if it spends too fast, instead of the meter's `over`. */
+  readonly onVelocity?: NodeId;
   /** Amounts that must be free before this node starts. */
   readonly needs?: Amounts;
 }

@@ -3,6 +3,7 @@
  * and a performer of calls (docs/decisions/0002-ports.md).
  */
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
+import type { Json } from '../expr/json.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import type { Answer, Command, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';
 
@@ -127,11 +128,36 @@ export interface Tombstone {
   readonly link: string;
 }
 
+/** Small values that all processes of a store share, such as the state of circuit breakers. */
+export interface Shared {
+  get(key: string): Promise<Json>;
+  /** Replaces a value in one step: `change` gets the current value, and returns the new one and a result. */
+  update<T>(key: string, change: (value: Json) => readonly [value: Json, result: T]): Promise<T>;
+  /** Values whose key has this beginning, in the order of keys. */
+  list(prefix: string): Promise<readonly { readonly key: string; readonly value: Json }[]>;
+  /** Records an act of an operator together with the change that it makes. */
+  operate(act: Omit<OperatorAct, 'link'>, change: (value: Json) => Json): Promise<void>;
+  /** All acts of operators, in order. */
+  acts(): Promise<readonly OperatorAct[]>;
+}
+
+/** A change that a person made to a shared value by hand. */
+export interface OperatorAct {
+  readonly at: Instant;
+  readonly by: string;
+  readonly what: string;
+  readonly key: string;
+  readonly why: string;
+  /** Covers the act before and all fields of this one. */
+  readonly link: string;
+}
+
 export interface Store {
   /** Random, made with the store. It is part of every idempotency key. */
   readonly id: string;
   readonly journal: Journal;
   readonly roster: Roster;
+  readonly shared: Shared;
   close(): Promise<void>;
 }
 

@@ -23,11 +23,13 @@ test('a fresh file has every step, strict tables, WAL and full synchronisation',
     )
     .all();
   expect(tables.map(({ name }) => name)).toEqual([
+    'acts',
     'blobs',
     'flows',
     'log',
     'mail',
     'runs',
+    'shared',
     'snapshots',
     'store',
     'tombstones',

@@ -24,6 +24,7 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
   'src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/runtime/report/decisions.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
   'src/runtime/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
 };
 

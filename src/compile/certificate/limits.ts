@@ -31,8 +31,8 @@ function limitAt(graph: Graph, id: NodeId, dimension: Dimension): readonly [Mete
   if (dimension === 'steps') return null;
   let tightest: readonly [MeterId, number] | null = null;
   for (const meter of graph.node(id).charges ?? []) {
-    const { unit, max = null } = graph.body.meters[meter] ?? {};
-    if (unit !== dimension || max === null || meter === `budget.${dimension}`) continue;
+    const { unit, max = null, perMs } = graph.body.meters[meter] ?? {};
+    if (unit !== dimension || max === null || perMs !== undefined || meter === `budget.${dimension}`) continue;
     if (tightest === null || max < tightest[1]) tightest = [meter, max];
   }
   return tightest;

@@ -22,7 +22,7 @@ export interface ModelTable {
   /** The model behind a name, as the flow keeps it. */
   find(name: string | null): ModelEntry | undefined;
   /** The models that these agents may come to call, by the name that they call them by. */
-  usedBy(agents: Iterable<AgentDef>): { readonly [name: string]: Json };
+  usedBy(agents: Iterable<AgentDef>, others?: readonly string[]): { readonly [name: string]: Json };
   /** The model call with the fallback models of its agent's own. */
   withFallback(node: Node, agents: { readonly [id: string]: AgentDef }): Node;
   /** Adds a model that the sections do not declare. */
@@ -53,8 +53,8 @@ export function modelTable(declared: { readonly [alias: string]: ModelEntry }, o
   return {
     find,
     declare,
-    usedBy: (agents) => {
-      const names = [...Object.keys(declared)];
+    usedBy: (agents, others = []) => {
+      const names = [...Object.keys(declared), ...others];
       for (const { model } of agents) names.push(model ?? DEFAULT_MODEL, ...(find(model)?.fallback ?? []));
       const used: { [name: string]: Json } = {};
       for (const name of names) {

@@ -9,6 +9,7 @@ import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
 import { toolNames } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';
+import { isVelocity } from '../../ir/meters.ts';
 import type { FlowBody, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Lowered } from '../lower/builder.ts';
@@ -95,7 +96,11 @@ function modelsOf(node: Node, { agents }: FlowBody): readonly string[] {
 }
 
 function moneyLimit({ meters }: FlowBody, { charges = [] }: Node): string | undefined {
-  const id = charges.find((each) => meters[each]?.unit === 'costMicros' && meters[each].max !== null);
+  // A velocity limit for money does not apply to a model without a price.
+  const id = charges.find((each) => {
+    const meter = meters[each];
+    return meter?.unit === 'costMicros' && meter.max !== null && !isVelocity(meter);
+  });
   return id === undefined ? undefined : meters[id]?.label;
 }
 

@@ -19,9 +19,11 @@ import type {
   ToolDef,
   ToolEffect,
 } from '../../ir/nodes.ts';
+import { decisionOf } from '../../catalog/failures.ts';
 import { boundaryOf } from '../document/boundary.ts';
 import type { GateMode } from '../document/boundary.ts';
 import { CLOCK, commonMeters } from './budget-meters.ts';
+import type { CommonMeters } from './budget-meters.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object } from '../expressions/cel-text.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
@@ -29,6 +31,8 @@ import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { SharedProtections } from '../../ir/protections.ts';
 import { ONE_REPAIR } from './fit.ts';
+import { protectCall } from './protected-call.ts';
+import type { Place } from './protected-call.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share, Shares } from '../verify/graph.ts';
@@ -85,7 +89,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const meters = new Map<MeterId, Meter>();
   const shares = new Map<MeterId, Share>();
   const effects = createEffects(definitions);
-  const { extendable = false, complete = (_, node) => node } = options;
+  const { extendable = false, complete = (_, node) => node, returns } = options;
   const fresh = createIds();
   const end = createEnds(nodes, fresh);
   const common = commonMeters({
@@ -93,16 +97,19 @@ export function createBuilder(notation: string, definitions: Definitions, option
     agentBudgets: definitions.agentBudgets,
     timeMs: definitions.deadlineMs,
     extendable,
-    exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: options.returns }),
-    late: end({ state: 'failed', code: 'TIMEOUT', output: options.returns }),
+    exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns }),
+    late: end({ state: 'failed', code: 'TIMEOUT', output: returns }),
   });
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
 
+  const stopped = (): NodeId => stoppedEnd(end, nodes, fresh, returns);
+  const place = placeIn(nodes, meters, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
-    const node = finalReply(
+    const replying = finalReply(
       definitions.models.withFallback(complete(id, given), effects.used.agents),
       effects.used.agents,
     );
+    const node = protectCall(id, replying, definitions.protections, place);
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
@@ -139,6 +146,15 @@ export function createBuilder(notation: string, definitions: Definitions, option
   };
 }
 
+/** Models that only protections name. */
+function fallbacksOf({ breaker, velocity }: Protections): readonly string[] {
+  const fallback = breaker?.fallback ?? null;
+  return [
+    ...(fallback !== null && 'model' in fallback ? [fallback.model] : []),
+    ...(velocity?.fallback === null || velocity === null ? [] : [velocity.fallback.model]),
+  ];
+}
+
 /** The protections of the flow. A field at its default is left out. */
 function protectionFields({ tier, breaker, retryBudget, declared }: Protections): Pick<FlowBody, 'tier' | 'shared'> {
   const shared: SharedProtections = {
@@ -166,6 +182,42 @@ function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder[
     ends.set(key, id);
     return id;
   };
+}
+
+/** Adds the further nodes of a protected call. */
+function placeIn(
+  nodes: Map<NodeId, Node>,
+  meters: Map<MeterId, Meter>,
+  common: CommonMeters,
+  rest: Pick<Place, 'fresh' | 'stopped'>,
+): Place {
+  return {
+    ...rest,
+    add: (id, node) => {
+      nodes.set(id, common.charged(node, undefined));
+      return id;
+    },
+    meter: (id, meter) => {
+      meters.set(id, meter);
+      return id;
+    },
+  };
+}
+
+/** The end of a run that spends too fast: it records the decision, then ends. */
+function stoppedEnd(
+  end: Builder['end'],
+  nodes: Map<NodeId, Node>,
+  fresh: Builder['fresh'],
+  output: Expr | undefined,
+): NodeId {
+  const next = end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output });
+  const id = '~velocity.stopped';
+  if (!nodes.has(id)) {
+    const label = { name: 'velocity', decision: decisionOf('cost_overrun', 'abort') };
+    nodes.set(fresh('velocity.stopped'), { op: 'let', label, writes: [], next });
+  }
+  return id;
 }
 
 /** A reply that does not fit is repaired once. With tools this applies to the last reply, and not to one that calls tools. */
@@ -259,7 +311,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
     definitionsUsed: () => ({
       agents,
       tools,
-      models: definitions.models.usedBy(Object.values(agents)),
+      models: definitions.models.usedBy(Object.values(agents), fallbacksOf(definitions.protections)),
       ...(hasPolicies() ? { policies: definitions.policies } : {}),
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
     }),

@@ -6,11 +6,11 @@
  * const failed = addRecoveries(kit, { stage: 'plan', tier, replans: 2, step, ways: { replan, escalate, abort } });
  * kit.call(step, { …, fail: failed });
  */
-import { KIND_CLASSES, cellOf, mastOf } from '../../catalog/failures.ts';
+import { KIND_CLASSES, cellOf, decisionOf, mastOf } from '../../catalog/failures.ts';
 import type { Cell, CellChange, TriedAction } from '../../catalog/failures.ts';
 import { FAILURE_KINDS } from '../../ir/protections.ts';
 import type { FailureKind, RecoveryAction, Tier } from '../../ir/protections.ts';
-import type { Decision, Expr, NodeId, Write } from '../../ir/nodes.ts';
+import type { Expr, NodeId, Write } from '../../ir/nodes.ts';
 import { literal, path } from '../expressions/cel-text.ts';
 import { set, setField } from './kit.ts';
 import type { Kit, Step } from './kit.ts';
@@ -135,12 +135,12 @@ function addLast(kit: Kit, recovery: Recovery, { last }: Cell): NodeId {
 
 /** The node that records a decision. */
 function named({ step, failure, cause }: Recovery, action: RecoveryAction): Step {
-  return { ...step(`${failure}.${action}`), decision: decisionOf(failure, action, cause) };
+  return decided(step(`${failure}.${action}`), failure, action, cause);
 }
 
-/** A decision with its failure mode. */
-export function decisionOf(failure: FailureKind, action: RecoveryAction, cause?: string): Decision {
-  return { failure, action, mast: mastOf(failure, cause) };
+/** The step as one that records a decision. */
+export function decided(step: Step, failure: FailureKind, action: RecoveryAction, cause?: string): Step {
+  return { ...step, decision: decisionOf(failure, action, cause) };
 }
 
 function failed({ stage, failure, cause }: Recovery, action: RecoveryAction): Write {

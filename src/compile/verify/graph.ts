@@ -1,5 +1,6 @@
 /** A compiled body as a graph that is walked many times: edges computed once, ids that lead nowhere left out. */
 import { isMeasured } from '../../ir/dimensions.ts';
+import { isVelocity } from '../../ir/meters.ts';
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { componentsOf } from './components.ts';
 import type { Component } from './components.ts';
@@ -99,6 +100,7 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
   const over = (node.charges ?? []).flatMap((id): Edge[] => {
     const meter = meters[id];
     if (meter === undefined || meter.max === null) return [];
+    if (isVelocity(meter)) return [{ to: node.onVelocity ?? meter.over, kind: 'over' }];
     const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
     return [{ to: budget ? (node.onBudget ?? meter.over) : meter.over, kind: 'over' }];
   });

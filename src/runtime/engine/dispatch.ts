@@ -5,12 +5,14 @@ import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
 import { failureOf } from '../failures.ts';
 import type { Call, Clock, Performer } from '../ports.ts';
+import type { Guard, Performed } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 
 export interface DispatchOptions {
   readonly performer: Performer;
+  readonly guard: Guard;
   readonly clock: Clock;
   readonly listeners?: TextListeners | undefined;
   /** False when the lease may have ended, by the monotonic clock of this process. */
@@ -107,22 +109,21 @@ export class Dispatcher {
   }
 
   #start(owned: OwnedRun, call: Call): void {
-    const { performer, holdsLease, renewLease, lose } = this.#options;
+    const { guard, holdsLease, renewLease, lose } = this.#options;
     const { command } = call;
     if (!owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void renewLease().then((renewed) => (renewed ? this.#start(owned, call) : lose(owned)));
-    const failed = (error: unknown): void => this.#returned(owned, command, { ok: false, error: failureOf(error) });
-    try {
-      performer.perform(call).then((result) => this.#returned(owned, command, result), failed);
-    } catch (error) {
-      // A performer may throw before it returns a promise.
-      failed(error);
-    }
+    const failed = (error: unknown): Performed => ({ result: { ok: false, error: failureOf(error) }, notes: [] });
+    void guard
+      .perform(call)
+      .catch(failed)
+      .then((performed) => this.#returned(owned, command, performed));
   }
 
-  #returned(owned: OwnedRun, { key, attempt, node }: Command, result: Settled): void {
+  #returned(owned: OwnedRun, { key, attempt, node }: Command, { result, notes }: Performed): void {
     if (!owned.calls.end(key, attempt) || this.#stopped) return;
-    this.#options.send(owned, { fact: { type: 'settle', key, attempt, result: withPrice(owned, node, result) } });
+    const fact = { type: 'settle', key, attempt, result: withPrice(owned, node, result) } as const;
+    this.#options.send(owned, { fact: notes.length === 0 ? fact : { ...fact, notes } });
   }
 }
 

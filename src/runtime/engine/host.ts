@@ -49,6 +49,7 @@ export class Host {
     this.worker = new Worker({
       journal: store.journal,
       performer,
+      shared: store.shared,
       clock,
       snapshotEvery,
       listeners: this.feed,

@@ -7,7 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { statusOf } from '../../core/outstanding.ts';
 import type { Event, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
-import type { Clock, Journal, Performer } from '../ports.ts';
+import type { Clock, Journal, Performer, Shared } from '../ports.ts';
+import { Guard } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
 import { isSuspended, runNow } from './owned-run.ts';
@@ -18,6 +19,7 @@ import type { Turn } from './turn.ts';
 export interface WorkerOptions {
   readonly journal: Journal;
   readonly performer: Performer;
+  readonly shared: Shared;
   readonly clock: Clock;
   readonly snapshotEvery: number;
   /** After the events are stored. */
@@ -52,6 +54,7 @@ export class Worker {
     this.#options = options;
     this.#dispatcher = new Dispatcher({
       performer: options.performer,
+      guard: new Guard(options.performer, options.shared),
       clock: options.clock,
       listeners: options.listeners,
       holdsLease: options.holdsLease,

@@ -9,7 +9,7 @@ import type { Event, RunId } from '../../ir/events.ts';
 import { decodeEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { ChainedEvent } from '../engine/types.ts';
-import type { StoredAppend, Tombstone } from '../ports.ts';
+import type { OperatorAct, StoredAppend, Tombstone } from '../ports.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 
 /** The hash before the first append. It binds the chain to the run id and to the bytes of its graph. */
@@ -58,6 +58,11 @@ export function printOf(text: string): string {
 }
 
 const texts = new WeakMap<CompiledFlow, GraphText>();
+
+/** Acts of operators form a chain of their own, so that none can be changed or deleted unnoticed. */
+export function linkAct(previous: string, { at, by, what, key, why }: Omit<OperatorAct, 'link'>): string {
+  return hash('sha256', JSON.stringify([previous, at, by, what, key, why]), 'base64url');
+}
 
 /** Tombstones of removed runs form a chain of their own, so that none can be changed or deleted unnoticed. */
 export function linkTombstone(previous: string, { run, events, hash: head, at }: Omit<Tombstone, 'link'>): string {

@@ -54,6 +54,7 @@ function encodeRequested(event: EventOf<'effect.requested'>, pack: PackValue): s
 
 function encodeSettled({ key, attempt, result }: EventOf<'effect.settled'>, pack: PackValue): string {
   const used = optional(result.used);
+  if (result.ok && result.unsent === true) return `["s",${quote(key)},${attempt},${pack(result.value)},null,1]`;
   if (result.ok) return `["s",${quote(key)},${attempt},${pack(result.value)}${used}]`;
   return `["f",${quote(key)},${attempt},${JSON.stringify(result.error)}${used}]`;
 }
@@ -107,7 +108,7 @@ export function decodeEvent(stored: Json, at: number, unpack: UnpackValue): Even
       } as EventBody;
     }
     case 's':
-      return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: true, value: unpack(c) }, d) };
+      return { type: 'effect.settled', key: a, attempt: b, result: withUsed(accepted(unpack(c), e), d) };
     case 'f':
       return { type: 'effect.settled', key: a, attempt: b, result: withUsed({ ok: false, error: c }, d) };
     case 'j':
@@ -182,8 +183,12 @@ function plain(event: EventBody): string {
   return JSON.stringify({ ...event, seq: undefined, at: undefined });
 }
 
-function withUsed(result: Settled, used: Settled['used']): Settled {
-  return used === undefined ? result : { ...result, used };
+function withUsed(result: Settled, used: Settled['used'] | null): Settled {
+  return used === undefined || used === null ? result : { ...result, used };
+}
+
+function accepted(value: Json, unsent: 1 | undefined): Settled {
+  return unsent === 1 ? { ok: true, value, unsent: true } : { ok: true, value };
 }
 
 function charged(charge: readonly string[] | null | undefined): { charge?: readonly string[] } {

@@ -6,7 +6,7 @@ import { admit, expire } from '../../core/admit.ts';
 import { decide } from '../../core/decide.ts';
 import { evolve } from '../../core/evolve.ts';
 import type { Program } from '../../core/program.ts';
-import type { Event, EventBody, Fact, Instant, RunState } from '../../ir/events.ts';
+import type { Event, EventBody, Fact, Instant, ProtectionNote, RunState } from '../../ir/events.ts';
 
 export interface Difference {
   readonly seq: number;
@@ -101,6 +101,10 @@ class Walk {
           seed: event.seed,
           origin: event.origin,
         };
+      case 'breaker.changed':
+      case 'breaker.denied':
+      case 'retry.denied':
+        return this.#noted();
       case 'effect.settled':
         return this.#settled(event);
       case 'run.repinned':
@@ -115,6 +119,18 @@ class Walk {
       default:
         return null;
     }
+  }
+
+  /** Notes of a protection come before the result of their call. */
+  #noted(): Fact | null {
+    const rest = this.#events.slice(this.#index);
+    const settled = rest.find((event) => event.type === 'effect.settled');
+    if (settled?.type !== 'effect.settled') return null;
+    const notes = rest.slice(0, rest.indexOf(settled)).map((event) => {
+      const { key: _, ...note } = bodyOf(event) as ProtectionNote & { readonly key: string };
+      return note;
+    });
+    return { type: 'settle', key: settled.key, attempt: settled.attempt, result: settled.result, notes };
   }
 
   #settled(event: Extract<Event, { type: 'effect.settled' }>): Fact {

@@ -1,7 +1,13 @@
-/** The recovery decisions of a run: loops that were broken, escalations, aborts. The nodes of the flow name them. */
-import type { CompiledFlow, Decision } from '../../ir/nodes.ts';
-import type { Tier } from '../../ir/protections.ts';
+/**
+ * The recovery decisions of a run, in order: what failed, and what was done about it. Some are nodes of the flow, others are
+ * retries, and others were made by protections that all runs share.
+ */
+import { decisionOf } from '../../catalog/failures.ts';
 import type { Event } from '../../ir/events.ts';
+import type { BreakerCause, ErrorRecord } from '../../ir/facts.ts';
+import type { CompiledFlow, Decision } from '../../ir/nodes.ts';
+import { recoveryClassOf } from '../../ir/protections.ts';
+import type { FailureKind, Tier } from '../../ir/protections.ts';
 
 export interface MadeDecision extends Decision {
   readonly seq: number;
@@ -9,27 +15,47 @@ export interface MadeDecision extends Decision {
 }
 
 export function decisionsOf(flow: CompiledFlow, events: readonly Event[]): readonly MadeDecision[] {
-  const { tier = 'batch' } = flow;
   return events.flatMap((event) => {
-    const decision =
-      flow.tier === undefined ? nodeDecision(flow, event) : (nodeDecision(flow, event) ?? repeated(event));
-    return decision === undefined ? [] : [{ seq: event.seq, tier, ...decision }];
+    const decision = decisionIn(flow, event);
+    return decision === null ? [] : [{ seq: event.seq, tier: flow.tier ?? 'batch', ...decision }];
   });
 }
 
-function nodeDecision(flow: CompiledFlow, event: Event): Decision | undefined {
-  if (event.type !== 'slots.written' && event.type !== 'effect.requested' && event.type !== 'route.picked')
-    return undefined;
-  const node = flow.nodes[event.node];
-  // An effect writes its result at the same node later; the decision was made with the request.
-  return event.type === 'slots.written' && node?.op === 'do' ? undefined : node?.label.decision;
+function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
+  switch (event.type) {
+    case 'effect.judged':
+      return event.verdict === 'retry' ? retried(event.error, event.target) : null;
+    case 'breaker.denied':
+      // Another model is a retry of its own, and a question is a node of its own.
+      return event.fallback === 'model' || event.fallback === 'escalate'
+        ? null
+        : decisionOf(KIND_OF_CAUSE[event.cause], event.fallback === 'answer' ? 'fallback' : 'block');
+    case 'retry.denied':
+      return decisionOf('provider_error', 'block');
+    case 'slots.written':
+    case 'effect.requested':
+    case 'route.picked':
+      return ofNode(flow, event);
+    default:
+      return null;
+  }
 }
 
-/** A call that is made again is a decision in a flow with a tier. */
-function repeated(event: Event): Decision | undefined {
-  if (event.type !== 'effect.judged' || event.verdict !== 'retry') return undefined;
-  const action = event.target === undefined ? 'retry' : 'fallback';
-  return event.error.class === 'semantic'
-    ? { failure: 'schema_or_grounding', action, mast: 'FM-3.2' }
-    : { failure: 'provider_error', action, mast: null };
+function ofNode(flow: CompiledFlow, { type, node: id }: Extract<Event, { readonly node: string }>): Decision | null {
+  const node = flow.nodes[id];
+  // An effect writes its result at the same node later; the decision was made with the request.
+  return node === undefined || (type === 'slots.written' && node.op === 'do') ? null : (node.label.decision ?? null);
 }
+
+function retried({ class: kind }: ErrorRecord, target: string | undefined): Decision {
+  const failure = recoveryClassOf(kind) === 'transient' ? 'provider_error' : 'schema_or_grounding';
+  return decisionOf(failure, target === undefined ? 'retry' : 'fallback');
+}
+
+const KIND_OF_CAUSE: { readonly [cause in BreakerCause]: FailureKind } = {
+  provider_errors: 'provider_error',
+  schema_failures: 'schema_or_grounding',
+  identical_calls: 'tool_loop',
+  probe_failed: 'provider_error',
+  operator: 'provider_error',
+};

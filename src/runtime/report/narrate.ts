@@ -4,7 +4,7 @@ import { authorOf } from '../../core/failure.ts';
 import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
-import type { EffectKey, Event, RunState, ThreadId } from '../../ir/events.ts';
+import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 
@@ -126,6 +126,9 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
     const paths = event.paths.map((path) => path.join('.'));
     return [trouble(story, event, `a value does not exist: ${paths.join(', ')}`)];
   },
+  'breaker.changed': protection,
+  'breaker.denied': protection,
+  'retry.denied': protection,
   'fork.joined': (story, event) => (event.met ? [] : [joinFailed(story, event)]),
   'run.halted': (_, event) => [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }],
 };
@@ -134,6 +137,26 @@ function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent
   const call = story.calls.get(event.key);
   if (call === undefined || call.questionId === null) return [];
   return [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
+}
+
+function protection(
+  story: Story,
+  event: Of<'breaker.changed'> | Of<'breaker.denied'> | Of<'retry.denied'>,
+): readonly StoryEvent[] {
+  const call = story.calls.get(event.key);
+  if (call === undefined) return [];
+  return [{ type: 'trouble', ...inNode(event, call), message: noteText(event) }];
+}
+
+function noteText(note: ProtectionNote): string {
+  switch (note.type) {
+    case 'breaker.changed':
+      return `circuit breaker ${note.breaker}: ${note.from} to ${note.to} (${note.cause.replaceAll('_', ' ')})`;
+    case 'breaker.denied':
+      return `circuit breaker ${note.breaker} is open (${note.cause.replaceAll('_', ' ')}): the call was not made`;
+    case 'retry.denied':
+      return `the retry budget is used up: the call was not repeated`;
+  }
 }
 
 function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {

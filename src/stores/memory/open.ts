@@ -1,4 +1,5 @@
 /** A store in memory, for tests and scripts. It makes the same promises as a store on a disk, apart from durability. */
+import type { Json } from '../../expr/json.ts';
 import type { Instant, RunId } from '../../ir/events.ts';
 import { randomUUID } from 'node:crypto';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -7,8 +8,10 @@ import type {
   Blob,
   Journal,
   Mail,
+  OperatorAct,
   Roster,
   RunEntry,
+  Shared,
   Snapshot,
   Store,
   StoredAppend,
@@ -18,7 +21,7 @@ import type {
 } from '../../runtime/ports.ts';
 import { hasEnded, mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../leases.ts';
 import type { WorkerLease } from '../leases.ts';
-import { linkTombstone } from '../../runtime/journal/chain.ts';
+import { linkAct, linkTombstone } from '../../runtime/journal/chain.ts';
 
 export function openMemory(): Store {
   const tables: Tables = {
@@ -27,6 +30,8 @@ export function openMemory(): Store {
     workers: new Map(),
     mail: new Map(),
     tombstones: [],
+    values: new Map(),
+    acts: [],
     lastMailId: 0,
   };
   let closed = false;
@@ -38,6 +43,7 @@ export function openMemory(): Store {
     id: randomUUID(),
     journal: createJournal(open),
     roster: createRoster(open),
+    shared: createShared(open),
     close: async () => {
       closed = true;
     },
@@ -51,6 +57,8 @@ interface Tables {
   readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
   readonly mail: Map<number, Mail>;
   readonly tombstones: Tombstone[];
+  readonly values: Map<string, Json>;
+  readonly acts: OperatorAct[];
   /** The last id given to a piece of mail. Ids are not used again. */
   lastMailId: number;
 }
@@ -61,6 +69,29 @@ interface MemoryRun {
   readonly appends: StoredAppend[];
   readonly blobs: Map<string, Blob>;
   snapshot: Snapshot | null;
+}
+
+function createShared(open: () => Tables): Shared {
+  return {
+    get: async (key) => open().values.get(key) ?? null,
+    update: async (key, change) => {
+      const { values } = open();
+      const [value, result] = change(values.get(key) ?? null);
+      values.set(key, value);
+      return result;
+    },
+    list: async (prefix) =>
+      [...open().values]
+        .filter(([key]) => key.startsWith(prefix))
+        .map(([key, value]) => ({ key, value }))
+        .sort((a, b) => (a.key < b.key ? -1 : 1)),
+    operate: async (act, change) => {
+      const { values, acts } = open();
+      values.set(act.key, change(values.get(act.key) ?? null));
+      acts.push({ ...act, link: linkAct(acts.at(-1)?.link ?? '', act) });
+    },
+    acts: async () => [...open().acts],
+  };
 }
 
 function createJournal(open: () => Tables): Journal {

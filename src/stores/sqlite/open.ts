@@ -13,6 +13,7 @@ import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
 import { connectReadOnly } from './read-only.ts';
 import { createEntries, createMail, createRetain } from './roster.ts';
+import { createShared } from './shared.ts';
 import { examine, migrate } from './schema.ts';
 
 export interface SqliteOptions {
@@ -40,6 +41,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
       ...createEntries(connection),
       ...createRetain(connection),
     },
+    shared: createShared(connection),
     close: async () => {
       journal.flush();
       connection.close();

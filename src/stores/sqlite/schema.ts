@@ -128,7 +128,30 @@ CREATE TABLE mail (
 CREATE INDEX mail_by_run ON mail (run);
 `;
 
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA];
+const SHARED_SCHEMA = `
+-- Values that all processes share: circuit breakers, the retry budget.
+CREATE TABLE shared (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What operators did to them by hand.
+CREATE TABLE acts (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  key TEXT NOT NULL,
+  why TEXT NOT NULL,
+  link TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER acts_update BEFORE UPDATE ON acts
+BEGIN SELECT RAISE(ABORT, 'acts are append-only'); END;
+CREATE TRIGGER acts_delete BEFORE DELETE ON acts
+BEGIN SELECT RAISE(ABORT, 'acts are append-only'); END;
+`;
+
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA];
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

@@ -4,6 +4,7 @@
 import { Command, Option } from 'commander';
 import { RUN_STATES } from '../../ir/codes.ts';
 import { withCommandName } from './command-name.ts';
+import type { BreakersOptions } from './commands/breakers.ts';
 import type { Shell } from './commands/completion.ts';
 import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
@@ -36,6 +37,7 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
   addAuthoring(program, call);
   addRunning(program, call);
   addInspecting(program, call);
+  addProtections(program, call);
   addMachine(program, call);
   return program;
 }
@@ -155,6 +157,33 @@ function addInspecting(program: Command, call: Caller): void {
     .description('check the chain of hashes')
     .argument('[run]', 'a run; without it, all of them')
     .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
+}
+
+function addProtections(program: Command, call: Caller): void {
+  const breakers = program
+    .command('breakers')
+    .description('circuit breakers of the database, with their state')
+    .action(call(async () => (await import('./commands/breakers.ts')).breakersCommand));
+  for (const [name, to] of [
+    ['open', 'open'],
+    ['close', 'closed'],
+  ] as const)
+    breakers
+      .command(name)
+      .description(`${name} a breaker by hand; the database records who did it`)
+      .argument('<breaker>', 'AGENT@MODEL')
+      .option('--as <who>', 'who does it')
+      .option('--why <text>', 'the reason')
+      .action(
+        call(async () => {
+          const { setBreakerCommand } = await import('./commands/breakers.ts');
+          return (cli: Cli, id: string, options: BreakersOptions) => setBreakerCommand(cli, to, id, options);
+        }),
+      );
+  program
+    .command('budget')
+    .description('the retry budget that all runs of the database share')
+    .action(call(async () => (await import('./commands/budget.ts')).budgetCommand));
 }
 
 function addMachine(program: Command, call: Caller): void {

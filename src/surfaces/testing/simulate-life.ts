@@ -61,6 +61,7 @@ class Process {
     this.#clock = createJumpingClock(given.time.elapsed, given.time.ahead);
     this.#worker = new Worker({
       journal: this.#journal(given.store.journal),
+      shared: given.store.shared,
       performer: { perform: (call) => this.#perform(call) },
       clock: this.#clock,
       snapshotEvery: given.chance.pick([0, 2, 500]),

@@ -22,6 +22,7 @@ export const MODEL_RETRY: Retry = {
   baseMs: 500,
   capMs: 30_000,
   on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[],
+  budgeted: true,
 };
 
 /** Adds the turn and returns its first node. At `next`, `reply` and `talk` are set. */

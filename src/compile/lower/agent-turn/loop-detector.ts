@@ -5,8 +5,8 @@
 import type { BoundaryDef, Decision, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { chose, set } from '../kit.ts';
-import type { Failure, Kit } from '../kit.ts';
-import { decisionOf } from '../recovery.ts';
+import type { Failure, Kit, Step } from '../kit.ts';
+import { decided } from '../recovery.ts';
 import { outcomeOf } from './outcome.ts';
 import { CALL, TALK, callerOf } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
@@ -22,13 +22,11 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
   if (common === null || turn.tools.length === 0) return [];
   const { identical, window, cycle, failures, ignore, onTrip } = { ...common, ...turn.loop };
   const { hint, origin } = turn;
-  const decided = (action: Decision['action']): { readonly origin: string; readonly decision: Decision } => ({
-    origin,
-    decision: decisionOf('tool_loop', action),
-  });
+  const decide = (action: Decision['action'], id: string): Step =>
+    decided({ hint: `${hint}.${id}`, origin }, 'tool_loop', action);
   const blocked = (content: Expr, id: string): NodeId =>
     kit.set(
-      { hint: `${hint}.${id}`, ...decided('block') },
+      decide('block', id),
       [
         ...outcomeOf(turn.agent, content, { ok: 'false', error: quote(CORRECTION), refused: quote('loop') }),
         set('error', 'null'),
@@ -42,11 +40,11 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
     message: `text(${quote(`${turn.agent} repeats the call of `)}, ${CALL}.name, " after a correction")`,
     node: callerOf(turn),
   };
-  const aborted = turn.recovers === true ? { origin } : decided('abort');
-  const end = kit.fail({ hint: `${hint}.looped`, ...aborted }, failure);
+  const aborted = turn.recovers === true ? { hint: `${hint}.looped`, origin } : decide('abort', 'looped');
+  const end = kit.fail(aborted, failure);
   const again =
     onTrip === 'escalate' && turn.people !== false
-      ? addQuestion(kit, turn, boundary, { failure, end, blocked, step: decided('escalate') })
+      ? addQuestion(kit, turn, boundary, { failure, end, blocked, step: decide('escalate', 'loop.ask') })
       : end;
   const over = kit.pick(
     { hint: `${hint}.loop`, origin },
@@ -71,7 +69,7 @@ interface LoopQuestion {
   readonly failure: Failure;
   readonly end: NodeId;
   readonly blocked: (content: Expr, id: string) => NodeId;
-  readonly step: { readonly origin: string; readonly decision: Decision };
+  readonly step: Step;
 }
 
 /** A person answers a loop: the words go to the agent, or the turn ends. */
@@ -79,7 +77,7 @@ function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question:
   const { failure, end, blocked, step } = question;
   const told = blocked(`text("[ANSWER] ", ${ANSWER}.text)`, 'answered');
   return kit.ask(
-    { hint: `${turn.hint}.loop.ask`, authored: callerOf(turn), ...step },
+    { ...step, authored: callerOf(turn) },
     {
       about: 'loop',
       askedBy: turn.agent,

@@ -1,0 +1,223 @@
+/**
+ * Performs calls under the protections whose state all runs of a store share: circuit breakers and the retry budget. Each
+ * decision becomes a note, which the journal keeps with the result of the call. So a replay needs no clock and no store.
+ */
+import { normalised, printOf } from '../../core/repeats.ts';
+import { readingsOf } from '../../core/reply.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Failure, ProtectionNote, Settled } from '../../ir/facts.ts';
+import type { AgentDef, DoNode } from '../../ir/nodes.ts';
+import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import type { BreakerRules, RetryBudgetRules, SharedProtections } from '../../ir/protections.ts';
+import { pure } from '../engine/pure.ts';
+import { failureOf } from '../failures.ts';
+import type { Call, Performer, Shared } from '../ports.ts';
+import { CLOSED, enter, leave, probeAt } from './breaker.ts';
+import type { BreakerState, Outcome } from './breaker.ts';
+import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, spend } from './retry-budget.ts';
+import type { BudgetState } from './retry-budget.ts';
+
+export interface Performed {
+  readonly result: Settled;
+  readonly notes: readonly ProtectionNote[];
+}
+
+export const BREAKER_PREFIX = 'breaker:';
+
+export class Guard {
+  readonly #performer: Performer;
+  readonly #shared: Shared;
+  /** Calls that the shared retry budget does not know of yet. A write per call would be expensive. */
+  #calls = 0;
+
+  constructor(performer: Performer, shared: Shared) {
+    this.#performer = performer;
+    this.#shared = shared;
+  }
+
+  async perform(call: Call): Promise<Performed> {
+    const rules = rulesOf(call);
+    if (rules === null) return { result: await this.#call(call), notes: [] };
+    const denied = await this.#withinBudget(call, rules.retryBudget);
+    if (denied !== null) return denied;
+    if (rules.breaker === null) return { result: await this.#call(call), notes: [] };
+    return this.#withBreaker(call, rules.breaker);
+  }
+
+  /** A performer that throws has failed; the failure counts like any other. */
+  async #call(call: Call): Promise<Settled> {
+    try {
+      return await this.#performer.perform(call);
+    } catch (error) {
+      return { ok: false, error: failureOf(error) };
+    }
+  }
+
+  /** Takes a token for a retry. Null if the call may be made. */
+  async #withinBudget(call: Call, rules: RetryBudgetRules | null): Promise<Performed | null> {
+    if (rules === null) return null;
+    const { attempt, target, input } = call.command;
+    // Another model, or a request to repair a reply, does not repeat a request that failed.
+    if (attempt === 1 || target !== undefined || input['repair'] !== undefined) {
+      this.#calls += 1;
+      return null;
+    }
+    const calls = this.#calls;
+    this.#calls = 0;
+    const now = call.clock.now();
+    const { granted, state } = await this.#shared.update(RETRY_BUDGET_KEY, (value) => {
+      const spent = spend(value as unknown as BudgetState | null, rules, calls, true, now);
+      return [spent.state as unknown as Json, spent];
+    });
+    if (granted) return null;
+    const { share, burst } = rules;
+    const message = `\`${call.command.name}\` failed, and the retry budget is used up: retries may be ${Math.round(share * 100)} % of the calls of all runs`;
+    return {
+      result: { ok: false, error: { class: 'transient', type: 'RetryBudgetError', message, unsent: 'retry_budget' } },
+      notes: [{ type: 'retry.denied', tokens: state.tokens, share, burst }],
+    };
+  }
+
+  async #withBreaker(call: Call, rules: BreakerRules): Promise<Performed> {
+    const breaker = breakerOf(call);
+    const key = `${BREAKER_PREFIX}${breaker}`;
+    const id = `${call.command.run} ${call.command.key}`;
+    const notes: ProtectionNote[] = [];
+    const before = stateOf(await this.#shared.get(key));
+    if (before.status !== 'closed') {
+      const now = call.clock.now();
+      const { allowed, change, state } = await this.#shared.update(key, (value) => {
+        const entered = enter(stateOf(value), id, now);
+        return [entered.state as unknown as Json, entered];
+      });
+      if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
+      if (!allowed) return denied(breaker, state, rules, notes);
+    }
+    const result = await this.#call(call);
+    const outcome = outcomeOf(call, result, rules);
+    if (before.status === 'closed' && outcome === 'ok' && isUntouched(before)) return { result, notes };
+    const now = call.clock.now();
+    const change = await this.#shared.update(key, (value) => {
+      const left = leave(stateOf(value), rules, id, outcome, now);
+      return [left.state as unknown as Json, left.change];
+    });
+    if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
+    return { result, notes };
+  }
+}
+
+interface Rules {
+  readonly breaker: BreakerRules | null;
+  readonly retryBudget: RetryBudgetRules | null;
+}
+
+/** Null if the call has no shared protection. */
+function rulesOf({ command, flow }: Call): Rules | null {
+  const node = flow.nodes[command.node];
+  if (node?.op !== 'do' || (command.kind !== 'model' && command.kind !== 'tool')) return null;
+  const rules: SharedProtections = { ...flow.shared, ...node.shared };
+  const breaker = command.kind === 'model' ? (rules.breaker ?? null) : null;
+  const retryBudget = rules.retryBudget === undefined ? defaultBudget(command.kind, node) : rules.retryBudget;
+  return breaker === null && retryBudget === null ? null : { breaker, retryBudget };
+}
+
+/** Retries that no document declares stay within a budget. Declared ones are the author's. */
+function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null {
+  return kind === 'model' && (retry.max === 0 || retry.budgeted === true) ? DEFAULT_RETRY_BUDGET : null;
+}
+
+/** The breaker of a call: its agent and its model. */
+function breakerOf({ command, flow }: Call): string {
+  const agent: AgentDef | undefined = Object.hasOwn(flow.agents, command.name) ? flow.agents[command.name] : undefined;
+  const alias = command.target ?? agent?.model ?? DEFAULT_MODEL;
+  const entry = flow.models[alias] as { readonly provider?: string; readonly model?: string } | undefined;
+  const model = entry?.provider === undefined ? alias || 'default' : `${entry.provider}/${entry.model ?? ''}`;
+  return `${command.name}@${model}`;
+}
+
+export function stateOf(value: Json): BreakerState {
+  return value === null ? CLOSED : { ...CLOSED, ...(value as unknown as BreakerState) };
+}
+
+function isUntouched({ providerErrors, schemaFailures }: BreakerState): boolean {
+  return providerErrors === 0 && schemaFailures === 0;
+}
+
+function denied(
+  breaker: string,
+  state: BreakerState,
+  { fallback }: BreakerRules,
+  notes: readonly ProtectionNote[],
+): Performed {
+  const cause = state.cause ?? 'provider_errors';
+  const until = probeAt(state);
+  const kind = fallback === null ? null : 'model' in fallback ? 'model' : 'answer' in fallback ? 'answer' : 'escalate';
+  const note: ProtectionNote = {
+    type: 'breaker.denied',
+    breaker,
+    cause,
+    until,
+    fallback: kind,
+    ...(state.by === null ? {} : { by: state.by }),
+  };
+  const all = [...notes, note];
+  if (fallback !== null && 'answer' in fallback)
+    return { result: { ok: true, value: { text: fallback.answer }, unsent: true }, notes: all };
+  const why = state.by === null ? WHY[cause] : `${state.by} opened it`;
+  const error: Failure = {
+    class: 'transient',
+    type: 'BreakerOpenError',
+    message: `the circuit breaker ${breaker} is open: ${why}`,
+    unsent: 'breaker',
+  };
+  return { result: { ok: false, error }, notes: all };
+}
+
+const WHY = {
+  provider_errors: 'its calls failed one after another',
+  schema_failures: 'its replies did not fit their schema',
+  identical_calls: 'it repeated the same tool call',
+  probe_failed: 'its calls fail',
+  operator: 'an operator opened it',
+} as const;
+
+/** How a call went, in the eyes of its breaker. */
+function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
+  const { flow, command, clock, signal } = call;
+  // The engine ends a call at its deadline. Any other abort says nothing about the provider.
+  if (signal.aborted && !(command.deadline !== null && clock.now() >= command.deadline)) return 'neither';
+  if (!result.ok) return signal.aborted || isProviderError(result.error) ? 'provider_error' : 'neither';
+  const node = flow.nodes[command.node] as DoNode;
+  const reply = result.value as { readonly text?: Json; readonly toolCalls?: readonly ToolCall[] } | null;
+  const calls = reply?.toolCalls ?? [];
+  if (calls.length > 0)
+    return isStreak(command.input['messages'], calls, rules.identicalCalls) ? 'identical_calls' : 'ok';
+  return node.schema !== undefined && !fits(node.schema, reply?.text ?? null) ? 'schema_failure' : 'ok';
+}
+
+function isProviderError({ class: kind }: Failure): boolean {
+  return kind === 'transient' || kind === 'rate_limit' || kind === 'timeout';
+}
+
+function fits(schema: Json, text: Json): boolean {
+  for (const reading of readingsOf(text)) if (pure.validate(schema, reading) === null) return true;
+  return false;
+}
+
+interface ToolCall {
+  readonly name: string;
+  readonly args?: Json;
+}
+
+/** True when this reply makes a streak of identical calls reach the limit. A longer streak has tripped already. */
+function isStreak(messages: Json | undefined, latest: readonly ToolCall[], limit: number): boolean {
+  const earlier = Array.isArray(messages)
+    ? messages.flatMap((message) => (message as { readonly toolCalls?: readonly ToolCall[] | null }).toolCalls ?? [])
+    : [];
+  const prints = [...earlier, ...latest].map(({ name, args }) => `${name} ${printOf(normalised(args ?? null, NONE))}`);
+  const last = prints.at(-1);
+  const before = prints.findLastIndex((print) => print !== last);
+  const length = prints.length - 1 - before;
+  return length >= limit && length - latest.length < limit;
+}
+const NONE: ReadonlySet<string> = new Set();

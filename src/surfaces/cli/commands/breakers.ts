@@ -1,0 +1,113 @@
+/** `sluice breakers`: lists the circuit breakers of a database. `open` and `close` change one by hand, which is recorded. */
+import { nearest } from '../../../compile/diagnose/nearest.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { OperatorAct, Shared } from '../../../runtime/ports.ts';
+import { probeAt, setByHand } from '../../../runtime/protections/breaker.ts';
+import type { BreakerState } from '../../../runtime/protections/breaker.ts';
+import { BREAKER_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
+import { openStore } from '../../../stores/open-store.ts';
+import { currentUser } from '../ask-person.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { withStore } from '../store.ts';
+import { oneLine, table } from '../text.ts';
+import { usage } from '../usage.ts';
+
+export interface BreakersOptions {
+  readonly as?: string;
+  readonly why?: string;
+}
+
+interface Breaker {
+  readonly id: string;
+  readonly state: BreakerState;
+}
+
+export async function breakersCommand(cli: Cli): Promise<ExitStatus> {
+  const { breakers, acts } = await withStore(cli, async (store) =>
+    store === null
+      ? { breakers: [], acts: [] }
+      : { breakers: await listed(store.shared), acts: await store.shared.acts() },
+  );
+  if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
+  else if (breakers.length === 0) cli.hint('no breaker has counted a failure yet');
+  else cli.screen.print(table([['BREAKER', 'STATE', 'CAUSE', 'TRIPS', 'PROBE'], ...breakers.map(rowOf)]));
+  return OK;
+}
+
+/** Opens or closes a breaker by hand. A breaker that no run has used yet can be opened in advance. */
+export async function setBreakerCommand(
+  cli: Cli,
+  to: 'open' | 'closed',
+  id: string,
+  options: BreakersOptions,
+): Promise<ExitStatus> {
+  if (!id.includes('@'))
+    throw usage(`\`${id}\` is not a breaker`, 'A breaker is named `AGENT@MODEL`; list them with `sluice breakers`.');
+  const store = openStore(cli.db);
+  try {
+    const known = await listed(store.shared);
+    if (to === 'closed' && !known.some((each) => each.id === id)) throw unknown(id, known);
+    const at = Date.now();
+    const by = options.as ?? currentUser();
+    const key = `${BREAKER_PREFIX}${id}`;
+    await store.shared.operate(
+      { at, by, what: to === 'open' ? 'breaker.opened' : 'breaker.closed', key, why: options.why ?? '' },
+      (value) => setByHand(stateOf(value), to, by, at) as unknown as Json,
+    );
+    const state = stateOf(await store.shared.get(key));
+    if (cli.json) cli.printJson(jsonOf({ id, state }));
+    else cli.hint(`${id} is ${to}${to === 'open' ? ' until it is closed by hand' : ''}`);
+    return OK;
+  } finally {
+    await store.close();
+  }
+}
+
+async function listed(shared: Shared): Promise<readonly Breaker[]> {
+  const found = await shared.list(BREAKER_PREFIX);
+  return found.map(({ key, value }) => ({ id: key.slice(BREAKER_PREFIX.length), state: stateOf(value) }));
+}
+
+function unknown(id: string, known: readonly Breaker[]): Error {
+  const near = nearest(
+    id,
+    known.map((each) => each.id),
+  );
+  return usage(
+    `there is no breaker \`${id}\``,
+    near === undefined ? 'List them with `sluice breakers`.' : `Did you mean \`${near}\`?`,
+  );
+}
+
+function jsonOf({ id, state }: Breaker): object {
+  const [agent = '', ...model] = id.split('@');
+  const until = probeAt(state);
+  return {
+    breaker: id,
+    agent,
+    model: model.join('@'),
+    state: state.status,
+    cause: state.cause,
+    trips: state.trips,
+    since: state.since === 0 ? null : iso(state.since),
+    probeAt: until === null ? null : iso(until),
+    by: state.by,
+    providerErrors: state.providerErrors,
+    schemaFailures: state.schemaFailures,
+  };
+}
+
+function rowOf({ id, state }: Breaker): string[] {
+  const at = probeAt(state);
+  const probe = state.status === 'closed' ? '-' : at === null ? 'by hand' : iso(at);
+  return [oneLine(id, 60), state.status, state.by ?? state.cause ?? '-', String(state.trips), probe];
+}
+
+function actJson({ at, by, what, key, why }: OperatorAct): object {
+  return { at: iso(at), by, what, breaker: key.slice(BREAKER_PREFIX.length), why };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

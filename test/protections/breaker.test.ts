@@ -1,0 +1,265 @@
+/** Circuit breakers: first the damage without them, then the protection. §flow/circuit-breaker */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openMemory, openSqlite } from '../../src/index.ts';
+import type { BreakerRules } from '../../src/ir/protections.ts';
+import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { CLOSED, enter, leave, setByHand } from '../../src/runtime/protections/breaker.ts';
+import type { Json } from '../../src/expr/json.ts';
+import { AGENTS, DOWN, FLOW, flowOf, lab, says } from './run-flow.ts';
+
+const RULES: BreakerRules = {
+  identicalCalls: 3,
+  schemaFailures: 2,
+  providerErrors: 5,
+  cooldownMs: 30_000,
+  maxTrips: 3,
+  fallback: null,
+};
+const ID = 'bot@openai/big';
+const withBreaker = (breaker: object | false, more: object = {}) =>
+  flowOf({ ...AGENTS, ...more, flow: FLOW, protections: { breaker } });
+
+describe('the state machine', () => {
+  const trip = (times: number, from = CLOSED) => {
+    let state = from;
+    for (let index = 0; index < times; index++) state = leave(state, RULES, `c${index}`, 'provider_error', 1000).state;
+    return state;
+  };
+
+  test('CLOSED to OPEN at the threshold; a success in between starts the count again', () => {
+    expect(trip(4).status).toBe('closed');
+    expect(trip(5)).toMatchObject({ status: 'open', trips: 1, cause: 'provider_errors' });
+    expect(trip(4, leave(trip(4), RULES, 'ok', 'ok', 1000).state).status).toBe('closed');
+  });
+
+  test('OPEN to HALF_OPEN after the cooldown, for one call at a time', () => {
+    const open = trip(5);
+    expect(enter(open, 'a', 30_999).allowed).toBe(false);
+    const probing = enter(open, 'a', 31_000);
+    expect(probing).toMatchObject({ allowed: true, state: { status: 'half_open' } });
+    expect(enter(probing.state, 'b', 31_001).allowed).toBe(false);
+    expect(enter(probing.state, 'b', 31_000 + 300_001).allowed).toBe(true);
+  });
+
+  test('HALF_OPEN to CLOSED on success, and to OPEN on failure', () => {
+    const probing = enter(trip(5), 'a', 31_000).state;
+    expect(leave(probing, RULES, 'a', 'ok', 31_001).state).toMatchObject({ status: 'closed', trips: 0 });
+    expect(leave(probing, RULES, 'a', 'provider_error', 31_001)).toMatchObject({
+      state: { status: 'open', trips: 2 },
+      change: { cause: 'probe_failed', until: 61_001 },
+    });
+    expect(leave(probing, RULES, 'late', 'ok', 31_001).state.status).toBe('half_open');
+  });
+
+  test('after max_trips it stays open until an operator closes it', () => {
+    let state = trip(5);
+    for (let now = 31_000; now < 300_000; now += 31_000)
+      state = leave(enter(state, 'a', now).state, RULES, 'a', 'provider_error', now).state;
+    expect(state).toMatchObject({ status: 'open', trips: 3 });
+    expect(enter(state, 'a', 10_000_000).allowed).toBe(false);
+    expect(enter(setByHand(state, 'closed', 'anna', 1), 'a', 2).allowed).toBe(true);
+  });
+
+  test('a call with its repair turn is one schema failure', () => {
+    const once = leave(CLOSED, RULES, 'c1', 'schema_failure', 1).state;
+    expect(leave(once, RULES, 'c1', 'schema_failure', 1).state.schemaFailures).toBe(1);
+  });
+});
+
+describe('provider errors', () => {
+  test('off: every run calls a provider that is down', async () => {
+    const { run, sent, close } = lab(() => DOWN);
+    for (let index = 0; index < 12; index++) await run(withBreaker(false));
+    expect(sent).toHaveLength(12);
+    await close();
+  });
+
+  test('on: after five errors no call is made; the runs fail at once and say why', async () => {
+    const { run, sent, events, close } = lab(() => DOWN);
+    const flow = withBreaker({});
+    const reports = [];
+    for (let index = 0; index < 12; index++) reports.push(await run(flow));
+    expect(sent).toHaveLength(5);
+    const last = reports[11];
+    expect(last).toMatchObject({
+      state: 'failed',
+      code: 'UNAVAILABLE_DEP',
+      usage: { modelCalls: 0 },
+      error: { type: 'BreakerOpenError' },
+      decisions: [{ failure: 'provider_error', action: 'block', mast: null }],
+    });
+    const opened = (await events(reports[4]?.run ?? '')).find(({ type }) => type === 'breaker.changed');
+    expect(opened).toMatchObject({ breaker: ID, from: 'closed', to: 'open', cause: 'provider_errors', enforced: true });
+    expect(await events(last?.run ?? '')).toContainEqual(expect.objectContaining({ type: 'breaker.denied' }));
+    await close();
+  });
+
+  test('a model that answers again is noticed by one probe', async () => {
+    let down = true;
+    const { run, sent, clock, close } = lab(() => (down ? DOWN : says('fine')));
+    const flow = withBreaker({ cooldown: 10 });
+    for (let index = 0; index < 6; index++) await run(flow);
+    down = false;
+    await clock.sleep(9000);
+    expect(await run(flow)).toMatchObject({ state: 'failed' });
+    await clock.sleep(1001);
+    expect(await run(flow)).toMatchObject({ state: 'completed', output: 'fine' });
+    expect(await run(flow)).toMatchObject({ state: 'completed' });
+    expect(sent).toHaveLength(7);
+    await close();
+  });
+
+  test('fallback: another model answers while the breaker is open, and is reserved at its own price', async () => {
+    const { run, sent, events, close } = lab(({ command }) => (command.target === 'cheap' ? says('cheap') : DOWN));
+    const flow = withBreaker(
+      { provider_errors: 2, fallback: { model: 'cheap' } },
+      { budgets: { model_calls: 3, cost_usd: 1 } },
+    );
+    await run(flow);
+    await run(flow);
+    const report = await run(flow);
+    expect(report).toMatchObject({
+      state: 'completed',
+      output: 'cheap',
+      usage: { modelCalls: 1 },
+      decisions: [{ failure: 'provider_error', action: 'fallback' }],
+    });
+    expect(sent.map(({ model }) => model)).toEqual([undefined, undefined, 'cheap']);
+    await events(report.run);
+    await close();
+  });
+
+  test('fallback: a fixed answer', async () => {
+    const { run, sent, events, close } = lab(() => DOWN);
+    const flow = withBreaker({ provider_errors: 1, fallback: { answer: 'Try later.' } });
+    await run(flow);
+    const report = await run(flow);
+    expect(report).toMatchObject({
+      state: 'completed',
+      output: 'Try later.',
+      usage: { modelCalls: 0, inputTokens: 0 },
+    });
+    expect(report.decisions).toMatchObject([{ action: 'fallback' }]);
+    expect(sent).toHaveLength(1);
+    await events(report.run);
+    await close();
+  });
+
+  test('fallback: a person decides', async () => {
+    let down = true;
+    const { run, answer, settled, clock, close } = lab(() => (down ? DOWN : says('fine')));
+    const flow = withBreaker({ provider_errors: 1, fallback: { escalate: true } });
+    await run(flow);
+    const report = await run(flow);
+    expect(report).toMatchObject({
+      state: 'suspended',
+      waiting: [{ choices: ['retry', 'stop'] }],
+      decisions: [{ failure: 'provider_error', action: 'escalate' }],
+    });
+    down = false;
+    await clock.sleep(31_000);
+    await answer(report.waiting[0]?.id ?? '', 'retry');
+    expect(await settled(report.run)).toMatchObject({ state: 'completed', output: 'fine' });
+    await close();
+  });
+
+  test('a failure that is not the provider’s does not count', async () => {
+    const { run, sent, close } = lab(() => ({
+      ok: false,
+      error: { class: 'refused', type: 'RefusalError', message: 'no' },
+    }));
+    for (let index = 0; index < 8; index++) await run(withBreaker({}));
+    expect(sent).toHaveLength(8);
+    await close();
+  });
+});
+
+describe('soft failures', () => {
+  const output = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
+  const agents = [{ id: 'bot', model: 'main', instructions: 'Answer.', output }];
+
+  test('two replies in a row that do not fit their schema open the breaker if there is a fallback', async () => {
+    const { run, sent, close } = lab(({ command }) => says(command.target === 'cheap' ? '{"ok":true}' : 'not JSON'));
+    const flow = withBreaker({ fallback: { model: 'cheap' } }, { agents });
+    await run(flow);
+    await run(flow);
+    expect(await run(flow)).toMatchObject({ state: 'completed', output: { ok: true } });
+    expect(sent.at(-1)?.model).toBe('cheap');
+    await close();
+  });
+
+  test('without a fallback the trip is an event only', async () => {
+    const { run, sent, events, close } = lab(() => says('not JSON'));
+    const flow = withBreaker({}, { agents });
+    const runs = [await run(flow), await run(flow), await run(flow)];
+    expect(sent.length).toBeGreaterThanOrEqual(3);
+    const found = (await Promise.all(runs.map(({ run: id }) => events(id)))).flat();
+    expect(found.filter(({ type }) => type === 'breaker.changed')).toMatchObject([
+      { cause: 'schema_failures', enforced: false },
+    ]);
+    await close();
+  });
+
+  test('three identical tool calls in a row', async () => {
+    const tools = { find: { description: 'Finds.', input: { type: 'object' }, effect: 'read' } };
+    const call: Json = [{ id: 'c', name: 'find', args: { q: 'x' } }];
+    let hits = 0;
+    const { run, events, close } = lab(({ command }) => {
+      if (command.kind === 'tool') return { ok: true, value: `hit ${hits++}` };
+      return command.target === 'cheap' ? says('done') : says('', call);
+    });
+    const flow = withBreaker(
+      { fallback: { model: 'cheap' } },
+      { tools, agents: [{ id: 'bot', model: 'main', instructions: 'Find.', tools: ['find'] }] },
+    );
+    const report = await run(flow);
+    expect(report).toMatchObject({ state: 'completed', output: 'done', usage: { toolCalls: 3 } });
+    expect(await events(report.run)).toContainEqual(
+      expect.objectContaining({ type: 'breaker.changed', cause: 'identical_calls' }),
+    );
+    await close();
+  });
+});
+
+describe('shared through the store', () => {
+  test('two processes on one database have one breaker', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-'));
+    const clock = createVirtualClock(0);
+    const open = () => lab(() => DOWN, { store: openSqlite(join(dir, 'one.db')), clock });
+    const [one, two] = [open(), open()];
+    const flow = withBreaker({});
+    for (let index = 0; index < 3; index++) {
+      await one.run(flow);
+      await two.run(flow);
+    }
+    expect(one.sent.length + two.sent.length).toBe(5);
+    expect(await two.run(flow)).toMatchObject({ error: { type: 'BreakerOpenError' } });
+    expect(await one.store.shared.list('breaker:')).toMatchObject([
+      { key: `breaker:${ID}`, value: { status: 'open' } },
+    ]);
+    await one.close();
+    await two.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  test.each(['memory', 'sqlite'])('%s: values and acts', async (kind) => {
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-'));
+    const store = kind === 'memory' ? openMemory() : openSqlite(join(dir, 'one.db'));
+    const { shared } = store;
+    expect(await shared.get('a')).toBeNull();
+    expect(await shared.update('a_', () => [1, 'done'])).toBe('done');
+    await shared.update('ab', (value) => [value ?? 2, null]);
+    expect(await shared.list('a_')).toEqual([{ key: 'a_', value: 1 }]);
+    await shared.operate({ at: 1, by: 'anna', what: 'opened', key: 'a_', why: 'test' }, () => 5);
+    await shared.operate({ at: 2, by: 'ben', what: 'closed', key: 'a_', why: '' }, (value) => Number(value) + 1);
+    expect(await shared.get('a_')).toBe(6);
+    const acts = await shared.acts();
+    expect(acts).toMatchObject([{ by: 'anna' }, { by: 'ben' }]);
+    expect(new Set(acts.map(({ link }) => link)).size).toBe(2);
+    await store.close();
+    rmSync(dir, { recursive: true });
+  });
+});
