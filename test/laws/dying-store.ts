@@ -54,6 +54,7 @@ export function dyingStore(shared: Store, life: number, death: Death): DyingStor
         claim: async (worker, now, what) => (alive(), roster.claim(worker, now + ahead, what)),
         resign: async (worker) => (dead ? undefined : roster.resign(worker)),
       },
+      shared: shared.shared,
       close: async () => undefined,
     },
   };

@@ -80,6 +80,7 @@ const used = fc.record(
 );
 const result = fc.oneof(
   fc.record({ ok: fc.constant(true as const), value: values, used: optional(used) }),
+  fc.record({ ok: fc.constant(true as const), value: values, unsent: fc.constant(true as const) }),
   fc.record({ ok: fc.constant(false as const), error: failure, used: optional(used) }),
 );
 const write = fc.record({
@@ -105,6 +106,7 @@ const gather = fc.array(
 const ending = { node: optional(text), state, code, output: recorded, charge };
 const is = <T extends EventType>(type: T): fc.Arbitrary<T> => fc.constant(type);
 
+const breakerStatus = fc.constantFrom('closed' as const, 'open' as const, 'half_open' as const);
 const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { type: type }>> } = {
   'run.repinned': fc.record({
     type: fc.constant('run.repinned' as const),
@@ -120,6 +122,32 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     seed: fc.nat(),
     origin: fc.record({ by: text, tenant: text, user: text }, { requiredKeys: [] }),
     deadline: fc.option(instant),
+  }),
+  'breaker.changed': fc.record({
+    type: is('breaker.changed'),
+    key,
+    breaker: text,
+    from: breakerStatus,
+    to: breakerStatus,
+    cause: fc.constantFrom('provider_errors' as const, 'cooldown' as const),
+    trips: fc.nat(),
+    until: fc.option(instant),
+    enforced: fc.boolean(),
+  }),
+  'breaker.denied': fc.record({
+    type: is('breaker.denied'),
+    key,
+    breaker: text,
+    cause: fc.constantFrom('provider_errors' as const, 'operator' as const),
+    until: fc.option(instant),
+    fallback: fc.constantFrom('model' as const, 'answer' as const, null),
+  }),
+  'retry.denied': fc.record({
+    type: is('retry.denied'),
+    key,
+    tokens: fc.nat(),
+    share: fc.constantFrom(0.1, 0.15),
+    burst: fc.nat(),
   }),
   'slots.written': fc.record({
     type: is('slots.written'),

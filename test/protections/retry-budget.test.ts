@@ -115,7 +115,10 @@ describe('the gate before a retry', () => {
   });
 
   test('a request that did not get through is repeated within the budget, also without a declaration', async () => {
-    const failure: Settled = { ok: false, error: { ...(DOWN as { error: never }).error, transportRetries: 2 } };
+    const failure: Settled = {
+      ok: false,
+      error: { class: 'transient', type: 'APIError', message: '503', transportRetries: 2 },
+    };
     const one = lab(() => failure);
     const flow = flowOf({ ...AGENTS, flow: FLOW });
     for (let index = 0; index < 20; index++) await one.run(flow);
