@@ -16,7 +16,7 @@ export interface LoopRules {
   readonly onTrip: 'correct' | 'end' | 'escalate';
 }
 
-interface VelocityRules {
+export interface VelocityRules {
   /** Null: no limit. */
   readonly usdPerHour: number | null;
   readonly tokensPerMinute: number | null;
