@@ -208,14 +208,11 @@ function watchResult(state: RunState, { watched, key }: Pending, result: Settled
   }
 }
 
-/** The dimension that every call of a kind charges by one. */
-const CALLS = Object.fromEntries(
-  DIMENSION_ROWS.flatMap(({ call, name }) => (call === undefined ? [] : [[call, name]])),
-);
+/** The dimensions that each call of a kind charges by one. */
+const CALL_ROWS = DIMENSION_ROWS.filter(({ call }) => call !== undefined);
 
 function called(state: RunState, kind: Pending['kind'], name: string): number {
-  const dimension = CALLS[kind];
-  if (dimension !== undefined) use(state, dimension, 1);
+  for (const { call, name: dimension } of CALL_ROWS) if (call === kind) use(state, dimension, 1);
   const id = `${kind} ${name}`;
   const before = state.calls[id] ?? 0;
   state.calls[id] = before + 1;

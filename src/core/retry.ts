@@ -3,6 +3,7 @@
  * each fallback target. A request that did not get through to a provider is repeated even if the node declares no retry. A
  * reply that does not fit is first sent back to the model. No attempt is made that has no time or no budget.
  */
+import { callAmounts } from '../ir/dimensions.ts';
 import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
 import type { ErrorRecord, EventBody, Failure, Instant, Pending, RunState, Thread } from '../ir/events.ts';
@@ -35,7 +36,7 @@ export function retry(
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return null;
   const worst = { ...worstOf(program, thread, node, repair, target ?? pending.target), retries: 1 };
-  const reserved = reserve(program, state, thread, node, transport ? { ...worst, modelCalls: 0 } : worst);
+  const reserved = reserve(program, state, thread, node, transport ? { ...worst, ...callAmounts('model', 0) } : worst);
   if ('type' in reserved) return null;
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {

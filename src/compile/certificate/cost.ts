@@ -1,4 +1,5 @@
 /** The least and the most that one visit of a node uses. */
+import { dimensionRow } from '../../ir/dimensions.ts';
 import type { Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL, writeFactor } from '../../ir/estimate.ts';
@@ -32,7 +33,7 @@ function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, ali
   const model = body.models[alias] as ModelFacts | undefined;
   const input = model?.limits?.context_tokens ?? Infinity;
   const output = body.agents[effect.agent]?.maxOutputTokens ?? Infinity;
-  if (dimension === 'modelCalls') return 1;
+  if (dimensionRow(dimension).call === 'model') return 1;
   if (dimension === 'inputTokens' || dimension === 'contextTokens') return input;
   if (dimension === 'outputTokens') return output;
   if (dimension === 'tokens') return input + output;

@@ -4,6 +4,7 @@
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { isBuiltinTool } from '../../catalog/builtin-tools.ts';
+import { callAmounts } from '../../ir/dimensions.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -312,21 +313,21 @@ function mapped<In, Out>(
 
 export function reserveOfModel(agent: AgentDef | undefined, definitions: Definitions): Amounts {
   const outputTokens = agent?.maxOutputTokens ?? null;
-  if (outputTokens === null) return { modelCalls: 1 };
+  if (outputTokens === null) return callAmounts('model');
   const price = definitions.models.find(agent?.model ?? null)?.price;
   const costMicros = price === undefined ? 0 : Math.ceil(outputTokens * price.output);
-  return { modelCalls: 1, outputTokens, ...(costMicros > 0 ? { costMicros } : {}) };
+  return { ...callAmounts('model'), outputTokens, ...(costMicros > 0 ? { costMicros } : {}) };
 }
 
 export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undefined): Amounts {
   const how = tool?.implementation ?? null;
-  // A started millionth counts whole; what multiplying decimals adds to it is none.
+  // Rounded up to a whole millionth, without the noise of multiplying decimals.
   const costMicros = Math.ceil(Number(((costUsd ?? 0) * 1_000_000).toFixed(3)));
-  // Networked, or paid: what carries it out says so, or the author does where nobody carries it out but a script.
+  // The implementation tells that a tool is networked or paid. The author can say so for a tool without implementation.
   const networked = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
   const outside = networked || tool?.category === 'live_api' || costMicros > 0;
   return {
-    toolCalls: 1,
+    ...callAmounts('tool'),
     ...(outside ? { externalCalls: 1 } : {}),
     ...(onlyReads(tool?.effect) ? {} : { sideEffects: 1 }),
     ...(costMicros > 0 ? { costMicros } : {}),

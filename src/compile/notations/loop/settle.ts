@@ -204,7 +204,7 @@ function withDefaults<Defaults extends object, Given extends { readonly [field i
   return Object.fromEntries(entries) as { readonly [field in keyof Defaults]: Defaults[field] };
 }
 
-type Preset = Required<Omit<Budgets, 'model_calls' | 'tokens'>>;
+type Preset = Budgets;
 
 /** The budgets of the profiles that have some. `support` and `procurement` are boundaries only. */
 export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre']: Preset } = {

@@ -1,0 +1,143 @@
+/**
+ * The worked examples of CONTRIBUTING.md, applied to a copy of `src`: the copy compiles, the new things work through the
+ * command line, and each change touches no more files than it may.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { read, root } from './tree.ts';
+
+const EXAMPLES = ['Add a node type', 'Add a team strategy', 'Add a budget dimension'] as const;
+const dir = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
+
+beforeAll(() => {
+  for (const path of ['src', 'bin', 'package.json', 'tsconfig.base.json'])
+    cpSync(join(root, path), join(dir, path), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  for (const example of EXAMPLES) {
+    const { created, changed } = changesIn(example);
+    for (const [path, text] of created) write(path, text);
+    for (const { path, before, after } of changed) {
+      const text = readFileSync(join(dir, path), 'utf8');
+      expect([path, before, text.split(before).length - 1]).toEqual([path, before, 1]);
+      write(
+        path,
+        text.replace(before, () => after),
+      );
+    }
+  }
+}, 60_000);
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe('files touched outside of the new file', () => {
+  test.each([
+    ['Add a node type', 1],
+    ['Add a team strategy', 2],
+    ['Add a budget dimension', 1],
+  ] as const)('%s: at most %i', (example, most) => {
+    const { created, changed } = changesIn(example);
+    const touched = new Set(changed.map(({ path }) => path));
+    expect(touched.size).toBeLessThanOrEqual(most);
+    expect(created.size + touched.size).toBeGreaterThan(0);
+  });
+});
+
+test('the copy compiles', { timeout: 240_000 }, () => {
+  const { stdout, status } = node([join(dir, 'node_modules/typescript/bin/tsc'), '-b', 'src']);
+  expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
+});
+
+test('the node type runs', { timeout: 60_000 }, () => {
+  const flow = {
+    id: 'f',
+    entry: 'n',
+    nodes: [
+      { id: 'n', type: 'count', of: '{{ event.payload.items }}', routes: [{ when: 'default', to: 'done' }] },
+      { id: 'done', type: 'terminal', output: '{{ n.output }}' },
+    ],
+  };
+  expect(run({ flow }, {}, { items: ['a', 'b', 'c'] })).toMatchObject({ code: 'SUCCESS', output: 3 });
+});
+
+test('the strategy runs', { timeout: 60_000 }, () => {
+  const Orchestration = {
+    Name: 't',
+    Agents: ['First', 'Second'].map((Name) => ({ Name, Instructions: 'Speak.' })),
+    Selection: { Type: 'reverse' },
+  };
+  const script = { agents: { First: [{ text: 'one' }], Second: [{ text: 'two' }] } };
+  expect(run({ Orchestration }, script, 'go')).toMatchObject({ code: 'SUCCESS', path: ['Second', 'First'] });
+});
+
+test('the budget dimension is enforced and reported', { timeout: 60_000 }, () => {
+  const agents = [{ id: 'a', instructions: 'Speak.' }];
+  const flow = {
+    id: 'f',
+    entry: 'one',
+    nodes: [
+      { id: 'one', type: 'agent', agent: 'a', routes: [{ when: 'default', to: 'two' }] },
+      { id: 'two', type: 'agent', agent: 'a' },
+    ],
+  };
+  const script = { agents: { a: [{ text: 'one' }, { text: 'two' }] } };
+  const within = (round_trips: number): unknown => run({ agents, budgets: { round_trips }, flow }, script, 'go');
+  expect(within(2)).toMatchObject({ code: 'SUCCESS', usage: { roundTrips: 2 } });
+  expect(within(1)).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+});
+
+interface Change {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The blocks of one section. Each block belongs to the file that the text names last. */
+function changesIn(section: string): { readonly created: ReadonlyMap<string, string>; readonly changed: Change[] } {
+  const text = read('CONTRIBUTING.md').split(`### ${section}\n`)[1]?.split(/^##/m)[0] ?? '';
+  const created = new Map<string, string>();
+  const changed: Change[] = [];
+  let path = '';
+  for (const [, file, language, block = ''] of text.matchAll(/`(src\/[^`]+\.ts)`|^```(ts|diff)\n([\s\S]*?)^```$/gm)) {
+    if (file !== undefined) path = file;
+    else if (language === 'ts') created.set(path, block);
+    else changed.push({ path, before: side(block, '-'), after: side(block, '+') });
+  }
+  return { created, changed };
+}
+
+function side(diff: string, mark: '-' | '+'): string {
+  const lines = diff.split('\n').filter((line) => line.startsWith(' ') || line.startsWith(mark));
+  return lines.map((line) => `${line.slice(1)}\n`).join('');
+}
+
+function run(document: unknown, script: unknown, input: unknown): unknown {
+  write('doc.yaml', JSON.stringify(document));
+  write('script.yaml', JSON.stringify(script));
+  write('input.json', JSON.stringify(input));
+  const { stdout, stderr } = node([
+    'bin/sluice.js',
+    'run',
+    'doc.yaml',
+    '--script',
+    'script.yaml',
+    '--input',
+    '@input.json',
+    '--json',
+  ]);
+  try {
+    return JSON.parse(stdout);
+  } catch {
+    throw new Error(`${stdout}\n${stderr}`);
+  }
+}
+
+function node(args: readonly string[]): { stdout: string; stderr: string; status: number | null } {
+  return spawnSync(process.execPath, args, { cwd: dir, encoding: 'utf8' });
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), text);
+}
