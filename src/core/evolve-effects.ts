@@ -154,14 +154,14 @@ function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judge
 /** The call was not made: it costs nothing, and does not count. */
 function unsend(state: RunState, pending: Pending): void {
   for (const { meter, amount } of pending.holds) state.held[meter] = (state.held[meter] ?? 0) - amount;
-  const dimension = CALLS[pending.kind];
-  if (pending.uncounted === true || dimension === undefined) return;
-  use(state, dimension, -1);
+  const rows = CALL_ROWS.filter(({ call }) => call === pending.kind);
+  if (pending.uncounted === true || rows.length === 0) return;
+  for (const { name } of rows) use(state, name, -1);
   const id = `${pending.kind} ${pending.name}`;
   state.calls[id] = (state.calls[id] ?? 1) - 1;
 }
 
-/** Nobody will learn what a dropped call came to, so it is taken to have used all that was reserved for it. */
+/** The result of a dropped call is unknown, so it counts with all that was reserved for it. */
 function dropped(state: RunState, pending: Pending): void {
   release(state, pending.holds, {}, true);
   if (pending.observed === null) stopClocks(state, pending.timed);
