@@ -21,7 +21,7 @@ beforeAll(() => {
     for (const [path, text] of created) write(path, text);
     for (const { path, before, after } of changed) {
       const text = readFileSync(join(dir, path), 'utf8');
-      expect([path, before, text.split(before).length - 1]).toEqual([path, before, 1]);
+      if (text.split(before).length !== 2) throw new Error(`${path} must have these lines once:\n${before}`);
       write(
         path,
         text.replace(before, () => after),
