@@ -84,7 +84,7 @@ class Walk {
         if (typeof to !== 'string') return to;
         at = to;
       } catch (cause) {
-        const ways = node.op === 'do' ? node : { failed: [], fail: this.#flow.fail };
+        const ways = node.op === 'do' ? node : { failed: [], fail: (node.op === 'let' && node.fail) || this.#flow.fail };
         at = failed(thread, ways, problem(node, semantic('ExpressionError', cause)));
       }
     }
@@ -279,6 +279,7 @@ function nextTarget({ retry: { fallback } }: DoNode, target: string | undefined,
 }
 
 function silence({ effect }: DoNode): Settled {
+  if (effect.kind === 'wait' && !('signal' in effect.input)) return { ok: true, value: { data: null, by: 'clock' } };
   if (effect.kind !== 'ask') return { ok: false, error: LATE };
   return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
 }
@@ -297,7 +298,7 @@ function verdict({ need, eager }: ForkNode, outcomes: readonly (Ended | null)[])
 }
 
 function branchesOf({ over }: ForkNode, slots: Slots): readonly { name: string; to: NodeId; adds?: Slots }[] {
-  if ('heads' in over) return over.heads.filter(({ when = 'true' }) => evaluate(when, slots) === true);
+  if ('heads' in over) return over.heads.filter(({ when = 'true' }) => holds(when, slots));
   const items = evaluate(over.each, slots);
   if (!Array.isArray(items)) throw new Error('not a list');
   const adds = (item: Json, index: number): Slots => ({ [over.as]: item, [`${over.as}_index`]: index });

@@ -77,6 +77,10 @@ function compileDocument(
   const policies = readPolicies(document, report, options);
   checkBoundaries(document, report);
   checkVerifications(document, report);
+  if (document.sections.value.flows !== undefined && notation.name !== 'flow')
+    report.error('unknown-key', document.sections.key('flows'), '`flows` has no effect in this notation', {
+      help: 'Only `flow` nodes of a `flow:` run them.',
+    });
   checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,

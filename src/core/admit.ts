@@ -4,6 +4,7 @@
  */
 import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
+import { authorOf } from './failure.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { Answer, EventBody, Fact, ForkState, Instant, Pending, Refusal, RunState } from '../ir/events.ts';
@@ -19,19 +20,12 @@ export function admit(
   if (state.outcome !== null)
     return { refused: 'run-ended', message: `run ${state.run} has ended ${state.outcome.code}` };
   switch (fact.type) {
-    case 'settle': {
-      const pending = state.pending.get(fact.key);
-      if (
-        pending === undefined ||
-        pending.observed !== null ||
-        pending.attempt !== fact.attempt ||
-        pending.kind === 'ask'
-      )
-        return { refused: 'not-pending', message: `nothing is pending under ${fact.key}, attempt ${fact.attempt}` };
-      return settled(fact);
-    }
+    case 'settle':
+      return settleCall(state, fact);
     case 'answer':
       return answer(program, state, fact.id, fact.answer);
+    case 'signal':
+      return signal(program, state, fact);
     case 'repin':
       return [{ type: 'run.repinned', by: fact.by, modules: fact.modules }];
     case 'tick':
@@ -42,6 +36,15 @@ export function admit(
       return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by: fact.by, why: fact.why });
     }
   }
+}
+
+function settleCall(state: RunState, fact: Extract<Fact, { type: 'settle' }>): readonly EventBody[] | Refusal {
+  const { key, attempt } = fact;
+  const pending = state.pending.get(key);
+  const isCall = pending !== undefined && pending.kind !== 'ask' && pending.kind !== 'wait';
+  if (!isCall || pending.observed !== null || pending.attempt !== attempt)
+    return { refused: 'not-pending', message: `nothing is pending under ${key}, attempt ${attempt}` };
+  return settled(fact);
 }
 
 /** What protections noted about a call comes before its result. */
@@ -56,7 +59,7 @@ export function expire({ flow }: Program, state: RunState, at: Instant): readonl
   const over = mayStop && isOver(state, at);
   if ((over && stopsAtDeadline(flow)) || (mayStop && isPast(state, at))) return outOfTime(state);
   const events: EventBody[] = [];
-  for (const pending of state.pending.values()) if (isDue(pending, at)) events.push(expired(pending));
+  for (const pending of state.pending.values()) if (isDue(pending, at)) events.push(expired(pending, at));
   const forkDue = [...state.threads.values()].some(({ doing }) => doing.is === 'forked' && isForkDue(doing.fork, at));
   if (forkDue || (over && state.late !== true)) events.unshift({ type: 'clock.read' });
   state.wake = earliest(state, at);
@@ -152,8 +155,33 @@ function missingIn(needs: Choice['needs'], hasEdit: boolean, hasText: boolean): 
   return needs === 'either' && !hasText && !hasEdit ? 'needs text or data (`edit`)' : null;
 }
 
-function expired(pending: Pending): EventBody {
-  const { key, attempt, question, name } = pending;
+/** The oldest wait for the signal takes it: by the name of the signal, or by the node, with or without the outer nodes. */
+function signal(
+  program: Program,
+  state: RunState,
+  { name, data, by, key }: Extract<Fact, { type: 'signal' }>,
+): readonly EventBody[] | Refusal {
+  const waits = [...state.pending.values()].filter((each) => each.signal !== undefined && each.observed === null);
+  const nodeOf = (pending: Pending): string => authorOf(nodeAt(program, pending.node));
+  const found =
+    key === undefined
+      ? (waits.find((each) => each.signal === name) ??
+        waits.find((each) => nodeOf(each) === name || nodeOf(each).endsWith(`/${name}`)))
+      : waits.find((each) => each.key === key);
+  if (found === undefined) {
+    const others = waits.map((each) => `\`${each.signal ?? ''}\``).join(', ');
+    const instead = others === '' ? 'it waits for no signal now' : `it waits for ${others}`;
+    return { refused: 'signal-not-awaited', message: `run ${state.run} does not wait for \`${name}\`: ${instead}` };
+  }
+  return [
+    { type: 'effect.settled', key: found.key, attempt: found.attempt, result: { ok: true, value: { data, by } } },
+  ];
+}
+
+function expired(pending: Pending, at: Instant): EventBody {
+  const { key, attempt, question, name, until } = pending;
+  if (until !== undefined && at >= until)
+    return { type: 'effect.settled', key, attempt, result: { ok: true, value: { data: null, by: 'clock' } } };
   if (question !== null)
     return {
       type: 'effect.settled',

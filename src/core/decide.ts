@@ -5,7 +5,8 @@
 import { codeOfFailure } from '../ir/codes.ts';
 import { judge } from './judge.ts';
 import { request } from './request.ts';
-import { expressionError, messageOf } from './failure.ts';
+import { expressionError } from './failure.ts';
+import { holds } from './guard.ts';
 import { fork, join } from './fork.ts';
 import type { Case, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
@@ -54,7 +55,7 @@ function act(program: Program, state: RunState, thread: Thread): readonly EventB
 function visit(program: Program, state: RunState, thread: Thread, node: Node): readonly EventBody[] {
   switch (node.op) {
     case 'let':
-      return guarded(program, thread, node, () => [write(program, thread, node)]);
+      return guarded(program, thread, node, () => write(program, thread, node));
     case 'pick':
       return pick(program, thread, node);
     case 'do':
@@ -66,16 +67,14 @@ function visit(program: Program, state: RunState, thread: Thread, node: Node): r
   }
 }
 
-function write(program: Program, thread: Thread, node: LetNode): EventBody {
-  const { writes, visits: charge } = declaredOf(program, node);
-  return {
-    type: 'slots.written',
-    thread: thread.id,
-    node: thread.at,
-    writes: writes ?? recordWrites(program, node.writes, thread.slots, null),
-    to: node.next,
-    charge,
-  };
+/** A text that a decision compared as a number is an event, as in a guard. */
+function write(program: Program, thread: Thread, node: LetNode): readonly EventBody[] {
+  const { writes: declared, visits: charge } = declaredOf(program, node);
+  const notes: string[] = [];
+  const writes = declared ?? recordWrites(program, node.writes, thread.slots, null, notes);
+  const at = { thread: thread.id, node: thread.at };
+  const written = { type: 'slots.written', ...at, writes, to: node.next, charge } as const;
+  return notes.length === 0 ? [written] : [{ type: 'guard.coerced', ...at, index: 0, notes }, written];
 }
 
 /** A guard that cannot be evaluated does not hold. That is an event, and so is a text that a guard compared as a number. */
@@ -84,18 +83,12 @@ function pick(program: Program, thread: Thread, node: PickNode): readonly EventB
   const charge = declaredOf(program, node).visits;
   for (let index = 0; index < node.cases.length; index++) {
     const branch = node.cases[index] as Case;
-    try {
-      const notes: string[] = [];
-      const holds = program.evaluate(branch.when, thread.slots, null, notes) === true;
-      if (notes.length > 0) events.push({ type: 'guard.coerced', thread: thread.id, node: thread.at, index, notes });
-      if (!holds) continue;
-      events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index, to: branch.to, charge });
-      return events;
-    } catch (error) {
-      events.push({ type: 'guard.failed', thread: thread.id, node: thread.at, index, message: messageOf(error) });
-    }
+    if (!holds(program, thread, branch.when, index, events)) continue;
+    events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index, to: branch.to, charge });
+    return events;
   }
-  events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index: -1, to: node.otherwise, charge });
+  const index = node.hasDefault === true ? node.cases.length : -1;
+  events.push({ type: 'route.picked', thread: thread.id, node: thread.at, index, to: node.otherwise, charge });
   return events;
 }
 
@@ -129,7 +122,7 @@ function guarded(
         thread: thread.id,
         node: thread.at,
         error,
-        to: program.flow.fail,
+        to: (node.op === 'let' ? node.fail : undefined) ?? program.flow.fail,
         charge: declaredOf(program, node).visits,
       },
     ];

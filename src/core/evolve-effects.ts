@@ -62,6 +62,8 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
   };
   if (event.timed !== undefined) pending.timed = event.timed;
   if (event.watched !== undefined) pending.watched = event.watched;
+  if (event.until !== undefined) pending.until = event.until;
+  if (event.signal !== undefined) pending.signal = event.signal;
   expect(state, pending);
 }
 

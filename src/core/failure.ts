@@ -40,7 +40,7 @@ export function authorOf({ label }: Node): string {
   return label.authored ?? label.name;
 }
 
-/** The name of the agent, tool, check or question of an effect. */
+/** The name of the agent, tool, check, question or wait of an effect. */
 export function nameOf({ effect }: DoNode): string {
   switch (effect.kind) {
     case 'model':
@@ -50,6 +50,7 @@ export function nameOf({ effect }: DoNode): string {
     case 'check':
       return effect.check;
     case 'ask':
+    case 'wait':
       return effect.about;
   }
 }

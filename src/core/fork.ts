@@ -5,6 +5,7 @@
 import { codeOfFailure } from '../ir/codes.ts';
 import { isForkDue } from './admit.ts';
 import { authorOf, route } from './failure.ts';
+import { holds } from './guard.ts';
 import type { Json } from '../expr/json.ts';
 import type { Claim, ForkNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
@@ -16,11 +17,13 @@ import { branchName, isBelow } from './state.ts';
 
 export function fork(program: Program, state: RunState, thread: Thread, node: ForkNode): readonly EventBody[] {
   const { branches: all, visits: charge } = declaredOf(program, node);
-  const branches = all ?? branchesOf(program, thread, node);
+  const events: EventBody[] = [];
+  const branches = all ?? branchesOf(program, thread, node, events);
   const total = 'heads' in branches ? branches.heads.length : branches.count;
   // Too few to begin with: none of them is worth its cost.
   const hopeless = node.eager && node.need !== 'all' && total < node.need;
   return [
+    ...events,
     {
       type: 'thread.forked',
       thread: thread.id,
@@ -115,10 +118,11 @@ function joined(
   return events;
 }
 
-function branchesOf(program: Program, thread: Thread, node: ForkNode): Branches {
+/** A branch whose guard cannot be evaluated is not started. That goes to `events`, and so does a text compared as a number. */
+function branchesOf(program: Program, thread: Thread, node: ForkNode, events: EventBody[]): Branches {
   if ('heads' in node.over) {
     const heads = node.over.heads.filter(
-      ({ when }) => when === undefined || program.evaluate(when, thread.slots) === true,
+      ({ when }, index) => when === undefined || holds(program, thread, when, index, events),
     );
     return { heads: heads.map(({ name, to }) => ({ name, to })) };
   }

@@ -16,9 +16,14 @@ export function outstanding(program: Program, state: RunState): Outbox {
   return { commands, wake: state.outcome === null ? earliest(state, -Infinity) : null };
 }
 
-/** Questions are owed by people, not by performers. */
+/** Performers owe calls. Questions, signals and the passing of time come from elsewhere. */
 export function isOwed(pending: Pending): boolean {
-  return pending.observed === null && pending.kind !== 'ask';
+  return pending.observed === null && pending.kind !== 'ask' && pending.kind !== 'wait';
+}
+
+/** Waits for a person or for a signal. */
+export function isAwaited({ kind, signal }: Pending): boolean {
+  return kind === 'ask' || signal !== undefined;
 }
 
 export function commandOf(program: Program, state: RunState, pending: Pending): Command {
@@ -49,9 +54,16 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
   return pending.repair === undefined ? input : { ...input, repair: pending.repair };
 }
 
+/** Only time, people or signals can move the run on. */
+export function isPaused(state: RunState): boolean {
+  if (state.outcome !== null || state.pending.size === 0) return false;
+  for (const { kind } of state.pending.values()) if (kind !== 'ask' && kind !== 'wait') return false;
+  return true;
+}
+
 export function statusOf(state: RunState): RunStatus {
   if (state.outcome !== null) return state.outcome.state;
   if (state.pending.size === 0) return 'running';
-  for (const { kind } of state.pending.values()) if (kind !== 'ask') return 'running';
+  for (const pending of state.pending.values()) if (!isAwaited(pending)) return 'running';
   return 'suspended';
 }

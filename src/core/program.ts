@@ -23,7 +23,7 @@ export interface Program {
   /** `notes` receives a sentence for each text that a guard compared as a number. */
   evaluate(source: Expr, slots: Slots, it?: Json, notes?: string[]): Json;
   /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
-  record(source: Recordable, slots: Slots, it?: Json): Recorded;
+  record(source: Recordable, slots: Slots, it?: Json, notes?: string[]): Recorded;
   /** What `record` gives whatever the slots hold: a reference, or a value that stands in the text. Null for all else. */
   fixed(source: Recordable): Recorded | null;
 }
@@ -36,9 +36,9 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
     if (entry === undefined) cache.set(source, (entry = compileOne(source)));
     return entry;
   };
-  const one = (source: Expr, slots: Slots, it: Json): Recorded => {
+  const one = (source: Expr, slots: Slots, it: Json, notes?: string[]): Recorded => {
     const { fixed, run } = compiled(source);
-    return fixed ?? { value: run(slots, it) };
+    return fixed ?? { value: run(slots, it, notes) };
   };
   const fixed = (source: Recordable): Recorded | null => {
     if (typeof source === 'string') return compiled(source).fixed;
@@ -55,10 +55,10 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
     pure,
     fixed,
     evaluate: (source, slots, it = null, notes) => compiled(source).run(slots, it, notes),
-    record: (source, slots, it = null) => {
-      if (typeof source === 'string') return one(source, slots, it);
+    record: (source, slots, it = null, notes) => {
+      if (typeof source === 'string') return one(source, slots, it, notes);
       const object: { [field: string]: Recorded } = {};
-      for (const field in source) object[field] = one(source[field] as Expr, slots, it);
+      for (const field in source) object[field] = one(source[field] as Expr, slots, it, notes);
       return { object };
     },
   };
@@ -85,8 +85,19 @@ export function evaluateInput(program: Program, input: Input, slots: Slots): { [
 }
 
 /** The writes with the values that must be computed now; the others stay references. */
-export function recordWrites(program: Program, writes: readonly Write[], slots: Slots, it: Json): WriteRecord[] {
-  return writes.map(({ slot, path, mode, value }) => ({ slot, path, mode, from: program.record(value, slots, it) }));
+export function recordWrites(
+  program: Program,
+  writes: readonly Write[],
+  slots: Slots,
+  it: Json,
+  notes?: string[],
+): WriteRecord[] {
+  return writes.map(({ slot, path, mode, value }) => ({
+    slot,
+    path,
+    mode,
+    from: program.record(value, slots, it, notes),
+  }));
 }
 
 function direct(path: readonly string[]): Evaluate {

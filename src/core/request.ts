@@ -3,8 +3,19 @@
  * the worst case can be reserved. The journal stores the fingerprint of the input; performers get the input from the fold.
  */
 import type { Json } from '../expr/json.ts';
+import { instantOf } from '../expr/time.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type { EffectKey, ErrorRecord, EventBody, Hold, Question, RunState, Thread, Undo } from '../ir/events.ts';
+import type {
+  EffectKey,
+  ErrorRecord,
+  EventBody,
+  Hold,
+  Instant,
+  Question,
+  RunState,
+  Thread,
+  Undo,
+} from '../ir/events.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
@@ -30,9 +41,12 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   if ('type' in timing) return [timing];
   if (timing.notBefore !== undefined && timing.notBefore >= (deadlineFrom(state, timing.notBefore, null) ?? Infinity))
     return unasked(program, thread, node, tooEarly(node));
+  const wait = waitOf(state, node, prepared.input);
+  if ('class' in wait) return unasked(program, thread, node, wait);
   const reserved = reserve(program, state, thread, node, worstCase(program, node, prepared.input));
   if ('type' in reserved) return [reserved];
-  return [requested(program, state, thread, node, { ...prints, timing, holds: reserved.holds, undo: prepared.undo })];
+  const granted = { ...prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
+  return [requested(program, state, thread, node, granted)];
 }
 
 interface Prints {
@@ -44,12 +58,13 @@ interface Prints {
 
 interface Granted extends Prints {
   readonly timing: Timing;
+  readonly wait: Wait;
   readonly holds: readonly Hold[];
   readonly undo: Undo | undefined;
 }
 
 function requested(program: Program, state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
-  const { fingerprint, compared, timing, holds, undo } = granted;
+  const { fingerprint, compared, timing, wait, holds, undo } = granted;
   const { visits, repeats } = declaredOf(program, node);
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
@@ -62,7 +77,7 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
     kind: node.effect.kind,
     name: nameOf(node),
     input: fingerprint,
-    deadline: sooner(timeout, timing.until),
+    deadline: sooner(sooner(timeout, timing.until), wait.until ?? null),
     holds: holds.length > 0 ? holds : undefined,
     charge: visits,
     watched: repeats,
@@ -71,6 +86,7 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
     paced,
     timed,
     question: questionOf(state, node, key, fingerprint),
+    ...wait,
     undo,
   };
 }
@@ -140,6 +156,24 @@ function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRec
 function tooEarly(node: DoNode): ErrorRecord {
   const message = `the rate limit of \`${nameOf(node)}\` is used up, and the run has no time to wait`;
   return errorRecord(node, { class: 'rate_limit', type: 'RateLimitError', message }, 1);
+}
+
+interface Wait {
+  readonly until?: Instant;
+  readonly signal?: string;
+}
+
+/** What ends a wait, from its input; an error if the input says nothing that can end it. */
+function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait | ErrorRecord {
+  if (node.effect.kind !== 'wait') return {};
+  const { for: seconds, until, signal } = input;
+  if (typeof signal === 'string' && signal !== '') return { signal };
+  if (typeof seconds === 'number' && Number.isFinite(seconds)) return { until: now + Math.max(0, seconds) * 1000 };
+  const instant = typeof until === 'string' ? instantOf(until) : null;
+  if (instant !== null) return { until: instant };
+  const wanted = signal !== undefined ? 'the name of a signal' : until === undefined ? 'a number' : 'an instant';
+  const message = `\`${nameOf(node)}\` waits for ${wanted}, but got ${JSON.stringify(signal ?? seconds ?? until ?? null)}`;
+  return errorRecord(node, { class: 'semantic', type: 'WaitError', message }, 1);
 }
 
 function questionOf(state: RunState, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
 import type { Pins, Settled } from '../ir/events.ts';
-import type { CompiledFlow, Node } from '../ir/nodes.ts';
+import type { CompiledFlow, EffectKind, Node } from '../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
 import { toolResult } from '../runtime/engine/plain-json.ts';
 import { SluiceError } from '../runtime/errors.ts';
@@ -60,7 +60,7 @@ export interface WorldToolOptions extends Omit<ToolOptions, 'workDir'> {
 
 /** A call that a run is about to make. */
 export interface NeededCall {
-  readonly kind: 'model' | 'tool' | 'check' | 'ask';
+  readonly kind: EffectKind;
   readonly name: string;
   /** The alias of a fallback model. */
   readonly model?: string;
@@ -145,6 +145,7 @@ function compose(options: WorldOptions): Composed {
       return onMissing(call, noImplementation(call.command));
     },
     ...(scripted?.answer === undefined ? {} : { answer: scripted.answer }),
+    ...(scripted?.signal === undefined ? {} : { signal: scripted.signal }),
     close: () => tools.close(),
   };
 }

@@ -88,6 +88,15 @@ export function parseTimestamp(text: string): Timestamp {
   return new Timestamp(BigInt(days) * DAY + BigInt(hour * 3600 + minute * 60 + second) * SECOND + nanos - offset);
 }
 
+/** The instant of an RFC 3339 text in milliseconds; null if it is none. */
+export function instantOf(text: string): number | null {
+  try {
+    return Number(parseTimestamp(text).ns / 1_000_000n);
+  } catch {
+    return null;
+  }
+}
+
 export function timestampText(time: Timestamp): string {
   const c = calendarOf(time, undefined);
   const date = `${pad(c.year, 4)}-${pad(c.month, 2)}-${pad(c.day, 2)}`;

@@ -148,6 +148,9 @@ export type EventBody =
       readonly paced?: readonly Pace[];
       readonly timed?: readonly MeterId[];
       readonly question?: Question;
+      /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
+      readonly until?: Instant;
+      readonly signal?: string;
       readonly undo?: Undo;
     }
   | (ProtectionNote & { readonly key: EffectKey })
@@ -326,6 +329,9 @@ export interface Pending {
   /** The `repeats` meters that compare it. */
   watched?: readonly MeterId[];
   readonly question: Question | null;
+  /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
+  until?: Instant;
+  signal?: string;
   readonly undoes: EffectKey | null;
   observed: Settled | null;
   accepted: boolean;

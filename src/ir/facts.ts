@@ -107,6 +107,14 @@ export type Fact =
       readonly notes?: readonly ProtectionNote[];
     }
   | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
+  /** Ends the wait under `key`, or the oldest wait for a signal of this name or of this node. */
+  | {
+      readonly type: 'signal';
+      readonly name: string;
+      readonly data: Json;
+      readonly by: string;
+      readonly key?: EffectKey;
+    }
   | { readonly type: 'tick' }
   /** An operator accepts that the code of the run has changed. */
   | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }

@@ -64,6 +64,14 @@ export interface AskEffect extends EffectBase {
   readonly code: TerminalCode;
   readonly askedBy: string;
 }
+/**
+ * A pause. Its input has one of `for` (seconds), `until` (an instant as ISO 8601 text) and `signal` (the name of a signal that
+ * is sent to the run). The observation of a signal is `{ data, by }`.
+ */
+export interface WaitEffect extends EffectBase {
+  readonly kind: 'wait';
+  readonly about: string;
+}
 export interface Choice {
   readonly name: string;
   /** JSON Schema of the data that may come with this choice. Without it, no data may. */
@@ -71,7 +79,7 @@ export interface Choice {
   /** What must come with this choice: data, text, or one of the two. */
   readonly needs?: 'edit' | 'text' | 'either';
 }
-type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect;
+type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect | WaitEffect;
 export type EffectKind = Effect['kind'];
 
 export interface Retry {
@@ -130,11 +138,15 @@ export interface LetNode extends NodeBase {
   readonly op: 'let';
   readonly writes: readonly Write[];
   readonly next: NodeId;
+  /** Where the thread goes if an expression cannot be evaluated, instead of the flow's `fail`. */
+  readonly fail?: NodeId;
 }
 export interface PickNode extends NodeBase {
   readonly op: 'pick';
   readonly cases: readonly Case[];
   readonly otherwise: NodeId;
+  /** True if the author wrote a default. `route.picked` then has the index after the cases, and not -1. */
+  readonly hasDefault?: true;
 }
 export interface DoNode extends NodeBase {
   readonly op: 'do';

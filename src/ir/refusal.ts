@@ -9,6 +9,7 @@ type RefusalReason =
   | 'bad-answer'
   | 'stale-payload'
   | 'self-approval'
+  | 'signal-not-awaited'
   | 'nothing-due';
 export interface Refusal {
   readonly refused: RefusalReason;

@@ -151,6 +151,10 @@ export const ERROR_CODES = {
     title: 'The asker may not approve',
     summary: 'The answer has the name of the agent or flow that asked.',
   },
+  'signal-not-awaited': {
+    title: 'No wait for this signal',
+    summary: 'The run does not wait for a signal of this name now.',
+  },
 
   // Models and tools
   'no-model': {

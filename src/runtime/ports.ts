@@ -2,10 +2,11 @@
  * The ports of the runtime: a journal that loads and commits runs, a roster that says which worker owns which run, a clock,
  * and a performer of calls (docs/decisions/0002-ports.md).
  */
+import type { Json } from '../expr/json.ts';
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
 import type { Json } from '../expr/json.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
-import type { Answer, Command, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';
+import type { Answer, Command, EffectKey, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';
 
 /** One transition of one run. The hash covers exactly these bytes. */
 export interface Append {
@@ -83,14 +84,14 @@ export interface RunEntry {
   readonly due: Instant | null;
   readonly owner: WorkerId | null;
 }
-/** An answer or a cancellation from a process that does not own the run. */
+/** An answer, a signal or a cancellation from a process that does not own the run. */
 export type Mail = {
   readonly id: number;
   readonly run: RunId;
   /** Null when the stored row is not what `post` wrote. */
   readonly fact: MailFact | null;
 };
-export type MailFact = Extract<Fact, { type: 'answer' | 'cancel' }>;
+export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' }>;
 
 /** Says which worker owns which run. `stores/leases.ts` has the rules. */
 export interface Roster {
@@ -192,6 +193,15 @@ export interface Performer {
   perform(call: Call): Promise<Settled>;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */
   answer?(question: Asked): Answer | null;
+  /** Sends a signal at once, as a script does. Null leaves it to the outside. */
+  signal?(waiting: Awaited): { readonly data: Json } | null;
+}
+/** A wait for a signal. */
+export interface Awaited {
+  readonly key: EffectKey;
+  readonly signal: string;
+  readonly node: string;
+  readonly ordinal: number;
 }
 export interface Asked {
   readonly question: Question;

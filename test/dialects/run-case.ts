@@ -87,7 +87,8 @@ export async function runCase(folder: URL): Promise<void> {
 
 export function compileCase(folder: URL): CompileResult {
   const file = existsSync(new URL('flow.json', folder)) ? 'flow.json' : 'flow.yaml';
-  return compile(read(folder, file), { file, hash: (text) => hash('sha256', text, 'hex') });
+  const readText = (name: string): string | null => (existsSync(new URL(name, folder)) ? read(folder, name) : null);
+  return compile(read(folder, file), { file, readText, hash: (text) => hash('sha256', text, 'hex') });
 }
 
 interface Played {

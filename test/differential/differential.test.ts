@@ -144,7 +144,7 @@ function compare(plan: Plan, { state, events, performed, agrees }: Ran, meaning:
     }),
     ...(counted ? plain({ spent: meaning.spent, raised: meaning.raised, usage }) : {}),
     asked: order(meant.map(bare)),
-    inputs: inputsOf(meant.filter(({ kind }) => kind !== 'ask')),
+    inputs: inputsOf(meant.filter(({ kind }) => kind !== 'ask' && kind !== 'wait')),
     prints: printsOf(
       meant
         .filter(({ key, attempt }) => attempt === 1 && !isUndo(key))

@@ -49,6 +49,10 @@ function performerOf(world: RandomWorld, performed: Question[]): Performer {
     },
     // `a_r.` comes before the key.
     answer: ({ question }) => world.person(question.id.slice(4)),
+    signal: ({ key }) => {
+      const data = world.sent(key);
+      return data === undefined ? null : { data };
+    },
   };
 }
 

@@ -4,7 +4,7 @@
  * since which of them would trip a shared one depends on time.
  */
 import { createHash } from 'node:crypto';
-import type { CompiledFlow, Meter, Node, NodeId } from '../../src/ir/nodes.ts';
+import type { CompiledFlow, Input, Meter, Node, NodeId, WaitEffect } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { METERS } from './plan.ts';
 import type { Block, CallPlan, ForkPlan, Plan, Stmt } from './plan.ts';
@@ -171,16 +171,18 @@ class Lowering {
           ? ({ kind, tool: name, input, reserve: calls } as const)
           : kind === 'check'
             ? ({ kind, check: name, input, reserve: calls } as const)
-            : ({
-                kind,
-                about: name,
-                input: { message: '"sure?"', ...input },
-                reserve: calls,
-                choices: [{ name: 'yes' }, { name: 'no' }],
-                onExpiry: 'no',
-                code: 'CONFIRM_REQUIRED',
-                askedBy: 'flow',
-              } as const);
+            : kind === 'wait'
+              ? waitEffect(name, plan.input)
+              : ({
+                  kind,
+                  about: name,
+                  input: { message: '"sure?"', ...input },
+                  reserve: calls,
+                  choices: [{ name: 'yes' }, { name: 'no' }],
+                  onExpiry: 'no',
+                  code: 'CONFIRM_REQUIRED',
+                  askedBy: 'flow',
+                } as const);
     const failed =
       plan.onFail === 'go on'
         ? [{ when: 'true', to: next }]
@@ -197,8 +199,8 @@ class Lowering {
       next,
       failed,
       fail: 'fail',
-      // A question must end some time, and is asked once.
-      timeoutMs: plan.timed || kind === 'ask' ? 1000 : null,
+      // A question or a signal must end some time. A question is asked once.
+      timeoutMs: plan.timed || kind === 'ask' || (kind === 'wait' && name === 'q') ? 1000 : null,
       retry: {
         max: kind === 'ask' ? 0 : plan.retries,
         baseMs: plan.backoff ? 20 : 0,
@@ -262,4 +264,10 @@ class Lowering {
       charges: together ? ['loose_steps'] : ['steps'],
     });
   }
+}
+
+/** `p` is a timer, `q` a wait for a signal. */
+function waitEffect(name: 'p' | 'q', x: string): WaitEffect {
+  const input: Input = name === 'p' ? { for: '0.5' } : { signal: '"s"', x };
+  return { kind: 'wait', about: name, input, reserve: {} };
 }

@@ -17,7 +17,7 @@ interface LetPlan {
 }
 export interface CallPlan {
   readonly is: 'call';
-  readonly kind: 'model' | 'tool' | 'check' | 'ask';
+  readonly kind: 'model' | 'tool' | 'check' | 'ask' | 'wait';
   readonly name: 'p' | 'q';
   readonly input: string;
   readonly into: string;
@@ -119,7 +119,7 @@ const guard = fc.constantFrom(
   'error.class == "transient"',
   'item == 2',
 );
-const observed = fc.constantFrom('it', 'it.v', 'it.text', 'it.choice', 'it.v + 1', '{"k": it.v, "was": a}');
+const observed = fc.constantFrom('it', 'it.v', 'it.text', 'it.choice', 'it.data', 'it.v + 1', '{"k": it.v, "was": a}');
 const grant = fc.constantFrom('1', '3', 'it.v', 'it.v + 1', '0 - 1', '"many"');
 const list = fc.constantFrom('input.list', 'input.list', '[1, 2]', '[1, 2, 3]', '[]', '["x", 1, null]', 'b');
 const classes = fc.subarray<FailureClass>(['transient', 'rate_limit', 'timeout', 'semantic', 'fatal']);
@@ -151,7 +151,7 @@ const accept: fc.Arbitrary<string | null> = fc.option(
 );
 const callPlan: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('call' as const),
-  kind: fc.constantFrom('model', 'model', 'tool', 'tool', 'tool', 'check', 'ask'),
+  kind: fc.constantFrom('model', 'model', 'tool', 'tool', 'tool', 'check', 'ask', 'wait'),
   name: fc.constantFrom('p', 'q', 'q'),
   input: expr,
   into: slot,

@@ -19,6 +19,8 @@ export interface RandomWorld {
   answer(asked: Question): Settled | null;
   /** By the key with dots, since that is all that a question's id tells. */
   person(dotted: string): Answer | null;
+  /** The data of a signal; undefined if it does not come. */
+  sent(key: string): Json | undefined;
   latencyMs(asked: Question): number;
 }
 
@@ -55,15 +57,24 @@ export function createWorld(seed: number, flow: CompiledFlow, options: { readonl
     const next = draw(`ask ${dotted}`);
     return next(4) === 0 ? null : { choice: ['yes', 'no'][next(2)] as string, by: 'ann' };
   };
+  const sent = (key: string): Json | undefined => {
+    const next = draw(`signal ${key}`);
+    return next(3) === 0 ? undefined : VALUES[next(VALUES.length)];
+  };
   return {
     person,
+    sent,
     latencyMs: ({ key, attempt }) => draw(`latency ${key} ${attempt}`)(60),
-    answer: ({ key, attempt, kind, name, node, input }) => {
+    answer: ({ key, attempt, kind, name, node, input }): Settled | null => {
       // The order of compensations is free between branches that ran together, so their keys say nothing.
       if (key.includes('#u')) return undone(draw(`undo ${node} ${digest(input, pure.hash)}`), options.undoHolds);
       if (kind === 'ask') {
         const said = person(key.replace(/[#:]/g, '.'));
-        return said === null ? null : { ok: true, value: { ...said } };
+        return said === null ? null : ({ ok: true, value: { ...said } } satisfies Settled);
+      }
+      if (kind === 'wait') {
+        const data = 'signal' in input ? sent(key) : undefined;
+        return data === undefined ? null : ({ ok: true, value: { data, by: 'script' } } satisfies Settled);
       }
       const next = draw(`${key} ${attempt} ${kind} ${name} ${digest(input, pure.hash)}`);
       const timed = (flow.nodes[node] as { timeoutMs?: number | null } | undefined)?.timeoutMs;

@@ -185,7 +185,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       type: is('effect.requested'),
       key,
       node: text,
-      kind: fc.constantFrom('model' as const, 'tool' as const, 'check' as const, 'ask' as const),
+      kind: fc.constantFrom('model' as const, 'tool' as const, 'check' as const, 'ask' as const, 'wait' as const),
       name: text,
       input: fc.base64String({ maxLength: 22 }),
       deadline: fc.option(instant),

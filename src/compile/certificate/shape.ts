@@ -37,6 +37,8 @@ export function concurrencyOf(graph: Graph): readonly Concurrency[] {
     const node = graph.node(id);
     if (node.op !== 'fork' || node.widthMax === 1) return [];
     const heads = 'heads' in node.over ? node.over.heads.map(({ to }) => to) : [node.over.head];
+    // A sub-flow and an attempt are one branch.
+    if ('heads' in node.over && heads.length === 1) return [];
     const branches = heads.map((head) => authored(graph, reachableFrom([head], graph.targets)));
     // The tool calls of one reply run at once too, and enter no authored node.
     return branches.every((nodes) => nodes.length === 0) ? [] : [{ at: node.label.name, branches }];

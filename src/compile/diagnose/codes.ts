@@ -116,6 +116,30 @@ export const DIAGNOSTIC_CODES = {
     title: 'A choice that is not offered',
     summary: 'A choice is named that the approval does not list.',
   },
+  'unknown-flow': {
+    title: 'An unknown flow',
+    summary: 'A `flow` node names neither an id of `flows` nor a file that can be read.',
+  },
+  'recursive-flow': {
+    title: 'A flow that calls itself',
+    summary: 'A sub-flow calls a flow that calls it, directly or through others.',
+  },
+  'tool-conflict': {
+    title: 'Two different tools of one name',
+    summary: 'A sub-flow declares a tool or a server otherwise than the flow that calls it.',
+  },
+  'join-target-in-branch': {
+    title: 'A branch that runs on past the join',
+    summary: 'A branch leads to the node that follows the join, so that node runs several times.',
+  },
+  'impatient-join': {
+    title: 'A wait for a person under a short join',
+    summary: 'An approval or a signal is inside a parallel node whose join has the default timeout of 60 s.',
+  },
+  'no-effect': {
+    title: 'A key without effect',
+    summary: 'The key belongs to another system and changes nothing here.',
+  },
   'map-in-itself': {
     title: 'A map inside its own path',
     summary: 'The path that a map runs for each item leads back to the map.',

@@ -42,10 +42,13 @@ export interface Report {
   /** True once an error of this code was reported. */
   has(code: DiagnosticCode): boolean;
   list(): readonly Diagnostic[];
+  /** Makes the findings about another source part of this report. */
+  include(other: Report): void;
 }
 
 export function createReport(source: Source): Report {
   const found: Diagnostic[] = [];
+  const included: Report[] = [];
   let errors = 0;
   const add = (
     severity: Diagnostic['severity'],
@@ -61,9 +64,10 @@ export function createReport(source: Source): Report {
     source,
     error: (code, at, message, detail) => add('error', code, at, message, detail),
     warning: (code, at, message, detail) => add('warning', code, at, message, detail),
-    failed: () => errors > 0,
+    failed: () => errors > 0 || included.some((each) => each.failed()),
     has: (code) => found.some((each) => each.code === code && each.severity === 'error'),
-    list: () => inOrder(found),
+    list: () => once([...inOrder(found), ...included.flatMap((each) => each.list())]),
+    include: (other) => void included.push(other),
   };
 }
 
@@ -103,10 +107,13 @@ function rangeOf(at: Place): Range {
 }
 
 function inOrder(found: readonly Diagnostic[]): readonly Diagnostic[] {
+  return once(found).sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function once(found: readonly Diagnostic[]): Diagnostic[] {
   const seen = new Set<string>();
-  const once = found.filter((each) => {
-    const key = `${each.line}:${each.column}:${each.code}:${each.message}`;
+  return found.filter((each) => {
+    const key = `${each.file}:${each.line}:${each.column}:${each.code}:${each.message}`;
     return seen.has(key) ? false : seen.add(key) !== undefined;
   });
-  return once.sort((a, b) => a.line - b.line || a.column - b.column);
 }

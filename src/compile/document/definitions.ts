@@ -71,6 +71,8 @@ export interface Definitions {
   /** The text of a file beside the document, or null if there is none. Absent if files cannot be read. */
   readonly readText?: (file: string) => string | null;
   readonly protections: Protections;
+  /** The definitions of another document that is compiled with the same options. */
+  forSections(sections: Sections): Definitions;
 }
 
 export interface DefinitionOptions extends ModelOptions {
@@ -114,6 +116,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
     ...(options.readText === undefined ? {} : { readText: options.readText }),
     protections: protectionsOf(sections.protections, options.protections),
+    forSections: (other) => definitionsOf(other, options),
   };
 }
 

@@ -109,6 +109,34 @@ function agentMeters(
   return meters;
 }
 
+export interface BudgetShare {
+  readonly meters: { readonly [id: MeterId]: Meter };
+  /** The node with the meters of the share after its other charges. */
+  charged(node: Node): Node;
+}
+
+/** A share of the budgets, for a part of the flow. Its time is not among its meters: the part has a timeout instead. */
+export function shareOf(name: string, budgets: Budgets, over: NodeId): BudgetShare {
+  const limited = Object.entries(budgetMeters(budgets, over)).filter(([, { max }]) => max !== null);
+  const meters = Object.fromEntries(
+    limited.map(([id, meter]) => [
+      `${id}@${name}`,
+      { ...meter, label: meter.label.replace('budgets', `budget of ${name}`) },
+    ]),
+  );
+  const counted = Object.keys(meters).filter((id) => !id.startsWith(`${STEPS}@`));
+  const steps = Object.keys(meters).filter((id) => id.startsWith(`${STEPS}@`));
+  return {
+    meters,
+    charged(node) {
+      const entered = node.label.enters === undefined ? [] : steps;
+      const called = node.op === 'do' && node.grant === undefined ? counted : [];
+      const charges = [...(node.charges ?? []), ...entered, ...called];
+      return charges.length === (node.charges ?? []).length ? node : { ...node, charges };
+    },
+  };
+}
+
 /** The meters that calls of an agent charge beside the run's. */
 export function agentMeterIds(budgets: { readonly [agent: string]: Budgets }, agent: string): readonly MeterId[] {
   const own = Object.hasOwn(budgets, agent) ? budgets[agent] : undefined;

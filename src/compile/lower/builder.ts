@@ -22,8 +22,9 @@ import type {
 import { decisionOf } from '../../catalog/failures.ts';
 import { boundaryOf } from '../document/boundary.ts';
 import type { GateMode } from '../document/boundary.ts';
-import { CLOCK, commonMeters } from './budget-meters.ts';
-import type { CommonMeters } from './budget-meters.ts';
+import { CLOCK, commonMeters, shareOf } from './budget-meters.ts';
+import type { BudgetShare, CommonMeters } from './budget-meters.ts';
+import type { Budgets } from '../document/schema/bounds.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object } from '../expressions/cel-text.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
@@ -71,6 +72,8 @@ export interface Builder extends Effects {
   has(id: NodeId): boolean;
   /** Adds a meter; the node that charges it names it in `charges`. */
   meter(id: MeterId, meter: Meter, share?: Share): MeterId;
+  /** Nodes that `add` adds also charge these budgets, under a name of their own. `over` is where a thread goes without room. */
+  sharing<Result>(name: string, budgets: Budgets | undefined, over: NodeId, add: () => Result): Result;
   /** An end node, shared by all that end alike. */
   end(ending: {
     readonly state: EndState;
@@ -88,6 +91,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const places = new Map<NodeId, Range>();
   const meters = new Map<MeterId, Meter>();
   const shares = new Map<MeterId, Share>();
+  const open = createShares(meters);
   const effects = createEffects(definitions);
   const { extendable = false, complete = (_, node) => node, returns } = options;
   const fresh = createIds();
@@ -125,7 +129,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
       if (nodes.has(id)) throw new Error(`invariant: node \`${id}\` is added twice`);
       // The place in the order is taken before `complete` can add nodes of its own.
       nodes.set(id, node);
-      nodes.set(id, finished(id, node));
+      nodes.set(id, open.charged(finished(id, node)));
       if (at !== undefined) places.set(id, at);
       return id;
     },
@@ -135,6 +139,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
       if (share !== undefined) shares.set(id, share);
       return id;
     },
+    sharing: open.sharing,
     end,
     failedEnd,
     build({ id, entry, fail = failedEnd(), ...kept }) {
@@ -218,6 +223,28 @@ function stoppedEnd(
     nodes.set(fresh('velocity.stopped'), { op: 'let', label, writes: [], next });
   }
   return id;
+}
+
+interface OpenShares {
+  readonly sharing: Builder['sharing'];
+  /** The node with the charges of every share that is open. */
+  charged(node: Node): Node;
+}
+
+function createShares(meters: Map<MeterId, Meter>): OpenShares {
+  const open: BudgetShare[] = [];
+  return {
+    sharing(name, budgets, over, add) {
+      if (budgets === undefined) return add();
+      const share = shareOf(name, budgets, over);
+      for (const [id, meter] of Object.entries(share.meters)) meters.set(id, meter);
+      open.push(share);
+      const result = add();
+      open.pop();
+      return result;
+    },
+    charged: (node) => open.reduce((each, share) => share.charged(each), node),
+  };
 }
 
 /** A reply that does not fit is repaired once. With tools this applies to the last reply, and not to one that calls tools. */

@@ -106,12 +106,17 @@ export interface Failure {
   readonly node?: string;
 }
 
+export interface PickOptions {
+  /** True if the author wrote the way to `otherwise`. */
+  readonly hasDefault?: boolean;
+}
+
 export interface Kit {
   readonly builder: Builder;
-  /** Writes slots. */
-  set(step: Step, writes: readonly Write[], next: NodeId): NodeId;
+  /** Writes slots. `fail` is where the thread goes if an expression cannot be evaluated; by default the run fails. */
+  set(step: Step, writes: readonly Write[], next: NodeId, fail?: NodeId): NodeId;
   /** Takes the first case that holds. Without cases there is no node, unless its id is fixed. */
-  pick(step: Step, cases: readonly Case[], otherwise: NodeId): NodeId;
+  pick(step: Step, cases: readonly Case[], otherwise: NodeId, options?: PickOptions): NodeId;
   /** Performs an effect: a model call, a tool call, or any other. */
   call(step: Step, call: Call): NodeId;
   /** Asks for evidence from outside the run. */
@@ -137,11 +142,12 @@ export function createKit(builder: Builder, at?: Range): Kit {
 
   const kit: Kit = {
     builder,
-    set: (step, writes, next) => add(step, (base) => ({ op: 'let', ...base, writes, next })),
-    pick: (step, cases, otherwise) =>
+    set: (step, writes, next, fail) =>
+      add(step, (base) => ({ op: 'let', ...base, writes, next, ...(fail === undefined ? {} : { fail }) })),
+    pick: (step, cases, otherwise, { hasDefault = false } = {}) =>
       cases.length === 0 && step.id === undefined
         ? otherwise
-        : add(step, (base) => ({ op: 'pick', ...base, cases, otherwise })),
+        : add(step, (base) => ({ op: 'pick', ...base, cases, otherwise, ...(hasDefault ? { hasDefault } : {}) })),
     call: (step, call) => add(step, (base) => doNode(base, call, call.fail ?? builder.failedEnd())),
     check: (step, { check, input, ...rest }) =>
       kit.call(step, { effect: { kind: 'check', check, input, reserve: {} }, ...rest }),

@@ -113,7 +113,7 @@ function ownEdges(node: Node, fail: NodeId): readonly Edge[] {
     case 'let':
       return [
         { to: node.next, kind: 'next' },
-        { to: fail, kind: 'fault' },
+        { to: node.fail ?? fail, kind: 'fault' },
       ];
     case 'pick':
       return [...node.cases.map(({ to }): Edge => ({ to, kind: 'case' })), { to: node.otherwise, kind: 'case' }];

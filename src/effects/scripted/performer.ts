@@ -2,12 +2,13 @@
  * Performs commands from a script. The position in the script follows from the journal (the ordinal of the command), so a
  * run continues at the right entry after a wait or a crash.
  */
+import type { Json } from '../../expr/json.ts';
 import { compileExpr } from '../../expr/index.ts';
 import { costOf, priceIn } from '../../ir/estimate.ts';
 import type { Answer, Command, Failure, Settled } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { PerformError } from '../../runtime/failures.ts';
-import type { Asked, Call, Performer } from '../../runtime/ports.ts';
+import type { Asked, Awaited, Call, Performer } from '../../runtime/ports.ts';
 import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
 import type { AnswerEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
@@ -24,6 +25,7 @@ export function scriptedPerformer(script: Script, otherwise?: Performer): Perfor
       throw scriptError(`the script has no entry for the ${command.kind} \`${command.name}\``);
     },
     answer: (asked) => answer(script, asked),
+    signal: (waiting) => signal(script, waiting),
   };
 }
 
@@ -109,9 +111,8 @@ function failureOf(entry: EntryBase): Failure {
 
 function answer(script: Script, { question, node, name, ordinal }: Asked): Answer | null {
   const approvals = script.approvals ?? {};
-  const key = [question.id, node, question.about, name, innerName(node), innerName(question.about)].find((each) =>
-    Object.hasOwn(approvals, each),
-  );
+  const names = [question.id, ...suffixesOf(node), ...suffixesOf(question.about), name];
+  const key = names.find((each) => Object.hasOwn(approvals, each));
   if (key === undefined) return null;
   const given = approvals[key] as string | AnswerEntry | readonly (string | AnswerEntry)[];
   const list = Array.isArray(given) ? (given as readonly (string | AnswerEntry)[]) : [given as string | AnswerEntry];
@@ -120,9 +121,20 @@ function answer(script: Script, { question, node, name, ordinal }: Asked): Answe
   return typeof entry === 'string' ? { choice: entry, by: 'script' } : { by: 'script', ...entry };
 }
 
-/** `gate` of `each/gate`: a node among the items of another is also found by its own name. */
-function innerName(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1);
+/** The data of the signal that the script sends to a wait; null if the script does not name the wait. */
+function signal({ signals = {}, strict }: Script, { node, signal: name, ordinal }: Awaited): { data: Json } | null {
+  const key = [...suffixesOf(node), name].find((each) => Object.hasOwn(signals, each));
+  if (key === undefined) return null;
+  const given = signals[key] as Json;
+  if (!Array.isArray(given)) return { data: given };
+  const data = strict === true ? given[ordinal] : given[Math.min(ordinal, given.length - 1)];
+  return data === undefined ? null : { data };
+}
+
+/** `each/sub/gate`, `sub/gate` and `gate`: a node inside others is also found without the outer names. */
+function suffixesOf(name: string): readonly string[] {
+  const parts = name.split('/');
+  return parts.map((_, index) => parts.slice(index).join('/'));
 }
 
 function scriptError(message: string): PerformError {

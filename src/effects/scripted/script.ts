@@ -31,6 +31,8 @@ export interface Script {
   readonly tools?: { readonly [tool: string]: readonly ToolEntry[] };
   /** By node, route target, tool name or approval id. */
   readonly approvals?: { readonly [about: string]: string | AnswerEntry | readonly (string | AnswerEntry)[] };
+  /** By `wait` node: the data of the signal. A list has one entry for each time the node waits. */
+  readonly signals?: { readonly [node: string]: Json };
   readonly clock?: 'virtual' | 'real';
   readonly strict?: boolean;
 }

@@ -1,7 +1,7 @@
-/** Delivers an answer or a cancellation to a run: directly, or by mail to the process that owns it. */
+/** Delivers an answer, a signal or a cancellation to a run: directly, or by mail to the process that owns it. */
 import canonicalize from 'canonicalize';
 import { settle } from '../../core/settle.ts';
-import type { Fact, Refusal, RunId } from '../../ir/events.ts';
+import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
 import { isErrorCode, SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import type { MailFact } from '../ports.ts';
@@ -64,16 +64,28 @@ async function deliverHere(
 async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<boolean> {
   const { state, events } = await readRun(store.journal, run);
   if (fact.type === 'cancel') return state.outcome !== null || state.threads.get('0')?.doing.is === 'unwinding';
+  if (fact.type === 'signal') {
+    const waits = events.flatMap((event) => (isWaitFor(event, fact) ? [event.key] : []));
+    const { data, by } = fact;
+    return events.some((event) => settles(event, waits, { data, by }));
+  }
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const { payload: _, ...answer } = fact.answer;
-  return events.some(
-    (event) =>
-      request?.type === 'effect.requested' &&
-      event.type === 'effect.settled' &&
-      event.key === request.key &&
-      event.result.ok &&
-      canonicalize(event.result.value) === canonicalize(answer),
-  );
+  const keys = request?.type === 'effect.requested' ? [request.key] : [];
+  return events.some((event) => settles(event, keys, answer));
+}
+
+type Requested = Extract<Event, { type: 'effect.requested' }>;
+
+function isWaitFor(event: Event, { key, name }: Extract<MailFact, { type: 'signal' }>): event is Requested {
+  if (event.type !== 'effect.requested' || event.signal === undefined) return false;
+  if (key !== undefined) return event.key === key;
+  return event.signal === name || event.name === name || event.name.endsWith(`/${name}`);
+}
+
+function settles(event: Event, keys: readonly string[], value: object): boolean {
+  if (event.type !== 'effect.settled' || !event.result.ok || !keys.includes(event.key)) return false;
+  return canonicalize(event.result.value) === canonicalize(value);
 }
 
 function isStopping({ state }: OwnedRun, { type }: Fact): boolean {

@@ -1,6 +1,6 @@
 /** Performs the calls that a run has requested, hands their results back to it, and wakes it when a deadline is due. */
 import { authorOf } from '../../core/failure.ts';
-import { commandOf, isOwed, outstanding, statusOf } from '../../core/outstanding.ts';
+import { commandOf, isAwaited, isOwed, outstanding, statusOf } from '../../core/outstanding.ts';
 import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
 import { failureOf } from '../failures.ts';
@@ -57,7 +57,7 @@ export class Dispatcher {
         case 'effect.judged': {
           const pending = state.pending.get(event.key);
           if (pending === undefined) break;
-          if (pending.kind === 'ask') questions.push(event.key);
+          if (isAwaited(pending)) questions.push(event.key);
           else if (isOwed(pending) && !owned.calls.has(pending.key, pending.attempt))
             this.#perform(owned, commandOf(owned.program, state, pending));
         }
@@ -83,14 +83,17 @@ export class Dispatcher {
 
   #answerAtOnce(owned: OwnedRun, state: RunState, keys: readonly string[]): void {
     const { performer } = this.#options;
-    if (performer.answer === undefined) return;
     for (const key of keys) {
       const pending = state.pending.get(key);
-      if (pending === undefined || pending.question === null || pending.observed !== null) continue;
-      const { question, name, ordinal } = pending;
+      if (pending === undefined || pending.observed !== null) continue;
+      const { question, signal, name, ordinal } = pending;
       const node = authorOf(nodeAt(owned.program, pending.node));
-      const answer = performer.answer({ question, name, ordinal, node });
-      if (answer !== null) this.#options.send(owned, { fact: { type: 'answer', id: question.id, answer } });
+      const answer = question === null ? undefined : performer.answer?.({ question, name, ordinal, node });
+      if (question !== null && answer !== undefined && answer !== null)
+        this.#options.send(owned, { fact: { type: 'answer', id: question.id, answer } });
+      const sent = signal === undefined ? undefined : performer.signal?.({ key, signal, ordinal, node });
+      if (signal !== undefined && sent !== undefined && sent !== null)
+        this.#options.send(owned, { fact: { type: 'signal', name: signal, data: sent.data, by: 'script', key } });
     }
   }
 

@@ -31,6 +31,8 @@ export function createRuntime(options: EngineOptions): Engine {
       await deliver(host, ownership, run, { type: 'answer', id, answer });
       return run;
     },
+    signal: (run, name, { data = null, by = 'signal' } = {}) =>
+      deliver(host, ownership, run, { type: 'signal', name, data, by }),
     cancel: (run, by, why = 'asked to') => deliver(host, ownership, run, { type: 'cancel', by, why }),
     repin: async (run, by, modules) => {
       await host.ensureOpen();

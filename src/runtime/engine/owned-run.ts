@@ -2,7 +2,7 @@
 import type { Program } from '../../core/program.ts';
 import { createProgram } from '../../core/program.ts';
 import { evolve } from '../../core/evolve.ts';
-import { statusOf } from '../../core/outstanding.ts';
+import { isPaused, statusOf } from '../../core/outstanding.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Fact, Instant, Refusal, RunId, RunState } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
@@ -108,7 +108,7 @@ export function isSuspended({ state }: OwnedRun): boolean {
 /** The time of the run, which jumps of the system clock do not affect. */
 export function runNow(owned: OwnedRun, clock: Clock): Instant {
   owned.time ??= new RunTime(clock, owned.state?.now ?? -Infinity);
-  return owned.time.now(isSuspended(owned));
+  return owned.time.now(owned.state !== null && isPaused(owned.state));
 }
 
 /** Compiles a program once per graph. */

@@ -1,7 +1,7 @@
 /**
  * The time of a run in this process. It begins at the time of day, but not before the last recorded instant, and then follows
  * the monotonic clock. So a jump of the system clock neither freezes a run nor ends its calls, and recorded instants never go
- * back. While a run only waits for a person it follows the time of day forward: an approval expires at the hour it names.
+ * back. While a run only waits it follows the time of day forward: an approval expires at the hour it names.
  */
 import type { Instant } from '../../ir/events.ts';
 import type { Clock } from '../ports.ts';
@@ -17,9 +17,9 @@ export class RunTime {
     this.#since = clock.elapsed();
   }
 
-  now(isSuspended: boolean): Instant {
+  now(isPaused: boolean): Instant {
     const own = Math.floor(this.#base + this.#clock.elapsed() - this.#since);
-    const ofDay = isSuspended ? this.#clock.now() : own;
+    const ofDay = isPaused ? this.#clock.now() : own;
     if (ofDay <= own) return own;
     this.#base = ofDay;
     this.#since = this.#clock.elapsed();

@@ -37,11 +37,23 @@ export interface StartOptions {
   readonly deadline?: Instant;
 }
 
+export interface SignalOptions {
+  /** The flow reads it as `<id>.data`. */
+  readonly data?: Json;
+  /** Who sends it; recorded in the journal. */
+  readonly by?: string;
+}
+
 export interface Engine {
   /** Resolves when the start is stored. The same id with the same flow and input gives the existing run. */
   start(flow: CompiledFlow, options?: StartOptions): Promise<RunId>;
   /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
   answer(approval: string, answer: Answer): Promise<RunId>;
+  /**
+   * Sends a signal to a run that waits for it. The name is that of the signal or of the `wait` node. Resolves when the signal
+   * is stored. Rejects with a SluiceError if the run does not wait for it.
+   */
+  signal(run: RunId, name: string, options?: SignalOptions): Promise<void>;
   cancel(run: RunId, by: string, why?: string): Promise<void>;
   /** Records that an operator accepts the changed code of a run. `modules` has the new hashes, by file. */
   repin(run: RunId, by: string, modules: { readonly [file: string]: string }): Promise<void>;
@@ -99,6 +111,14 @@ export interface Waiting {
   readonly expiresAt: string | null;
 }
 
+export interface Wait {
+  readonly node: string;
+  /** The signal that ends the wait; null for a timer. */
+  readonly signal: string | null;
+  /** When the timer is over, or when the wait for the signal times out. */
+  readonly until: string | null;
+}
+
 export interface Usage extends Readonly<Record<Measure, number>> {
   readonly wallClockSeconds: number;
   /** Questions that a person answered. */
@@ -121,6 +141,8 @@ export interface Report {
   /** Recovery decisions, in order. */
   readonly decisions: readonly MadeDecision[];
   readonly waiting: readonly Waiting[];
+  /** Timers and signals that the run waits for. */
+  readonly waits: readonly Wait[];
   readonly error: {
     readonly class: string;
     readonly type: string;

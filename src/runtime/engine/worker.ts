@@ -4,14 +4,14 @@
  * and checks it before it acts.
  */
 import { randomUUID } from 'node:crypto';
-import { statusOf } from '../../core/outstanding.ts';
+import { isPaused, statusOf } from '../../core/outstanding.ts';
 import type { Event, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import type { Clock, Journal, Performer, Shared } from '../ports.ts';
 import { Guard } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
-import { isSuspended, runNow } from './owned-run.ts';
+import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { acknowledge, entryOf, takeTurn } from './turn.ts';
 import type { Turn } from './turn.ts';
@@ -90,9 +90,10 @@ export class Worker {
     this.#schedule();
   }
 
-  /** After a jump of the clock: lets suspended runs look at the time of day again. */
+  /** After a jump of the clock: lets runs that only wait look at the time of day again. */
   clockJumped(): void {
-    for (const owned of this.runs.values()) if (isSuspended(owned)) this.send(owned, { fact: { type: 'tick' } });
+    for (const owned of this.runs.values())
+      if (owned.state !== null && isPaused(owned.state)) this.send(owned, { fact: { type: 'tick' } });
   }
 
   /** Aborts the calls of the run and removes it from memory. */

@@ -77,10 +77,9 @@ function optional(value: unknown): string {
 
 /** The optional fields of a request; null if it has none. */
 export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
-  const { holds, watched, print, notBefore, paced, timed, question } = event;
-  if (holds === undefined && watched === undefined && print === undefined && notBefore === undefined)
-    if (paced === undefined && timed === undefined && question === undefined) return null;
-  return { holds, watched, print, notBefore, paced, timed, question };
+  const { holds, watched, print, notBefore, paced, timed, question, until, signal } = event;
+  const fields = { holds, watched, print, notBefore, paced, timed, question, until, signal };
+  return Object.values(fields).every((field) => field === undefined) ? null : fields;
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

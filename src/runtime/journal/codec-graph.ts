@@ -182,7 +182,7 @@ function picked(program: Program, event: EventOf<'route.picked'>): string | null
 }
 
 function leadsTo(node: PickNode, index: number): string | undefined {
-  return index === -1 ? node.otherwise : node.cases[index]?.to;
+  return index === -1 || index === node.cases.length ? node.otherwise : node.cases[index]?.to;
 }
 
 function endsAt(program: Program, event: EventOf<'thread.ended' | 'run.ended'>): boolean {

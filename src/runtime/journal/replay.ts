@@ -2,6 +2,7 @@
  * Replay (L2): decides every transition again without any call. Facts (results, answers, the start) are taken from the
  * journal; every other event must come out the same.
  */
+import type { Json } from '../../expr/json.ts';
 import { admit, expire } from '../../core/admit.ts';
 import { decide } from '../../core/decide.ts';
 import { evolve } from '../../core/evolve.ts';
@@ -134,7 +135,12 @@ class Walk {
   }
 
   #settled(event: Extract<Event, { type: 'effect.settled' }>): Fact {
-    const question = this.state?.pending.get(event.key)?.question;
+    const pending = this.state?.pending.get(event.key);
+    const question = pending?.question;
+    if (pending?.signal !== undefined && event.result.ok) {
+      const { data, by } = event.result.value as { readonly data: Json; readonly by: string };
+      return { type: 'signal', name: pending.signal, data, by, key: event.key };
+    }
     if (question === null || question === undefined || !event.result.ok)
       return { type: 'settle', key: event.key, attempt: event.attempt, result: event.result };
     return { type: 'answer', id: question.id, answer: event.result.value as never };

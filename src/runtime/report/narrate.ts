@@ -25,6 +25,7 @@ interface CallInfo {
   readonly startedAt: number;
   readonly args: Json;
   readonly questionId: string | null;
+  readonly signal: string | null;
   result: Json;
   used: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costMicros?: number };
   attempt: number;
@@ -170,6 +171,7 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
     startedAt: event.at,
     args: input['args'] ?? null,
     questionId: event.question?.id ?? null,
+    signal: event.signal ?? null,
     result: null,
     used: {},
     attempt: 1,
@@ -193,6 +195,8 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
       },
     ];
   }
+  if (event.kind === 'wait')
+    return [{ type: 'wait.started', ...about, signal: event.signal ?? null, until: event.deadline }];
   if (event.kind === 'model') return [{ type: 'model.started', ...about, agent: event.name }];
   if (event.kind === 'tool') return [{ type: 'tool.started', ...about, tool: event.name, args: call.args }];
   return [];
@@ -228,6 +232,7 @@ function undoRequested(story: Story, event: Of<'undo.requested'>): readonly Stor
     startedAt: event.at,
     args: input['args'] ?? null,
     questionId: null,
+    signal: null,
     result: null,
     used: {},
     attempt: 1,
@@ -276,6 +281,11 @@ function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[]
   return accepted(call, step, about, durationMs);
 }
 
+function waitFinished({ signal, result }: CallInfo, about: Omit<InNode, 'type'>): StoryEvent {
+  const { data = null, by } = (result ?? {}) as { data?: Json; by?: unknown };
+  return { type: 'wait.finished', ...about, signal, data, by: typeof by === 'string' ? by : '' };
+}
+
 function accepted(
   call: CallInfo,
   step: Step | undefined,
@@ -310,6 +320,8 @@ function accepted(
     case 'tool':
       if (step !== undefined && step.name === about.node) step.output = result;
       return [{ type: 'tool.finished', ...about, tool: name, args: call.args, result, durationMs }];
+    case 'wait':
+      return [waitFinished(call, about)];
     case 'check':
       return [{ type: 'check.finished', ...about, check: name, result }];
     default:

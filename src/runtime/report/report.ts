@@ -9,7 +9,7 @@ import type { Json } from '../../expr/json.ts';
 import { inputOf, statusOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../ir/events.ts';
-import type { Report, Waiting } from '../engine/types.ts';
+import type { Report, Wait, Waiting } from '../engine/types.ts';
 import type { ReadRun } from '../journal/read.ts';
 import { decisionsOf } from './decisions.ts';
 import { receiptsOf } from './receipts.ts';
@@ -32,6 +32,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     usage: usageOf(program.flow, state, events),
     decisions: decisionsOf(program.flow, events),
     waiting,
+    waits: waitsOf(program, state),
     error: errorOf(program, state, events),
     ...(takenOver === null ? {} : { escalation: takenOver }),
     receipts: receiptsOf(program, events),
@@ -109,6 +110,15 @@ export function waitingOf(program: Program, state: RunState): Waiting[] {
     });
   }
   return waiting;
+}
+
+function waitsOf(program: Program, state: RunState): Wait[] {
+  return [...state.pending.values()].flatMap((pending) => {
+    const { kind, observed, signal = null, deadline } = pending;
+    if (kind !== 'wait' || observed !== null) return [];
+    const until = deadline === null ? null : new Date(deadline).toISOString();
+    return [{ node: nameAt(program, pending.node), signal, until }];
+  });
 }
 
 /**

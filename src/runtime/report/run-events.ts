@@ -87,6 +87,13 @@ export type StoryEvent =
       readonly by: string;
       readonly text: string | null;
     })
+  | (InNode & { readonly type: 'wait.started'; readonly signal: string | null; readonly until: number | null })
+  | (InNode & {
+      readonly type: 'wait.finished';
+      readonly signal: string | null;
+      readonly data: Json;
+      readonly by: string;
+    })
   | (InNode & { readonly type: 'question.closed'; readonly id: string; readonly reason: string })
   | (InNode & {
       readonly type: 'budget.reached';

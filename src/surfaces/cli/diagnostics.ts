@@ -1,8 +1,10 @@
 /** Diagnostics as text and as JSON, and the error that stops a command because of them. */
+import { existsSync } from 'node:fs';
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { renderDiagnostic } from '../../compile/diagnose/render.ts';
 import type { CompiledFile } from './document.ts';
+import { readText } from './files.ts';
 import { FAILED, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
 import { plural } from './text.ts';
@@ -47,13 +49,23 @@ export class DiagnosticsError extends Error {
 export function failedCompile({ file, text, result }: CompiledFile): DiagnosticsError {
   return new DiagnosticsError(
     checkReport(result),
-    (screen) => `${renderAll(result.diagnostics, text, screen)}\n\n${countLine(file, result.diagnostics)}`,
+    (screen) => `${renderAll(result.diagnostics, text, screen, file)}\n\n${countLine(file, result.diagnostics)}`,
   );
 }
 
-export function renderAll(diagnostics: readonly Diagnostic[], text: string | undefined, { colors }: Screen): string {
+/** `text` is the text of `file`. Diagnostics about other files, such as sub-flows, quote those files. */
+export function renderAll(
+  diagnostics: readonly Diagnostic[],
+  text: string | undefined,
+  { colors }: Screen,
+  file?: string,
+): string {
   const color = colors.isColorSupported;
-  return diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, text, { color })).join('\n\n');
+  const textOf = (other: string): string | undefined => {
+    if (file === undefined || other === file) return text;
+    return existsSync(other) ? readText(other) : undefined;
+  };
+  return diagnostics.map((each) => renderDiagnostic(each, textOf(each.file), { color })).join('\n\n');
 }
 
 export function countLine(file: string, diagnostics: readonly Diagnostic[]): string {

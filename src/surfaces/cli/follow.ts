@@ -8,7 +8,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson } from './ask-person.ts';
 import type { Cli } from './context.ts';
 import { headOf } from './store.ts';
-import { evidenceLines, failureLine, verdictLine, waitingText } from './report-text.ts';
+import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from './report-text.ts';
 import type { Session } from './session.ts';
 import { nowUnderWay } from './sudden-end.ts';
 import { harmless, shown } from './text.ts';
@@ -58,7 +58,8 @@ export function printOutcome(cli: Cli, flags: string, report: Report): void {
   const failure = failureLine(report);
   if (failure !== null) cli.screen.note(`  ${failure}`);
   for (const line of evidenceLines(report)) cli.hint(`  ${line}`);
-  if (report.state === 'suspended') cli.hint(waitingText(report.waiting, flags, cli.screen));
+  if (report.waiting.length > 0) cli.hint(waitingText(report.waiting, flags, cli.screen));
+  for (const line of signalsText(report, flags, cli.screen)) cli.hint(line);
 }
 
 interface Watched {

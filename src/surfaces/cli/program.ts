@@ -105,6 +105,13 @@ function addRunning(program: Command, call: Caller): void {
     .option('--text <text>', 'a word to go with it')
     .option('--as <who>', 'who answers')
     .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
+  continues(program.command('signal'))
+    .description('send a signal that a run waits for; the run goes on')
+    .argument('<run>', 'a run')
+    .argument('<name>', 'the name of the signal, or of the `wait` node')
+    .option('--data <json>', 'data that comes with it')
+    .option('--as <who>', 'who sends it')
+    .action(call(async () => (await import('./commands/signal.ts')).signalCommand));
   continues(program.command('resume'))
     .description('take up a run after a crash or a stop; without RUN, all of them')
     .argument('[run]', 'a run')

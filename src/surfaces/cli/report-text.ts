@@ -48,6 +48,18 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
     .join('\n');
 }
 
+/** The commands that send each signal. */
+export function signalsText({ run, waits }: Report, flags: string, { colors }: Screen): string[] {
+  return waits.flatMap(({ node, signal, until }) => {
+    if (signal === null) return [];
+    const late = until === null ? '' : colors.dim(`  until ${until}`);
+    const command = withCommandName(`sluice signal ${run} ${shellWord(signal)}${flags}`);
+    return [
+      `${colors.yellow('?')} ${colors.bold(oneLine(node))} waits for the signal ${oneLine(signal)}${late}\n    ${command}`,
+    ];
+  });
+}
+
 /** The page of `sluice show`. */
 export function reportPage(report: Report): string {
   const rows: string[][] = [
@@ -59,11 +71,7 @@ export function reportPage(report: Report): string {
   ];
   for (const [node, choice] of Object.entries(report.approvals))
     rows.push(['approval', `${oneLine(node)}: ${oneLine(choice)}`]);
-  for (const each of report.waiting) {
-    rows.push(['waiting', `${each.id}  ${oneLine(each.node)}: ${oneLine(each.message, 200)}`]);
-    const line = escalationLine(each);
-    if (line !== '') rows.push(['goes to', line]);
-  }
+  rows.push(...waitRows(report));
   const failure = failureLine(report);
   if (failure !== null) rows.push(['error', failure]);
   if (report.escalation !== undefined) rows.push(['goes to', rowLine(report.escalation)]);
@@ -79,6 +87,20 @@ export function reportPage(report: Report): string {
   if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
   if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
   return table(rows);
+}
+
+/** What the run waits for: people, signals and timers. */
+function waitRows({ waiting, waits }: Report): string[][] {
+  const questions = waiting.flatMap((each) => {
+    const line = escalationLine(each);
+    const row = ['waiting', `${each.id}  ${oneLine(each.node)}: ${oneLine(each.message, 200)}`];
+    return line === '' ? [row] : [row, ['goes to', line]];
+  });
+  const others = waits.map(({ node, signal, until }) => {
+    const name = signal === null ? '' : `: signal ${oneLine(signal)}`;
+    return ['waits', `${oneLine(node)}${name}  ${until ?? ''}`.trimEnd()];
+  });
+  return [...questions, ...others];
 }
 
 /** One effect that the engine committed: the tool, its arguments, and who approved it. */

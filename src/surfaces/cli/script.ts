@@ -32,7 +32,7 @@ export function readScript(source: string, file: string, flow?: CompiledFlow): R
 const SCRIPT = {
   what: 'this script',
   start:
-    'Write `agents:` for the replies of models, `tools:` for the results of tools, and `approvals:` for the answers of people.',
+    'Write `agents:` for the replies of models, `tools:` for the results of tools, `approvals:` for the answers of people, and `signals:` for signals.',
 };
 
 const shared = {
@@ -61,6 +61,7 @@ const scriptSchema = record({
   agents: map(entries(z.union([spoken(), modelEntry]))).optional(),
   tools: map(entries(toolEntry)).optional(),
   approvals: map(z.union([answer, list(answer, { min: 1 })])).optional(),
+  signals: map(json()).optional(),
   clock: oneOf(['virtual', 'real']).optional(),
   strict: bool().optional(),
 });
@@ -103,7 +104,9 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
 function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   for (const [about, given] of Object.entries(value.approvals ?? {})) {
     const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
-      node.op === 'do' && node.effect.kind === 'ask' && (node.label.name === about || node.effect.about === about)
+      node.op === 'do' &&
+      node.effect.kind === 'ask' &&
+      [node.label.name, node.effect.about].some((each) => each === about || each.endsWith(`/${about}`))
         ? [node.effect]
         : [],
     );
@@ -120,12 +123,24 @@ function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, re
   }
 }
 
+const NOUNS = { agents: 'agent', tools: 'tool', signals: 'wait node' } as const;
+
+function innerName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
 function warnOfUnknownNames(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   const agents = new Set(Object.values(flow.agents).flatMap((agent) => [agent.id, agent.name]));
   const tools = new Set(Object.keys(flow.tools));
+  const signals = new Set(
+    Object.values<Node>(flow.nodes).flatMap((node) =>
+      node.op === 'do' && node.effect.kind === 'wait' ? [node.label.name, innerName(node.label.name)] : [],
+    ),
+  );
   for (const [section, known] of [
     ['agents', agents],
     ['tools', tools],
+    ['signals', signals],
   ] as const) {
     for (const given of Object.keys(shaped.value[section] ?? {})) {
       if (known.has(given)) continue;
@@ -134,7 +149,7 @@ function warnOfUnknownNames(shaped: Shaped<ScriptValue>, flow: CompiledFlow, rep
       report.warning(
         'bad-script',
         shaped.key(section, given),
-        `flow \`${flow.id}\` has no ${section === 'agents' ? 'agent' : 'tool'} \`${given}\``,
+        `flow \`${flow.id}\` has no ${NOUNS[section]} \`${given}\``,
         { help: `Did you mean \`${near}\`?` },
       );
     }

@@ -1,6 +1,6 @@
 /** The definitions of the shared sections, put together: what a document may hold besides its notation. */
 import * as z from 'zod';
-import { record } from '../shape/fields.ts';
+import { jsonMap, record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
 import { boundary, budgets, pii, policies, version } from './bounds.ts';
 import { protections } from './protections.ts';
@@ -18,6 +18,7 @@ const sectionShape = {
   boundary: boundary.optional(),
   protections: protections.optional(),
   pii: pii.optional(),
+  flows: jsonMap().optional().describe('Flows by id that `flow` nodes of this document run. Each has the fields of `flow`.'),
 };
 export const sectionsSchema = record(sectionShape);
 

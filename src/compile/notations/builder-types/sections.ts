@@ -18,4 +18,5 @@ export interface SharedSections {
   readonly policies?: { readonly [id: string]: string | Fields };
   readonly protections?: Fields;
   readonly pii?: Fields;
+  readonly flows?: { readonly [id: string]: Fields };
 }

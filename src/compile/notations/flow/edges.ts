@@ -54,9 +54,9 @@ export function edgesOf(item: Located | undefined, from: string): NodeEdges {
   return { edges: read.flatMap(({ edges }) => edges), clear: read.every(({ clear }) => clear) };
 }
 
-function edgesIn(item: Located, from: string, { field, kind, single }: EdgeField, required: boolean): NodeEdges {
+function edgesIn(item: Located, from: string, { field, kind, single, optional }: EdgeField, own: boolean): NodeEdges {
   const list = entryMeant(item, field, FIELDS.node)?.value;
-  if (list === undefined) return { edges: [], clear: !required };
+  if (list === undefined) return { edges: [], clear: !own || optional === true };
   if (single === true) {
     const to = textOf(list);
     return to === undefined || to === ''

@@ -128,6 +128,8 @@ function check(
   for (const { read, meaning } of found) {
     const at = rangeOf(report, located, offset + read.start, offset + read.end);
     if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
+    else if (meaning.is === 'context' && meaning.warning !== undefined)
+      report.warning('unknown-name', at, meaning.warning, { help: meaning.help });
     else warnEarly(checker, node, read, meaning, at, leaving);
   }
   const result = checkExpression(text, { types: typesOf(checker, found, recent) });
@@ -140,7 +142,7 @@ function check(
   }
   if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
   note(checker, found, recent);
-  const source = withSlots(text, found);
+  const source = withSlots(text, found, slots);
   return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
 }
 
@@ -219,7 +221,7 @@ function warnEarly(
 
 function rewritten(checker: Checker, node: string, expr: string): Expr {
   const text = checker.slots.readable(expr);
-  return withSlots(text, meaningsOf(checker, node, text, checker.recents.before(node), false));
+  return withSlots(text, meaningsOf(checker, node, text, checker.recents.before(node), false), checker.slots);
 }
 
 /** Text with templates in it is text already. A value that is one template keeps its type, so it is turned into text. */
@@ -237,13 +239,15 @@ function embedded(value: Json): readonly string[] {
     : [];
 }
 
-/** Fields of the latest agent's output, which expressions read by their names alone, are in the agent slot. */
-function withSlots(text: string, found: readonly Found[]): Expr {
-  const bare = new Set(
-    found.flatMap(({ read, meaning }) => (meaning.is === 'bare' ? [JSON.stringify(read.path)] : [])),
-  );
-  const resolve = (path: string[]): string | null =>
-    bare.has(JSON.stringify(path)) ? `${SLOT.agent}.${path[0] ?? ''}` : null;
+/** Nodes are in their slots. Fields of the latest agent's output, which expressions read by name alone, are in the agent slot. */
+function withSlots(text: string, found: readonly Found[], slots: Slots): Expr {
+  const roots = new Map<string, string>();
+  for (const { read, meaning } of found) {
+    const key = JSON.stringify(read.path);
+    if (meaning.is === 'bare') roots.set(key, `${SLOT.agent}.${read.path[0] ?? ''}`);
+    if (meaning.is === 'node') roots.set(key, slots.of(meaning.id));
+  }
+  const resolve = (path: string[]): string | null => roots.get(JSON.stringify(path)) ?? null;
   return rewriteNames(text, resolve, variablesIn(text));
 }
 

@@ -10,7 +10,7 @@ export interface FlowGraph {
   readonly cycles: readonly (readonly string[])[];
   /** By parallel node: everything that can run in one of its branches. */
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Nodes whose routes are taken when branches may have been joined: what was lost in one may matter there. */
+  /** Nodes whose routes are taken when branches may have been joined or a sub-flow may have ended: what was lost in one may matter there. */
   readonly afterJoins: ReadonlySet<string>;
   /** Whether one node can have run when the other begins, or, with `leaving`, when the other's routes are looked at. */
   precedes(first: string, second: string, leaving?: boolean): boolean;
@@ -27,7 +27,8 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     const heads = list.filter(({ kind }) => kind === 'branch').map(({ to }) => to);
     if (heads.length > 0) inBranches.set(id, reachableFrom(heads, targets));
   }
-  const joins = [...inBranches.keys()];
+  const nested = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.subFlow === undefined ? [] : [id]));
+  const joins = [...inBranches.keys(), ...nested];
   const onward = joins.flatMap((id) =>
     (followed.get(id) ?? []).flatMap(({ kind, to }) => (kind === 'branch' ? [] : to)),
   );
@@ -47,14 +48,17 @@ export function graphOfFlow(flow: Flow): FlowGraph {
   };
 }
 
-/** What a run can do; a terminal's routes are written down but never taken. */
+/** What a run can do. Routes of a terminal, and routes after one that always matches, are never taken. */
 export function taken(graph: FlowGraph, flow: Flow): ReadonlySet<string> {
   const { entry } = flow.value;
-  return reachableFrom(flow.nodes.has(entry) ? [entry] : [], (id) =>
-    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) =>
-      flow.nodes.has(to) && !(kind === 'route' && flow.nodes.get(id)?.facts.leaves === false) ? [to] : [],
-    ),
-  );
+  return reachableFrom(flow.nodes.has(entry) ? [entry] : [], (id) => {
+    const edges = graph.edges.get(id) ?? [];
+    const always = edges.find(({ kind, label }) => kind === 'route' && label === null);
+    const last = flow.nodes.get(id)?.facts.leaves === false ? -1 : (always?.index ?? Infinity);
+    return edges.flatMap(({ to, kind, index }) =>
+      flow.nodes.has(to) && (kind !== 'route' || index <= last) ? [to] : [],
+    );
+  });
 }
 
 /** Above this many pairs of a branch and a node, the threads are not looked at one by one. */

@@ -4,71 +4,68 @@
  */
 import type { Case, Expr, MeterId, NodeId, Retry } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import type { Definitions } from '../../document/definitions.ts';
+import { tighter } from '../../document/definitions.ts';
+import type { Budgets } from '../../document/schema/bounds.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
 import { addAttempts } from '../../lower/attempt.ts';
 import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
-import type { Expressions } from './expressions.ts';
+import type { Range } from '../../source/range.ts';
+import type { Analysed } from './analyse.ts';
 import { scopeFrom, taken, visitsMaxOf } from './graph.ts';
-import type { FlowGraph } from './graph.ts';
 import { END } from './model.ts';
-import type { Flow } from './model.ts';
+import type { FlowNode } from './model.ts';
 import type { ErrorWays, Lowering, Prepared } from './node-type.ts';
 import { nodeTypeOf } from './nodes/registry.ts';
 import { SLOT } from './slots.ts';
-import type { Slots } from './slots.ts';
+import type { Merged } from './sub-definitions.ts';
 
-export interface FlowParts {
-  readonly flow: Flow;
-  readonly graph: FlowGraph;
-  readonly slots: Slots;
-  readonly expressions: Expressions;
-  readonly definitions: Definitions;
+export function lowerGraph(main: Analysed, { definitions, agentId }: Merged): Lowered {
+  const { flow, graph } = main;
+  const kit = createKit(createBuilder('flow', definitions));
+  const scope = { kit, parts: main, agentId, all: taken(graph, flow), path: '', times: 1 };
+  const entry = lowerScope(scope, '', flow.value.entry);
+  return kit.builder.build({ id: flow.value.id, entry: addStart(kit, entry, readsEvent(main)) });
 }
 
-export function lowerGraph(parts: FlowParts, prepared: ReadonlyMap<string, Prepared>): Lowered {
-  const { flow, expressions, definitions } = parts;
-  const kit = createKit(createBuilder('flow', definitions));
-  const all = taken(parts.graph, flow);
-  const entry = lowerScope({ kit, parts, prepared, all }, '', flow.value.entry);
-  return kit.builder.build({ id: flow.value.id, entry: addStart(kit, entry, expressions.uses.slots.has('event')) });
+function readsEvent({ expressions, subs }: Analysed): boolean {
+  return expressions.uses.slots.has('event') || [...subs.values()].some(readsEvent);
 }
 
 interface Scope {
   readonly kit: Kit;
-  readonly parts: FlowParts;
-  readonly prepared: ReadonlyMap<string, Prepared>;
+  readonly parts: Analysed;
+  readonly agentId: Merged['agentId'];
   /** Every node that a run can reach. */
   readonly all: ReadonlySet<string>;
+  /** The names of the nodes that call this flow, as in `outer/`; empty for the main flow. */
+  readonly path: string;
+  /** How often the flow itself can begin. */
+  readonly times: number;
+  /** The place of every node, if the flow stands in another file. */
+  readonly at?: Range;
 }
 
 /** Lowers the nodes that are reached from `head` outside of inner scopes. The items of a node are a scope with its prefix. */
 function lowerScope(scope: Scope, prefix: string, head: string): NodeId {
-  const { parts, prepared, all } = scope;
+  const { parts, all } = scope;
   const lowering = createLowering(scope, prefix);
   const members = scopeFrom(head, parts.graph, parts.flow);
   for (const id of parts.flow.nodes.keys()) {
-    const each = prepared.get(id);
+    const each = parts.prepared.get(id);
     if (each !== undefined && all.has(id) && members.has(id)) nodeTypeOf(each.node.value.type).lower(lowering, each);
   }
   return lowering.idOf(head);
 }
 
 function createLowering(scope: Scope, prefix: string): Lowering {
-  const { kit, parts, all } = scope;
+  const { kit, parts, path, times } = scope;
   const { flow, graph, slots, expressions } = parts;
-  const endings = createEndings(kit, parts, all);
+  const endings = createEndings(scope);
   const { remembers } = endings;
-  const cap = flow.value.max_iterations;
-  const charges = cap > 0 ? [kit.visits('max_iterations', cap, endings.capped(), 'max_iterations')] : [];
-  const visits = ({ id, value }: Prepared['node']): readonly MeterId[] => {
-    const { max_visits: most, on_exhausted: over = END } = value;
-    if (most === undefined) return [];
-    const target = over === END ? endings.capped() : idOf(over);
-    return [kit.visits(`visits:${name(id)}`, most, target, `max_visits of ${name(id)}`)];
-  };
+  const charges = capOf(scope, endings);
+  const visitsMax = visitsMaxOf(flow, graph);
   const name = (id: string): string => `${prefix}${id}`;
   const idOf = (id: string): NodeId => kit.builder.idOf(name(id));
   const target = (to: string, { node }: Prepared): NodeId =>
@@ -80,21 +77,28 @@ function createLowering(scope: Scope, prefix: string): Lowering {
     slots,
     expressions,
     capped: endings.caps,
-    askedBy: `flow:${flow.value.id}`,
+    askedBy: `flow:${path}${flow.value.id}`,
     name,
     idOf,
+    agent: (id) => scope.agentId(parts, id),
+    subFlow: (from, budget) => lowerSubFlow(scope, lowering, from, budget),
     inner: ({ node }, { head }) => lowerScope(scope, `${name(node.id)}/`, head),
     entered: ({ node, expects }) => ({
       id: idOf(node.id),
       origin: name(node.id),
       enters: name(node.id),
       expects,
-      charges: [...charges, ...visits(node)],
-      at: node.at('id'),
+      charges: [...charges, ...visitCapOf(scope, lowering, endings, node)],
+      at: scope.at ?? node.at('id'),
     }),
-    part: ({ node }, hint) => ({ hint: `${name(node.id)} ${hint}`, origin: name(node.id), at: node.at('id') }),
-    visitsMax: visitsMaxOf(flow, graph),
+    part: ({ node }, hint) => ({
+      hint: `${name(node.id)} ${hint}`,
+      origin: name(node.id),
+      at: scope.at ?? node.at('id'),
+    }),
+    visitsMax: (id) => visitsMax(id) * times,
     ending: endings.at,
+    target,
     out: (value, mode) => (remembers ? [{ slot: SLOT.out, mode, value }] : []),
     routes: (from) => addRoutes(lowering, from, target),
     timeoutMs: ({ node: { value } }) => (value.timeout === undefined ? null : Math.ceil(value.timeout * 1000)),
@@ -105,13 +109,29 @@ function createLowering(scope: Scope, prefix: string): Lowering {
       const { failed, fail } = lowering.errors(from);
       return kit.pick(bare(lowering.part(from, hint)), failed, fail);
     },
-    raise(from, error) {
-      const written = set('error', literal({ ...error, node: name(from.node.id) }));
-      return kit.set(bare(lowering.part(from, 'error')), [written], lowering.failing(from, 'errors'));
-    },
-    evaluated: (from, sources, add) => addEvaluated(lowering, from, sources, add),
+    raise: (from, error) => addRaised(lowering, from, error),
+    unevaluated: (from) => (from.node.value.on_error.length === 0 ? undefined : lowering.failing(from, 'errors')),
   };
   return lowering;
+}
+
+/** The cap on visits of a single node. */
+function visitCapOf(
+  { kit, times }: Scope,
+  lowering: Lowering,
+  endings: Endings,
+  { id, value }: Prepared['node'],
+): readonly MeterId[] {
+  const { max_visits: most, on_exhausted: over = END } = value;
+  if (most === undefined) return [];
+  const name = lowering.name(id);
+  const target = over === END ? endings.capped() : lowering.idOf(over);
+  return [kit.visits(`visits:${name}`, most * times, target, `max_visits of ${name}`)];
+}
+
+function addRaised(lowering: Lowering, from: Prepared, error: Parameters<Lowering['raise']>[1]): NodeId {
+  const written = set('error', literal({ ...error, node: lowering.name(from.node.id) }));
+  return lowering.kit.set(bare(lowering.part(from, 'error')), [written], lowering.failing(from, 'errors'));
 }
 
 /** The pick that follows a node and takes its routes. */
@@ -120,7 +140,7 @@ function addRoutes(lowering: Lowering, from: Prepared, target: (to: string, from
   const guarded = last < 0 ? from.routes : from.routes.slice(0, last);
   const cases = guarded.map(({ when, to }): Case => ({ when: when ?? 'true', to: target(to, from) }));
   const otherwise = target(from.routes[last]?.to ?? END, from);
-  return lowering.kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise);
+  return lowering.kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise, { hasDefault: last >= 0 });
 }
 
 function addAttemptsOf(
@@ -141,23 +161,48 @@ function addAttemptsOf(
   });
 }
 
-/** Adds a node that evaluates expressions. With an error route, a pick tries them first. */
-function addEvaluated(
+/** The cap on visits of a flow. A sub-flow that can begin several times has it as often. */
+function capOf({ kit, parts, path, times }: Scope, endings: Endings): readonly MeterId[] {
+  const { max_iterations: cap } = parts.flow.value;
+  if (cap === 0) return [];
+  if (path === '') return [kit.visits('max_iterations', cap, endings.capped(), 'max_iterations')];
+  return [
+    kit.visits(`max_iterations:${path}`, cap * times, endings.capped(), `max_iterations of ${path.slice(0, -1)}`),
+  ];
+}
+
+function lowerSubFlow(
+  scope: Scope,
   lowering: Lowering,
-  from: Prepared,
-  sources: Parameters<Lowering['evaluated']>[1],
-  add: Parameters<Lowering['evaluated']>[2],
-): void {
-  if (from.node.value.on_error.length === 0) return void add(lowering.entered(from));
-  const failed = lowering.raise(from, {
-    class: 'semantic',
-    type: 'ExpressionError',
-    message: `an expression of \`${from.node.id}\` could not be evaluated`,
-    code: 'VALIDATION_FAIL',
+  prepared: Prepared,
+  budget: Budgets | undefined,
+): ReturnType<Lowering['subFlow']> {
+  const { kit } = scope;
+  const { node } = prepared;
+  const sub = scope.parts.subs.get(node.id);
+  if (sub === undefined) throw new Error(`invariant: the flow of node \`${node.id}\` was not read`);
+  const name = lowering.name(node.id);
+  const share = tighter(sub.budgets, budget);
+  const at = scope.at ?? (sub.foreign ? node.at('flow') : undefined);
+  const inner: Scope = {
+    ...scope,
+    parts: sub,
+    all: taken(sub.graph, sub.flow),
+    path: `${name}/`,
+    times: lowering.visitsMax(node.id) * (node.value.retry?.max_attempts ?? 1),
+    ...(at === undefined ? {} : { at }),
+  };
+  const used = kit.fail(bare(lowering.part(prepared, 'budget')), {
+    class: 'budget',
+    type: 'BudgetError',
+    code: 'BUDGET_EXHAUSTED',
+    message: quote(`the budget of ${name} is used up`),
   });
-  const then = add(lowering.part(from, 'value'));
-  const cases = [{ when: `size([${sources.join(', ')}]) == ${sources.length}`, to: then }];
-  lowering.kit.pick(lowering.entered(from), cases, failed);
+  const head = kit.builder.sharing(name, share, used, () => lowerScope(inner, `${name}/`, sub.flow.value.entry));
+  const seconds = share?.wall_clock_seconds;
+  const ownMs = lowering.timeoutMs(prepared);
+  const shareMs = seconds === undefined ? null : Math.ceil(seconds * 1000);
+  return { head, timeoutMs: ownMs === null || shareMs === null ? (ownMs ?? shareMs) : Math.min(ownMs, shareMs) };
 }
 
 /** A node without a place of its own shows the place of the authored node. */
@@ -178,24 +223,23 @@ interface Endings {
 }
 
 /** A branch that ends early tells its parent through a slot; the ends after a join look at these slots. */
-function createEndings(kit: Kit, { flow, graph }: FlowParts, all: ReadonlySet<string>): Endings {
+function createEndings({ kit, parts, all, path }: Scope): Endings {
+  const { flow, graph, subs } = parts;
   const nodes = [...all].flatMap((id) => flow.nodes.get(id) ?? []);
-  const forks = nodes.some(({ id }) => graph.inBranches.has(id));
-  const caps =
-    flow.value.max_iterations > 0 ||
-    nodes.some(({ value }) => value.max_visits !== undefined && (value.on_exhausted ?? END) === END);
+  const forks = path !== '' || subs.size > 0 || nodes.some(({ id }) => graph.inBranches.has(id));
+  const caps = canBeCapped(parts);
   const completed = (code: 'SUCCESS' | 'PARTIAL_SUCCESS' | 'BUDGET_EXHAUSTED', output: Expr): NodeId =>
     kit.end({ state: 'completed', code, output });
   const afterJoin = (output: Expr): NodeId => {
     const done = completed('SUCCESS', output);
-    const id = `~ending ${output}`;
+    const id = `~ending ${path}${output}`;
     if (kit.builder.has(id)) return id;
     const cases = [{ when: `${SLOT.partial} == true`, to: completed('PARTIAL_SUCCESS', output) }];
     if (caps) cases.unshift({ when: `${SLOT.capped} == true`, to: completed('BUDGET_EXHAUSTED', output) });
     return kit.pick({ id, origin: END }, cases, done);
   };
   const marked = (slot: string, next: () => NodeId): NodeId => {
-    const id = `~${slot}`;
+    const id = `~${path}${slot}`;
     return kit.builder.has(id) ? id : kit.set({ id, origin: END }, [set(slot, 'true')], next());
   };
   const partialEnd = (): NodeId => completed('PARTIAL_SUCCESS', SLOT.out);
@@ -207,6 +251,15 @@ function createEndings(kit: Kit, { flow, graph }: FlowParts, all: ReadonlySet<st
     partial: () => (forks ? marked(SLOT.partial, () => afterJoin(SLOT.out)) : partialEnd()),
     capped: () => (forks ? marked(SLOT.capped, cappedEnd) : cappedEnd()),
   };
+}
+
+/** True if a cap on visits can end a path of the flow or of its sub-flows. */
+function canBeCapped({ flow, subs }: Analysed): boolean {
+  const isCapped = ({ value }: FlowNode): boolean =>
+    value.max_visits !== undefined && (value.on_exhausted ?? END) === END;
+  return (
+    flow.value.max_iterations > 0 || [...flow.nodes.values()].some(isCapped) || [...subs.values()].some(canBeCapped)
+  );
 }
 
 function errorWays(

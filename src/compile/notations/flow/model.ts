@@ -25,7 +25,11 @@ const when = z
   .optional()
   .describe('An expression; `default`, or nothing, always matches. In a decision, the value to match.');
 
-export const route = record({ when, to: name().describe('A node, or `end`.') });
+export const route = record({
+  when,
+  default: bool().optional().describe('True is short for `when: default`.'),
+  to: name().describe('A node, or `end`.'),
+});
 
 export const errorRouteFields = record({
   match: text()
@@ -84,6 +88,8 @@ export interface EdgeField {
   readonly kind: EdgeKind;
   /** True if the field holds one name, not a list of routes. */
   readonly single?: true;
+  /** True if a node may leave the field out. */
+  readonly optional?: true;
 }
 /** `over`: taken when a bound is used up. */
 type EdgeKind = 'route' | 'branch' | 'error' | 'over';
@@ -136,6 +142,8 @@ export interface NodeFacts<Value extends CommonValue = CommonValue> {
   items?(value: Value): Items;
   /** The choices of a question to a person, which expressions read as `approvals.<id>`. */
   choices?(value: Value): readonly string[];
+  /** The flow that the node runs: an id of `flows`, or a file. */
+  subFlow?(value: Value): string;
   /** The tool that the node calls. */
   tool?(value: Value): string;
 }
@@ -171,7 +179,8 @@ export interface Flow {
 }
 
 /** True for a route that is always taken. */
-export function isCatchAll({ when: guard = '' }: Pick<RouteValue, 'when'>): boolean {
+export function isCatchAll({ when: guard = '', default: always }: Pick<RouteValue, 'when' | 'default'>): boolean {
+  if (always === true) return true;
   const trimmed = guard.trim();
   return trimmed === '' || trimmed === 'default';
 }

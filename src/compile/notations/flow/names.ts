@@ -8,7 +8,8 @@ import type { Slots } from './slots.ts';
 import type { FlowGraph } from './graph.ts';
 
 export type Meaning =
-  | { readonly is: 'context' }
+  /** `warning`: the name can be read, but gives nothing. */
+  | { readonly is: 'context'; readonly warning?: string; readonly help?: string }
   | { readonly is: 'node'; readonly id: string }
   /** A field of the latest agent's output. */
   | { readonly is: 'bare' }
@@ -23,13 +24,19 @@ export interface Names {
   source(read: Path, meaning: Meaning): string | null;
 }
 
+const EVENT_HELP = 'The input of the run is `event.payload`; a text is `event.payload.message`.';
+
 export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
   const locals = localNames(flow, graph);
-  const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.of(id), id]));
+  const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.named(id), id]));
   return {
     meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
-      if (locals(reader).has(root) || root === 'event' || root === 'error') return { is: 'context' };
+      if (locals(reader).has(root) || root === 'error') return { is: 'context' };
+      if (root === 'event')
+        return field === undefined || field === 'payload'
+          ? { is: 'context' }
+          : { is: 'context', warning: `there is no \`event.${field}\`, so this is always empty`, help: EVENT_HELP };
       if (root === 'approvals') return approvalMeaning(flow, field);
       const id = bySlot.get(root);
       if (id !== undefined && guard && field === undefined) {

@@ -9,6 +9,7 @@ import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
+import type { Budgets } from '../../document/schema/bounds.ts';
 import type { Names } from '../../document/names.ts';
 import type { Attempts } from '../../lower/attempt.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
@@ -70,6 +71,13 @@ export interface Lowering {
   /** The name of an authored node: behind the names of the nodes whose items it belongs to, as in `each/worker`. */
   name(authored: string): string;
   idOf(authored: string): NodeId;
+  /** The id of an agent of this flow in the whole. */
+  agent(id: string): string;
+  /** Lowers the sub-flow of a node, and returns its first node and the time that it has. */
+  subFlow(
+    prepared: Prepared,
+    budget: Budgets | undefined,
+  ): { readonly head: NodeId; readonly timeoutMs: number | null };
   /** Lowers the branch of a node with items, and returns its first node. */
   inner(prepared: Prepared, items: Items): NodeId;
   /** The step of the node that enters the authored node. */
@@ -80,6 +88,8 @@ export interface Lowering {
   visitsMax(id: string): number;
   /** The writes after which a path that ends here returns the value. */
   out(value: Expr, mode: Write['mode']): readonly Write[];
+  /** The node that a route of an authored node leads to. */
+  target(to: string, prepared: Prepared): NodeId;
   /** Where the routes of a node lead: to a node, or to a pick. */
   routes(prepared: Prepared): NodeId;
   errors(prepared: Prepared): ErrorWays;
@@ -93,11 +103,8 @@ export interface Lowering {
   failing(prepared: Prepared, hint: string): NodeId;
   /** Records an error as a failed effect would, and takes the node's error routes. */
   raise(prepared: Prepared, error: Raised): NodeId;
-  /**
-   * Adds a node whose expressions may fail. If the node has error routes, a pick evaluates the expressions first: a guard that
-   * fails does not hold. Without error routes the failure ends the run.
-   */
-  evaluated(prepared: Prepared, sources: readonly Expr[], add: (step: Step) => NodeId): void;
+  /** Where a node goes whose expressions cannot be evaluated: its error routes; undefined if it has none. */
+  unevaluated(prepared: Prepared): NodeId | undefined;
   /** An end with this output for a path that ends at a node, marked partial or capped if that may have happened. */
   ending(output: Expr, from: string): NodeId;
 }

@@ -4,39 +4,27 @@ import type { LoweredDocument, Notation } from '../notation.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
-import { checkFlow } from './check.ts';
-import { createExpressions } from './expressions.ts';
-import { graphOfFlow } from './graph.ts';
-import { checkGuards } from './guard-check.ts';
+import { childOf, textOf } from '../../source/located.ts';
+import { analyse } from './analyse.ts';
 import { lowerGraph } from './lower.ts';
-import { namesOf } from './names.ts';
-import { drawFlow } from './picture.ts';
-import { prepare } from './prepare.ts';
-import { readFlow } from './read.ts';
-import { recentAgents } from './names.ts';
 import { flowSchema } from './schema.ts';
-import { slotsOf } from './slots.ts';
+import { mergeDefinitions } from './sub-definitions.ts';
+import { FLOW_KEYS } from './sub-flows.ts';
 
 export const flowNotation: Notation = {
-  name: 'flow',
-  key: 'flow',
-  olderPlace: 'runtime',
+  ...FLOW_KEYS,
   schema: flowSchema,
   excess: flowExcess,
   lower: lowerFlow,
 };
 
 function lowerFlow(document: ReadDocument, definitions: Definitions, report: Report): LoweredDocument {
-  const flow = readFlow(document, report);
+  const { file } = report.source;
+  const key = file.slice(file.lastIndexOf('/') + 1);
+  const name = textOf(childOf(document.body, 'id')) ?? key;
+  const flow = analyse({ document, definitions, report, folder: '', chain: [{ key, name }] });
   if (flow === null) return { lowered: null, picture: null };
-  const graph = graphOfFlow(flow);
-  const slots = slotsOf(flow.nodes.keys());
-  const names = namesOf(flow, graph, slots, definitions);
-  const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
-  checkFlow(flow, graph, document, report);
-  const prepared = prepare({ flow, expressions, slots, definitions, report });
-  checkGuards(flow, graph, definitions, report);
-  const picture = drawFlow(flow, graph);
-  if (report.failed()) return { lowered: null, picture };
-  return { lowered: lowerGraph({ flow, graph, slots, expressions, definitions }, prepared), picture };
+  const { picture } = flow;
+  const merged = mergeDefinitions(flow);
+  return { lowered: report.failed() ? null : lowerGraph(flow, merged), picture };
 }

@@ -37,11 +37,11 @@ export function guardedRoutes(
       report.error('type-mismatch', at, `a condition must be true or false, but this one is a ${kind}`);
     const region = regionOf(source);
     if (constant === false || (region !== null && isEmpty(region)))
-      report.error('never-holds', at, 'this condition never holds', { help: 'Mend it, or remove the route.' });
+      report.warning('never-holds', at, 'this condition never holds', { help: 'Mend it, or remove the route.' });
     else if (exclusive) compare({ source, region, at }, guards, report);
     guards.push({ source, region, at });
     if (exclusive && constant === true) reportAfter(node, index, routes.length, report);
-    return { when: exclusive ? guarded(source) : source, to: route.to };
+    return { when: guarded(source), to: route.to };
   });
 }
 
@@ -61,7 +61,7 @@ export function decisionRoutes(
     const at = node.at('routes', index, 'when');
     const first = seen.get(wanted);
     if (first !== undefined) {
-      report.error('unreachable-route', at, `an earlier route already takes \`${wanted}\``, {
+      report.warning('unreachable-route', at, `an earlier route already takes \`${wanted}\``, {
         help: 'Remove it, or mend the value.',
         related: [{ message: 'the earlier one is here', at: first }],
       });
@@ -101,7 +101,7 @@ function reportAfterCatchAll(node: FlowNode, routes: readonly RouteValue[], repo
 /** One mistake: a route that takes everything stands too early. */
 function reportAfter(node: FlowNode, index: number, count: number, report: Report): void {
   if (index + 1 >= count) return;
-  report.error(
+  report.warning(
     'unreachable-route',
     node.at('routes', index + 1),
     `this route on flow node '${node.id}' is never taken, because the one before it always matches`,
@@ -122,9 +122,14 @@ function compare(
 ): void {
   const same = earlier.find(({ source }) => source === guard.source);
   if (same !== undefined) {
-    report.error('unreachable-route', guard.at, 'an earlier route has the same condition, so this one is never taken', {
-      related: [{ message: 'the earlier one is here', at: same.at }],
-    });
+    report.warning(
+      'unreachable-route',
+      guard.at,
+      'an earlier route has the same condition, so this one is never taken',
+      {
+        related: [{ message: 'the earlier one is here', at: same.at }],
+      },
+    );
     return;
   }
   const { region } = guard;
@@ -146,6 +151,6 @@ function compare(
 }
 
 /** With the rules of guards for values of unlike types. A comment must not swallow the parenthesis. */
-function guarded(source: Expr): Expr {
+export function guarded(source: Expr): Expr {
   return `guard(${source}${source.includes('//') ? '\n' : ''})`;
 }

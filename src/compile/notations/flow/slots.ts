@@ -33,11 +33,14 @@ export const TAKEN: ReadonlySet<string> = new Set([
 
 export interface Slots {
   of(id: string): string;
+  /** The name of a node in the text that `readable` gives. */
+  named(id: string): string;
   /** The expression's text with every node that cannot be named in it replaced by its slot; no offset moves. */
   readable(source: string): string;
 }
 
-export function slotsOf(ids: Iterable<string>): Slots {
+/** `prefix` keeps the slots of a sub-flow apart from those of the flows that call it. */
+export function slotsOf(ids: Iterable<string>, prefix = ''): Slots {
   const all = [...ids];
   const used = new Set(all);
   const slots = new Map<string, string>();
@@ -58,7 +61,8 @@ export function slotsOf(ids: Iterable<string>): Slots {
     slot: slots.get(id) ?? id,
   }));
   return {
-    of: (id) => slots.get(id) ?? id,
+    of: (id) => `${prefix}${slots.get(id) ?? id}`,
+    named: (id) => slots.get(id) ?? id,
     readable: (source) => patterns.reduce((text, { pattern, slot }) => text.replaceAll(pattern, slot), source),
   };
 }

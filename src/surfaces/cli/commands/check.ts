@@ -38,7 +38,7 @@ export async function checkCommand(cli: Cli, files: readonly string[], options: 
 }
 
 function tell(cli: Cli, { file, text, result }: CompiledFile, diagnostics: readonly Diagnostic[]): void {
-  if (diagnostics.length > 0) cli.screen.note(`${renderAll(diagnostics, text, cli.screen)}\n`);
+  if (diagnostics.length > 0) cli.screen.note(`${renderAll(diagnostics, text, cli.screen, file)}\n`);
   cli.screen.print(countLine(file, diagnostics));
   if (result.flow !== undefined && result.bounds !== undefined)
     cli.screen.print(certificate(result.flow, result.bounds));

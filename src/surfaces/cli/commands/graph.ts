@@ -16,7 +16,7 @@ export async function graphCommand(cli: Cli, file: string, { format }: GraphOpti
   const compiled = await compileFile(file);
   const { graph, ok, diagnostics } = compiled.result;
   if (graph === undefined) throw failedCompile(compiled);
-  if (!ok) cli.screen.note(renderAll(diagnostics, compiled.text, cli.screen));
+  if (!ok) cli.screen.note(renderAll(diagnostics, compiled.text, cli.screen, file));
   if (cli.json || format === 'json') cli.printJson(graph);
   else cli.screen.print(RENDERERS[format](graph).trimEnd());
   return ok ? OK : FAILED;

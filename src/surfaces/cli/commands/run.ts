@@ -32,7 +32,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   const seed = readWhole('--seed', options.seed);
   const deadline = readInstant('--deadline', options.deadline);
   if (compiled.result.diagnostics.length > 0)
-    cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen));
+    cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen, file));
   return withSession(cli, { ...options, documentDir: dirname(file) }, flow, async (session) => {
     const { tenant, user } = options;
     const pins = session.world.pins(flow);

@@ -38,6 +38,11 @@ const WORDS: Words = {
   'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
   'question.answered': ({ choice, by }) => ({ kind: 'answered', text: `${choice}${by === '' ? '' : ` (${by})`}` }),
   'question.closed': ({ reason }) => ({ kind: 'stopped', text: `the question is closed: ${reason}` }),
+  'wait.started': ({ signal, until }) => ({ kind: 'waiting', text: waitText(signal, until) }),
+  'wait.finished': ({ signal, by }) => ({
+    kind: 'answered',
+    text: signal === null ? 'the time is over' : `signal ${signal} (${by})`,
+  }),
   'budget.reached': ({ budget, left, needed }) => ({
     kind: 'trouble',
     text: left <= 0 ? `${budget} is reached` : `${budget} is too small to go on: ${left} left, ${needed} needed`,
@@ -78,6 +83,8 @@ const DETAILS: Details = {
   'question.answered': ({ choice, by, text }) =>
     `${choice}${by === '' ? '' : ` by ${by}`}${text === null ? '' : `: ${text}`}`,
   'question.closed': ({ reason }) => reason,
+  'wait.started': ({ signal, until }) => waitText(signal, until),
+  'wait.finished': ({ signal, data, by }) => `${signal ?? 'timer'} by ${by}  ${argsText(data)}`,
   'budget.reached': ({ budget, left, needed }) => `${budget}: ${left} left, ${needed} needed`,
   'budget.raised': ({ budget, by }) => `${budget} by ${by}`,
   trouble: ({ message }) => message,
@@ -90,6 +97,11 @@ const DETAILS: Details = {
 /** The rest of an event's line in `sluice trace`, after its type and node. */
 export function detailOf(event: StoryEvent): string {
   return (DETAILS[event.type] as (event: StoryEvent) => string)(event);
+}
+
+function waitText(signal: string | null, until: number | null): string {
+  const end = until === null ? '' : ` until ${new Date(until).toISOString()}`;
+  return signal === null ? `waits${end}` : `waits for the signal ${signal}${end}`;
 }
 
 /** Arguments as short JSON. */

@@ -33,7 +33,11 @@ type CheckedNode<Node, Id extends string, Agent, Tool, Left> = Node extends { re
               ? SetNode<Id, CheckedField<Node, 'values', Left>>
               : Node extends { readonly type: 'fail' }
                 ? FailNode<Id, CheckedField<Node, 'message', Left>>
-                : DecisionNode<Id>;
+                : Node extends { readonly type: 'wait' }
+                  ? WaitNode<Id>
+                  : Node extends { readonly type: 'flow' }
+                    ? SubFlowNode<Id, CheckedField<Node, 'input', Left>>
+                    : DecisionNode<Id>;
 
 type CheckedApproval<Node, Id extends string, Left> = Node extends { readonly choices: infer Choices }
   ? ApprovalNode<Id, CheckedField<Node, 'message', Left>, AtLeastTwo<Choices, string>, ItemOf<Choices>>
@@ -160,6 +164,7 @@ type Opening =
 
 interface RouteInput<To> {
   readonly when?: string | number | boolean;
+  readonly default?: boolean;
   readonly to: To;
 }
 interface ErrorRouteInput<To> {
@@ -245,6 +250,19 @@ interface FailNode<Id = string, Message = string> extends CommonInput<Id> {
   readonly code?: FailCode;
   readonly message?: Message;
 }
+interface WaitNode<Id = string> extends CommonInput<Id> {
+  readonly type: 'wait';
+  readonly for?: number | string;
+  readonly until?: string;
+  readonly signal?: string;
+  readonly on_timeout?: Id | 'end';
+}
+interface SubFlowNode<Id = string, Input = Values> extends CommonInput<Id> {
+  readonly type: 'flow';
+  readonly flow: string;
+  readonly input?: Input;
+  readonly budget?: { readonly [dimension: string]: number };
+}
 type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
 
 export type NodeInput =
@@ -256,4 +274,6 @@ export type NodeInput =
   | TerminalNode
   | MapNode
   | SetNode
-  | FailNode;
+  | FailNode
+  | WaitNode
+  | SubFlowNode;

@@ -90,11 +90,12 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const { kit } = lowering;
   const { value } = prepared.node;
   const { agents } = kit.builder.definitions;
-  const agent = Object.hasOwn(agents, value.agent) ? agents[value.agent] : undefined;
+  const id = lowering.agent(value.agent);
+  const agent = Object.hasOwn(agents, id) ? agents[id] : undefined;
   if (agent !== undefined && agent.tools.length > 0) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
   kit.call(lowering.entered(prepared), {
-    effect: kit.builder.model(value.agent, prepared.parts.prompt),
+    effect: kit.builder.model(id, prepared.parts.prompt),
     ...fitOf(lowering, value, output),
     writes: outputs(lowering, value, output, 'it.text'),
     timeoutMs: lowering.timeoutMs(prepared),
@@ -149,7 +150,7 @@ function addAgentTurn(
   const { id, enters, expects = [], charges = [], at } = step;
   const done = { ...lowering.part({ ...prepared, node, parts }, 'said'), at: undefined };
   return addTurn(kit.builder, {
-    agent: node.value.agent,
+    agent: lowering.agent(node.value.agent),
     hint: lowering.name(node.id),
     origin: lowering.name(node.id),
     ...(enters === undefined ? {} : { enters }),

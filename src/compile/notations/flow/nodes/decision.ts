@@ -8,7 +8,7 @@ import { nodeSchema } from '../model.ts';
 import type { FlowNode } from '../model.ts';
 import { nodeType } from '../node-type.ts';
 import type { Checking, Lowering, Prepared } from '../node-type.ts';
-import { decisionRoutes } from '../routes.ts';
+import { decisionRoutes, guarded } from '../routes.ts';
 import type * as z from 'zod';
 
 const schema = nodeSchema('decision', {
@@ -52,12 +52,11 @@ function checkDecision(node: FlowNode<Value>, { report }: Checking): void {
 
 function lowerDecision(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { kit, slots } = lowering;
-  const { source } = prepared.parts;
-  lowering.evaluated(prepared, [source], (step) =>
-    kit.set(
-      step,
-      [setField(slots.of(prepared.node.id), ['output'], source), ...lowering.out(source, 'set')],
-      lowering.routes(prepared),
-    ),
+  const source = guarded(prepared.parts.source);
+  kit.set(
+    lowering.entered(prepared),
+    [setField(slots.of(prepared.node.id), ['output'], source), ...lowering.out(source, 'set')],
+    lowering.routes(prepared),
+    lowering.unevaluated(prepared),
   );
 }

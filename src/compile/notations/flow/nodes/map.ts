@@ -54,8 +54,8 @@ export const mapNode = nodeType<typeof schema, Parts>({
   items,
 });
 
-function items({ do: head, as, max_items: most }: Value): Items {
-  return { head, locals: [as, `${as}_index`], most };
+function items({ over, do: head, as, max_items: most }: Value): Items {
+  return { head, locals: [as, `${as}_index`], most: Array.isArray(over) ? Math.min(over.length, most) : most };
 }
 
 function checkMap(node: FlowNode<Value>, { flow, graph, report }: Checking): void {
@@ -113,7 +113,8 @@ function addItems(
 ): NodeId {
   const { kit, slots } = lowering;
   const { node, parts } = prepared;
-  const { as, width, max_items: most, on_item_error: policy } = node.value;
+  const { as, width, on_item_error: policy } = node.value;
+  const { most } = items(node.value);
   const slot = slots.of(node.id);
   const part = (hint: string): Step => lowering.part(prepared, hint);
   const tooMany = kit.fail(part('too many'), {

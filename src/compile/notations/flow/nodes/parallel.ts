@@ -142,7 +142,6 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
       next: afterJoin(lowering, prepared, names, need === 'all' && guards.length === 0, next),
       ...ways,
     });
-  const direct = (step: Step): NodeId => fork(step, lowering.routes(prepared), lowering.errors(prepared));
   if (value.timeout !== undefined || value.retry !== undefined) {
     const ways = { failed: [], fail: kit.failedEnd() };
     const handed = [lowering.slots.of(id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
@@ -150,18 +149,19 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
       gather: [...gathered(lowering, id), ...handed.map((slot) => ({ slot, mode: 'last' as const }))],
       body: (done) => fork(lowering.part(prepared, 'fork'), done, ways),
     });
-  } else if (guards.length > 0) lowering.evaluated(prepared, guards, direct);
-  else direct(lowering.entered(prepared));
+  } else fork(lowering.entered(prepared), lowering.routes(prepared), lowering.errors(prepared));
 }
 
 /** Slots that later nodes read come back from the branches: of a node that ran in several, the first branch's. */
-function gathered({ kit, graph, flow, slots, expressions, capped }: Lowering, id: string): ForkNode['gather'] {
+function gathered({ kit, graph, flow, slots, expressions, capped, agent }: Lowering, id: string): ForkNode['gather'] {
   const { uses } = expressions;
   const members = [...(graph.inBranches.get(id) ?? [])].flatMap((member) => flow.nodes.get(member) ?? []);
   const read = members.map((member) => slots.of(member.id)).filter((slot) => uses.slots.has(slot));
   const asks = members.some(({ facts }) => facts.choices !== undefined);
   const { agents } = kit.builder.definitions;
-  const acts = members.some(({ value, facts }) => (agents[facts.lastAgent?.(value) ?? '']?.tools.length ?? 0) > 0);
+  const acts = members.some(
+    ({ value, facts }) => (agents[agent(facts.lastAgent?.(value) ?? '')]?.tools.length ?? 0) > 0,
+  );
   return [
     ...read.map((slot) => ({ slot, mode: 'first' as const })),
     // Observations of a branch count for every later agent.

@@ -6,11 +6,13 @@ import { agentNode } from './agent.ts';
 import { approvalNode } from './approval.ts';
 import { decisionNode } from './decision.ts';
 import { failNode } from './fail.ts';
+import { flowNode } from './flow.ts';
 import { mapNode } from './map.ts';
 import { parallelNode } from './parallel.ts';
 import { setNode } from './set.ts';
 import { terminalNode } from './terminal.ts';
 import { toolNode } from './tool.ts';
+import { waitNode } from './wait.ts';
 
 const TYPES = [
   agentNode,
@@ -22,6 +24,8 @@ const TYPES = [
   mapNode,
   setNode,
   failNode,
+  waitNode,
+  flowNode,
 ] as const;
 
 export const NODE_TYPES: readonly NodeType[] = TYPES;

@@ -37,13 +37,11 @@ export const setNode = nodeType<typeof schema, Parts>({
     const { kit, slots } = lowering;
     const { values } = prepared.parts;
     const slot = slots.of(prepared.node.id);
-    const sources = values.map(([, expr]) => expr);
-    lowering.evaluated(prepared, sources, (step) =>
-      kit.set(
-        step,
-        [...values.map(([key, expr]) => setField(slot, [key], expr)), ...lowering.out(object(values), 'set')],
-        lowering.routes(prepared),
-      ),
+    kit.set(
+      lowering.entered(prepared),
+      [...values.map(([key, expr]) => setField(slot, [key], expr)), ...lowering.out(object(values), 'set')],
+      lowering.routes(prepared),
+      lowering.unevaluated(prepared),
     );
   },
   output: (slots, id) => path(slots.of(id)),

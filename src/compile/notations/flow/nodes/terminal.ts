@@ -41,8 +41,11 @@ export const terminalNode = nodeType<typeof schema, Parts>({
     const { kit, slots } = lowering;
     const { id } = prepared.node;
     const { output } = prepared.parts;
-    lowering.evaluated(prepared, [output], (step) =>
-      kit.set(step, [setField(slots.of(id), ['output'], output)], lowering.ending(path(slots.of(id), 'output'), id)),
+    kit.set(
+      lowering.entered(prepared),
+      [setField(slots.of(id), ['output'], output)],
+      lowering.ending(path(slots.of(id), 'output'), id),
+      lowering.unevaluated(prepared),
     );
   },
   output: (slots, id) => path(slots.of(id), 'output'),

@@ -1,0 +1,75 @@
+/** Reads, checks and prepares a flow, and with it every sub-flow that it names. */
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { ReadDocument } from '../../document/document.ts';
+import type { Budgets } from '../../document/schema/bounds.ts';
+import type { Picture } from '../../picture/picture.ts';
+import { checkFlow } from './check.ts';
+import { createExpressions } from './expressions.ts';
+import type { Expressions } from './expressions.ts';
+import { graphOfFlow } from './graph.ts';
+import type { FlowGraph } from './graph.ts';
+import { checkGuards } from './guard-check.ts';
+import type { Flow } from './model.ts';
+import { namesOf, recentAgents } from './names.ts';
+import type { Prepared } from './node-type.ts';
+import { drawFlow } from './picture.ts';
+import { prepare } from './prepare.ts';
+import { readFlow } from './read.ts';
+import { slotsOf } from './slots.ts';
+import type { Slots } from './slots.ts';
+import { warnOfTraps } from './traps.ts';
+import { findSubFlow } from './sub-flows.ts';
+import type { Standing } from './sub-flows.ts';
+
+export interface Analysed {
+  readonly flow: Flow;
+  readonly graph: FlowGraph;
+  readonly slots: Slots;
+  readonly expressions: Expressions;
+  readonly definitions: Definitions;
+  readonly prepared: ReadonlyMap<string, Prepared>;
+  readonly picture: Picture;
+  /** The sub-flows by the node that calls them. */
+  readonly subs: ReadonlyMap<string, SubFlow>;
+}
+
+export interface SubFlow extends Analysed {
+  /** What the document of the sub-flow allows it to use. */
+  readonly budgets: Budgets | undefined;
+  /** True if it stands in another file, so that its places mean nothing in this one. */
+  readonly foreign: boolean;
+  readonly document: ReadDocument;
+  readonly report: Report;
+}
+
+export function analyse(standing: Standing): Analysed | null {
+  const { document, definitions, report, chain } = standing;
+  const flow = readFlow(document, report);
+  if (flow === null) return null;
+  const graph = graphOfFlow(flow);
+  const slots = slotsOf(flow.nodes.keys(), chain.length === 1 ? '' : `_${chain.length - 1}_`);
+  const names = namesOf(flow, graph, slots, definitions);
+  const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
+  checkFlow(flow, graph, document, report);
+  const prepared = prepare({ flow, expressions, slots, definitions, report });
+  checkGuards(flow, graph, definitions, report);
+  warnOfTraps(flow, graph, report);
+  const picture = drawFlow(flow, graph);
+  return { flow, graph, slots, expressions, definitions, prepared, picture, subs: subFlows(flow, standing) };
+}
+
+function subFlows(flow: Flow, standing: Standing): ReadonlyMap<string, SubFlow> {
+  const subs = new Map<string, SubFlow>();
+  for (const node of flow.nodes.values()) {
+    const name = node.facts.subFlow?.(node.value);
+    const found = name === undefined ? null : findSubFlow(node, name, standing);
+    const analysed = found === null ? null : analyse(found);
+    if (found === null || analysed === null) continue;
+    const foreign = found.report !== standing.report;
+    const { document, report } = found;
+    const budgets = foreign ? found.definitions.budgets : undefined;
+    subs.set(node.id, { ...analysed, foreign, budgets, document, report });
+  }
+  return subs;
+}

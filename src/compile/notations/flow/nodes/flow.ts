@@ -1,0 +1,96 @@
+/** A flow node: runs another flow as one step, with its own input, its own names and its own share of the budgets. */
+import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import { budgets } from '../../../document/schema/bounds.ts';
+import { jsonMap, name } from '../../../document/shape/fields.ts';
+import { POISON } from '../../../document/shape/poison.ts';
+import { path } from '../../../expressions/cel-text.ts';
+import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
+import { set, setField } from '../../../lower/kit.ts';
+import type { Step } from '../../../lower/kit.ts';
+import { nodeSchema } from '../model.ts';
+import { nodeType } from '../node-type.ts';
+import type { Lowering, Prepared } from '../node-type.ts';
+import { SLOT } from '../slots.ts';
+import type * as z from 'zod';
+
+const schema = nodeSchema('flow', {
+  flow: name().describe('An id of `flows`, or a file whose path starts at the folder of the document.'),
+  input: jsonMap()
+    .optional()
+    .describe('What the sub-flow reads as `event.payload`. Without it, the input of the run. Templates work.'),
+  budget: budgets.optional().describe('What the sub-flow may use, of the budgets of the run.'),
+});
+type Value = z.output<typeof schema>;
+
+interface Parts {
+  /** Null: the sub-flow gets the input of the flow that calls it. */
+  readonly input: Expr | null;
+}
+
+export const flowNode = nodeType<typeof schema, Parts>({
+  type: 'flow',
+  schema,
+  shape: 'tool',
+  poison: { flow: POISON },
+  expanded: ({ input }) => input ?? null,
+  prepare: ({ id, value, located }, { expressions }) => ({
+    input: value.input === undefined ? null : expressions.template(id, located('input'), value.input),
+  }),
+  lower: lowerFlowNode,
+  output: (slots, id) => path(slots.of(id), 'output'),
+  readable: () => ({ type: 'object', properties: { output: true } }),
+  draw: ({ flow }) => ({ detail: flow }),
+  subFlow: ({ flow }) => flow,
+});
+
+/** The sub-flow runs in a thread of its own, so that its slots and those of the outer flow do not meet. */
+function lowerFlowNode(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
+  const { retry } = prepared.node.value;
+  if (retry === undefined) {
+    addSubFlow(lowering, prepared, lowering.entered(prepared), {
+      next: lowering.routes(prepared),
+      fail: lowering.failing(prepared, 'errors'),
+    });
+    return;
+  }
+  const handed = [lowering.slots.of(prepared.node.id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
+  lowering.attempts(prepared, {
+    gather: [...GATHERED, ...handed.map((slot) => ({ slot, mode: 'last' as const }))],
+    body: (next) =>
+      addSubFlow(lowering, prepared, lowering.part(prepared, 'flow'), { next, fail: lowering.kit.failedEnd() }),
+  });
+}
+
+const GATHERED = [
+  { slot: OBSERVATIONS, mode: 'concat' },
+  { slot: SLOT.partial, mode: 'any' },
+  { slot: SLOT.capped, mode: 'any' },
+] as const;
+
+function addSubFlow(
+  lowering: Lowering,
+  prepared: Prepared<Value, Parts>,
+  step: Step,
+  { next, fail }: { readonly next: NodeId; readonly fail: NodeId },
+): NodeId {
+  const { kit, slots } = lowering;
+  const { node, parts } = prepared;
+  const part = (hint: string): Step => ({ ...lowering.part(prepared, hint), at: undefined });
+  const { head, timeoutMs } = lowering.subFlow(prepared, node.value.budget);
+  const given = parts.input === null ? [] : [set('input', parts.input), set('event', `{"payload": ${parts.input}}`)];
+  const fresh = [set('approvals', '{}'), set('error', 'null'), set(SLOT.agent, 'null'), set(SLOT.out, 'null')];
+  const output = `${SLOT.join}["0"].output`;
+  const done = kit.set(
+    part('output'),
+    [setField(slots.of(node.id), ['output'], output), ...lowering.out(output, 'set')],
+    next,
+  );
+  return kit.fork(step, {
+    over: { heads: [{ name: node.id, to: kit.set(part('begin'), [...given, ...fresh], head) }] },
+    timeoutMs,
+    into: SLOT.join,
+    gather: GATHERED,
+    next: done,
+    fail: kit.branchError(part('failed'), SLOT.join, fail),
+  });
+}

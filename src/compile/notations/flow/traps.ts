@@ -1,0 +1,47 @@
+/** Warnings about graphs that are legal but seldom do what their author wants. */
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { FlowGraph } from './graph.ts';
+import { END } from './model.ts';
+import type { Flow, FlowNode } from './model.ts';
+
+export function warnOfTraps(flow: Flow, graph: FlowGraph, report: Report): void {
+  for (const [id, members] of graph.inBranches) {
+    const node = flow.nodes.get(id);
+    if (node === undefined) continue;
+    warnOfSharedTarget(node, members, flow, report);
+    warnOfImpatientJoin(node, members, flow, report);
+  }
+}
+
+/** A branch ends by itself. If it leads to the node after the join, that node runs in the branch too. */
+function warnOfSharedTarget(node: FlowNode, members: ReadonlySet<string>, flow: Flow, report: Report): void {
+  const after = new Set(node.value.routes.map(({ to }) => to).filter((to) => to !== END && flow.nodes.has(to)));
+  for (const member of members) {
+    if (after.has(member)) continue;
+    for (const edge of flow.nodes.get(member)?.edges ?? []) {
+      if (edge.kind !== 'route' || !after.has(edge.to)) continue;
+      report.warning(
+        'join-target-in-branch',
+        edge.at,
+        `\`${edge.to}\` runs in this branch and once more after the join of \`${node.id}\``,
+        { help: 'End the branch with `end`; the routes of the join lead on.' },
+      );
+    }
+  }
+}
+
+/** A person seldom answers within the time of a join that nobody chose. */
+function warnOfImpatientJoin(node: FlowNode, members: ReadonlySet<string>, flow: Flow, report: Report): void {
+  if (node.value.type !== 'parallel' || node.located('join', 'timeout') !== undefined || node.poisoned('join')) return;
+  for (const member of members) {
+    const waits = flow.nodes.get(member);
+    const isSignal = waits?.value.type === 'wait' && waits.located('signal') !== undefined;
+    if (waits?.facts.choices === undefined && !isSignal) continue;
+    report.warning(
+      'impatient-join',
+      waits.at('id'),
+      `\`${member}\` waits for ${isSignal ? 'a signal' : 'a person'} inside \`${node.id}\`, whose join gives up after 60 s`,
+      { help: `Set \`join: { timeout: … }\` on \`${node.id}\`, in seconds.` },
+    );
+  }
+}
