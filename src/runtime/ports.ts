@@ -4,7 +4,6 @@
  */
 import type { Json } from '../expr/json.ts';
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
-import type { Json } from '../expr/json.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import type { Answer, Command, EffectKey, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';
 

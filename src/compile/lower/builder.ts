@@ -144,9 +144,8 @@ export function createBuilder(notation: string, definitions: Definitions, option
     failedEnd,
     build({ id, entry, fail = failedEnd(), ...kept }) {
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
-      const protections = protectionFields(definitions.protections);
-      const body: FlowBody = { ir: 1, id, notation, entry, fail, ...used, least: {}, ...protections, ...kept };
-      return { body, places, shares };
+      const rest = { ...protectionFields(definitions.protections), ...kept };
+      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
     },
   };
 }
