@@ -84,7 +84,8 @@ class Walk {
         if (typeof to !== 'string') return to;
         at = to;
       } catch (cause) {
-        const ways = node.op === 'do' ? node : { failed: [], fail: (node.op === 'let' && node.fail) || this.#flow.fail };
+        const ways =
+          node.op === 'do' ? node : { failed: [], fail: (node.op === 'let' && node.fail) || this.#flow.fail };
         at = failed(thread, ways, problem(node, semantic('ExpressionError', cause)));
       }
     }
