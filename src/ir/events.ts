@@ -385,25 +385,3 @@ export interface RunState {
 }
 
 export type { Refusal } from './refusal.ts';
-
-/** What the core wants of the world: plain data, safe to repeat under its key. */
-export interface Command {
-  readonly run: RunId;
-  readonly key: EffectKey;
-  readonly attempt: number;
-  readonly ordinal: number;
-  readonly kind: EffectKind;
-  readonly name: string;
-  readonly node: NodeId;
-  /** Of a model call: the alias of a fallback model. Absent for the agent's own. */
-  readonly target?: string;
-  readonly input: { readonly [field: string]: Json };
-  /** Of a check: who started the run and for whom. */
-  readonly origin?: Origin;
-  readonly notBefore: Instant;
-  readonly deadline: Instant | null;
-}
-export interface Outbox {
-  readonly commands: readonly Command[];
-  readonly wake: Instant | null;
-}
