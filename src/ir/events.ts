@@ -385,3 +385,4 @@ export interface RunState {
 }
 
 export type { Refusal } from './refusal.ts';
+export type { Command, Outbox } from './commands.ts';
