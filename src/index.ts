@@ -18,7 +18,7 @@ export type { Flow, EndedFlow, Failure, Retry } from './surfaces/library/define/
 export type { Workflow } from './surfaces/library/define/workflow.ts';
 export { flow, loop, team, workflow } from './surfaces/library/define/builders.ts';
 export type { ModelPerformerOptions } from './effects/models/performer.ts';
-export type { WorldOptions, WorldToolOptions } from './effects/world.ts';
+export type { ModelObjects, WorldOptions, WorldToolOptions } from './effects/world.ts';
 export { staged } from './compile/notations/staged/builder.ts';
 export { discoverMcp } from './effects/mcp/discover.ts';
 export { readMcpLock } from './catalog/mcp-lock.ts';

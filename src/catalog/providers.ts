@@ -1,5 +1,6 @@
 /** The providers that a document can name, with their protocol, address and key variable; and how a model name is read. */
-export type Protocol = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible';
+/** `package`: an AI SDK package that the document or the program brings. */
+export type Protocol = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible' | 'package';
 
 export interface Provider {
   readonly protocol: Protocol;
@@ -55,6 +56,16 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   },
 };
 
+/** A provider package. It finds its key and address itself, unless the document gives them. */
+export const PACKAGE_PROVIDER: Provider = { protocol: 'package', keys: [], open: true };
+
+/** Reads `@scope/name` or `npm:name`, each with or without `#factory`; null for any other provider. */
+export function packageOf(provider: string): { readonly name: string; readonly factory: string | undefined } | null {
+  const [, name, factory] = /^(?:npm:)?((?:@[\w.-]+\/)?[\w.-]+)(?:#(\w+))?$/.exec(provider) ?? [];
+  const isPackage = provider.startsWith('@') || provider.startsWith('npm:');
+  return isPackage && name !== undefined ? { name, factory } : null;
+}
+
 /** Any other provider name, together with a `base_url`: Chat Completions, the protocol that most servers speak. */
 export const CUSTOM_PROVIDER: Provider = { protocol: 'compatible', keys: [], open: true };
 
@@ -65,7 +76,8 @@ export interface ModelRef {
 
 /** Reads `provider/model`, or a model name that tells its provider, such as `gpt-5-mini`. */
 export function readModelRef(name: string): ModelRef | null {
-  const slash = name.indexOf('/');
+  // The name of a package in a scope contains a slash itself.
+  const slash = name.indexOf('/', name.startsWith('@') ? name.indexOf('/') + 1 : 0);
   if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), model: name.slice(slash + 1) };
   const provider = BY_NAME.find(([pattern]) => pattern.test(name))?.[1];
   return provider === undefined ? null : { provider, model: name };

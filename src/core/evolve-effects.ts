@@ -129,9 +129,9 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
       pending.notBefore = event.notBefore;
       pending.deadline = event.deadline;
       pending.holds = event.holds ?? [];
-      pending.uncounted = event.transport === true;
+      pending.uncounted = event.transport === true || event.continues === true;
       if (event.transport === true) pending.transported = (pending.transported ?? 0) + 1;
-      else pending.ordinal = called(state, pending.kind, pending.name);
+      else if (event.continues !== true) pending.ordinal = called(state, pending.kind, pending.name);
       use(state, 'retries', 1);
       hold(state, event.holds);
       keepPace(state, event.paced, event.notBefore);
@@ -145,12 +145,16 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
   }
 }
 
-/** A repair keeps the reply that it repairs. Any other attempt starts afresh, unless a repair did not get through. */
+/** Keeps the reply that the next attempt repairs or continues. Any other attempt starts afresh, unless it repeats a request. */
 function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judged'; verdict: 'retry' }>): void {
   if (event.repair === true && pending.observed?.ok === true) {
     pending.repaired = (pending.repaired ?? 0) + 1;
     pending.repair = repairOf(pending, event.error);
-  } else if (event.transport !== true) delete pending.repair;
+  } else if (event.transport !== true && event.continues !== true) delete pending.repair;
+  if (event.continues === true && pending.observed?.ok === false) {
+    pending.continued = (pending.continued ?? 0) + 1;
+    pending.partial = pending.observed.error.partial ?? null;
+  } else if (event.transport !== true) delete pending.partial;
 }
 
 /** The call was not made: it costs nothing, and does not count. */

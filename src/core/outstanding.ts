@@ -51,7 +51,12 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
   }
   const node = nodeAt(program, pending.node) as DoNode;
   const input = evaluateInput(program, node.effect.input, thread.slots);
-  return pending.repair === undefined ? input : { ...input, repair: pending.repair };
+  return { ...input, ...startOf(pending) };
+}
+
+/** The reply that an attempt repairs or continues. */
+export function startOf({ repair, partial }: Pick<Pending, 'repair' | 'partial'>): Command['input'] {
+  return { ...(repair === undefined ? {} : { repair }), ...(partial === undefined ? {} : { partial }) };
 }
 
 /** Only time, people or signals can move the run on. */

@@ -6,10 +6,11 @@
 import { callAmounts } from '../ir/dimensions.ts';
 import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type { ErrorRecord, EventBody, Failure, Instant, Pending, RunState, Thread } from '../ir/events.ts';
+import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunState, Thread } from '../ir/events.ts';
 import type { DoNode, Retry } from '../ir/nodes.ts';
 import { route } from './failure.ts';
 import { reserve } from './meters.ts';
+import { startOf } from './outstanding.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
 import { draw } from './random.ts';
@@ -25,18 +26,19 @@ export function retry(
   error: ErrorRecord,
   failure: Failure,
 ): EventBody | null {
-  const { retryAfterMs = 0 } = failure;
   const next = nextAttempt(program, thread, node, pending, error, failure);
   if (next === null) return null;
   const { target, policy } = next;
-  const transport = policy === TRANSPORT;
-  const repair = policy === REPAIR ? repairOf(pending, error) : undefined;
-  const notBefore = target === undefined ? delayed(state, policy, pending, retryAfterMs) : state.now;
+  const notBefore = target === undefined ? delayed(state, policy, pending, failure.retryAfterMs ?? 0) : state.now;
   if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return null;
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return null;
-  const worst = { ...worstOf(program, thread, node, repair, target ?? pending.target), retries: 1 };
-  const reserved = reserve(program, state, thread, node, transport ? { ...worst, ...callAmounts('model', 0) } : worst);
+  const repair = policy === REPAIR ? repairOf(pending, error) : pending.repair;
+  const partial = policy === CONTINUATION ? failure.partial : pending.partial;
+  const worst = worstOf(program, thread, node, startOf({ repair, partial }), target ?? pending.target);
+  const isSameCall = policy === TRANSPORT || policy === CONTINUATION;
+  const amounts = { ...worst, retries: 1, ...(isSameCall ? callAmounts('model', 0) : {}) };
+  const reserved = reserve(program, state, thread, node, amounts);
   if ('type' in reserved) return null;
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
@@ -57,15 +59,15 @@ function worstOf(
   program: Program,
   { slots }: Thread,
   node: DoNode,
-  repair: Pending['repair'],
+  start: Command['input'],
   target: string | undefined,
 ): Amounts {
-  const input = evaluateInput(program, node.effect.input, slots);
-  return worstCase(program, node, repair === undefined ? input : { ...input, repair }, target);
+  return worstCase(program, node, { ...evaluateInput(program, node.effect.input, slots), ...start }, target);
 }
 
-function markOf(policy: Delay): { readonly transport?: true; readonly repair?: true } {
+function markOf(policy: Delay): { readonly transport?: true; readonly repair?: true; readonly continues?: true } {
   if (policy === TRANSPORT) return { transport: true };
+  if (policy === CONTINUATION) return { continues: true };
   return policy === REPAIR ? { repair: true } : {};
 }
 
@@ -81,9 +83,11 @@ function nextAttempt(
   node: DoNode,
   pending: Pending,
   error: ErrorRecord,
-  { transportRetries = 0, unsent }: Failure,
+  { transportRetries = 0, unsent, partial }: Failure,
 ): Attempt | null {
   if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
+  if (partial !== undefined && (pending.continued ?? 0) < continuationsOf(program, node))
+    return { target: undefined, policy: CONTINUATION };
   if (pending.target === undefined && unsent === undefined) {
     const { transported = 0 } = pending;
     const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
@@ -94,9 +98,13 @@ function nextAttempt(
   return target === undefined ? null : { target, policy: node.retry };
 }
 
-/** The number of the attempt without repeated requests and repairs, which no retry of the document pays for. */
-export function declaredAttempt({ attempt, transported = 0, repaired = 0 }: Pending): number {
-  return attempt - transported - repaired;
+/** The number of the attempt without repeated requests, repairs and continuations. */
+export function declaredAttempt({ attempt, transported = 0, repaired = 0, continued = 0 }: Pending): number {
+  return attempt - transported - repaired - continued;
+}
+
+function continuationsOf({ flow }: Program, { effect }: DoNode): number {
+  return effect.kind === 'model' ? (flow.agents[effect.agent]?.continuations ?? 0) : 0;
 }
 
 /** The reply that the next attempt repairs, and the reason. */
@@ -116,6 +124,7 @@ function isRetried(program: Program, thread: Thread, { retry: { on, when } }: Do
 type Delay = Pick<Retry, 'baseMs' | 'capMs' | 'factor'>;
 const TRANSPORT: Delay = { baseMs: 500, capMs: 30_000 };
 const REPAIR: Delay = { baseMs: 0, capMs: 0 };
+const CONTINUATION: Delay = { baseMs: 0, capMs: 0 };
 
 /** Full jitter, but never earlier than the callee asked for. */
 function delayed({ seed, now }: RunState, policy: Delay, pending: Pending, retryAfterMs: number): Instant {

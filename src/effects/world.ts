@@ -20,7 +20,11 @@ import type { MemoryStore } from './memory/store.ts';
 import { modelPerformer } from './models/performer.ts';
 import type { ModelPerformerOptions } from './models/performer.ts';
 import { priceOf } from './models/prices.ts';
+import { isModelObject } from './models/adapt.ts';
+import type { ModelObject } from './models/adapt.ts';
+import { requirePackage } from './models/packages.ts';
 import { requireKey, targetOf } from './models/target.ts';
+import type { Target } from './models/target.ts';
 import { withPii } from './pii/pipeline.ts';
 import type { PiiPipelines } from './pii/pipeline.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
@@ -32,8 +36,11 @@ import { toolPerformer } from './tools/performer.ts';
 import { shellRunner } from './tools/sandbox.ts';
 
 export interface WorldOptions {
-  /** How providers are called. Together with a script: also the models of agents that the script does not name. */
-  readonly models?: ModelPerformerOptions;
+  /**
+   * How providers are called, or model objects of the AI SDK by alias. Together with a script: also the models of agents
+   * that the script does not name.
+   */
+  readonly models?: ModelPerformerOptions | ModelObjects;
   /** One function that replies for every agent, instead of a provider. */
   readonly model?: ModelFunction;
   /** Functions that replace tools, by the name of the tool. */
@@ -119,7 +126,10 @@ function compose(options: WorldOptions): Composed {
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const onMissing = options.onMissing ?? failMissing;
   const { documentDir = '.', shell, resultMax } = settings;
-  const models = model === undefined ? modelPerformer({ priceOf, onMissing, ...options.models }) : undefined;
+  const models =
+    model === undefined
+      ? modelPerformer({ priceOf, onMissing, documentDir, ...modelOptions(options.models) })
+      : undefined;
   const own = functionPerformer({ model, tools: functions, flowTools: options.flowTools, resultMax });
   const scripted = script === undefined ? undefined : scriptedPerformer(script);
   const tools = toolPerformer({ ...settings, workDir });
@@ -169,10 +179,10 @@ function withPolicy(custom: Performer): Performer {
 }
 
 function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall): void {
-  const { script, models = {}, model, tools = {}, performer } = options;
+  const { script, model, tools = {}, performer, toolOptions } = options;
   if (performer !== undefined || (script !== undefined && isScripted(script, flow, call))) return;
   if (call.kind === 'model' && model === undefined && usesRealModels(options))
-    requireKey(targetOf(flow, call.name, call.model, { priceOf, ...models }));
+    requireModel(targetOf(flow, call.name, call.model, { priceOf, ...modelOptions(options.models) }), toolOptions);
   if (
     call.kind === 'tool' &&
     script === undefined &&
@@ -180,6 +190,25 @@ function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall
     !isImplemented(flow, call.name)
   )
     throw noImplementation(call);
+}
+
+/** Throws a SluiceError if the key or the provider package of a model is missing. */
+function requireModel(target: Target, { documentDir = '.' }: WorldToolOptions = {}): void {
+  if (target.object !== undefined) return;
+  requireKey(target);
+  if (target.how.protocol === 'package') requirePackage(target.provider, documentDir);
+}
+
+/** Model objects by alias, beside the options. */
+export type ModelObjects = { readonly [alias: string]: ModelObject };
+
+function modelOptions(given: WorldOptions['models'] = {}): ModelPerformerOptions {
+  const entries = Object.entries(given);
+  const objects = Object.fromEntries(
+    entries.filter((entry): entry is [string, ModelObject] => isModelObject(entry[1])),
+  );
+  const options: ModelPerformerOptions = Object.fromEntries(entries.filter(([, value]) => !isModelObject(value)));
+  return Object.keys(objects).length === 0 ? options : { ...options, objects: { ...options.objects, ...objects } };
 }
 
 /** True if a tool is built in, or if the document says how to run it. */

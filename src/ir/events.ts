@@ -167,6 +167,8 @@ export type EventBody =
       readonly transport?: true;
       /** The reply did not fit. The next attempt gets it back with the reason. */
       readonly repair?: true;
+      /** The reply reached its limit. The next attempt continues it, as a part of the same call. */
+      readonly continues?: true;
       readonly notBefore: Instant;
       readonly deadline: Instant | null;
       readonly holds?: readonly Hold[];
@@ -319,6 +321,9 @@ export interface Pending {
   repair?: { readonly reply: Json; readonly problem: string };
   /** True if the latest attempt did not count as a call of its own. */
   uncounted?: boolean;
+  /** Attempts that continued a reply, and the reply that the current attempt continues. */
+  continued?: number;
+  partial?: Json;
   /** The fallback target that is used now. */
   target?: string;
   notBefore: Instant;

@@ -20,6 +20,8 @@ export interface Failure {
   readonly unsent?: 'breaker' | 'retry_budget';
   /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
   readonly transportRetries?: number;
+  /** The reply that reached its limit. The next attempt continues it. */
+  readonly partial?: Json;
 }
 /** A failure as flows see it in the slot `error`. */
 export interface ErrorRecord extends Failure {

@@ -258,9 +258,23 @@ export interface AgentDef {
   readonly output: Json;
   readonly maxOutputTokens: number | null;
   readonly temperature: number | null;
+  readonly settings?: CallSettings;
+  /** How often a reply that reached a limit of the engine's own choice is continued, if the budget has room. */
+  readonly continuations?: number;
   /** How many tool calls of one reply run at once. */
   readonly toolWidth?: number;
 }
+/** Settings of an agent's model calls that are sent only if the author gives them. */
+export interface CallSettings {
+  readonly reasoningEffort?: (typeof REASONING_EFFORTS)[number];
+  readonly topP?: number;
+  readonly seed?: number;
+  readonly stop?: readonly string[];
+  readonly parallelToolCalls?: boolean;
+  /** `required` and a named tool apply until the turn has a result of a tool; the reply after it is free. */
+  readonly toolChoice?: 'auto' | 'required' | 'none' | { readonly tool: string };
+}
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export interface ToolDef {
   readonly description: string;
   readonly input: Json;

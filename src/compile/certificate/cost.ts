@@ -1,6 +1,6 @@
 /** The least and the most that one visit of a node uses. */
 import { dimensionRow } from '../../ir/dimensions.ts';
-import type { Dimension } from '../../ir/dimensions.ts';
+import type { Amounts, Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL, writeFactor } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
@@ -20,9 +20,9 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
   const { effect, retry, fit } = node;
   const fallbacks = retry.fallback?.targets ?? [];
   const repairs = fit?.repairs ?? 0;
-  if (dimension === 'retries') return retry.max + fallbacks.length + repairs;
+  const agent = effect.kind === 'model' ? body.agents[effect.agent] : undefined;
+  if (dimension === 'retries') return retry.max + fallbacks.length + repairs + (agent?.continuations ?? 0);
   if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
-  const agent = body.agents[effect.agent];
   const own = callMost(effect, dimension, body, agent?.model ?? DEFAULT_MODEL);
   const others = fallbacks.map((alias) => callMost(effect, dimension, body, alias));
   // A repair is asked of the model that replied.
@@ -32,13 +32,18 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
 function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, alias: string): number {
   const model = body.models[alias] as ModelFacts | undefined;
   const input = model?.limits?.context_tokens ?? Infinity;
-  const output = body.agents[effect.agent]?.maxOutputTokens ?? Infinity;
+  const agent = body.agents[effect.agent];
+  const output = agent?.maxOutputTokens ?? Infinity;
+  const requests = 1 + (agent?.continuations ?? 0);
   if (dimensionRow(dimension).call === 'model') return 1;
-  if (dimension === 'inputTokens' || dimension === 'contextTokens') return input;
-  if (dimension === 'outputTokens') return output;
-  if (dimension === 'tokens') return input + output;
-  if (dimension !== 'costMicros') return effect.reserve[dimension] ?? 0;
-  return model?.price === undefined ? Infinity : costMost(model.price, input, output);
+  const most: Amounts = {
+    contextTokens: input,
+    inputTokens: requests * input,
+    outputTokens: requests * output,
+    tokens: requests * (input + output),
+    costMicros: model?.price === undefined ? Infinity : requests * costMost(model.price, input, output),
+  };
+  return most[dimension] ?? effect.reserve[dimension] ?? 0;
 }
 
 function costMost(price: Price, inputTokens: number, outputTokens: number): number {

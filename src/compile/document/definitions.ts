@@ -6,7 +6,7 @@ import { onlyReads } from '../../ir/effect-classes.ts';
 import { isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import { callAmounts } from '../../ir/dimensions.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
-import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
+import type { AgentDef, CallSettings, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { isReasoningModel } from '../../catalog/providers.ts';
 import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
@@ -29,7 +29,7 @@ const REASONING_OUTPUT_TOKENS_MAX = 32_768;
  * The limit of one reply if the author sets none. A budget for output tokens or money needs a limit to reserve. A reasoning
  * model gets up to a quarter of the budget, because its thinking counts as output.
  */
-export function defaultOutputTokens(budgets: Budgets | undefined, model: ModelEntry | undefined): number | null {
+function defaultOutputTokens(budgets: Budgets | undefined, model: ModelEntry | undefined): number | null {
   const { output_tokens: tokens, cost_usd: usd, tokens: total } = budgets ?? {};
   // A reply takes at most a quarter of all tokens, so that a call fits at all.
   if (total !== undefined) return Math.min(OUTPUT_TOKENS_DEFAULT, Math.max(1, Math.floor(total / 4)));
@@ -243,15 +243,41 @@ function agentDef(agent: Agent, sections: Sections, table: ModelTable, mcpLock: 
     instructions: agent.instructions,
     tools: grantedTools(agent.tools, sections, mcpLock),
     output: clean(agent.output),
-    maxOutputTokens: agent.max_output_tokens ?? outputTokensOf(agent.model, sections, table),
+    ...outputCap(
+      agent.max_output_tokens ?? model?.limits?.max_output_tokens,
+      sections.budgets,
+      table.find(agent.model ?? null),
+    ),
     temperature: agent.temperature ?? model?.temperature ?? null,
+    ...settingsOf({
+      reasoningEffort: agent.reasoning_effort,
+      topP: agent.top_p,
+      seed: agent.seed,
+      stop: agent.stop,
+      parallelToolCalls: agent.parallel_tool_calls,
+      toolChoice: agent.tool_choice,
+    }),
     ...(agent.tool_width === undefined ? {} : { toolWidth: agent.tool_width }),
   };
 }
 
-function outputTokensOf(model: string | undefined, { models, budgets }: Sections, table: ModelTable): number | null {
-  const declared = model === undefined ? undefined : models?.[model]?.limits?.max_output_tokens;
-  return declared ?? defaultOutputTokens(budgets, table.find(model ?? null));
+/** The cap of a reply. A reply that reaches a cap which the author did not set is continued once. */
+export function outputCap(
+  given: number | undefined,
+  budgets: Budgets | undefined,
+  model: ModelEntry | undefined,
+): Pick<AgentDef, 'maxOutputTokens' | 'continuations'> {
+  if (given !== undefined) return { maxOutputTokens: given };
+  const maxOutputTokens = defaultOutputTokens(budgets, model);
+  return maxOutputTokens === null ? { maxOutputTokens } : { maxOutputTokens, continuations: 1 };
+}
+
+/** The settings that the author gives; nothing if there are none. */
+export function settingsOf(given: {
+  readonly [name in keyof CallSettings]: CallSettings[name] | undefined;
+}): Pick<AgentDef, 'settings'> {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? {} : { settings: Object.fromEntries(entries) };
 }
 
 function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef {

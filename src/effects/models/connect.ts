@@ -1,6 +1,10 @@
 /** Creates the AI SDK model for a target. The provider's package is loaded at the first call, to keep start-up quick. */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { PerformError } from '../../runtime/failures.ts';
+import { adapt } from './adapt.ts';
+import { withBodyFields } from './options.ts';
+import type { BodyFields } from './options.ts';
+import { connectPackage } from './packages.ts';
 import type { Target } from './target.ts';
 
 export type Fetch = typeof globalThis.fetch;
@@ -11,14 +15,25 @@ export interface ConnectOptions {
   readonly fetch?: Fetch | undefined;
   /** The longest time without a byte once a response has started. */
   readonly idleTimeoutMs: number;
+  /** The folder from which provider packages are loaded. */
+  readonly folder: string;
+  /** Fields that are written into the body of every request. */
+  readonly body?: BodyFields;
 }
 
 export async function connect(target: Target, options: ConnectOptions): Promise<LanguageModelV4> {
-  const { how, model, baseUrl, provider, headers } = target;
+  const { how, model, baseUrl, provider, headers, object } = target;
+  if (object !== undefined) return adapt(object);
   const settings = { fetch: oneRequest(options), headers, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
   // A placeholder stops the package from reading the environment itself.
   const apiKey = target.key ?? 'none';
   switch (how.protocol) {
+    case 'package':
+      return connectPackage(provider, model, options.folder, {
+        ...settings,
+        ...(target.key === undefined ? {} : { apiKey }),
+        ...target.settings,
+      });
     case 'openai': {
       const { createOpenAI } = await import('@ai-sdk/openai');
       return createOpenAI({ ...settings, apiKey }).responses(model);
@@ -52,9 +67,11 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
  * Sends one HTTP request per call. Redirects are not followed, so the prompt and the key reach the configured address only.
  * The size of the response is limited, and so is the time between two of its bytes.
  */
-function oneRequest({ fetch: send = globalThis.fetch, idleTimeoutMs }: ConnectOptions): Fetch {
+function oneRequest({ fetch: send = globalThis.fetch, idleTimeoutMs, body: fields }: ConnectOptions): Fetch {
   return async (input, init) => {
-    const response = await send(input, { ...init, redirect: 'manual' });
+    const sent =
+      fields === undefined || typeof init?.body !== 'string' ? {} : { body: withBodyFields(init.body, fields) };
+    const response = await send(input, { ...init, ...sent, redirect: 'manual' });
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
     const body = watchIdle(response.body.pipeThrough(limitSize()), idleTimeoutMs);

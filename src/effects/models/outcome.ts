@@ -2,13 +2,13 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { Failure } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
+import { CONTINUE } from '../prompt/prompt.ts';
 import { redactText } from '../redact.ts';
 import { callsOf, textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 import type { Target } from './target.ts';
 
 const PAUSES_MAX = 5;
-const CONTINUE = 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.';
 
 /** The failure of a reply that cannot count as one; null for a complete reply. */
 export function problemOf(reply: Reply, target: Target, maxOutputTokens: number | undefined): Failure | null {

@@ -2,7 +2,8 @@
  * Performs model calls against real providers. Each call is one HTTP request without retries of its own: the flow decides
  * on retries, and the journal records them.
  */
-import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { Json } from '../../expr/json.ts';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
@@ -12,9 +13,10 @@ import { redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
 import type { Fetch } from './connect.ts';
 import { classify } from './errors.ts';
-import { recordOf, usageOf } from './record.ts';
+import { continued, recordOf, usageOf } from './record.ts';
 import { append, assistantMessage, continuation, problemOf } from './outcome.ts';
-import { emptyReply, readBody, readStream } from './reply.ts';
+import { refuseLosses, watchOptions } from './options.ts';
+import { callsOf, emptyReply, readBody, readStream, textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
 import { requestFor } from './request.ts';
 import type { Request } from './request.ts';
@@ -35,6 +37,8 @@ export interface ModelPerformerOptions extends TargetOptions {
   /** The longest time without a byte once a response has started. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
   readonly fetch?: Fetch;
+  /** The folder from which provider packages are loaded. Default: the current folder. */
+  readonly documentDir?: string;
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -91,8 +95,8 @@ async function askInTime(call: Call, target: Target, options: ModelPerformerOpti
   const timer = setTimeout(() => timeout.abort(noReply(target)), timeoutMs);
   const signal = AbortSignal.any([call.signal, timeout.signal]);
   try {
-    const { command, flow, clock, onText, idempotencyKey } = call;
-    return await ask({ command, flow, clock, onText, idempotencyKey, signal }, target, options);
+    const { command, flow, clock, pins, onText, idempotencyKey } = call;
+    return await ask({ command, flow, clock, pins, onText, idempotencyKey, signal }, target, options);
   } catch (error) {
     if (call.signal.aborted || !timeout.signal.aborted) throw error;
     return { ok: false, error: failureOf(noReply(target)) };
@@ -111,23 +115,24 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
   const request = requestFor(call, agent, target, options.describe);
   const reply = emptyReply();
   try {
-    await receive(call, target, request.options, reply, options);
+    await receive(call, target, request, reply, options);
     for (let round = 1; ; round++) {
       const more = continuation(reply, agent, round);
       if (more === null) break;
       const prompt: LanguageModelV4Prompt = [...request.options.prompt, assistantMessage(reply), ...more];
       const rest = emptyReply();
       try {
-        await receive(call, target, { ...request.options, prompt }, rest, options);
+        await receive(call, target, { ...request, options: { ...request.options, prompt } }, rest, options);
       } finally {
         append(reply, rest);
       }
     }
   } catch (error) {
     if (call.signal.aborted) throw error;
+    if (error instanceof SluiceError) return (options.onMissing ?? notConfigured)(call, error);
     return { ok: false, error: classify(error, target, call.clock.now()), ...partialUsage(reply, target, request) };
   }
-  return settle(reply, target, request);
+  return settle(reply, target, request, call);
 }
 
 function agentOf({ flow, command }: Call): AgentDef {
@@ -140,23 +145,29 @@ function agentOf({ flow, command }: Call): AgentDef {
 async function receive(
   call: Call,
   target: Target,
-  options: LanguageModelV4CallOptions,
+  request: Request,
   reply: Reply,
-  { onDelta, stream = false, fetch, idleTimeoutMs = IDLE_TIMEOUT_MS }: ModelPerformerOptions,
+  { onDelta, stream = false, fetch, idleTimeoutMs = IDLE_TIMEOUT_MS, documentDir = '.' }: ModelPerformerOptions,
 ): Promise<void> {
   const { command, signal } = call;
-  const model = await connect(target, { fetch, idleTimeoutMs });
+  const { tuning } = request;
+  const folder = call.pins?.documentDir ?? documentDir;
+  const model = await connect(target, { fetch, idleTimeoutMs, folder, body: tuning.body });
   signal.throwIfAborted();
   const wire = watchWire(target.how.protocol);
+  const watched = target.how.protocol === 'package' ? watchOptions(target, model.provider) : undefined;
+  const options = { ...request.options, ...(watched && { providerOptions: watched.providerOptions }) };
   if (!stream && onDelta === undefined && call.onText === undefined) {
     const result = await model.doGenerate(options);
     readBody(result, reply);
+    refuseLosses(result.warnings, tuning, target);
     wire.see(result.response?.body);
   } else {
     const result = await model.doStream({ ...options, includeRawChunks: true });
     await readStream(result.stream, reply, {
       raw: wire.see,
       unreadable: wire.unreadable,
+      warned: (warnings) => refuseLosses(warnings, tuning, target),
       text: (delta) => {
         const text = redactValue(delta, target.key);
         onDelta?.(command.run, command.key, text);
@@ -165,15 +176,22 @@ async function receive(
     });
   }
   wire.settle(reply);
+  watched?.refuseUnread();
 }
 
 /** A reply counts only if the model finished it. */
-function settle(reply: Reply, target: Target, request: Request): Settled {
+function settle(reply: Reply, target: Target, request: Request, call: Call): Settled {
   const used = usageOf(reply, target, sentText(request));
   const error = problemOf(reply, target, request.options.maxOutputTokens);
-  if (error !== null) return { ok: false, error, used };
   const structured = request.options.responseFormat !== undefined;
-  return { ok: true, value: redactValue(recordOf(reply, target, request.offer, structured), target.key), used };
+  const record = (): Json => {
+    const value = redactValue(recordOf(reply, target, request.offer, structured), target.key);
+    return continued(call.command.input['partial'], value);
+  };
+  if (error === null) return { ok: true, value: record(), used };
+  const isPartial = error.type === 'TruncatedReplyError' && callsOf(reply).length === 0 && textOf(reply) !== '';
+  const mayContinue = (agentOf(call).continuations ?? 0) > 0;
+  return { ok: false, error: isPartial && mayContinue ? { ...error, partial: record() } : error, used };
 }
 
 /** A reply that broke off is charged for what arrived. A reply that never started is free. */

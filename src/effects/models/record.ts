@@ -30,6 +30,33 @@ export function recordOf(reply: Reply, { name }: Target, offer: Offer, structure
   return JSON.parse(JSON.stringify(record)) as Json;
 }
 
+/** The record of a reply in two parts. Its metadata is that of the second part. */
+export function continued(partial: Json | undefined, rest: Json): Json {
+  if (partial === undefined || partial === null) return rest;
+  const [first, second] = [partial, rest] as unknown as readonly [RecordedReply, RecordedReply];
+  const partsIn = ({ text, parts }: RecordedReply): readonly Json[] => parts ?? [{ type: 'text', text }];
+  const needsParts = first.parts !== undefined || second.parts !== undefined;
+  return {
+    ...(rest as { [field: string]: Json }),
+    text: `${first.text}${second.text}`,
+    ...(needsParts
+      ? { parts: [...partsIn(first), ...partsIn(second)].map((part) => withText(part, first, second)) }
+      : {}),
+  };
+}
+
+interface RecordedReply {
+  readonly text: string;
+  readonly parts?: readonly Json[];
+}
+
+/** A text part without text stands for the whole text of its reply, which is only a part now. */
+function withText(part: Json, first: RecordedReply, second: RecordedReply): Json {
+  const fields = part as { readonly type?: Json; readonly text?: Json };
+  if (fields.type !== 'text' || fields.text !== undefined) return part;
+  return { ...fields, text: (first.parts ?? []).includes(part) ? first.text : second.text };
+}
+
 /** If the provider reports no usage, the tokens are estimated from the texts, so that no call counts as free. */
 export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts {
   const { usage } = reply;

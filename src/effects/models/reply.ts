@@ -9,6 +9,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
+  SharedV4Warning,
 } from '@ai-sdk/provider';
 
 type Metadata = SharedV4ProviderMetadata | undefined;
@@ -76,6 +77,8 @@ export interface StreamListener {
   text(delta: string): void;
   /** Every event of the stream, as the provider sent it. */
   raw(value: unknown): void;
+  /** What the AI SDK reports about the request. */
+  warned(warnings: readonly SharedV4Warning[]): void;
   /** Returns true if the error concerns one unreadable event only, so that reading can continue. */
   unreadable(error: unknown): boolean;
 }
@@ -89,20 +92,16 @@ export async function readStream(
   const open = new Map<string, TextPart>();
   for await (const part of stream) {
     switch (part.type) {
+      case 'stream-start':
+        listener.warned(part.warnings);
+        break;
       case 'raw':
         listener.raw(part.rawValue);
         break;
       case 'text-start':
-      case 'reasoning-start': {
-        const started: TextPart = {
-          type: part.type === 'text-start' ? 'text' : 'reasoning',
-          text: '',
-          metadata: part.providerMetadata,
-        };
-        open.set(part.id, started);
-        reply.parts.push(started);
+      case 'reasoning-start':
+        start(open, reply, part);
         break;
-      }
       case 'text-delta':
       case 'reasoning-delta':
       case 'text-end':
@@ -125,6 +124,14 @@ export async function readStream(
         break;
     }
   }
+}
+
+type Start = Extract<LanguageModelV4StreamPart, { type: `${'text' | 'reasoning'}-start` }>;
+
+function start(open: Map<string, TextPart>, reply: Reply, { type, id, providerMetadata: metadata }: Start): void {
+  const started: TextPart = { type: type === 'text-start' ? 'text' : 'reasoning', text: '', metadata };
+  open.set(id, started);
+  reply.parts.push(started);
 }
 
 /** An error that the provider reported after it had started to reply. */

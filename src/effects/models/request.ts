@@ -5,11 +5,15 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
+import type { Command } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { promptOf } from '../prompt/prompt.ts';
+import { turnOf } from '../prompt/messages.ts';
 import { toPrompt } from './messages.ts';
+import { tuningOf } from './options.ts';
+import type { Tuning } from './options.ts';
 import { allowsStrict } from './strict.ts';
 import type { Target } from './target.ts';
 import { offerTools } from './tool-names.ts';
@@ -17,6 +21,7 @@ import type { Describe, Offer } from './tool-names.ts';
 
 export interface Request {
   readonly options: LanguageModelV4CallOptions;
+  readonly tuning: Tuning;
   readonly offer: Offer;
 }
 
@@ -28,21 +33,30 @@ export function requestFor(
 ): Request {
   const offer = offerTools(flow, agent, describe);
   const responseFormat = formatOf(agent.output);
+  const hasTools = offer.tools.length > 0;
+  const preset = responseFormat === undefined ? {} : strictness(target, agent.output);
+  const tuning = tuningOf(target, agent, hasTools, preset);
   const options: LanguageModelV4CallOptions = {
     prompt: withBreakpoints(toPrompt(promptOf(flow, command), offer), target),
     abortSignal: signal,
-    providerOptions: {
-      [optionsName(target)]: {
-        ...(responseFormat === undefined ? {} : strictness(target, agent.output)),
-        ...target.options,
-      },
-    },
-    ...(agent.maxOutputTokens === null ? {} : { maxOutputTokens: agent.maxOutputTokens }),
-    ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
-    ...(offer.tools.length === 0 ? {} : { tools: offer.tools, toolChoice: { type: 'auto' } }),
+    providerOptions: tuning.providerOptions,
+    ...tuning.call,
+    ...(hasTools ? { tools: offer.tools, toolChoice: choiceOf(agent, command, offer) } : {}),
     ...(responseFormat === undefined ? {} : { responseFormat }),
   };
-  return { options, offer };
+  return { options, offer, tuning };
+}
+
+/** A forced choice applies until the turn has a result of a tool. Otherwise the turn could not end. */
+function choiceOf(
+  { settings }: AgentDef,
+  { input }: Command,
+  offer: Offer,
+): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
+  const choice = settings?.toolChoice ?? 'auto';
+  if (choice === 'auto' || choice === 'none') return { type: choice };
+  if (turnOf(input['messages']).some(({ role }) => role === 'tool')) return { type: 'auto' };
+  return choice === 'required' ? { type: choice } : { type: 'tool', toolName: offer.sent(choice.tool) };
 }
 
 /**
@@ -68,11 +82,6 @@ function withBreakpoints(prompt: LanguageModelV4Prompt, { how }: Target): Langua
 function strictness({ how }: Target, schema: Json): { readonly strictJsonSchema?: boolean } {
   if (how.protocol === 'openai' || how.protocol === 'openai-chat') return { strictJsonSchema: allowsStrict(schema) };
   return how.protocol === 'compatible' ? { strictJsonSchema: false } : {};
-}
-
-function optionsName({ how, provider }: Target): string {
-  if (how.protocol === 'compatible') return provider;
-  return how.protocol === 'openai-chat' ? 'openai' : how.protocol;
 }
 
 /** Providers enforce object schemas only. The engine checks every schema. */

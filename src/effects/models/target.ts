@@ -1,11 +1,12 @@
 /** Finds the model, address, key and price for a call from the flow, the options and the environment. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { CUSTOM_PROVIDER, PROVIDERS, readModelRef } from '../../catalog/providers.ts';
-import type { Protocol, Provider } from '../../catalog/providers.ts';
+import { CUSTOM_PROVIDER, PACKAGE_PROVIDER, PROVIDERS, packageOf, readModelRef } from '../../catalog/providers.ts';
+import type { ModelRef, Protocol, Provider } from '../../catalog/providers.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import type { ModelObject } from './adapt.ts';
 
 export type Env = { readonly [name: string]: string | undefined };
 
@@ -16,6 +17,8 @@ export interface TargetOptions {
   readonly env?: Env;
   /** Looks up the price of a model whose price is not in the flow. */
   readonly priceOf?: (provider: string, model: string) => Price | null;
+  /** Model objects of the program by alias. They take the place of models of the document with the same alias. */
+  readonly objects?: { readonly [alias: string]: ModelObject };
 }
 
 export interface Target {
@@ -36,6 +39,10 @@ export interface Target {
   /** The time of one call. */
   readonly timeoutMs: number;
   readonly headers: { readonly [name: string]: string };
+  /** Settings of the factory of a provider package. */
+  readonly settings: { readonly [name: string]: Json };
+  /** A model object of the program. */
+  readonly object: ModelObject | undefined;
 }
 
 const RETRIES_DEFAULT = 2;
@@ -48,10 +55,12 @@ export function targetOf(
   fallback: string | undefined,
   options: TargetOptions,
 ): Target {
-  const entry = entryOf(flow, agent, fallback ?? flow.agents[agent]?.model ?? options.model ?? DEFAULT_MODEL);
-  const { provider, model, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_S } = entry;
+  const alias = fallback ?? flow.agents[agent]?.model ?? options.model ?? DEFAULT_MODEL;
+  const object = objectOf(alias, options);
+  const entry = entryOf(flow, agent, alias, object);
+  const { provider, model, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_S, settings = {} } = entry;
   const env = options.env ?? process.env;
-  const how = providerOf(provider);
+  const how = object === undefined ? providerOf(provider) : PACKAGE_PROVIDER;
   return {
     name: `${provider}/${model}`,
     provider,
@@ -59,13 +68,23 @@ export function targetOf(
     how: entry.api_key_env === undefined ? how : { ...how, open: undefined },
     baseUrl: addressOf(entry, how, env),
     ...keyOf(entry, how, env),
-    price: entry.price ?? options.priceOf?.(provider, model) ?? undefined,
+    price: priceFor(entry, options),
     options: entry.options ?? {},
     requestsPerMinute: entry.limits?.requests_per_minute,
     retries,
     timeoutMs: timeout * 1000,
     headers: headersOf(entry),
+    settings,
+    object,
   };
+}
+
+function objectOf(alias: string, { objects = {} }: TargetOptions): ModelObject | undefined {
+  return Object.hasOwn(objects, alias) ? objects[alias] : undefined;
+}
+
+function priceFor({ provider, model, price }: Entry, { priceOf }: TargetOptions): Price | undefined {
+  return price ?? priceOf?.(provider, model) ?? undefined;
 }
 
 /** Throws a SluiceError if the model needs a key and none is set. */
@@ -92,15 +111,22 @@ interface Entry {
   readonly timeout?: number;
   readonly headers?: { readonly [name: string]: string };
   readonly organization?: string;
+  readonly settings?: { readonly [name: string]: Json };
 }
 
-function entryOf(flow: CompiledFlow, agent: string, alias: string): Entry {
-  const entry = (flow.models[alias] ?? readModelRef(alias)) as Entry | null;
+function entryOf(flow: CompiledFlow, agent: string, alias: string, object: ModelObject | undefined): Entry {
+  const entry = (flow.models[alias] ?? (object === undefined ? readModelRef(alias) : refOf(object))) as Entry | null;
   if (entry === null) throw noModel(agent, alias);
   return entry;
 }
 
+/** `openai.responses` is a protocol of the provider `openai`. */
+function refOf({ provider, modelId }: ModelObject): ModelRef {
+  return { provider: provider.split('.')[0] ?? provider, model: modelId };
+}
+
 function providerOf(name: string): Provider {
+  if (packageOf(name) !== null) return PACKAGE_PROVIDER;
   return (Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined) ?? CUSTOM_PROVIDER;
 }
 
@@ -122,7 +148,7 @@ function headersOf({ headers, organization }: Entry): Target['headers'] {
 
 /** Adds the usual path to an address that has none. */
 function withPath(baseUrl: string, protocol: Protocol): string {
-  if (!URL.canParse(baseUrl) || new URL(baseUrl).pathname !== '/') return baseUrl;
+  if (protocol === 'package' || !URL.canParse(baseUrl) || new URL(baseUrl).pathname !== '/') return baseUrl;
   return `${baseUrl.replace(/\/$/, '')}/${protocol === 'google' ? 'v1beta' : 'v1'}`;
 }
 

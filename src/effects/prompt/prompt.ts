@@ -1,6 +1,6 @@
 /**
  * Builds the messages of a model call from its command, so that a replay builds the same ones. The order is: instructions,
- * visible history, context, notes for this call, the prompt, the messages of the current turn, and a reply to repair.
+ * visible history, context, notes for this call, the prompt, the messages of the current turn, and a reply to repair or continue.
  */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -26,8 +26,21 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   messages.push(...viewHistory(itemsOf(history), (view ?? {}) as View, reader));
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));
   if (prompt !== undefined && prompt !== null) messages.push({ role: 'user', content: textOf(prompt) });
-  messages.push(...turnOf(turn), ...repairMessages(command.input['repair']));
+  messages.push(
+    ...turnOf(turn),
+    ...repairMessages(command.input['repair']),
+    ...partialMessages(command.input['partial']),
+  );
   return messages;
+}
+
+export const CONTINUE = 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.';
+
+/** The reply that reached its limit. */
+function partialMessages(value: Json | undefined): Message[] {
+  if (value === undefined || value === null) return [];
+  const { text = '', parts = null } = value as { readonly [field: string]: Json };
+  return [...turnOf([{ role: 'assistant', content: text, parts }]), { role: 'user', content: CONTINUE }];
 }
 
 /** The reply that did not fit, and the reason. */

@@ -122,7 +122,7 @@ class Definitions {
     const { models, toolOptions } = this.#options;
     const { flow, diagnostics } = compile(definition.document, {
       file: `${toolOptions?.documentDir ?? '.'}/${definition.id}`,
-      ...(models?.model === undefined ? {} : { model: models.model }),
+      ...(typeof models?.model === 'string' ? { model: models.model } : {}),
     });
     if (flow === undefined) throw new CompileError(definition.id, diagnostics);
     this.#compiled.set(definition, flow);

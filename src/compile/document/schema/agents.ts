@@ -1,12 +1,15 @@
 /** The sections that say who thinks: `models` and `agents`. */
 import * as z from 'zod';
-import { fault, int, list, map, jsonMap, name, number, record, ruled, text } from '../shape/fields.ts';
+import { REASONING_EFFORTS } from '../../../ir/nodes.ts';
+import { bool, fault, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
 import { boundary, budgets } from './bounds.ts';
 import { jsonSchema } from '../shape/schema-check.ts';
 
 export const models = map(
   record({
-    provider: name().describe('Who serves the model, such as `openai`, `anthropic` or `google`.'),
+    provider: name().describe(
+      'Who serves the model, such as `openai`, `anthropic` or `google`, or an AI SDK package, such as `@ai-sdk/azure`.',
+    ),
     model: name().describe("The provider's name of the model."),
     description: text().optional(),
     price: record({
@@ -36,6 +39,7 @@ export const models = map(
       .union([name().transform((alias) => [alias]), list(name())])
       .optional()
       .describe('The models to turn to, in order, while this one is not available.'),
+    settings: jsonMap().optional().describe('Settings of a provider package, such as the `region` of Bedrock.'),
     options: jsonMap().optional().describe('Passed to the provider as it is.'),
   }),
 ).describe('Models by alias.');
@@ -52,6 +56,15 @@ const agentFields = record({
   boundary: boundary.optional(),
   max_output_tokens: int({ min: 1 }).optional(),
   temperature: number({ min: 0, max: 2 }).optional(),
+  top_p: number({ min: 0, max: 1 }).optional(),
+  seed: int().optional(),
+  stop: list(name()).optional().describe('Texts at which the model stops.'),
+  reasoning_effort: oneOf(REASONING_EFFORTS).optional().describe('How much the model thinks before it replies.'),
+  parallel_tool_calls: bool().optional().describe('False: the model calls at most one tool in a reply.'),
+  tool_choice: z
+    .union([oneOf(['auto', 'required', 'none']), record({ tool: name() })])
+    .optional()
+    .describe('`required`, or `{ tool: NAME }`: the turn starts with a tool call. `none`: the model calls no tool.'),
   tool_width: int({ min: 1, max: 64 })
     .optional()
     .describe('How many tool calls of one reply run at once. Default 8; 1 runs them one after another.'),

@@ -2,7 +2,7 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
-import { defaultOutputTokens } from '../../document/definitions.ts';
+import { outputCap } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
 import { withInputFields } from '../../expressions/reads.ts';
@@ -173,8 +173,8 @@ export function breakerOf(given: RawLoop['breaker'], common: LoopRules | null): 
 function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
   const budgets: Budgets = { ...(presetOf(profile) ?? { steps: STEPS_DEFAULT }), ...given.budgets };
   const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => {
-    const byDefault = defaultOutputTokens(budgets, given.models.find(agent.model));
-    return [id, { ...agent, maxOutputTokens: agent.maxOutputTokens ?? byDefault }];
+    if (agent.maxOutputTokens !== null) return [id, agent];
+    return [id, { ...agent, ...outputCap(undefined, budgets, given.models.find(agent.model)) }];
   });
   const seconds = budgets.wall_clock_seconds;
   return {

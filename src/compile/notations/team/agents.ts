@@ -1,11 +1,11 @@
 /** Reads the agents of a team: model, tools, and their view of the shared history. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { ToolDef } from '../../../ir/nodes.ts';
+import type { AgentDef, ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readModelRef } from '../../../catalog/providers.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
-import { defaultOutputTokens } from '../../document/definitions.ts';
+import { outputCap, settingsOf } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -59,20 +59,23 @@ export function modelName(model: RawModel | undefined, definitions: Definitions)
 }
 
 function declareModel(definitions: Definitions, alias: string, model: RawModel): void {
-  const id = typeof model === 'string' ? model : model.ModelId;
+  if (typeof model === 'string' && definitions.models.find(alias) !== undefined) return;
   const settings: Partial<Exclude<RawModel, string>> = typeof model === 'string' ? {} : model;
+  const id = typeof model === 'string' ? model : model.ModelId;
   const ref = readModelRef(id);
-  const key = settings.ApiKeyEnv ?? settings.ApiKeyEnvVar;
-  const effort = settings.ReasoningEffort === undefined ? {} : { reasoning_effort: settings.ReasoningEffort };
-  const options = { ...effort, ...settings.Options };
-  if (definitions.models.find(alias) !== undefined && typeof model === 'string') return;
-  definitions.models.declare(alias, {
+  const entry = {
     provider: settings.Provider ?? ref?.provider ?? 'openai',
     model: ref?.model ?? id,
-    ...(settings.Endpoint === undefined ? {} : { base_url: settings.Endpoint }),
-    ...(key === undefined ? {} : { api_key_env: key }),
-    ...(Object.keys(options).length === 0 ? {} : { options }),
-  });
+    base_url: settings.Endpoint,
+    api_key_env: settings.ApiKeyEnv ?? settings.ApiKeyEnvVar,
+    headers: settings.Headers,
+    organization: settings.Organization,
+    timeout: settings.TimeoutSeconds,
+    retries: settings.Retries,
+    options: Object.keys(settings.Options ?? {}).length === 0 ? undefined : settings.Options,
+  };
+  const given = Object.entries(entry).filter(([, value]) => value !== undefined);
+  definitions.models.declare(alias, Object.fromEntries(given) as typeof entry);
 }
 
 function memberOf(
@@ -105,10 +108,24 @@ function memberOf(
       instructions: [prompt, agent.Instructions].filter((text) => text !== '').join('\n\n'),
       tools,
       output: null,
-      maxOutputTokens: settings?.MaxTokens ?? defaultOutputTokens(definitions.budgets, definitions.models.find(model)),
+      ...outputCap(settings?.MaxTokens, definitions.budgets, definitions.models.find(model)),
       temperature: settings?.Temperature ?? null,
+      ...modelSettings(agent.Model, agent.FunctionChoice === 'required' ? 'required' : undefined),
     },
   };
+}
+
+/** The settings of the calls of a model that is written in place. */
+export function modelSettings(model: RawModel | undefined, toolChoice?: 'required'): Pick<AgentDef, 'settings'> {
+  const settings = typeof model === 'object' ? model : undefined;
+  return settingsOf({
+    reasoningEffort: settings?.ReasoningEffort,
+    topP: settings?.TopP,
+    seed: settings?.Seed,
+    stop: settings?.Stop,
+    parallelToolCalls: settings?.ParallelToolCalls,
+    toolChoice,
+  });
 }
 
 /** An agent with `Isolation: Fresh` gets its own sources and not the history, even if it names none. */
@@ -218,12 +235,6 @@ function reportUnsupported(agent: RawAgent, index: number, { body, report }: Rea
         `\`${key}\` of agent \`${agent.Name}\` is not supported`,
         { help },
       );
-  if (agent.FunctionChoice === 'required')
-    warn(
-      'FunctionChoice: required',
-      'Ask for a tool call in `Instructions`, or gate the route with a validator.',
-      'FunctionChoice',
-    );
   if (agent.ContextWindow?.ContextCapFraction !== undefined)
     warn('ContextCapFraction', 'Limit messages with `MaxTailMessages`.', 'ContextWindow', 'ContextCapFraction');
 }

@@ -15,7 +15,7 @@ import { DEFAULTS, ERROR_MODES, MODES, stepShape, workflowSchema } from './schem
 import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
 import { isVariableName, piecesOf } from './model.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
-import { defaultOutputTokens, undeclaredAgent } from '../../document/definitions.ts';
+import { outputCap, undeclaredAgent } from '../../document/definitions.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Sections } from '../../document/schema/schema.ts';
 import { isPoisonedName } from '../../document/names.ts';
@@ -217,7 +217,7 @@ function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readon
 }
 
 function bounded(name: string, { budgets }: Sections): AgentDef {
-  return { ...undeclaredAgent(name), maxOutputTokens: defaultOutputTokens(budgets, undefined) };
+  return { ...undeclaredAgent(name), ...outputCap(undefined, budgets, undefined) };
 }
 
 interface Given {

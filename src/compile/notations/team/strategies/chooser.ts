@@ -3,8 +3,8 @@ import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
-import { defaultOutputTokens } from '../../../document/definitions.ts';
-import { modelName } from '../agents.ts';
+import { outputCap } from '../../../document/definitions.ts';
+import { modelName, modelSettings } from '../agents.ts';
 import { SAID } from '../slots.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
@@ -42,8 +42,9 @@ export function chooserDef(
     instructions,
     tools,
     output: null,
-    maxOutputTokens: settings?.MaxTokens ?? defaultOutputTokens(budgets, team.definitions.models.find(named)),
+    ...outputCap(settings?.MaxTokens, budgets, team.definitions.models.find(named)),
     temperature: settings?.Temperature ?? null,
+    ...modelSettings(model),
   };
 }
 

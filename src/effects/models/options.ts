@@ -1,0 +1,199 @@
+/**
+ * The options and settings of a model call. No option is lost: names that the AI SDK knows go through it, and all others are
+ * written into the request as the author wrote them. A setting that the AI SDK leaves out of a request is put back, so that
+ * the provider answers it with its own error.
+ */
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions, SharedV4Warning } from '@ai-sdk/provider';
+import { SDK_OPTIONS } from '../../catalog/provider-options.ts';
+import type { Protocol } from '../../catalog/providers.ts';
+import type { Json } from '../../expr/json.ts';
+import type { AgentDef, CallSettings } from '../../ir/nodes.ts';
+import { PerformError } from '../../runtime/failures.ts';
+import type { Target } from './target.ts';
+
+type Fields = { readonly [name: string]: Json };
+
+export interface Tuning {
+  readonly call: Pick<
+    LanguageModelV4CallOptions,
+    'temperature' | 'topP' | 'seed' | 'stopSequences' | 'reasoning' | 'maxOutputTokens'
+  >;
+  readonly providerOptions: SharedV4ProviderOptions;
+  /** Written into the body of the request. */
+  readonly body: BodyFields;
+  /** Names whose loss is an error. */
+  readonly required: ReadonlySet<string>;
+}
+export interface BodyFields {
+  /** Replaces fields of the body. */
+  readonly over: Fields;
+  /** Added if the body lacks the field. */
+  readonly missing: Fields;
+}
+
+/** `preset`: options that the engine sets; the author's own take precedence. */
+export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, preset: Fields): Tuning {
+  const { settings = {}, temperature, maxOutputTokens } = agent;
+  const { protocol } = target.how;
+  const { known, raw } = splitOptions(target.options, protocol);
+  const parallel = hasTools ? settings.parallelToolCalls : undefined;
+  const { topP, seed, stop, reasoningEffort } = settings;
+  const given = present({ temperature: temperature ?? undefined, topP, seed });
+  const isSerial = protocol === 'anthropic' && parallel !== undefined ? !parallel : undefined;
+  return {
+    call: {
+      ...given,
+      ...present({ maxOutputTokens: maxOutputTokens ?? undefined, reasoning: reasoningEffort }),
+      ...(stop === undefined ? {} : { stopSequences: [...stop] }),
+    },
+    providerOptions: {
+      [optionsName(target)]: { ...preset, ...present({ disableParallelToolUse: isSerial }), ...known },
+    },
+    body: {
+      over: raw,
+      missing: settingFields(protocol, {
+        ...given,
+        ...present({
+          stop: stop && [...stop],
+          reasoningEffort,
+          parallel: isSerial === undefined ? parallel : undefined,
+        }),
+      }),
+    },
+    required: new Set([...Object.keys(known), ...requiredSettings(settings, protocol)]),
+  };
+}
+
+/** Settings whose loss cannot be corrected in the request. */
+function requiredSettings({ toolChoice, reasoningEffort }: CallSettings, protocol: Protocol): readonly string[] {
+  return [
+    ...(toolChoice === undefined ? [] : ['toolChoice']),
+    ...(reasoningEffort === undefined ? [] : ['reasoning', 'effort', 'thinking']),
+    ...(protocol === 'package' ? PACKAGE_SETTINGS : []),
+  ];
+}
+
+/** Settings that cannot be put back into the request of a package. */
+const PACKAGE_SETTINGS = ['temperature', 'topP', 'seed', 'stopSequences', 'maxOutputTokens'];
+
+export interface WatchedOptions {
+  readonly providerOptions: SharedV4ProviderOptions;
+  /** Throws if the package did not read an option. */
+  refuseUnread(): void;
+}
+
+/** The options of a package, under the names that packages look for. A record is kept of the options that it reads. */
+export function watchOptions(target: Target, provider: string): WatchedOptions {
+  const unread = new Set(Object.keys(target.options));
+  const watched = Object.defineProperties(
+    {},
+    Object.fromEntries(
+      Object.entries(target.options).map(([name, value]) => [
+        name,
+        { enumerable: true, get: () => (unread.delete(name), value) },
+      ]),
+    ),
+  ) as { [name: string]: Json };
+  const refuseUnread = (): void => {
+    const [name] = unread;
+    if (name === undefined) return;
+    const message = `${target.name} does not know the option \`${name}\``;
+    throw new PerformError({ class: 'fatal', type: 'OptionError', message });
+  };
+  const names = unread.size === 0 ? [] : optionNames(provider);
+  return { providerOptions: Object.fromEntries(names.map((name) => [name, watched])), refuseUnread };
+}
+
+/** The name of the provider, and the names that its package takes besides. */
+function optionNames(provider: string): readonly string[] {
+  const [first = provider] = provider.split('.');
+  const camel = first.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const others = Object.entries(ALSO_KNOWN_AS).flatMap(([part, names]) => (provider.includes(part) ? names : []));
+  return [...new Set([first, camel, ...others])];
+}
+const ALSO_KNOWN_AS: { readonly [part: string]: readonly string[] } = {
+  azure: ['openai'],
+  bedrock: ['bedrock'],
+  vertex: ['vertex', 'google', 'anthropic'],
+};
+
+/** Throws if the AI SDK reports that it left out something that the author asked for. */
+export function refuseLosses(warnings: readonly SharedV4Warning[], { required }: Tuning, target: Target): void {
+  for (const warning of warnings) {
+    if (warning.type !== 'unsupported') continue;
+    const name = warning.feature.slice(warning.feature.lastIndexOf('.') + 1);
+    if (!required.has(name)) continue;
+    const why = warning.details === undefined ? '' : `: ${warning.details}`;
+    const message = `${target.name} does not take the option \`${name}\`${why}`;
+    throw new PerformError({ class: 'fatal', type: 'OptionError', message });
+  }
+}
+
+/** The body of a request with the fields that are written into it. A body that is not a JSON object stays as it is. */
+export function withBodyFields(body: string, { over, missing }: BodyFields): string {
+  if (Object.keys(over).length === 0 && Object.keys(missing).length === 0) return body;
+  const parsed = JSON.parse(body) as Json;
+  return isFields(parsed) ? JSON.stringify(merged(merged(missing, parsed), over)) : body;
+}
+
+export function optionsName({ how, provider }: Target): string {
+  if (how.protocol === 'compatible' || how.protocol === 'package') return provider;
+  return how.protocol === 'openai-chat' ? 'openai' : how.protocol;
+}
+
+/** An option with a name of the provider's own protocol inside, such as `thinking.budget_tokens`, is sent as written. */
+function splitOptions(options: Fields, protocol: Protocol): { readonly known: Fields; readonly raw: Fields } {
+  if (protocol === 'package') return { known: {}, raw: {} };
+  const entries = Object.entries(options);
+  const isKnown = ([name, value]: [string, Json]): boolean => SDK_OPTIONS[protocol].has(name) && !hasWireName(value);
+  return {
+    known: Object.fromEntries(entries.filter(isKnown)),
+    raw: Object.fromEntries(entries.filter((entry) => !isKnown(entry))),
+  };
+}
+
+function hasWireName(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(hasWireName);
+  return isFields(value) && Object.entries(value).some(([name, inner]) => name.includes('_') || hasWireName(inner));
+}
+
+/** The settings under the names of the protocol. */
+function settingFields(protocol: Protocol, settings: Fields): Fields {
+  const { topP, stop, reasoningEffort, parallel, ...same } = settings;
+  const common = { ...same, top_p: topP, parallel_tool_calls: parallel };
+  switch (protocol) {
+    case 'package':
+      return {};
+    case 'google': {
+      const config = present({ ...same, topP, stopSequences: stop });
+      return Object.keys(config).length === 0 ? {} : { generationConfig: config };
+    }
+    case 'anthropic':
+      return present({ ...common, stop_sequences: stop });
+    case 'openai':
+      return present({ ...common, stop, reasoning: reasoningEffort && { effort: reasoningEffort } });
+    case 'openai-chat':
+    case 'compatible':
+      return present({ ...common, stop, reasoning_effort: reasoningEffort });
+  }
+}
+
+function present<Value extends { readonly [name: string]: unknown }>(
+  fields: Value,
+): { [name in keyof Value]?: Exclude<Value[name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** Objects are merged field by field; of other values, the second one counts. */
+function merged(first: Fields, second: Fields): Fields {
+  const both: { [name: string]: Json } = { ...first };
+  for (const [name, value] of Object.entries(second)) {
+    const known = both[name];
+    both[name] = known !== undefined && isFields(known) && isFields(value) ? merged(known, value) : value;
+  }
+  return both;
+}
+
+function isFields(value: Json): value is { [name: string]: Json } {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
