@@ -202,6 +202,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'A key of another system that has no meaning here',
     summary: 'The document asks for something that cannot be enforced as it is written.',
   },
+  swarm: {
+    title: 'A swarm',
+    summary: 'Members of a swarm start further members, so models decide how much the run costs.',
+  },
   'protection-off': {
     title: 'A protection that is switched off',
     summary: 'The document switches off a protection that holds by default.',

@@ -47,9 +47,10 @@ function ofNode(flow: CompiledFlow, { type, node: id }: Extract<Event, { readonl
   return node === undefined || (type === 'slots.written' && node.op === 'do') ? null : (node.label.decision ?? null);
 }
 
-function retried({ class: kind }: ErrorRecord, target: string | undefined): Decision {
-  const failure = recoveryClassOf(kind) === 'transient' ? 'provider_error' : 'schema_or_grounding';
-  return decisionOf(failure, target === undefined ? 'retry' : 'fallback');
+/** The repair of a reply is a correction with a counter of its own, and no decision. */
+function retried({ class: kind }: ErrorRecord, target: string | undefined): Decision | null {
+  if (recoveryClassOf(kind) === 'semantic') return null;
+  return decisionOf('provider_error', target === undefined ? 'retry' : 'fallback');
 }
 
 const KIND_OF_CAUSE: { readonly [cause in BreakerCause]: FailureKind } = {

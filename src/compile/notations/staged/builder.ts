@@ -85,6 +85,7 @@ export interface StagedFields<Id> {
     readonly agent?: Id;
     readonly confidence?: number;
     readonly invariants?: readonly Rule[];
+    readonly review?: boolean;
   } & StageFields;
   readonly finalize?: { readonly agent?: Id } & StageFields;
   readonly replans?: number;

@@ -35,7 +35,13 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   checkConfidence(section, raw);
   checkIds(section, raw);
   checkTeams(section, raw);
+  if (raw.swarm !== undefined)
+    section.report.warning('swarm', section.body.key(...section.path, 'swarm'), SWARM, {
+      help: 'Prefer `workers`, where the planner makes all tasks. Set `budgets.cost_usd` if you keep it.',
+    });
 }
+
+const SWARM = 'members of a swarm start further members: models decide how much the run costs, up to its limits';
 
 const RESULT_NAMES = ['output', 'aggregate', 'plan', 'summaries', 'partial', 'receipts', 'input'];
 const GUARD_NAMES = ['output', 'input'];

@@ -11,7 +11,8 @@ import type { Lowering } from './lowering.ts';
 import type { Stage } from './model.ts';
 import { aggregatePrompt, finalizePrompt, validatePrompt } from './prompts.ts';
 import type { Recovery } from './recover.ts';
-import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, SUMMARIES, VERDICT } from './slots.ts';
+import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, RESULT, SUMMARIES, VERDICT } from './slots.ts';
+import { hasOneResult } from './work.ts';
 import { addStage, addStageTurn } from './stage.ts';
 import type { StageParts } from './stage.ts';
 
@@ -21,7 +22,9 @@ export function addFinish(l: Lowering): void {
     stage: aggregate,
     value: SUMMARIES,
     result: AGGREGATE,
-    ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(), [set(AGGREGATE, SUMMARIES)]),
+    ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(), [
+      set(AGGREGATE, hasOneResult(l.staged) ? RESULT : SUMMARIES),
+    ]),
     next: entryOf(l, 'validate'),
   });
   addValidate(l);
@@ -108,7 +111,10 @@ function addValidate(l: Lowering): void {
               fail,
             }),
         }),
-    checks: (gate, recovery, next) => (agent === null ? next : addVerdict(l, gate, recovery, next)),
+    checks: (gate, recovery, next) => {
+      const reviewed = validate.review ? addReview(gate, recovery) : next;
+      return agent === null ? reviewed : addVerdict(l, gate, recovery, reviewed);
+    },
     next: l.kit.set(stepOf(l, 'validate', 'accepted'), [set(FEEDBACK, 'null')], entryOf(l, 'finalize')),
   });
 }
@@ -142,6 +148,16 @@ function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): 
           },
         ];
   return l.kit.pick(stepOf(l, 'validate', 'verdict'), [{ when: `${VERDICT}.ok != true`, to: no }, ...doubt], next);
+}
+
+/** Every result goes to a person. */
+function addReview(gate: Gate, recovery: Recovery): NodeId {
+  return addObjection(
+    gate,
+    'review',
+    { check: 'verdict', type: 'ReviewError', code: 'REVIEW_REQUIRED', reason: quote('the result waits for review') },
+    recovery.review,
+  );
 }
 
 function decimal(value: number): string {

@@ -1,7 +1,7 @@
 /** The kinds of failure that a stage can have. Only these get recovery nodes, and only these count in the certificate. */
 import { cellOf } from '../../../catalog/failures.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
-import type { ProcedureStep, Stage, Staged } from './model.ts';
+import type { Stage, Staged } from './model.ts';
 
 export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
   const agents = agentsOf(staged, stage);
@@ -13,9 +13,9 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
   const kinds: readonly (readonly [FailureKind, boolean])[] = [
     ['tool_loop', hasTools],
     ['deadlock', (isWork && work.is === 'peers') || stage.timeoutMs !== null],
-    ['cost_overrun', limited && agents.length > 0],
+    ['cost_overrun', (limited && agents.length > 0) || (isWork && work.is === 'swarm')],
     ['provider_error', agents.length > 0],
-    ['malformed_plan', stage.id === 'plan' || (isWork && work.is === 'swarm')],
+    ['malformed_plan', stage.id === 'plan'],
     ['no_progress', isWork && work.is === 'board'],
     ['unsafe_output', agents.length > 0 || stage.guards.length > 0],
     ['schema_or_grounding', stage.id !== 'plan' && (agents.length > 0 || isChecked(staged, stage))],
@@ -30,7 +30,7 @@ function isChecked({ validate, oracle }: Staged, { id, input, output, requires, 
 }
 
 /** The agents that take turns in a stage. */
-export function agentsOf({ work, working }: Staged, stage: Stage | ProcedureStep): readonly string[] {
+export function agentsOf({ work, working }: Staged, stage: Stage): readonly string[] {
   if (stage.id !== working.id) return stage.agent === null ? [] : [stage.agent];
   switch (work.is) {
     case 'workers':
@@ -40,7 +40,7 @@ export function agentsOf({ work, working }: Staged, stage: Stage | ProcedureStep
     case 'debate':
       return work.judge === null ? work.agents : [...work.agents, work.judge];
     case 'sop':
-      return work.steps.map(({ agent }) => agent);
+      return work.steps.flatMap(({ agent }) => agent ?? []);
     case 'swarm':
       return [work.agent];
     case 'teams':
@@ -66,7 +66,7 @@ export function triesOf(
 
 /** True if a failure of the stage can go to a person. */
 export function mayEscalate(staged: Staged, stage: Stage): boolean {
-  if (stage.id === 'validate' && staged.validate.confidence !== null) return true;
+  if (stage.id === 'validate' && (staged.validate.confidence !== null || staged.validate.review)) return true;
   if (stage.id === 'peers') return true;
   return kindsOf(staged, stage).some((kind) => {
     const { deadlock, declared, onFailure } = stage.protections;

@@ -21,6 +21,7 @@ import {
   PLAN,
   REJECTED,
   REQUEST,
+  RESULT,
   ROUND,
   SUMMARIES,
   TASKS,
@@ -77,7 +78,7 @@ export function addStages({ request, ...rest }: Starting): NodeId {
   const start = l.builder.fresh(nameOf(l, 'start'));
   addStart(l, start, request);
   addPlan(l, entryOf(l, l.staged.working.id));
-  addWork(l, entryOf(l, 'aggregate'));
+  addWork(l, addStages, entryOf(l, 'aggregate'));
   addFinish(l);
   return start;
 }
@@ -90,7 +91,7 @@ function addStart(l: Lowering, id: NodeId, request: string): void {
       set(ROUND, '1'),
       recoveryStart,
       ...[TASKS, SUMMARIES, LOST].map((slot) => set(slot, '[]')),
-      ...[PLAN, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, VALIDATION, REJECTED, TRIPPED, 'error'].map((slot) =>
+      ...[PLAN, RESULT, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, VALIDATION, REJECTED, TRIPPED, 'error'].map((slot) =>
         set(slot, 'null'),
       ),
       set(PARTIAL, 'false'),

@@ -2,7 +2,7 @@
 import type { NodeId, MeterId, Node } from '../../../ir/nodes.ts';
 import type { Builder } from '../../lower/builder.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
-import type { Staged, StageId } from './model.ts';
+import type { Staged } from './model.ts';
 import type { Visits } from './visits.ts';
 
 export interface Lowering {
@@ -56,7 +56,7 @@ export function nameOf({ prefix }: Lowering, stage: string): string {
 }
 
 /** The first node of a stage. */
-export function entryOf(l: Lowering, stage: StageId): NodeId {
+export function entryOf(l: Lowering, stage: string): NodeId {
   return l.builder.idOf(nameOf(l, stage));
 }
 

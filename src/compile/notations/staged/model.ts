@@ -6,10 +6,7 @@ import type { Protections } from '../../document/protections.ts';
 import { protectionsOf } from '../../document/protections.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import { REPLANS_MAX } from '../../../catalog/failures.ts';
-import type { RawStage, RawStaged, RawStep, Topology, WorkKey } from './schema.ts';
-
-/** The stages in order. The second is named by the key of the topology. */
-export type StageId = 'plan' | WorkKey | 'aggregate' | 'validate' | 'finalize';
+import type { RawStage, RawStaged, RawStep, Topology } from './schema.ts';
 
 export interface Rule {
   readonly when: string;
@@ -17,7 +14,8 @@ export interface Rule {
 }
 
 export interface Stage {
-  readonly id: StageId;
+  /** The name in reports: `plan`, the key of the work, `aggregate`, `validate`, `finalize`, or `sop/<id>` for a step. */
+  readonly id: string;
   /** Null: the engine itself performs the stage. */
   readonly agent: string | null;
   readonly input: Json;
@@ -28,12 +26,6 @@ export interface Stage {
   readonly guards: readonly Rule[];
   readonly safeFallback: string | null;
   readonly protections: Protections;
-}
-
-/** One step of a procedure. It takes the keys of a stage. */
-export interface ProcedureStep extends Omit<Stage, 'id' | 'agent'> {
-  readonly id: string;
-  readonly agent: string;
 }
 
 export interface Team {
@@ -51,7 +43,7 @@ export type Work =
       readonly rounds: number;
       readonly judge: string | null;
     }
-  | { readonly is: 'sop'; readonly steps: readonly ProcedureStep[] }
+  | { readonly is: 'sop'; readonly steps: readonly Stage[] }
   | { readonly is: 'board'; readonly agents: readonly string[]; readonly rounds: number }
   | { readonly is: 'swarm'; readonly agent: string; readonly depth: number; readonly max: number };
 
@@ -64,7 +56,11 @@ export interface Staged {
   readonly work: Work;
   readonly working: Stage;
   readonly aggregate: Stage;
-  readonly validate: Stage & { readonly confidence: number | null; readonly invariants: readonly Rule[] };
+  readonly validate: Stage & {
+    readonly confidence: number | null;
+    readonly invariants: readonly Rule[];
+    readonly review: boolean;
+  };
   readonly finalize: Stage;
   readonly replans: number;
   readonly oracle: readonly Rule[];
@@ -79,7 +75,7 @@ const SWARM_MAX = 10;
 
 export function settle(raw: RawStaged, topology: Topology, definitions: Definitions, tier: Tier): Staged {
   const { protections } = definitions;
-  const stage = (id: StageId, given: (RawStage & { readonly agent?: string | undefined }) | undefined): Stage => ({
+  const stage = (id: string, given: (RawStage & { readonly agent?: string | undefined }) | undefined): Stage => ({
     ...keysOf(given ?? {}, protections),
     id,
     agent: given?.agent ?? null,
@@ -98,6 +94,7 @@ export function settle(raw: RawStaged, topology: Topology, definitions: Definiti
       ...stage('validate', raw.validate),
       confidence: raw.validate?.confidence ?? null,
       invariants: raw.validate?.invariants ?? [],
+      review: raw.validate?.review ?? false,
     },
     finalize: stage('finalize', raw.finalize),
     replans: raw.replans ?? REPLANS_MAX,
@@ -163,8 +160,8 @@ const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
   },
 };
 
-function stepOf(raw: RawStep, { protections }: Definitions): ProcedureStep {
-  return { ...keysOf(raw, protections), id: raw.id, agent: raw.agent };
+function stepOf(raw: RawStep, { protections }: Definitions): Stage {
+  return { ...keysOf(raw, protections), id: `sop/${raw.id}`, agent: raw.agent };
 }
 
 function teamOf(

@@ -2,7 +2,7 @@
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import type { Staged } from './model.ts';
-import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, SUMMARIES, TASK } from './slots.ts';
+import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, SUMMARIES, TASK, TASKS } from './slots.ts';
 
 export function textOf(...parts: readonly Expr[]): Expr {
   return `text(${parts.join(', ')})`;
@@ -13,7 +13,7 @@ function shown(value: Expr): Expr {
   return `text(${value})`;
 }
 
-function part(title: string, value: Expr): Expr {
+export function part(title: string, value: Expr): Expr {
   return `${quote(`\n\n${title}:\n`)}, ${shown(value)}`;
 }
 
@@ -87,3 +87,12 @@ export function finalizePrompt(): Expr {
 function lostNote(): Expr {
   return `size(${LOST}) == 0 ? "" : text("\\n\\nThe result is partial. Missing: ", join(${LOST}.map(t, text(t.id)), ", "))`;
 }
+
+/** The tasks of the plan. Without a planner there is one task, which is the whole. */
+export function tasksPart(staged: Staged): Expr {
+  if (staged.plan.agent === null) return '""';
+  return `text(${quote('\n\nPlan:\n')}, join(${TASKS}.map(t, text("- ", t.id, ": ", t.brief)), "\\n"))`;
+}
+
+/** The objection to the last reply, if there is one. */
+export const OBJECTION: Expr = optional('Your last reply was not accepted. The reason', FEEDBACK);

@@ -15,7 +15,19 @@ import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { kindsOf } from './kinds.ts';
 import type { Stage } from './model.ts';
-import { AGGREGATE, FEEDBACK, HEARD, OUTPUT, PARTIAL, PLAN, REJECTED, ROUND, SUMMARIES, TRIPPED } from './slots.ts';
+import {
+  AGGREGATE,
+  FEEDBACK,
+  HEARD,
+  OUTPUT,
+  PARTIAL,
+  PLAN,
+  REJECTED,
+  RESULT,
+  ROUND,
+  SUMMARIES,
+  TRIPPED,
+} from './slots.ts';
 import { stageMeters } from './stage-budget.ts';
 import { ESCALATIONS_MAX } from './visits.ts';
 
@@ -39,6 +51,8 @@ export interface Recovery {
   unfit(): NodeId;
   /** A person decides about a result with too low confidence. */
   doubted(): NodeId;
+  /** A person reviews a result that passed every check. */
+  readonly review: NodeId;
 }
 
 export function addRecover(l: Lowering, r: Recovering): Recovery {
@@ -75,6 +89,7 @@ export function addRecover(l: Lowering, r: Recovering): Recovery {
     cases.push({ when: 'error.type == "HopsError"', to: changed('deadlock', { last: 'escalate' }, 'hops') });
   return {
     failed: l.kit.pick(stepOf(l, stage.id, 'failed'), cases, addRecoveries(l.kit, recoveries)),
+    review: ways.escalate ?? abortOf(l),
     unfit: () =>
       addRecovery(l.kit, {
         ...recoveries,
@@ -115,7 +130,7 @@ function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): No
       set(FEEDBACK, feedback),
       set(ROUND, `${ROUND} + 1`),
       set('error', 'null'),
-      ...[SUMMARIES, AGGREGATE, OUTPUT].map((slot) => set(slot, 'null')),
+      ...[SUMMARIES, RESULT, AGGREGATE, OUTPUT].map((slot) => set(slot, 'null')),
     ],
     entryOf(l, 'plan'),
   );
@@ -145,7 +160,7 @@ export function abortOf(l: Lowering): NodeId {
   const id = l.builder.idOf(`~${nameOf(l, 'abort')}`);
   if (l.builder.has(id)) return id;
   const own = 'error.class in ["policy", "refused"]';
-  const code = `error.type == "StageTimeoutError" ? "TIMEOUT" : ${own} ? error.code : ${literal(CODES)}[${FAILED}.failure]`;
+  const code = `error.type == "StageTimeoutError" ? "TIMEOUT" : error.type == "ReviewError" ? "REVIEW_REQUIRED" : ${own} ? error.code : ${literal(CODES)}[${FAILED}.failure]`;
   const error = object([
     ['class', 'error.class'],
     ['type', 'error.type'],

@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { budgets } from '../../document/schema/bounds.ts';
 import { protections } from '../../document/schema/protections.ts';
-import { int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
+import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
 import { jsonSchema } from '../../document/shape/schema-check.ts';
 import { TIERS } from '../../../ir/protections.ts';
 
@@ -65,6 +65,7 @@ const aggregate = record({
   ...stageKeys,
 });
 const validate = record({
+  review: bool().optional().describe('True if a person decides about every result, also a valid one.'),
   agent: name().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('Below this confidence a person decides.'),
   invariants: list(rule('`aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input`, which must hold'))

@@ -15,6 +15,8 @@ export const SUMMARY = 'summary';
 export const SUMMARIES = 'summaries';
 /** Tasks without a result: `[{ id, problem }]`. */
 export const LOST = 'lost';
+/** The one result of work that has one: a judge's verdict, the last handoff, the board. */
+export const RESULT = 'result';
 export const AGGREGATE = 'aggregate';
 export const VERDICT = 'verdict';
 export const OUTPUT = 'output';

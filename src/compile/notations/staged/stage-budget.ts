@@ -3,7 +3,7 @@ import type { MeterId } from '../../../ir/nodes.ts';
 import { EFFECT_DIMENSIONS } from '../../lower/budget-meters.ts';
 import { nameOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import type { ProcedureStep, Stage } from './model.ts';
+import type { Stage } from './model.ts';
 
 export interface StageMeter {
   readonly id: MeterId;
@@ -11,7 +11,7 @@ export interface StageMeter {
 }
 
 /** Adds the meters, if they are not there yet. A call without room goes where its node says, not to the end given here. */
-export function stageMeters(l: Lowering, stage: Stage | ProcedureStep): readonly StageMeter[] {
+export function stageMeters(l: Lowering, stage: Stage): readonly StageMeter[] {
   const { budget } = stage;
   if (budget === undefined) return [];
   const over = l.builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });

@@ -14,7 +14,7 @@ import { addGuards, addPass, addRequired, addSchema } from './gates.ts';
 import type { Gate } from './gates.ts';
 import { entryOf, nameOf, stepOf, within } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import type { ProcedureStep, Stage } from './model.ts';
+import type { Stage } from './model.ts';
 import { addRecover } from './recover.ts';
 import type { Recovery } from './recover.ts';
 import { OUTCOME, PARTIAL, ROUND, TRIPPED, TURN } from './slots.ts';
@@ -69,7 +69,7 @@ export function addStage(l: Lowering, parts: StageParts): NodeId {
         id: begin,
         origin: nameOf(l, stage.id),
         ...(parts.listed === false ? {} : { enters: nameOf(l, stage.id) }),
-        ...(stage.agent === null ? {} : { needs: { modelCalls: 1 } }),
+        ...(stage.agent === null && parts.listed !== false ? {} : { needs: { modelCalls: 1 } }),
       },
       [set(result, 'null'), set('error', 'null'), ...(parts.opening ?? [])],
       before,
@@ -125,7 +125,7 @@ export const COMMON_GATHER: ForkNode['gather'] = [
 ];
 
 /** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
-export function inBranch<Result>(l: Lowering, stage: Stage | ProcedureStep, add: () => Result): Result {
+export function inBranch<Result>(l: Lowering, stage: Stage, add: () => Result): Result {
   const meters = stageMeters(l, stage).map(({ id }) => id);
   return within(l, { meters, overspent: () => overspentOf(l, stage.id, l.builder.failedEnd()) }, add);
 }
@@ -160,7 +160,7 @@ export function overspentOf(l: Lowering, stage: string, next: NodeId): NodeId {
 }
 
 export interface StageTurn {
-  readonly stage: Stage | ProcedureStep;
+  readonly stage: Stage;
   readonly agent: string;
   /** The prefix of node ids; unique in the flow. */
   readonly hint: string;
@@ -169,6 +169,8 @@ export interface StageTurn {
   readonly schema?: Json;
   /** Where the reply goes. */
   readonly result: string;
+  /** The entry in `path`. */
+  readonly enters?: string;
   /** The number of the turn, as an expression; unique in the run. */
   readonly turn: Expr;
   readonly begin?: NodeId;
@@ -189,9 +191,10 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     agent,
     hint,
     origin: nameOf(l, stage.id),
-    stage: stage.id,
+    stage: stage.id.split('/')[0] ?? stage.id,
     recovers: true,
     ...(turn.begin === undefined ? {} : { begin: turn.begin }),
+    ...(turn.enters === undefined ? {} : { enters: nameOf(l, turn.enters) }),
     charges: turn.charges ?? [],
     opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },

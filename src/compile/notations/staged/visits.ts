@@ -18,14 +18,19 @@ export interface Visits {
 
 /** For one start of the stages. */
 export function visitsOf(staged: Staged): Visits {
-  const { plan, working, aggregate, validate, finalize } = staged;
+  const { plan, working, work, aggregate, validate, finalize } = staged;
+  // Every step of a procedure has tries of its own.
+  const parts = (stage: Stage): readonly Stage[] => (stage === working && work.is === 'sop' ? work.steps : [stage]);
+  const total = (stage: Stage, of: (part: Stage) => number): number =>
+    parts(stage).reduce((sum, part) => sum + of(part), 0);
   const stages = [plan, working, aggregate, validate, finalize];
-  const replans = (stage: Stage): number => Math.min(staged.replans, sum(staged, stage, 'replan'));
-  const retries = (stage: Stage): number => sum(staged, stage, 'retry');
+  const replans = (stage: Stage): number =>
+    total(stage, (part) => Math.min(staged.replans, triesIn(staged, part, 'replan')));
+  const retries = (stage: Stage): number => total(stage, (part) => triesIn(staged, part, 'retry'));
   const rejected = retries(validate);
   const repeatsWork = aggregate.agent === null;
   const asked = stages.some((stage) => mayEscalate(staged, stage)) ? ESCALATIONS_MAX : 0;
-  const planned = 1 + stages.reduce((total, stage) => total + replans(stage), 0) + asked;
+  const planned = 1 + stages.reduce((sum, stage) => sum + replans(stage), 0) + asked;
   const worked = planned - replans(plan) + retries(working) + (repeatsWork ? rejected : 0);
   const aggregated = worked - replans(working) - retries(working) + retries(aggregate) + (repeatsWork ? 0 : rejected);
   const validated = aggregated - replans(aggregate) - retries(aggregate);
@@ -39,6 +44,6 @@ export function visitsOf(staged: Staged): Visits {
   };
 }
 
-function sum(staged: Staged, stage: Stage, action: 'retry' | 'replan'): number {
+function triesIn(staged: Staged, stage: Stage, action: 'retry' | 'replan'): number {
   return kindsOf(staged, stage).reduce((total, kind) => total + triesOf(staged, stage, kind, action), 0);
 }

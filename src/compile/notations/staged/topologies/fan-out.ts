@@ -2,16 +2,16 @@
  * A fan-out: one branch per task, a number of them at once. The branches run on the main line, so that results stay if a
  * later task fails. A failed branch undoes what it did. A lost task makes the result partial; the validation decides.
  */
-import type { Expr, NodeId } from '../../../ir/nodes.ts';
-import { set } from '../../lower/kit.ts';
-import { addObjection, addPass, addRequired } from './gates.ts';
-import type { Gate } from './gates.ts';
-import { entryOf, nameOf, stepOf, within } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import { addRecover } from './recover.ts';
-import type { Recovery } from './recover.ts';
-import { LOST, OUTCOMES, PARTIAL, SUMMARIES, TASK } from './slots.ts';
-import { COMMON_GATHER, addLost, inBranch, overspentOf } from './stage.ts';
+import type { Expr, ForkNode, NodeId, Write } from '../../../../ir/nodes.ts';
+import { set } from '../../../lower/kit.ts';
+import { addObjection, addPass, addRequired } from '../gates.ts';
+import type { Gate } from '../gates.ts';
+import { entryOf, nameOf, stepOf, within } from '../lowering.ts';
+import type { Lowering } from '../lowering.ts';
+import { addRecover } from '../recover.ts';
+import type { Recovery } from '../recover.ts';
+import { LOST, OUTCOMES, PARTIAL, SUMMARIES, TASK } from '../slots.ts';
+import { COMMON_GATHER, addLost, inBranch, overspentOf } from '../stage.ts';
 
 export interface FanOut {
   /** The list of tasks. */
@@ -19,6 +19,16 @@ export interface FanOut {
   readonly widthMax: number;
   /** Adds the nodes of one task. They end at an end with the output `{ id, summary }`. */
   readonly head: () => NodeId;
+  /** Further writes as the stage begins. */
+  readonly opening?: readonly Write[];
+  /** Slots that branches hand back. */
+  readonly gather?: ForkNode['gather'];
+  /** The id of the fork, if the tasks of a later level go there. */
+  readonly id?: NodeId;
+  /** Adds the nodes after the outcomes are collected, in front of `next`. They may go back to the fork. */
+  readonly collected?: (next: NodeId, recovery: Recovery) => NodeId;
+  /** The summaries of this fork, as writes; by default they replace the earlier ones. */
+  readonly summaries?: readonly Write[];
   /** Where the run goes with all summaries. */
   readonly next: NodeId;
 }
@@ -33,34 +43,40 @@ export function addFanOut(l: Lowering, fanOut: FanOut): NodeId {
   return within(l, { meters: [], overspent: () => overspentOf(l, working.id, recovery.failed) }, () => {
     const passed = addPass(gate, fanOut.next);
     addEdited(l, gate, again, passed);
-    const fork = addTasks(l, fanOut, recovery, passed);
+    const fork = addTasks(l, fanOut, recovery, fanOut.collected?.(passed, recovery) ?? passed);
     const before: Gate = { ...gate, at: 'before' };
     const required = addRequired(before, working.requires, addPass(before, fork));
     return l.kit.set(
       { id: begin, origin: nameOf(l, working.id), needs: { modelCalls: 1 } },
-      [set(SUMMARIES, '[]'), set(LOST, '[]'), set('error', 'null')],
+      [set(SUMMARIES, '[]'), set(LOST, '[]'), set('error', 'null'), ...(fanOut.opening ?? [])],
       required,
     );
   });
 }
 
-function addTasks(l: Lowering, { each, widthMax, head }: FanOut, recovery: Recovery, next: NodeId): NodeId {
+function addTasks(l: Lowering, fanOut: FanOut, recovery: Recovery, next: NodeId): NodeId {
+  const { each, widthMax, head, gather = [], id } = fanOut;
   const { working } = l.staged;
   const step = (what: string) => stepOf(l, working.id, what);
-  const summaries = set(SUMMARIES, `${OUTCOMES}.filter(b, b.state == "completed").map(b, b.output)`);
-  const collected = l.kit.set(step('collect'), [summaries], next);
+  const summaries = fanOut.summaries ?? [
+    set(SUMMARIES, `${OUTCOMES}.filter(b, b.state == "completed").map(b, b.output)`),
+  ];
+  const collected = l.kit.set(step('collect'), summaries, next);
   const partial = l.kit.set(step('partial'), [set(PARTIAL, 'true'), set('error', 'null')], next);
   const decided = l.kit.pick(step('lost.judge'), [{ when: isTolerable(l), to: partial }], recovery.failed);
-  const lost = l.kit.set(step('lost.tasks'), [summaries, set(LOST, lostIn(each))], decided);
-  return l.kit.fork(step('run'), {
-    over: { each, as: TASK, head: inBranch(l, working, head) },
-    widthMax,
-    timeoutMs: working.timeoutMs,
-    into: OUTCOMES,
-    gather: COMMON_GATHER,
-    next: collected,
-    fail: addLost(l, working, OUTCOMES, lost),
-  });
+  const lost = l.kit.set(step('lost.tasks'), [...summaries, set(LOST, `${LOST} + ${lostIn(each)}`)], decided);
+  return l.kit.fork(
+    { ...step('run'), ...(id === undefined ? {} : { id }) },
+    {
+      over: { each, as: TASK, head: inBranch(l, working, head) },
+      widthMax,
+      timeoutMs: working.timeoutMs,
+      into: OUTCOMES,
+      gather: [...COMMON_GATHER, ...gather],
+      next: collected,
+      fail: addLost(l, working, OUTCOMES, lost),
+    },
+  );
 }
 
 /** Tasks without a result, with the reason. A task that was cut off has no error of its own. */

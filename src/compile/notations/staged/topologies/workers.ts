@@ -1,19 +1,19 @@
 /** The workers of a supervisor. Each works on one task, sees its brief, and replies with a summary. */
-import type { Expr, NodeId } from '../../../ir/nodes.ts';
-import { mastOf } from '../../../catalog/failures.ts';
-import { literal, quote } from '../../expressions/cel-text.ts';
-import { set } from '../../lower/kit.ts';
+import type { Expr, NodeId } from '../../../../ir/nodes.ts';
+import { mastOf } from '../../../../catalog/failures.ts';
+import { literal, quote } from '../../../expressions/cel-text.ts';
+import { set } from '../../../lower/kit.ts';
 import { addFanOut } from './fan-out.ts';
-import { addGuards, addObjection, addSchema } from './gates.ts';
-import type { Gate } from './gates.ts';
-import { triesOf } from './kinds.ts';
-import { nameOf, stepOf } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import type { Work } from './model.ts';
-import { spawnMax } from './plan.ts';
-import { workerPrompt } from './prompts.ts';
-import { FEEDBACK, PARTIAL, SUMMARY, TASK, TASKS, TASK_ID } from './slots.ts';
-import { addStageTurn } from './stage.ts';
+import { addGuards, addObjection, addSchema } from '../gates.ts';
+import type { Gate } from '../gates.ts';
+import { triesOf } from '../kinds.ts';
+import { nameOf, stepOf } from '../lowering.ts';
+import type { Lowering } from '../lowering.ts';
+import type { Work } from '../model.ts';
+import { spawnMax } from '../plan.ts';
+import { workerPrompt } from '../prompts.ts';
+import { FEEDBACK, PARTIAL, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
+import { addStageTurn } from '../stage.ts';
 
 /** Tasks of a plan if the limit is switched off. */
 const TASKS_MAX = 1000;

@@ -1,0 +1,158 @@
+/**
+ * A blackboard: shared task state with a version. The agents take turns; each reads the board and may write to it. A write must
+ * name the version that it read; a write to an older version is refused, and the agent reads why in its next turn. A round
+ * without a change is no progress.
+ */
+import type { NodeId } from '../../../../ir/nodes.ts';
+import type { Json } from '../../../../expr/json.ts';
+import { quote } from '../../../expressions/cel-text.ts';
+import { append, set, setField } from '../../../lower/kit.ts';
+import { nameOf, stepOf } from '../lowering.ts';
+import type { Lowering } from '../lowering.ts';
+import type { Work } from '../model.ts';
+import { OBJECTION, TASK_PART, optional, part, tasksPart, textOf } from '../prompts.ts';
+import { RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
+import { addStage, addStageTurn } from '../stage.ts';
+
+type Board = Extract<Work, { is: 'board' }>;
+/** `{ version, data }`. */
+const BOARD = 'board';
+const ROUND_NUMBER = 'board_round';
+/** The version at the start of the round. */
+const SINCE = '_since';
+/** The refusal that an agent has to read, by agent. */
+const REFUSED = 'refused';
+/** Refused writes: `[{ agent, version, current, keys }]`. */
+const CONFLICTS = 'conflicts';
+
+const REPLY: Json = {
+  type: 'object',
+  properties: { writes: { type: ['object', 'null'] }, version: { type: 'integer' }, done: { type: 'boolean' } },
+  required: ['version'],
+};
+
+export function addBoard(l: Lowering, board: Board, next: NodeId): NodeId {
+  return addStage(l, {
+    stage: l.staged.working,
+    listed: false,
+    value: SUMMARIES,
+    result: RESULT,
+    gather: [
+      { slot: SUMMARIES, mode: 'last' },
+      { slot: BOARD, mode: 'last' },
+      { slot: CONFLICTS, mode: 'last' },
+    ],
+    body: (done, fail) => addRounds(l, board, done, fail),
+    next,
+  });
+}
+
+function addRounds(l: Lowering, { agents, rounds }: Board, done: NodeId, fail: NodeId): NodeId {
+  const { working } = l.staged;
+  const step = (what: string) => stepOf(l, working.id, what);
+  const begin = l.builder.fresh(nameOf(l, `${working.id}.round`));
+  const finished = l.kit.set(
+    step('done'),
+    [set(RESULT, `${BOARD}.data`), set(SUMMARIES, `[{"id": "board", "summary": ${BOARD}.data}]`)],
+    done,
+  );
+  const stuck = l.kit.fail(
+    step('stuck'),
+    {
+      class: 'semantic',
+      type: 'NoProgressError',
+      code: 'REPEATED_FAILURE',
+      message: `text("nobody changed the board in round ", ${ROUND_NUMBER})`,
+      node: nameOf(l, working.id),
+    },
+    fail,
+  );
+  const again = l.kit.set(step('next'), [set(ROUND_NUMBER, `${ROUND_NUMBER} + 1`)], begin);
+  const over = l.kit.pick(
+    step('over'),
+    [
+      { when: `${BOARD}.version == ${SINCE}`, to: stuck },
+      { when: `${ROUND_NUMBER} < ${rounds}`, to: again },
+    ],
+    finished,
+  );
+  const runs = l.visits.work * l.startsMax * rounds;
+  const first = agents.reduceRight<NodeId>(
+    (after, agent) => addTurnOf(l, agent, runs, { after, finished, fail }),
+    over,
+  );
+  const meter = l.kit.visits(`rounds:${nameOf(l, working.id)}`, runs, finished, 'rounds of the board');
+  l.kit.set({ ...step('round'), id: begin, charges: [meter] }, [set(SINCE, `${BOARD}.version`)], first);
+  return l.kit.set(
+    step('opening'),
+    [set(BOARD, '{"version": 0, "data": {}}'), set(ROUND_NUMBER, '1'), set(REFUSED, '{}'), set(CONFLICTS, '[]')],
+    begin,
+  );
+}
+
+interface Ways {
+  readonly after: NodeId;
+  readonly finished: NodeId;
+  readonly fail: NodeId;
+}
+
+function addTurnOf(l: Lowering, agent: string, runs: number, { after, finished, fail }: Ways): NodeId {
+  const { working } = l.staged;
+  const name = nameOf(l, `${working.id}.${agent}`);
+  const step = (what: string) => stepOf(l, working.id, `${agent}.${what}`);
+  const looked = l.kit.pick(step('look'), [{ when: `${SUMMARY}.done == true`, to: finished }], after);
+  const written = l.kit.set(
+    step('write'),
+    [
+      set(BOARD, `{"version": ${BOARD}.version + 1, "data": merge(${BOARD}.data, ${SUMMARY}.writes)}`),
+      setField(REFUSED, [agent], 'null'),
+    ],
+    looked,
+  );
+  const reason = `text("your write named version ", ${SUMMARY}.version, ", and the board has version ", ${BOARD}.version)`;
+  const conflict = l.kit.set(
+    step('conflict'),
+    [
+      setField(REFUSED, [agent], reason),
+      append(CONFLICTS, {
+        agent: quote(agent),
+        version: `${SUMMARY}.version`,
+        current: `${BOARD}.version`,
+        writes: `${SUMMARY}.writes`,
+      }),
+    ],
+    after,
+  );
+  const judged = l.kit.pick(
+    step('judge'),
+    [
+      { when: `${SUMMARY}.writes == null || size(${SUMMARY}.writes) == 0`, to: looked },
+      { when: `${SUMMARY}.version == ${BOARD}.version`, to: written },
+    ],
+    conflict,
+  );
+  const form =
+    'Reply with JSON {"writes": {…}, "version": n, "done": true or false}. "version" is the version of the board that you read. "done" ends the work.';
+  return addStageTurn(l, {
+    stage: working,
+    agent,
+    hint: name,
+    enters: `${working.id}/${agent}`,
+    prompt: textOf(
+      TASK_PART,
+      tasksPart(l.staged),
+      part('Version of the board', `${BOARD}.version`),
+      part('The board', `${BOARD}.data`),
+      optional('Your last write was refused', `${REFUSED}[${quote(agent)}]`),
+      quote(`\n\n${form}`),
+      OBJECTION,
+    ),
+    schema: REPLY,
+    result: SUMMARY,
+    turn: `text(${quote(`${working.id}/${agent} `)}, ${ROUND_NUMBER})`,
+    charges: [l.kit.visits(`runs:${name}`, runs, fail, `turns of ${agent}`)],
+    visitsMax: runs,
+    next: judged,
+    fail,
+  });
+}

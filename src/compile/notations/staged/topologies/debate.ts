@@ -1,0 +1,130 @@
+/**
+ * A debate. In each round every agent gives a statement, all at once, and sees what the others said in the round before. The
+ * judge decides after the last round; without a judge, the last statements are the result.
+ */
+import type { NodeId } from '../../../../ir/nodes.ts';
+import { quote } from '../../../expressions/cel-text.ts';
+import { set } from '../../../lower/kit.ts';
+import { nameOf, stepOf } from '../lowering.ts';
+import type { Lowering } from '../lowering.ts';
+import type { Work } from '../model.ts';
+import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
+import { RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
+import { COMMON_GATHER, addStage, addStageTurn } from '../stage.ts';
+
+type Debate = Extract<Work, { is: 'debate' }>;
+/** `[{ id, round, summary }]` of all rounds, and the number of the round. */
+const SAID = 'statements';
+const ROUND_NUMBER = 'debate_round';
+const OUTCOME = '_debate';
+
+export function addDebate(l: Lowering, debate: Debate, next: NodeId): NodeId {
+  const { working } = l.staged;
+  return addStage(l, {
+    stage: working,
+    listed: false,
+    value: SUMMARIES,
+    result: debate.judge === null ? SUMMARIES : RESULT,
+    gather: [{ slot: SUMMARIES, mode: 'last' }],
+    body: (done, fail) => addRounds(l, debate, done, fail),
+    next,
+  });
+}
+
+function addRounds(l: Lowering, debate: Debate, done: NodeId, fail: NodeId): NodeId {
+  const { working } = l.staged;
+  const step = (what: string) => stepOf(l, working.id, what);
+  const fork = l.builder.fresh(`${nameOf(l, working.id)}.round`);
+  const starts = l.visits.work * l.startsMax;
+  const rounds = l.kit.visits(`rounds:${nameOf(l, working.id)}`, debate.rounds * starts, fail, 'rounds of the debate');
+  const latest = `${SAID}.filter(s, s.round == ${ROUND_NUMBER})`;
+  const closing = l.kit.set(
+    step('closing'),
+    [set(SUMMARIES, `${latest}.map(s, {"id": s.id, "summary": s.summary})`)],
+    debate.judge === null ? done : addJudge(l, debate.judge, done, fail),
+  );
+  const again = l.kit.set(step('next'), [set(ROUND_NUMBER, `${ROUND_NUMBER} + 1`)], fork);
+  const judged = l.kit.pick(step('more'), [{ when: `${ROUND_NUMBER} < ${debate.rounds}`, to: again }], closing);
+  const said = l.kit.set(
+    step('said'),
+    [
+      set(
+        SAID,
+        `${SAID} + ${OUTCOME}.map(b, {"id": b.output.id, "round": ${ROUND_NUMBER}, "summary": b.output.summary})`,
+      ),
+    ],
+    judged,
+  );
+  l.kit.fork(
+    { ...step('round'), id: fork, charges: [rounds] },
+    {
+      over: { heads: debate.agents.map((agent) => ({ name: agent, to: addSpeaker(l, debate, agent) })) },
+      eager: true,
+      into: OUTCOME,
+      gather: COMMON_GATHER,
+      next: said,
+      fail: l.kit.branchError(step('round.failed'), OUTCOME, fail),
+    },
+  );
+  return l.kit.set(step('opening'), [set(SAID, '[]'), set(ROUND_NUMBER, '1')], fork);
+}
+
+function addSpeaker(l: Lowering, debate: Debate, agent: string): NodeId {
+  const { working } = l.staged;
+  const runs = l.visits.work * l.startsMax * debate.rounds;
+  const name = nameOf(l, `${working.id}.${agent}`);
+  const others = `${SAID}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id != ${quote(agent)})`;
+  const own = `${SAID}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id == ${quote(agent)})`;
+  const shown = (list: string): string => `join(${list}.map(s, text("[", s.id, "]\\n", s.summary)), "\\n\\n")`;
+  const before = `${ROUND_NUMBER} == 1 ? "" : text(${part('You said', shown(own))}, ${part('The others said', shown(others))})`;
+  return addStageTurn(l, {
+    stage: working,
+    agent,
+    hint: name,
+    enters: `${working.id}/${agent}`,
+    prompt: textOf(
+      TASK_PART,
+      tasksPart(l.staged),
+      before,
+      quote('\n\nGive your statement. Answer what the others said.'),
+      OBJECTION,
+    ),
+    result: SUMMARY,
+    turn: `text(${quote(`${working.id}/${agent} `)}, ${ROUND_NUMBER})`,
+    charges: [l.kit.visits(`runs:${name}`, runs, l.builder.failedEnd(), `turns of ${agent}`)],
+    visitsMax: runs,
+    next: l.builder.end({
+      state: 'completed',
+      code: 'SUCCESS',
+      output: `{"id": ${quote(agent)}, "summary": ${SUMMARY}}`,
+      origin: name,
+    }),
+    fail: l.builder.failedEnd(),
+  });
+}
+
+function addJudge(l: Lowering, judge: string, done: NodeId, fail: NodeId): NodeId {
+  const { working } = l.staged;
+  const runs = l.visits.work * l.startsMax;
+  const all = `join(${SAID}.map(s, text("[", s.id, ", round ", s.round, "]\\n", s.summary)), "\\n\\n")`;
+  return addStageTurn(l, {
+    stage: working,
+    agent: judge,
+    hint: nameOf(l, `${working.id}.judge`),
+    enters: `${working.id}/${judge}`,
+    prompt: textOf(
+      TASK_PART,
+      tasksPart(l.staged),
+      part('The debate', all),
+      quote('\n\nDecide. Reply with the result and the reason.'),
+      OBJECTION,
+    ),
+    ...(working.output === null ? {} : { schema: working.output }),
+    result: RESULT,
+    turn: quote(`${working.id}/judge`),
+    charges: [l.kit.visits(`runs:${nameOf(l, `${working.id}.judge`)}`, runs, fail, `turns of ${judge}`)],
+    visitsMax: runs,
+    next: done,
+    fail,
+  });
+}
