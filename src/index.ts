@@ -63,6 +63,6 @@ export type {
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
 export type { EventId, RunEvent, Used } from './runtime/report/run-events.ts';
 export type { Message } from './effects/prompt/prompt.ts';
-export type { PiiPipeline, PiiPipelines } from './effects/pii/pipeline.ts';
+export type { PiiStore } from './runtime/ports.ts';
 export { createMemoryStore, fileMemory } from './effects/memory/store.ts';
 export type { MemoryStore } from './effects/memory/store.ts';

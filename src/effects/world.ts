@@ -2,6 +2,7 @@
  * The one composition of everything a run acts on: models, tools, checks, memory and scripted answers. The library, the
  * command line and the server all create their world here.
  */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
 import type { Pins, Settled } from '../ir/events.ts';
@@ -26,7 +27,8 @@ import { requirePackage } from './models/packages.ts';
 import { requireKey, targetOf } from './models/target.ts';
 import type { Target } from './models/target.ts';
 import { withPii } from './pii/pipeline.ts';
-import type { PiiPipelines } from './pii/pipeline.ts';
+import type { OpenVault } from './pii/pipeline.ts';
+import { createVault, memoryPiiStore } from './pii/vault.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
 import { isScripted, scriptedPerformer } from './scripted/performer.ts';
 import type { Script } from './scripted/script.ts';
@@ -54,8 +56,8 @@ export interface WorldOptions {
   readonly performer?: Performer;
   /** Settles a call for which a model, a key or a tool is missing. Default: a fatal failure. */
   readonly onMissing?: (call: Call, error: SluiceError) => Promise<Settled>;
-  /** The PII pipeline of each agent, run over the input of its model calls. Default: none. */
-  readonly pii?: PiiPipelines;
+  /** Opens the vault of personal data. Default: in this process only, with a random key. */
+  readonly vault?: OpenVault;
   readonly clock?: Clock;
 }
 export interface WorldToolOptions extends Omit<ToolOptions, 'workDir'> {
@@ -86,11 +88,11 @@ export interface World {
 
 /** @example createWorld({ models: { model: 'openai/gpt-5-mini' }, toolOptions: { workDir: './work' } }) */
 export function createWorld(options: WorldOptions = {}): World {
-  const { script, performer: custom, pii } = options;
+  const { script, performer: custom, vault = inMemory() } = options;
   const composed = compose(options);
   const isVirtual = script !== undefined && script.clock !== 'real' && !usesRealModels(options);
   return {
-    performer: withPii(custom === undefined ? composed : withPolicy(custom), pii),
+    performer: withPii(custom === undefined ? composed : withPolicy(custom), vault),
     clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
     pins: (flow) =>
       pinsOf(flow, {
@@ -102,6 +104,11 @@ export function createWorld(options: WorldOptions = {}): World {
     },
     close: () => composed.close(),
   };
+}
+
+function inMemory(): OpenVault {
+  const vault = createVault(memoryPiiStore(), randomBytes(32));
+  return () => vault;
 }
 
 /** Every call that a flow can make, for `World.require` before a run starts. */

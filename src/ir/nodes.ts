@@ -6,6 +6,7 @@ import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
 import type { EffectClass } from './effect-classes.ts';
 import type { FailureKind, MastId, RecoveryAction, SharedProtections, Tier } from './protections.ts';
+import type { PiiPolicy } from './pii.ts';
 import type { Json } from '../expr/json.ts';
 
 export type NodeId = string;
@@ -343,6 +344,8 @@ export interface FlowBody {
   readonly policies?: { readonly [id: string]: string };
   /** The autonomy boundary of every agent that proposes calls, by agent. */
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
+  /** How personal data is protected; absent if it is not. */
+  readonly pii?: PiiPolicy;
   /** The tier of the failure decision table; `batch` if absent. */
   readonly tier?: Tier;
   /** Protections whose state all runs of a store share. */

@@ -26,6 +26,14 @@ export const ERROR_CODES = {
     title: 'Too many open files',
     summary: 'The limit of the operating system on open files is too low.',
   },
+  'pii-key': {
+    title: 'The key for personal data cannot be used',
+    summary: 'The key is missing, has another length, or is not the one with which the run started.',
+  },
+  'pii-blocked': {
+    title: 'Personal data is not allowed',
+    summary: 'The document refuses personal data, and the input or an answer has some.',
+  },
   'file-not-found': {
     title: 'The file does not exist',
     summary: 'A file that was passed to the command does not exist.',

@@ -190,6 +190,8 @@ export interface Call {
 }
 export interface Performer {
   perform(call: Call): Promise<Settled>;
+  /** Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. */
+  protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string): Promise<Json>;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */
   answer?(question: Asked): Answer | null;
   /** Sends a signal at once, as a script does. Null leaves it to the outside. */
@@ -201,6 +203,22 @@ export interface Awaited {
   readonly signal: string;
   readonly node: string;
   readonly ordinal: number;
+}
+/** Stores sealed values of personal data. It sees no value and no key. */
+export interface PiiStore {
+  /** The token with this lookup, or the one that is made now with the next free number of its type. */
+  add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken): string;
+  find(run: RunId, token: string): Uint8Array | null;
+  /** Marks a token that was passed to a tool as it is. It may come back in a result. */
+  release(run: RunId, token: string): void;
+  isReleased(run: RunId, token: string): boolean;
+  /** Deletes all values of a run for good, and returns how many there were. */
+  erase(run: RunId): number;
+  close(): void;
+}
+export interface SealedToken {
+  readonly token: string;
+  readonly sealed: Uint8Array;
 }
 export interface Asked {
   readonly question: Question;

@@ -88,7 +88,7 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
     ['tools: { a.b: { http: { url: "https://{{host}}/x" } } }', []],
     ['tools: { a.b: { http: { url: "{{scheme}}://x" } } }', []],
     ['agents: [{ id: a, output: { type: objct } }]', ['bad-schema 1:35']],
-    ['pii: { mode: block }', ['warning not-enforced 1:1']],
+    ['pii: { mode: block }', []],
     ['agnets: []', ['unknown-key 1:1']],
     ['toString: 1', ['unknown-key 1:1']],
   ])('%s', (yaml, expected) => {

@@ -35,14 +35,6 @@ test('L10: a secret that is sent is in nothing that is kept, although the other 
   for (const secret of [MODEL_KEY, TOOL_KEY, encodeURIComponent(TOOL_KEY)]) expect(kept).not.toContain(secret);
 });
 
-test('L10: personal data that a document wants protected is not promised in silence', () => {
-  const { diagnostics } = compile(`
-pii: { mode: tokenize }
-agents: [{ id: a }]
-flow: { id: f, entry: one, nodes: [{ id: one, type: agent, agent: a }] }`);
-  expect(diagnostics.map(({ code, severity }) => [code, severity])).toEqual([['not-enforced', 'warning']]);
-});
-
 async function run(provider: string, service: string): Promise<{ report: unknown; kept: string }> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));

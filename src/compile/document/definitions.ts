@@ -12,8 +12,10 @@ import { isReasoningModel } from '../../catalog/providers.ts';
 import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
 import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
+import { piiOf } from './pii.ts';
 import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
+import type { PiiPolicy } from '../../ir/pii.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
@@ -73,6 +75,7 @@ export interface Definitions {
   readonly protections: Protections;
   /** The definitions of another document that is compiled with the same options. */
   forSections(sections: Sections): Definitions;
+  readonly pii: PiiPolicy | undefined;
 }
 
 export interface DefinitionOptions extends ModelOptions {
@@ -117,6 +120,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     ...(options.readText === undefined ? {} : { readText: options.readText }),
     protections: protectionsOf(sections.protections, options.protections),
     forSections: (other) => definitionsOf(other, options),
+    pii: piiOf(sections.pii),
   };
 }
 

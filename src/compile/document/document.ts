@@ -53,13 +53,9 @@ function keysOf(notations: readonly NotationKeys[]): readonly string[] {
   return notations.map(({ key }) => key);
 }
 
-/** Sections that this release reads and checks but does not act on yet; using one gives a warning, never silence. */
-const UNENFORCED: readonly (keyof Sections)[] = ['pii'];
-
 interface SectionOptions {
   /** Tools that exist without being declared. */
   readonly builtinTools?: ReadonlySet<string>;
-  readonly unenforced?: readonly (keyof Sections)[];
 }
 
 /** Reads only the section keys of the document; the others are the notation's. */
@@ -75,7 +71,6 @@ function readSections(
     checkSections(sections, doc, report, {
       names,
       builtinTools: BUILTIN_TOOL_NAMES,
-      unenforced: UNENFORCED,
       ...options,
     });
   return sections;

@@ -1,10 +1,11 @@
 /** Names within the shared sections: each is declared once, and each reference leads to a declaration. */
+import { checkPii } from './pii.ts';
 import { checkProtections } from './protections.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import { nearest } from '../diagnose/nearest.ts';
-import { childOf, entryOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
+import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
 import { declareIds, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
@@ -12,7 +13,6 @@ import type { Shaped } from './shape/shape.ts';
 interface CheckOptions {
   readonly names: SectionNames;
   readonly builtinTools: ReadonlySet<string>;
-  readonly unenforced: readonly (keyof Sections)[];
 }
 
 export function checkSections(sections: Shaped<Sections>, doc: Located, report: Report, options: CheckOptions): void {
@@ -24,13 +24,7 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
   checkTools(sections, toolNames(sections.value, names, options.builtinTools), report);
   checkServers(sections, names.servers, report);
   checkProtections(sections, report);
-  for (const key of options.unenforced) {
-    const entry = entryOf(doc, key);
-    if (entry === undefined) continue;
-    report.warning('not-enforced', entry.keyRange, `\`${key}\` is checked but not enforced by this release`, {
-      help: 'Do not rely on it for safety yet.',
-    });
-  }
+  checkPii(sections, toolNames(sections.value, names, options.builtinTools), names.agents, report);
 }
 
 /** Every tool that a document may name: declared, built in, or offered by an MCP server. */

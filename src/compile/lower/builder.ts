@@ -282,7 +282,7 @@ interface Effects {
   boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
 }
 
-type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries'>;
+type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii'>;
 
 interface CollectedEffects extends Effects {
   readonly used: { readonly agents: { readonly [id: string]: AgentDef } };
@@ -340,6 +340,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
       models: definitions.models.usedBy(Object.values(agents), fallbacksOf(definitions.protections)),
       ...(hasPolicies() ? { policies: definitions.policies } : {}),
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
+      ...(definitions.pii === undefined ? {} : { pii: definitions.pii }),
     }),
   };
 }

@@ -1,61 +1,82 @@
 /**
- * Runs an agent's PII pipeline over the input of each of its model calls. Other effects pass through unchanged.
+ * Replaces personal data by tokens in everything that enters the journal: the input of a run, results of tools, replies of models,
+ * answers of people. Tools and agents that the document trusts receive the original values; nothing else does.
  */
 import type { Json } from '../../expr/json.ts';
-import type { Command, RunId } from '../../ir/events.ts';
+import type { Settled, RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { PiiPolicy } from '../../ir/pii.ts';
+import { SluiceError } from '../../runtime/errors.ts';
+import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
+import { createDetect } from './detect.ts';
+import type { Detect, Found } from './detect.ts';
+import { askService } from './service.ts';
+import { LOOKALIKE, TOKEN } from './vault.ts';
+import type { Vault } from './vault.ts';
 
-/** Original values by token. They stay with the pipeline and never enter an event. */
-type PiiTokens = ReadonlyMap<string, string>;
+/** Opens the vault with the key that a document names, or with the default key. */
+export type OpenVault = (keyFile: string | undefined, documentDir: string | undefined) => Vault;
 
-export interface PiiPipeline {
-  /** Replaces personal data by tokens; returns the text and the original value of each token. */
-  protect(text: string): { readonly text: string; readonly tokens: PiiTokens };
-  /** Puts the original values back, for a trusted destination. */
-  restore(text: string, tokens: PiiTokens): string;
-}
-
-/** The pipeline of an agent in a run; null for none. A token stands for the same value during the whole run. */
-export type PiiPipelines = (agent: string, run: RunId) => PiiPipeline | null;
-
-/** A model call with tokens in its input. */
-export interface ProtectedCall extends Call {
-  /** Puts back the original values of this call's tokens. */
-  readonly restore?: (text: string) => string;
-}
-
-export interface ProtectedPerformer extends Omit<Performer, 'perform'> {
-  perform(call: ProtectedCall): ReturnType<Performer['perform']>;
-}
-
-export function withPii(performer: ProtectedPerformer, pipelines?: PiiPipelines): Performer {
-  if (pipelines === undefined) return performer;
+export function withPii(performer: Performer, open: OpenVault): Performer {
+  const pipelines = new Map<string, Pipeline>();
+  const pipelineOf = (policy: PiiPolicy, documentDir: string | undefined): Pipeline => {
+    const id = JSON.stringify([policy, documentDir]);
+    const pipeline = pipelines.get(id) ?? new Pipeline(policy, open(policy.keyFile, documentDir));
+    pipelines.set(id, pipeline);
+    return pipeline;
+  };
   return {
     ...performer,
-    perform: (call) => {
-      const { kind, name: agent, run } = call.command;
-      const pipeline = kind === 'model' ? pipelines(agent, run) : null;
-      return performer.perform(pipeline === null ? call : protectedCall(call, pipeline));
+    perform: async (call) => {
+      const { pii } = call.flow;
+      if (pii === undefined) return performer.perform(call);
+      return performProtected(performer, call, pipelineOf(pii, call.pins?.documentDir));
+    },
+    protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string) => {
+      if (flow.pii === undefined) return value;
+      const pipeline = pipelineOf(flow.pii, documentDir);
+      const safe = await pipeline.protect(run, value, 'outside');
+      if (safe.blocked === null) return safe.value;
+      throw new SluiceError('pii-blocked', blockedMessage(safe.blocked), 'Remove it, or set `pii.mode: tokenize`.');
     },
   };
 }
 
-function protectedCall(call: Call, pipeline: PiiPipeline): ProtectedCall {
-  const known = new Map<string, string>();
-  const protect = (value: Json): Json => {
-    if (typeof value === 'string') {
-      const { text, tokens } = pipeline.protect(value);
-      for (const [token, original] of tokens) known.set(token, original);
-      return text;
-    }
-    if (value === null || typeof value !== 'object') return value;
-    if (Array.isArray(value)) return value.map(protect);
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, protect(item)]));
-  };
+async function performProtected(performer: Performer, call: Call, pipeline: Pipeline): Promise<Settled> {
+  const { kind, name, run, input } = call.command;
+  const isTrusted = (kind === 'tool' || kind === 'model') && pipeline.policy.trusted.includes(name);
+  if (!isTrusted && kind === 'tool') pipeline.release(run, input);
+  const inner = isTrusted ? withInput(call, pipeline.restore(run, input as Json) as Call['command']['input']) : call;
+  const result = await settled(performer, inner);
+  const origin = kind === 'model' ? 'model' : 'outside';
+  const { value, blocked } = await pipeline.protect(
+    run,
+    (result.ok ? result.value : result.error.message) as Json,
+    origin,
+  );
+  if (blocked !== null)
+    throw new PerformError({ class: 'policy', type: 'PersonalDataError', message: blockedMessage(blocked) });
+  return result.ok ? { ...result, value } : { ...result, error: { ...result.error, message: String(value) } };
+}
+
+/** The message of an error can hold personal data too. */
+async function settled(performer: Performer, call: Call): Promise<Settled> {
+  try {
+    return await performer.perform(call);
+  } catch (error) {
+    if (call.signal.aborted) throw error;
+    return { ok: false, error: failureOf(error) };
+  }
+}
+
+/** The signal and the listener are made when they are asked for, so they stay with the call. */
+function withInput(call: Call, input: Call['command']['input']): Call {
   return {
-    command: protectedCommand(call.command, protect),
+    command: { ...call.command, input },
     flow: call.flow,
     clock: call.clock,
+    pins: call.pins,
     idempotencyKey: call.idempotencyKey,
     get signal() {
       return call.signal;
@@ -63,13 +84,117 @@ function protectedCall(call: Call, pipeline: PiiPipeline): ProtectedCall {
     get onText() {
       return call.onText;
     },
-    restore: (text) => pipeline.restore(text, known),
   };
 }
 
-/** `source` says which step made the call; it holds no text of a user and stays as it is. */
-function protectedCommand(command: Command, protect: (value: Json) => Json): Command {
-  const { source, ...rest } = command.input;
-  const input = protect(rest) as Command['input'];
-  return { ...command, input: source === undefined ? input : { ...input, source } };
+function blockedMessage(types: readonly string[]): string {
+  return `personal data is not allowed here: ${[...new Set(types)].join(', ')}`;
+}
+
+/** Text from outside can imitate a token. A model may repeat the tokens that it was given. */
+type TextOrigin = 'outside' | 'model';
+
+class Pipeline {
+  readonly policy: PiiPolicy;
+  readonly #vault: Vault;
+  readonly #detect: Detect;
+
+  constructor(policy: PiiPolicy, vault: Vault) {
+    this.policy = policy;
+    this.#vault = vault;
+    this.#detect = createDetect(policy);
+  }
+
+  async protect(run: RunId, value: Json, origin: TextOrigin): Promise<{ value: Json; blocked: string[] | null }> {
+    const blocked: string[] = [];
+    const safe = await mapTexts(value, null, async (text, field) => {
+      const found = await this.#find(text, field);
+      if (this.policy.mode === 'block') {
+        blocked.push(...found.map(({ type }) => type));
+        return text;
+      }
+      return this.#replace(run, text, found, origin);
+    });
+    return { value: safe, blocked: blocked.length === 0 ? null : blocked };
+  }
+
+  restore(run: RunId, value: Json): Json {
+    return mapTextsNow(value, (text) =>
+      text.replace(TOKEN, (token) => {
+        const original = this.#vault.valueOf(run, token);
+        if (original !== null) return original;
+        throw new PerformError({
+          class: 'semantic',
+          type: 'UnknownTokenError',
+          message: `${token} stands for no value of this run`,
+        });
+      }),
+    );
+  }
+
+  release(run: RunId, value: unknown): void {
+    for (const [token] of (JSON.stringify(value) ?? '').matchAll(TOKEN)) this.#vault.release(run, token);
+  }
+
+  async #find(text: string, field: string | null): Promise<readonly Found[]> {
+    const own = this.#detect(text, field);
+    const { service } = this.policy;
+    if (service === undefined) return own;
+    const others = await askService(service, text, this.policy);
+    return [...own, ...others.filter((other) => !own.some((each) => other.start < each.end && each.start < other.end))];
+  }
+
+  #replace(run: RunId, text: string, found: readonly Found[], origin: TextOrigin): string {
+    const isForged = (token: string): boolean => origin === 'outside' && !this.#vault.isReleased(run, token);
+    const tokens = [...text.matchAll(TOKEN)].map((match) => ({
+      start: match.index,
+      end: match.index + match[0].length,
+    }));
+    const spans = [
+      ...tokens
+        .filter(({ start, end }) => isForged(text.slice(start, end)))
+        .map((span) => ({ ...span, type: LOOKALIKE })),
+      ...found.filter(({ start, end }) => !tokens.some((token) => start < token.end && token.start < end)),
+    ].toSorted((a, b) => a.start - b.start);
+    let out = '';
+    let at = 0;
+    for (const { type, start, end } of spans) {
+      if (start < at) continue;
+      out += text.slice(at, start) + this.#vault.tokenFor(run, type, text.slice(start, end));
+      at = end;
+    }
+    return out + text.slice(at);
+  }
+}
+
+/** Numbers of this length can be card numbers; a shorter one needs a field that says what it is. */
+const NUMBER_DIGITS_MIN = 8;
+
+async function mapTexts(
+  value: Json,
+  field: string | null,
+  change: (text: string, field: string | null) => Promise<string>,
+): Promise<Json> {
+  if (typeof value === 'string') return change(value, field);
+  if (typeof value === 'number') {
+    const text = String(value);
+    if (!/^\d+$/.test(text) || text.length < NUMBER_DIGITS_MIN) return value;
+    const changed = await change(text, field ?? '');
+    return changed === text ? value : changed;
+  }
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return Promise.all(value.map((item) => mapTexts(item, field, change)));
+  const entries: [string, Json][] = [];
+  for (const [key, item] of Object.entries(value))
+    entries.push([await change(key, ''), await mapTexts(item as Json, key, change)]);
+  return Object.fromEntries(entries);
+}
+
+function mapTextsNow(value: Json, change: (text: string) => string): Json {
+  if (typeof value === 'string') return change(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((item) => mapTextsNow(item as Json, change));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [change(key), mapTextsNow(item as Json, change)]),
+  );
 }

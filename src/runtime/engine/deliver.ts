@@ -9,11 +9,13 @@ import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { POLL_MS } from './ownership.ts';
+import { holdsText, protectedFact } from './protected-fact.ts';
 import type { Ownership } from './ownership.ts';
 
 /** Resolves when the fact is stored. Rejects when it is refused. */
-export async function deliver(host: Host, ownership: Ownership, run: RunId, fact: MailFact): Promise<void> {
+export async function deliver(host: Host, ownership: Ownership, run: RunId, given: MailFact): Promise<void> {
   const { store } = host;
+  const fact = await withoutPersonalData(host, run, given);
   let posted = false;
   for (;;) {
     await host.ensureOpen();
@@ -33,6 +35,15 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, fact
     posted = true;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+/** What a person wrote enters the journal, so it is protected like the input of the run. */
+async function withoutPersonalData({ store, performer }: Host, run: RunId, fact: MailFact): Promise<MailFact> {
+  if (performer.protect === undefined || !holdsText(fact)) return fact;
+  if ((await store.roster.find(run)) === null) throw unknownRun(run);
+  const { program, state } = await readRun(store.journal, run);
+  if (program.flow.pii === undefined) return fact;
+  return protectedFact(performer, fact, { flow: program.flow, run, pins: state.origin.pins });
 }
 
 /** The run continues only after the fact is stored. False when another process claimed the run first. */

@@ -4,11 +4,12 @@ import { commandOf, isAwaited, isOwed, outstanding, statusOf } from '../../core/
 import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
 import { failureOf } from '../failures.ts';
-import type { Call, Clock, Performer } from '../ports.ts';
+import type { Call, Clock, MailFact, Performer } from '../ports.ts';
 import type { Guard, Performed } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
+import { holdsText, protectedFact } from './protected-fact.ts';
 
 export interface DispatchOptions {
   readonly performer: Performer;
@@ -90,11 +91,24 @@ export class Dispatcher {
       const node = authorOf(nodeAt(owned.program, pending.node));
       const answer = question === null ? undefined : performer.answer?.({ question, name, ordinal, node });
       if (question !== null && answer !== undefined && answer !== null)
-        this.#options.send(owned, { fact: { type: 'answer', id: question.id, answer } });
+        this.#bring(owned, { type: 'answer', id: question.id, answer });
       const sent = signal === undefined ? undefined : performer.signal?.({ key, signal, ordinal, node });
       if (signal !== undefined && sent !== undefined && sent !== null)
-        this.#options.send(owned, { fact: { type: 'signal', name: signal, data: sent.data, by: 'script', key } });
+        this.#bring(owned, { type: 'signal', name: signal, data: sent.data, by: 'script', key });
     }
+  }
+
+  /** What a script answers or sends enters the journal like what a person does. */
+  #bring(owned: OwnedRun, fact: MailFact): void {
+    const { performer, send } = this.#options;
+    const { flow } = owned.program;
+    if (flow.pii === undefined || !holdsText(fact)) return send(owned, { fact });
+    const context = { flow, run: owned.run, pins: owned.state?.origin.pins };
+    // Without protection nothing is recorded: the question stays open.
+    protectedFact(performer, fact, context).then(
+      (safe) => send(owned, { fact: safe }),
+      () => undefined,
+    );
   }
 
   #perform(owned: OwnedRun, command: Command): void {

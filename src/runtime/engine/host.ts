@@ -29,6 +29,7 @@ export class Host {
   readonly toReclaim: Set<RunId> = new Set();
   fault: Error | null = null;
   closing = false;
+  readonly performer: EngineOptions['performer'];
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, (() => void)[]>();
@@ -43,6 +44,7 @@ export class Host {
     onNotice,
   }: EngineOptions) {
     this.store = store;
+    this.performer = performer;
     this.clock = clock;
     this.#onFault = onFault;
     this.#onNotice = onNotice;

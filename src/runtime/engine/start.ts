@@ -32,7 +32,8 @@ export class Starter {
     const { worker, programOf, store } = this.#host;
     await this.#host.ensureOpen();
     checkRunId(run);
-    const input = checkedInput(flow, options.input ?? null);
+    const given = checkedInput(flow, options.input ?? null);
+    const input = (await this.#host.performer.protect?.(flow, run, given, origin.pins?.documentDir)) ?? given;
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);

@@ -158,6 +158,11 @@ function addInspecting(program: Command, call: Caller): void {
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
   program
+    .command('erase')
+    .description('delete the personal data of a run for good')
+    .argument('<run>', 'a run')
+    .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
+  program
     .command('audit')
     .description('check the audit trail')
     .command('verify')

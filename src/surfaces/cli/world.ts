@@ -10,6 +10,7 @@ import type { NeededCall, World as BaseWorld, WorldToolOptions } from '../../eff
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import { vaultBeside } from '../vault.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
@@ -50,8 +51,10 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const model = defaultModel(options);
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
+  const vault = vaultBeside({ journal: cli.db, onNotice: (message) => cli.screen.note(message) });
   const world = composeWorld({
     onMissing,
+    vault,
     toolOptions: toolOptionsOf(cli, options),
     ...(script === undefined ? {} : { script }),
     ...(script === undefined || options.model !== undefined
@@ -60,7 +63,11 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   });
   if (script !== undefined && options.model !== undefined && flow !== undefined)
     cli.hint(partsLine(script, flow, options.model));
-  return { ...world, missing, flags: flagsOf(cli, options) };
+  const close = async (): Promise<void> => {
+    await world.close();
+    vault.close();
+  };
+  return { ...world, close, missing, flags: flagsOf(cli, options) };
 }
 
 function toolOptionsOf(cli: Cli, options: WorldOptions): WorldToolOptions {

@@ -17,6 +17,7 @@ import { validate } from './define/schema.ts';
 import { CompileError } from './errors.ts';
 import { createRun } from './run.ts';
 import type { Run } from './run.ts';
+import { vaultBeside } from '../vault.ts';
 
 export interface CreateEngineOptions
   extends Omit<EngineOptions, 'store' | 'performer' | 'clock'>, Omit<WorldOptions, 'flowTools'> {
@@ -62,7 +63,11 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposab
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   const { journal = '.sluice/sluice.db', flows = [], ...rest } = options;
   const functions = new Functions(rest.onNotice);
-  const world = createWorld({ ...rest, flowTools: functions });
+  const vault =
+    typeof journal === 'string' && rest.vault === undefined
+      ? vaultBeside({ journal, onNotice: rest.onNotice })
+      : undefined;
+  const world = createWorld({ ...rest, flowTools: functions, ...(vault === undefined ? {} : { vault }) });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
@@ -70,6 +75,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const close = async (): Promise<void> => {
     await runtime.close();
     await world.close();
+    vault?.close();
   };
   const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
   const start = async (given: CompiledFlow | AnyDefinition, startOptions: StartOptions = {}): Promise<RunId> => {

@@ -1,4 +1,5 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
+import { PII_TYPES } from '../../../catalog/pii-types.ts';
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
 import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';
@@ -74,11 +75,25 @@ export const boundary = z.union([
 export const policies = map(z.union([name().transform((inline) => ({ text: inline })), record({ file: name() })]));
 
 export const pii = record({
-  detect: list(name()).optional().describe('Kinds of personal data to look for.'),
-  mode: oneOf(['tokenize', 'block', 'off']).optional(),
-  names: bool().optional().describe('Also look for names of people.'),
-  trusted: list(name()).optional().describe('Tools that may see the original values.'),
-  service: record({ url: name(), language: text().optional() }).optional(),
+  mode: oneOf(['tokenize', 'block', 'off'])
+    .optional()
+    .describe('`tokenize` replaces personal data by tokens, `block` refuses it, `off` does nothing. Default: tokenize.'),
+  types: list(oneOf(PII_TYPES)).optional().describe('Kinds of personal data to look for. Default: all.'),
+  names: bool().optional().describe('Also look for names of people. Default: false.'),
+  trusted: list(name()).optional().describe('Tools and agents that receive the original values.'),
+  custom: list(
+    record({
+      name: name(),
+      pattern: name().describe('A regular expression without lookaround and backreferences.'),
+      check: oneOf(['luhn', 'iban']).optional().describe('A checksum that a match must pass.'),
+    }),
+  )
+    .optional()
+    .describe('Kinds of your own.'),
+  key_file: name().optional().describe('The file with the key: 32 bytes in base64.'),
+  service: record({ url: name(), language: text().optional() })
+    .optional()
+    .describe('A Presidio analyzer that is asked in addition.'),
 });
 
 export const version = z.literal(1, {

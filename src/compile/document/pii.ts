@@ -1,0 +1,60 @@
+/** The section `pii`: its defaults and its checks. */
+import { RE2JS } from 're2js';
+import { PII_TYPES } from '../../catalog/pii-types.ts';
+import type { PiiPolicy } from '../../ir/pii.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { Names } from './names.ts';
+import type { Sections } from './schema/schema.ts';
+import type { Shaped } from './shape/shape.ts';
+
+export function piiOf(raw: Sections['pii']): PiiPolicy | undefined {
+  if (raw === undefined || raw.mode === 'off') return undefined;
+  const { mode = 'tokenize', types = PII_TYPES, names = false, trusted = [], custom = [], service, key_file } = raw;
+  return {
+    mode,
+    types,
+    names,
+    trusted,
+    custom: custom.map(({ name, pattern, check }) => ({ name, pattern, ...(check === undefined ? {} : { check }) })),
+    ...(service === undefined ? {} : { service: { url: service.url, language: service.language ?? 'en' } }),
+    ...(key_file === undefined ? {} : { keyFile: key_file }),
+  };
+}
+
+export function checkPii(
+  sections: Shaped<Sections>,
+  tools: Pick<Names, 'has' | 'near'>,
+  agents: Pick<Names, 'has' | 'near'>,
+  report: Report,
+): void {
+  const { trusted = [], custom = [] } = sections.value.pii ?? {};
+  for (const [index, name] of trusted.entries()) {
+    if (tools.has(name) || agents.has(name)) continue;
+    const near = tools.near(name) ?? agents.near(name);
+    report.error('unknown-tool', sections.at('pii', 'trusted', index), `no tool or agent is called \`${name}\``, {
+      help: near === undefined ? 'Name a tool or an agent of this document.' : `Did you mean \`${near}\`?`,
+    });
+  }
+  for (const [index, { name, pattern }] of custom.entries()) {
+    const problem = patternProblem(pattern);
+    if (problem !== null)
+      report.error(
+        'bad-regex',
+        sections.at('pii', 'custom', index, 'pattern'),
+        `the pattern cannot be used: ${problem}`,
+      );
+    if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
+      report.error('bad-value', sections.at('pii', 'custom', index, 'name'), `\`${name}\` cannot be part of a token`, {
+        help: 'Use letters, digits and `_`, for example `policy`.',
+      });
+  }
+}
+
+function patternProblem(pattern: string): string | null {
+  try {
+    RE2JS.compile(RE2JS.translateRegExp(pattern));
+    return null;
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause);
+  }
+}

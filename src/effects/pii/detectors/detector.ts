@@ -1,0 +1,42 @@
+/** One kind of personal data: how it is found in normalised text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A piece of text with the name of the field that holds it, which is context. */
+export interface Scanned {
+  readonly text: string;
+  readonly field: string | null;
+}
+
+export interface Detector {
+  /** The name in a document, such as `ssn`. The token has it in capitals. */
+  readonly type: string;
+  find(scanned: Scanned): readonly Span[];
+}
+
+export function* spansOf(pattern: RegExp, text: string): Generator<Span & { readonly match: RegExpExecArray }> {
+  for (const match of text.matchAll(pattern)) yield { start: match.index, end: match.index + match[0].length, match };
+}
+
+export function digitsOf(text: string): string {
+  return text.replace(/\D/g, '');
+}
+
+/** Whether a word of `words` stands in the field's name or close before the span. */
+export function hasContext({ text, field }: Scanned, { start, end }: Span, words: RegExp): boolean {
+  return (
+    (field !== null && words.test(field)) ||
+    words.test(text.slice(Math.max(0, start - 60), start)) ||
+    words.test(text.slice(end, end + 25))
+  );
+}
+
+/** No letter or digit touches the span: it is not a part of a longer word. */
+export function standsAlone(text: string, { start, end }: Span): boolean {
+  return (
+    !/[\p{L}\p{N}_]$/u.test(text.slice(Math.max(0, start - 2), start)) &&
+    !/^[\p{L}\p{N}_]/u.test(text.slice(end, end + 2))
+  );
+}

@@ -1,0 +1,96 @@
+/**
+ * Tokens and the values that they stand for. A value is sealed with AES-256-GCM and stored apart from the journal; a keyed hash finds
+ * the token of a value that was seen before. Only the token enters the journal.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { SluiceError } from '../../runtime/errors.js';
+export const TOKEN = /\[PII_[A-Z][A-Z0-9_]*_\d{3,}\]/g;
+/** The type of text that only looks like a token. */
+export const LOOKALIKE = 'text';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+export function createVault(store, key) {
+  if (key.length !== KEY_BYTES)
+    throw new SluiceError(
+      'pii-key',
+      `the key for personal data has ${key.length} bytes instead of ${KEY_BYTES}`,
+      KEY_HELP,
+    );
+  const sealing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii seal', KEY_BYTES));
+  const finding = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii find', KEY_BYTES));
+  return {
+    tokenFor: (run, type, value) => {
+      const lookup = createHmac('sha256', finding)
+        .update(JSON.stringify([run, type, value]))
+        .digest('base64url');
+      return store.add(run, type, lookup, (token) => seal(sealing, `${run} ${token}`, value));
+    },
+    valueOf: (run, token) => {
+      const sealed = store.find(run, token);
+      return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
+    },
+    release: (run, token) => store.release(run, token),
+    isReleased: (run, token) => store.isReleased(run, token),
+  };
+}
+export const KEY_HELP =
+  'Make one with `openssl rand -base64 32`, and set it in SLUICE_PII_KEY or in a file named by `pii.key_file`.';
+/** A key of 32 bytes in base64. */
+export function readKey(text, where) {
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length === KEY_BYTES) return key;
+  throw new SluiceError('pii-key', `${where} does not hold 32 bytes in base64`, KEY_HELP);
+}
+/** The place is bound to the value: a sealed value that is moved to another token or run cannot be read. */
+function seal(key, place, value) {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place));
+  const body = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]);
+}
+function unseal(key, place, sealed) {
+  const bytes = Buffer.from(sealed);
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES)).setAAD(Buffer.from(place));
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+  } catch (cause) {
+    throw new SluiceError(
+      'pii-key',
+      'a stored value of personal data cannot be read: the key is another one, or the value was changed',
+      'Set SLUICE_PII_KEY or `pii.key_file` to the key with which the run started.',
+      cause,
+    );
+  }
+}
+/** Keeps sealed values in this process only. */
+export function memoryPiiStore() {
+  const rows = new Map();
+  const of = (run) => rows.get(run) ?? [];
+  return {
+    add: (run, type, lookup, sealed) => {
+      const known = of(run).find((row) => row.lookup === lookup);
+      if (known !== undefined) return known.token;
+      const token = tokenOf(type, of(run).filter((row) => row.type === type).length + 1);
+      rows.set(run, [...of(run), { token, lookup, type, sealed: sealed(token), released: false }]);
+      return token;
+    },
+    find: (run, token) => of(run).find((row) => row.token === token)?.sealed ?? null,
+    release: (run, token) => {
+      const row = of(run).find((each) => each.token === token);
+      if (row !== undefined) row.released = true;
+    },
+    isReleased: (run, token) => of(run).some((row) => row.token === token && row.released),
+    erase: (run) => {
+      const { length } = of(run);
+      rows.delete(run);
+      return length;
+    },
+    close: () => rows.clear(),
+  };
+}
+export function tokenOf(type, number) {
+  return `[PII_${type.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_${String(number).padStart(3, '0')}]`;
+}
+//# sourceMappingURL=vault.js.map

@@ -1,0 +1,103 @@
+/**
+ * Tokens and the values that they stand for. A value is sealed with AES-256-GCM and stored apart from the journal; a keyed hash finds
+ * the token of a value that was seen before. Only the token enters the journal.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { SluiceError } from '../../runtime/errors.ts';
+import type { PiiStore } from '../../runtime/ports.ts';
+import type { RunId } from '../../ir/events.ts';
+
+export interface Vault {
+  tokenFor(run: RunId, type: string, value: string): string;
+  /** Null if the run has no such token. */
+  valueOf(run: RunId, token: string): string | null;
+  release(run: RunId, token: string): void;
+  isReleased(run: RunId, token: string): boolean;
+}
+
+export const TOKEN = /\[PII_[A-Z][A-Z0-9_]*_\d{3,}\]/g;
+/** The type of text that only looks like a token. */
+export const LOOKALIKE = 'text';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+export function createVault(store: PiiStore, key: Uint8Array): Vault {
+  const sealing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii seal', KEY_BYTES));
+  const finding = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii find', KEY_BYTES));
+  return {
+    tokenFor: (run, type, value) => {
+      const lookup = createHmac('sha256', finding)
+        .update(JSON.stringify([run, type, value]))
+        .digest('base64url');
+      return store.add(run, type, lookup, (number) => {
+        const token = tokenOf(type, number);
+        return { token, sealed: seal(sealing, `${run} ${token}`, value) };
+      });
+    },
+    valueOf: (run, token) => {
+      const sealed = store.find(run, token);
+      return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
+    },
+    release: (run, token) => store.release(run, token),
+    isReleased: (run, token) => store.isReleased(run, token),
+  };
+}
+
+/** The place is bound to the value: a sealed value that is moved to another token or run cannot be read. */
+function seal(key: Uint8Array, place: string, value: string): Uint8Array {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place));
+  const body = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]);
+}
+
+function unseal(key: Uint8Array, place: string, sealed: Uint8Array): string {
+  const bytes = Buffer.from(sealed);
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES)).setAAD(Buffer.from(place));
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+  } catch (cause) {
+    throw new SluiceError(
+      'pii-key',
+      'a stored value of personal data cannot be read: the key is another one, or the value was changed',
+      'Set SLUICE_PII_KEY or `pii.key_file` to the key with which the run started.',
+      cause,
+    );
+  }
+}
+
+/** Keeps sealed values in this process only. */
+export function memoryPiiStore(): PiiStore {
+  const rows = new Map<
+    RunId,
+    { token: string; lookup: string; type: string; sealed: Uint8Array; released: boolean }[]
+  >();
+  const of = (run: RunId) => rows.get(run) ?? [];
+  return {
+    add: (run, type, lookup, make) => {
+      const known = of(run).find((row) => row.lookup === lookup);
+      if (known !== undefined) return known.token;
+      const made = make(of(run).filter((row) => row.type === type).length + 1);
+      rows.set(run, [...of(run), { ...made, lookup, type, released: false }]);
+      return made.token;
+    },
+    find: (run, token) => of(run).find((row) => row.token === token)?.sealed ?? null,
+    release: (run, token) => {
+      const row = of(run).find((each) => each.token === token);
+      if (row !== undefined) row.released = true;
+    },
+    isReleased: (run, token) => of(run).some((row) => row.token === token && row.released),
+    erase: (run) => {
+      const { length } = of(run);
+      rows.delete(run);
+      return length;
+    },
+    close: () => rows.clear(),
+  };
+}
+
+function tokenOf(type: string, number: number): string {
+  return `[PII_${type.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_${String(number).padStart(3, '0')}]`;
+}

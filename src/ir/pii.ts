@@ -1,0 +1,21 @@
+/** The section `pii` of a document: which personal data is replaced by tokens, and who may see the original values. */
+export interface PiiPolicy {
+  /** `tokenize` replaces personal data. `block` refuses it. */
+  readonly mode: 'tokenize' | 'block';
+  readonly types: readonly string[];
+  readonly names: boolean;
+  /** Tools and agents that receive the original values. */
+  readonly trusted: readonly string[];
+  readonly custom: readonly CustomPii[];
+  /** A Presidio analyzer that is asked in addition. */
+  readonly service?: { readonly url: string; readonly language: string };
+  /** The file with the key, relative to the document. */
+  readonly keyFile?: string;
+}
+
+export interface CustomPii {
+  readonly name: string;
+  readonly pattern: string;
+  /** A checksum that a match must pass. */
+  readonly check?: 'luhn' | 'iban';
+}

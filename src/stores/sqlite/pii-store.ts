@@ -1,0 +1,65 @@
+/** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
+import { chmodSync, existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { PiiStore } from '../../runtime/ports.ts';
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS tokens (
+  run TEXT NOT NULL,
+  token TEXT NOT NULL,
+  type TEXT NOT NULL,
+  lookup TEXT NOT NULL,
+  sealed BLOB NOT NULL,
+  released INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (run, token)
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS tokens_by_lookup ON tokens (run, lookup);
+`;
+
+/** The file of the sealed values that belong to a journal. */
+export function piiFileOf(journal: string): string {
+  return `${journal}.pii`;
+}
+
+export function openPiiStore(path: string): PiiStore {
+  const isNew = !existsSync(path);
+  const db = new DatabaseSync(path);
+  if (isNew && path !== ':memory:') chmodSync(path, 0o600);
+  // Deleted values are overwritten, and there is no log that keeps them.
+  db.exec(
+    'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;',
+  );
+  db.exec(SCHEMA);
+  const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
+  const count = db.prepare('SELECT count(*) AS n FROM tokens WHERE run = ? AND type = ?');
+  const insert = db.prepare('INSERT INTO tokens (run, token, type, lookup, sealed) VALUES (?, ?, ?, ?, ?)');
+  const byToken = db.prepare('SELECT sealed, released FROM tokens WHERE run = ? AND token = ?');
+  const release = db.prepare('UPDATE tokens SET released = 1 WHERE run = ? AND token = ? AND released = 0');
+  const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
+  return {
+    add: (run, type, lookup, make) => {
+      const known = byLookup.get(run, lookup);
+      if (known !== undefined) return String(known['token']);
+      db.exec('BEGIN IMMEDIATE');
+      try {
+        // Another process may have added it since.
+        const added = byLookup.get(run, lookup);
+        const made = added === undefined ? make(Number(count.get(run, type)?.['n'] ?? 0) + 1) : null;
+        if (made !== null) insert.run(run, made.token, type, lookup, made.sealed);
+        db.exec('COMMIT');
+        return made?.token ?? String(added?.['token']);
+      } catch (error) {
+        if (db.isTransaction) db.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    find: (run, token) => {
+      const row = byToken.get(run, token);
+      return row === undefined ? null : (row['sealed'] as Uint8Array);
+    },
+    release: (run, token) => void release.run(run, token),
+    isReleased: (run, token) => byToken.get(run, token)?.['released'] === 1,
+    erase: (run) => Number(remove.run(run).changes),
+    close: () => db.close(),
+  };
+}
