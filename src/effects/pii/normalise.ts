@@ -10,7 +10,8 @@ export interface Normalised {
 
 const ESCAPE = /(?:%[0-9A-Fa-f]{2})+|\\u[0-9A-Fa-f]{4}|&#(?:x[0-9A-Fa-f]{1,6}|\d{1,7});|[\s\S]/gu;
 /** Zero-width characters, directional marks, soft hyphen, variation selectors. */
-const INVISIBLE = /^[\u00AD\u034F\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFE00-\uFE0F\uFEFF]$/;
+const INVISIBLE =
+  /^(?:\u00AD|\u034F|\u061C|\u180E|[\u200B-\u200F]|[\u202A-\u202E]|[\u2060-\u2064]|[\u2066-\u206F]|[\uFE00-\uFE0F]|\uFEFF)$/;
 /** Only these are changed to their plain form: other letters have no place in the values that detectors look for. */
 const WIDE =
   /^[\uFF01-\uFF5E\u2010-\u2015\u2212\u00A0\u2000-\u200A\u202F\u3000\u0660-\u0669\u06F0-\u06F9\u0966-\u096F]$/;

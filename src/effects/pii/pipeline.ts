@@ -47,14 +47,10 @@ async function performProtected(performer: Performer, call: Call, pipeline: Pipe
   const { kind, name, run, input } = call.command;
   const isTrusted = (kind === 'tool' || kind === 'model') && pipeline.policy.trusted.includes(name);
   if (!isTrusted && kind === 'tool') pipeline.release(run, input);
-  const inner = isTrusted ? withInput(call, pipeline.restore(run, input as Json) as Call['command']['input']) : call;
+  const inner = isTrusted ? withInput(call, pipeline.restore(run, input) as Call['command']['input']) : call;
   const result = await settled(performer, inner);
   const origin = kind === 'model' ? 'model' : 'outside';
-  const { value, blocked } = await pipeline.protect(
-    run,
-    (result.ok ? result.value : result.error.message) as Json,
-    origin,
-  );
+  const { value, blocked } = await pipeline.protect(run, result.ok ? result.value : result.error.message, origin);
   if (blocked !== null)
     throw new PerformError({ class: 'policy', type: 'PersonalDataError', message: blockedMessage(blocked) });
   return result.ok ? { ...result, value } : { ...result, error: { ...result.error, message: String(value) } };
@@ -186,15 +182,13 @@ async function mapTexts(
   if (Array.isArray(value)) return Promise.all(value.map((item) => mapTexts(item, field, change)));
   const entries: [string, Json][] = [];
   for (const [key, item] of Object.entries(value))
-    entries.push([await change(key, ''), await mapTexts(item as Json, key, change)]);
+    entries.push([await change(key, ''), await mapTexts(item, key, change)]);
   return Object.fromEntries(entries);
 }
 
 function mapTextsNow(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((item) => mapTextsNow(item as Json, change));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [change(key), mapTextsNow(item as Json, change)]),
-  );
+  if (Array.isArray(value)) return value.map((item) => mapTextsNow(item, change));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapTextsNow(item, change)]));
 }

@@ -32,8 +32,7 @@ export class Starter {
     const { worker, programOf, store } = this.#host;
     await this.#host.ensureOpen();
     checkRunId(run);
-    const given = checkedInput(flow, options.input ?? null);
-    const input = (await this.#host.performer.protect?.(flow, run, given, origin.pins?.documentDir)) ?? given;
+    const input = await this.#protectedInput(flow, run, options);
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);
@@ -57,6 +56,12 @@ export class Starter {
     }
     await this.#removeOld(flow);
     return run;
+  }
+
+  /** Personal data is replaced before the first event is written. */
+  async #protectedInput(flow: CompiledFlow, run: RunId, { input, origin }: StartOptions): Promise<Json> {
+    const given = checkedInput(flow, input ?? null);
+    return (await this.#host.performer.protect?.(flow, run, given, origin?.pins?.documentDir)) ?? given;
   }
 
   async #removeOld(flow: CompiledFlow): Promise<void> {
