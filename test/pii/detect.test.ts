@@ -9,7 +9,7 @@ const all = createDetect({ types: PII_TYPES, names: false, custom: [] });
 const found = (text: string, field: string | null = null): string[] =>
   all(text, field).map(({ type, start, end }) => `${type}:${text.slice(start, end)}`);
 
-describe.skipIf(!existsSync(new URL('presidio/', EVAL_DATA)))('published cases', () => {
+describe('published cases', () => {
   interface Case {
     readonly file: string;
     readonly entity?: string;
@@ -25,12 +25,16 @@ describe.skipIf(!existsSync(new URL('presidio/', EVAL_DATA)))('published cases',
     IP_ADDRESS: 'ip',
     phone_recognizer: 'phone',
   };
-  const cases = readFileSync(new URL('presidio/recognizer_cases.jsonl', EVAL_DATA), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Case);
+  const data = new URL('presidio/recognizer_cases.jsonl', EVAL_DATA);
+  const cases = existsSync(data)
+    ? readFileSync(data, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Case)
+    : [];
 
-  test.each(['ssn', 'card', 'iban', 'email', 'ip', 'phone'])('%s: at least 95 %% are found', (type) => {
+  test.for(['ssn', 'card', 'iban', 'email', 'ip', 'phone'])('%s: at least 95 of 100 are found', (type, { skip }) => {
+    if (cases.length === 0) skip('the evaluation data is not here');
     const detect = createDetect({ types: [type], names: false, custom: [] });
     let [right, wrong, missed] = [0, 0, 0];
     for (const { file, entity, text, n, spans } of cases) {
