@@ -2,6 +2,7 @@
  * The ports of the runtime: a journal that loads and commits runs, a roster that says which worker owns which run, a clock,
  * and a performer of calls (docs/decisions/0002-ports.md).
  */
+import type { Json } from '../expr/json.ts';
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import type { Answer, Command, EffectKey, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';

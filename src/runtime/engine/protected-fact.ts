@@ -22,6 +22,9 @@ export async function protectedFact(performer: Performer, fact: MailFact, contex
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };
   const { text, edit } = fact.answer;
   const given = { ...(text === undefined ? {} : { text }), ...(edit === undefined ? {} : { edit }) };
-  const safe = (await performer.protect(flow, run, given, pins?.documentDir)) as Pick<typeof fact.answer, 'text' | 'edit'>;
+  const safe = (await performer.protect(flow, run, given, pins?.documentDir)) as Pick<
+    typeof fact.answer,
+    'text' | 'edit'
+  >;
   return { ...fact, answer: { ...fact.answer, ...safe } };
 }
