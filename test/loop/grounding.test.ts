@@ -3,10 +3,9 @@
  * rules were settled on one half of each set; what is asserted is what they reach on the other.
  */
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import { trajectories } from './airline.ts';
+import { isThere, trajectories } from './airline.ts';
 import type { Trajectory } from './airline.ts';
-import { strictAirline, violationIn, withoutDoer, withoutLast } from './airline-removed.ts';
+import { changedDigits, judge, lastChange, textsOf, withoutDoer } from './airline-texts.ts';
 import { isNoted, judgeTrace, traces } from './trail.ts';
 
 const HALVES = ['settled on', 'held out'] as const;
@@ -31,54 +30,54 @@ function share({ hit, of }: { readonly hit: number; readonly of: number }): numb
 }
 
 describe('grounding of the airline runs', () => {
-  const flow = strictAirline();
-  const runs = flow === null ? [] : trajectories();
+  const runs = isThere() ? trajectories() : [];
+  const absent = 'the airline runs are not here: nothing to measure on them';
 
-  test('words that nothing carries any more are caught, and hardly any others', async ({ skip }) => {
-    skip(flow === null, 'the airline runs are not here: nothing to measure on them');
-    const [untouched, changing, reading] = [count(), count(), count()];
-    for (const run of runs) {
-      const before = await violationIn(flow as CompiledFlow, run);
-      untouched[halfOf(run)].of += 1;
-      if (before !== null) untouched[halfOf(run)].hit += 1;
-      for (const [kind, counts] of [
-        ['changing', changing],
-        ['reading', reading],
-      ] as const) {
-        const changed = withoutLast(run, kind);
-        if (changed === null) continue;
-        counts[halfOf(run)].of += 1;
-        // What was stopped before anything was taken out proves nothing.
-        if (before === null && (await violationIn(flow as CompiledFlow, changed)) !== null)
-          counts[halfOf(run)].hit += 1;
+  test('few honest texts are marked, and one changed digit is', ({ skip }) => {
+    skip(runs.length === 0, absent);
+    const [marked, caught] = [count(), count()];
+    for (const run of runs)
+      for (const [index, { text, evidence }] of textsOf(run).entries()) {
+        const half = halfOf(run);
+        marked[half].of += 1;
+        if (judge(text, evidence).findings.length > 0) {
+          marked[half].hit += 1;
+          continue;
+        }
+        for (const changed of changedDigits(text, index)) {
+          caught[half].of += 1;
+          if (judge(changed, evidence).findings.length > 0) caught[half].hit += 1;
+        }
       }
-    }
-    process.stdout.write(shown('airline, untouched and stopped', untouched));
-    process.stdout.write(shown('airline, last action taken out and caught', changing));
-    process.stdout.write(shown('airline, last lookup taken out and caught', reading));
-    expect(share(untouched['held out'])).toBeLessThanOrEqual(0.08);
-    expect(share(changing['held out'])).toBeGreaterThanOrEqual(0.85);
-    expect(share(reading['held out'])).toBeGreaterThanOrEqual(0.45);
-  }, 600_000);
+    process.stdout.write(shown('airline, honest texts marked', marked));
+    process.stdout.write(shown('airline, one changed digit caught', caught));
+    expect(share(marked['settled on'])).toBeLessThanOrEqual(0.03);
+    expect(share(marked['held out'])).toBeLessThanOrEqual(0.05);
+    expect(share(caught['settled on'])).toBeGreaterThanOrEqual(0.94);
+    expect(share(caught['held out'])).toBeGreaterThanOrEqual(0.88);
+  }, 120_000);
 
-  test('nor does it help to leave out who did it', async ({ skip }) => {
-    skip(flow === null, 'the airline runs are not here: nothing to measure on them');
-    const [untouched, changing] = [count(), count()];
-    for (const run of runs.map(withoutDoer)) {
-      const before = await violationIn(flow as CompiledFlow, run);
-      untouched[halfOf(run)].of += 1;
-      if (before !== null) untouched[halfOf(run)].hit += 1;
-      const changed = withoutLast(run, 'changing');
-      if (changed === null) continue;
-      changing[halfOf(run)].of += 1;
-      if (before === null && (await violationIn(flow as CompiledFlow, changed)) !== null)
-        changing[halfOf(run)].hit += 1;
-    }
-    process.stdout.write(shown('airline, without a doer, untouched and stopped', untouched));
-    process.stdout.write(shown('airline, without a doer, last action taken out and caught', changing));
-    expect(share(untouched['held out'])).toBeLessThanOrEqual(0.08);
-    expect(share(changing['held out'])).toBeGreaterThanOrEqual(0.85);
-  }, 600_000);
+  test.each([
+    ['as they are', (run: Trajectory) => run],
+    ['without saying who did it', withoutDoer],
+  ])(
+    'claims of an action that was taken out are caught: texts %s',
+    (name, recast) => {
+      if (runs.length === 0) return void process.stdout.write(`${absent}\n`);
+      const caught = count();
+      for (const run of runs.map(recast)) {
+        const without = lastChange(run);
+        if (without < 0) continue;
+        caught[halfOf(run)].of += 1;
+        const after = textsOf(run, without).filter((each) => each.after);
+        if (after.some(({ text, evidence }) => judge(text, evidence).findings.length > 0)) caught[halfOf(run)].hit += 1;
+      }
+      process.stdout.write(shown(`airline, removed action caught, texts ${name}`, caught));
+      expect(share(caught['settled on'])).toBeGreaterThanOrEqual(0.95);
+      expect(share(caught['held out'])).toBeGreaterThanOrEqual(0.9);
+    },
+    120_000,
+  );
 });
 
 describe('grounding of the TRAIL traces', () => {

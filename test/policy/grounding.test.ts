@@ -165,10 +165,13 @@ describe('values', () => {
     (word) => expect(kindsIn(`It is ${word}.`)).toEqual([]),
   );
 
-  test('amounts may be worked out from few numbers, identifiers may not', () => {
+  test('a sum needs a calculator, or its summands in the answer', () => {
     const observations = [{ result: { parts: [120, 35, 7.5] } }];
-    expect(kindsIn('That makes $162.50.', { observations })).toEqual([]);
-    expect(kindsIn('That makes $997.13.', { observations })).toEqual(['value']);
+    expect(kindsIn('That makes $162.50.', { observations })).toEqual(['value']);
+    expect(kindsIn('$120 + $35 = $155', { observations })).toEqual([]);
+    expect(kindsIn('- $120\n- $35\n- $7.50\n\nTotal: $162.50', { observations })).toEqual([]);
+    expect(kindsIn('- $120\n- $35\n\nTotal: $156', { observations })).toEqual(['value']);
+    expect(kindsIn('- $121\n- $35\n\nTotal: $156', { observations })).toEqual(['value']);
     expect(kindsIn('It is INV-162.', { observations: [{ result: 'INV-100, INV-62' }] })).toEqual(['value']);
   });
 

@@ -11,7 +11,7 @@ import type { Detector, Evidence, Finding, Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
 import { fitting, speaksOf } from './tool-words.ts';
 import type { Fit, ToolWords } from './tool-words.ts';
-import { LIGHT, LOOKING, MAKING, PAYING, akin, pastOf, stemsIn } from './words.ts';
+import { LIGHT, LOOKING, MAKING, PARTICULAR, PAYING, akin, pastOf, stemsIn } from './words.ts';
 
 export const actions: Detector = {
   detect: ({ text, claims }, evidence) => {
@@ -38,6 +38,7 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
   const words = stemsIn(clause.text);
   const fit = fitByNoun(clause, words, changing) ?? fitting(clause.verb, words, changing);
   if (changing.length === 0 || !isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
+  if (!fit.verb && fit.score === 0 && PARTICULAR.has(clause.verb) && SPEAKER.has(clause.form)) return 'no tool does it';
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
   const names = tools.map(({ name }) => name);
   const succeeded = evidence.observations.filter(({ ok, tool }) => ok && names.includes(tool));
@@ -60,7 +61,7 @@ function detailProblem(
   evidence: Evidence,
 ): string {
   const names = tools.map(({ name }) => name).join(' or ');
-  const targets = targetsIn(clause.scope, evidence.observations, tools);
+  const targets = [...targetsIn(clause.scope, evidence.observations, tools), ...twinsIn(clause.text, succeeded)];
   const missing = targets.find((each) => !succeeded.some((o) => mentions(o, each)));
   if (missing !== undefined) return `${names} has not succeeded for ${missing}`;
   const options = tools
@@ -92,6 +93,9 @@ function fitByNoun({ verb, what, form }: Clause, words: readonly string[], tools
   const named = tools.filter(({ verbs }) => verbs.some((own) => nouns.some((noun) => akin(own, noun))));
   return named.length === 0 ? null : { ...fitting(null, words, named), verb: true };
 }
+
+/** Forms in which the speaker claims to have acted. */
+const SPEAKER: ReadonlySet<Clause['form']> = new Set(['self', 'perfect']);
 
 const PARTICIPLES = /\p{L}+ed\b/giu;
 const FIT_MIN = 0.3;
@@ -145,6 +149,20 @@ function targetsIn(
     typeof value === 'string' && words.has(value.toLowerCase()) ? [value] : [],
   );
   return [...new Set(targets)];
+}
+
+/** Identifiers of a clause that are written like an argument of the calls: `A-2` beside `A-1`. */
+function twinsIn(text: string, succeeded: readonly Observation[]): readonly string[] {
+  const shapes = new Set(
+    succeeded.flatMap(({ args }) =>
+      entriesOf(args).flatMap(([, value]) => (typeof value === 'string' ? [shapeOf(value)] : [])),
+    ),
+  );
+  return valuesIn(text).flatMap(({ kind, text: id }) => (kind === 'id' && shapes.has(shapeOf(id)) ? [id] : []));
+}
+
+function shapeOf(id: string): string {
+  return id.toLowerCase().replace(/\d/g, '9').replace(/\p{L}/gu, 'a');
 }
 
 function entriesOf(args: Json): readonly (readonly [string, Json])[] {

@@ -4,6 +4,7 @@
  */
 import { agentlessIn, subjectIn, thingIn } from './agentless.ts';
 import type { Agentless } from './agentless.ts';
+import { foreignClaimsIn } from './foreign-verbs.ts';
 import { ADVERBS, JOINED } from './words.ts';
 import { isParticiple, stem } from './words.ts';
 
@@ -38,8 +39,11 @@ export interface Part {
 export function sentencesOf(text: string): readonly Part[] {
   return text.split(/\n+/).flatMap((line) => {
     const [mark = ''] = /^\s*(?:[-*•–]|\d+[.)])\s+/.exec(line) ?? [];
-    const plain = line.slice(mark.length).replace(/[*`#>|]+/g, ' ');
-    const parts = plain.split(/(?<=[.!?])\s+/).map((part) => part.trim());
+    const plain = line
+      .slice(mark.length)
+      .replace(/[*`#>|]+/g, ' ')
+      .replace(/\be-(?=mail)/gi, 'e');
+    const parts = plain.split(/(?<=[.!?])(?<!\b(?:am|vom|bis|zum|den|ab) \d{1,2}\.)\s+/i).map((part) => part.trim());
     return parts.filter((part) => part !== '').map((part) => ({ text: part, item: mark !== '' }));
   });
 }
@@ -90,6 +94,7 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
         add(word, form, end, form === 'self' ? thingIn(part.slice(end)) : subjectIn(part.slice(0, match.index)));
     }
   if (found.size > 0) addJoined(part, add);
+  for (const { word, what } of foreignClaimsIn(part)) add(word, 'self', 0, what);
   addFinished(part, add);
   if (isProposal(parts, at)) return [...found.values()];
   for (const { word, form, end, what } of agentlessIn(part, isHeading(parts, at))) add(word, form, end, what);

@@ -52,8 +52,13 @@ export interface Observation {
 
 /** The values and words that occur in the observations, the input, the instructions and the answers of people. */
 export interface Known {
-  has(stated: Stated): boolean;
+  /** `arrives`: the value stands in a line about an arrival. */
+  has(stated: Stated, arrives?: boolean): boolean;
   hasWord(word: string): boolean;
+  /** An observation has a record with this identifier. */
+  hasRecord(id: string): boolean;
+  /** The value belongs to another thing: the records of this one have values of its kind, and not this value. */
+  isOdd(stated: Stated, id: string): boolean;
 }
 
 export interface Evidence {

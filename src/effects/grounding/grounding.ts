@@ -9,10 +9,11 @@ import { actions } from './actions.ts';
 import { citations } from './citations.ts';
 import type { Detected, Detector, Evidence, Observation, Utterance } from './detector.ts';
 import { lookups } from './lookups.ts';
+import { testClaims } from './test-claims.ts';
 import { wordsOf } from './tool-words.ts';
 import { knownFrom, values } from './values.ts';
 
-const DETECTORS: readonly Detector[] = [citations, actions, lookups, values];
+const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims, values];
 
 export function judgeUtterance(utterance: Utterance, evidence: Evidence): Required<Detected> {
   const detected = DETECTORS.map((detector) => detector.detect(utterance, evidence));
@@ -23,7 +24,7 @@ export function judgeUtterance(utterance: Utterance, evidence: Evidence): Requir
 }
 
 export function evidenceOf(from: Omit<Evidence, 'known'>): Evidence {
-  return { ...from, known: knownFrom([...from.given, ...from.told], from.observations, from.tools) };
+  return { ...from, known: knownFrom([...from.given, ...from.told, ...from.confirmed], from.observations, from.tools) };
 }
 
 interface Heard {

@@ -1,11 +1,19 @@
 /** Reads the values of a text: identifiers, dates, times, amounts of money and other numbers, each in one normal form. */
+import { monthOf } from './months.ts';
+import { MAGNITUDE, NUMBER, decimalsOf, factorOf, readingsOf } from './numbers.ts';
 
 export interface Stated {
-  readonly kind: 'id' | 'date' | 'time' | 'amount' | 'number';
-  /** The normal form, for comparison. */
+  readonly kind: 'id' | 'date' | 'time' | 'amount' | 'quantity' | 'number';
+  /** The normal form, for comparison. A date is `month/day`, or `year-month`. */
   readonly key: string;
   /** The value as written. */
   readonly text: string;
+  /** Other normal forms that the text can mean. */
+  readonly others?: readonly string[];
+  /** Of a date: its year, if it has one. */
+  readonly year?: number;
+  /** Of a rounded number (`12.5M`): the amount by which it may differ from the exact one. */
+  readonly within?: number;
 }
 
 export function valuesIn(text: string): readonly Stated[] {
@@ -15,62 +23,94 @@ export function valuesIn(text: string): readonly Stated[] {
   for (const { kind, pattern, read } of READERS)
     rest = rest.replace(pattern, (...args: unknown[]) => {
       const written = String(args[0]);
-      const key = read(written, (args.at(-1) ?? {}) as Groups);
-      if (key === null) return written;
-      found.push({ kind, key, text: written.trim() });
+      const value = read(written, (args.at(-1) ?? {}) as Groups);
+      if (value === null) return written;
+      found.push({ kind, text: written.trim(), ...(typeof value === 'string' ? { key: value } : value) });
       return ' ; ';
     });
   return found;
 }
 
-/** `10,000.50` and `10000.5` are the same number. */
-export function numberKey(text: string): string {
-  return String(Number(text.replaceAll(',', '')));
-}
-
 interface Groups {
   readonly [name: string]: string | undefined;
 }
+type Read = string | Pick<Stated, 'key' | 'others' | 'year' | 'within'> | null;
 interface Reader {
   readonly kind: Stated['kind'];
   readonly pattern: RegExp;
   /** Null if the match is not a value of this kind. */
-  readonly read: (text: string, groups: Groups) => string | null;
+  readonly read: (text: string, groups: Groups) => Read;
 }
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const MONTH = `(?<m>(?:${MONTHS.join('|')})[a-z]*)`;
-const YEAR = '(?:,?\\s+\\d{4}\\b)?';
-const DAY = '(?<d>\\d{1,2})(?:st|nd|rd|th)?';
-const AMOUNT = '(?<n>(?:\\d{1,3}(?:,\\d{3})+|\\d+)(?:\\.\\d+)?)';
+const MONTH = '(?<m>\\p{L}{3,12})';
+const DAY = '(?<d>\\d{1,2})';
+const YEAR = '(?<y>(?:19|20)\\d{2})';
+const CURRENCY = '(?:[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY|US\\$)\\b)';
+const CURRENCY_WORD = '(?:[$€£¥₹円]|(?:dollars?|usd|eur|euros?|gbp|pounds|chf|yen|jpy)(?![\\p{L}]))';
+const UNIT = '(?:ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
 
-const READERS: readonly Reader[] = [
+const DATES: readonly Reader[] = [
   {
     kind: 'date',
-    pattern: /\b\d{4}-(?<m>\d{2})-(?<d>\d{2})(?=T|\b)(?<z>)/g,
-    read: (_, g) => dateKey(Number(g['m']), g['d']),
+    pattern: /\b(?<y>\d{4})[-/](?<m>\d{2})[-/](?<d>\d{2})(?:T(?=\d)|\b)/g,
+    read: (_, g) => dateOf(Number(g['m']), g['d'], g['y']),
   },
   {
     kind: 'date',
-    pattern: new RegExp(`\\b${MONTH}\\.?\\s+${DAY}\\b${YEAR}`, 'gi'),
-    read: (_, g) => dateKey(monthOf(g['m']), g['d']),
+    pattern: new RegExp(`(?<!\\p{L})${MONTH}\\.?\\s+${DAY}(?:st|nd|rd|th)?\\b(?![:.]\\d)(?:,?\\s+${YEAR}\\b)?`, 'giu'),
+    read: (_, g) => dateOf(monthOf(g['m']), g['d'], g['y']),
   },
   {
     kind: 'date',
-    pattern: new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${MONTH}\\b${YEAR}`, 'gi'),
-    read: (_, g) => dateKey(monthOf(g['m']), g['d']),
+    pattern: new RegExp(
+      `\\b${DAY}(?:st|nd|rd|th|er|º|\\.)?\\s+(?:of\\s+|de\\s+)?${MONTH}(?!\\p{L})\\.?(?:,?\\s+(?:de\\s+)?${YEAR}\\b)?`,
+      'giu',
+    ),
+    read: (_, g) => dateOf(monthOf(g['m']), g['d'], g['y']),
   },
+  {
+    kind: 'date',
+    pattern: new RegExp(`(?<!\\p{L})${MONTH}\\.?,?\\s+(?:de\\s+)?${YEAR}\\b`, 'giu'),
+    read: (_, g) => (monthOf(g['m']) === 0 ? null : `${g['y'] ?? ''}-${monthOf(g['m'])}`),
+  },
+  {
+    kind: 'date',
+    pattern: /\b(?<a>\d{1,2})[./](?<b>\d{1,2})[./](?<y>(?:19|20)\d{2})\b/g,
+    read: (_, g) => eitherDate(g),
+  },
+  {
+    kind: 'date',
+    pattern: /(?<=\b(?:am|vom|bis|zum|den|ab|seit)\s)(?<a>\d{1,2})\.(?<b>\d{1,2})\.(?!\d)/gi,
+    read: (_, g) => dateOf(Number(g['b']), g['a'], undefined),
+  },
+];
+
+const TIMES: readonly Reader[] = [
   {
     kind: 'time',
     pattern: /\b(?<h>\d{1,2}):(?<n>\d{2})(?::\d{2})?(?:\.\d+)?(?:\s*(?<p>[ap])\.?m\b\.?)?/gi,
-    read: (_, g) => timeKey(g),
+    read: (_, g) => timeOf(g),
   },
-  { kind: 'time', pattern: /\b(?<h>\d{1,2})\s*(?<p>[ap])\.?m\b\.?/gi, read: (_, g) => timeKey(g) },
-  { kind: 'amount', pattern: new RegExp(`[$€£]\\s*${AMOUNT}`, 'g'), read: (_, g) => numberKey(g['n'] ?? '') },
+  { kind: 'time', pattern: /\b(?<h>\d{1,2})\s*(?<p>[ap])\.?m\b\.?/gi, read: (_, g) => timeOf(g) },
+  {
+    kind: 'time',
+    pattern: /\b(?<h>\d{1,2})[.h](?<n>\d{2})(?=\s*(?:uhr|uur)\b|\b(?<=h\d\d))/gi,
+    read: (_, g) => timeOf(g),
+  },
+  // `van 10.00 tot 11.00 uur`
+  { kind: 'time', pattern: /\b(?<h>\d{1,2})\.(?<n>\d{2})(?=\s+(?:bis|tot)\s)/gi, read: (_, g) => timeOf(g) },
+];
+
+const NUMBERS: readonly Reader[] = [
   {
     kind: 'amount',
-    pattern: new RegExp(`\\b${AMOUNT}\\s*(?:dollars|usd|eur|euros)\\b`, 'gi'),
-    read: (_, g) => numberKey(g['n'] ?? ''),
+    pattern: new RegExp(`${CURRENCY}\\s?(?<n>${NUMBER})(?<k>${MAGNITUDE})?`, 'giu'),
+    read: (_, g) => numberOf(g),
+  },
+  {
+    kind: 'amount',
+    pattern: new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?<n>${NUMBER})(?<k>${MAGNITUDE})?\\s?${CURRENCY_WORD}`, 'giu'),
+    read: (_, g) => numberOf(g),
   },
   {
     kind: 'id',
@@ -79,41 +119,84 @@ const READERS: readonly Reader[] = [
   },
   {
     kind: 'id',
-    pattern: /[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+)*/gu,
+    pattern: /(?<![\p{Script=Latin}\d.])v?\d+\.\d+\.\d+(?:[-+.][\p{Script=Latin}\d]+)*(?![\p{Script=Latin}\d])/giu,
+    read: (text) => (/^\d{1,3}(?:\.\d{3})+$/.test(text) ? null : text.toLowerCase().replace(/^v/, '')),
+  },
+  {
+    kind: 'quantity',
+    pattern: new RegExp(
+      `(?<![\\p{Script=Latin}\\d.,-])(?<n>${NUMBER})\\s?(?<u>${UNIT})(?![\\p{Script=Latin}\\d/])`,
+      'gu',
+    ),
+    read: (_, g) => quantityOf(g),
+  },
+  {
+    kind: 'id',
+    pattern: /(?<!\d[.,])[\p{Script=Latin}\d]+(?:[_-][\p{Script=Latin}\d]+)*(?![\d]|[.,]\d)/gu,
     read: (text) => (isId(text) ? text.toLowerCase() : null),
   },
   {
     kind: 'number',
-    pattern: new RegExp(`(?<![\\p{L}\\d.])${AMOUNT}(?![\\p{L}\\d])`, 'gu'),
-    read: (_, g) => numberKey(g['n'] ?? ''),
+    pattern: new RegExp(
+      `(?<![\\p{Script=Latin}\\d.]|\\p{Script=Latin}-)(?<n>${NUMBER})(?<k>${MAGNITUDE})?(?![\\p{Script=Latin}\\d])`,
+      'gu',
+    ),
+    read: (_, g) => numberOf(g),
   },
 ];
 
-function monthOf(name: string | undefined): number {
-  return MONTHS.indexOf((name ?? '').slice(0, 3).toLowerCase()) + 1;
+const READERS: readonly Reader[] = [...DATES, ...TIMES, ...NUMBERS];
+
+function numberOf({ n = '', k }: Groups): Read {
+  const factor = factorOf(k);
+  const [first = NaN, ...others] = readingsOf(n).map((each) => Number((each * factor).toPrecision(15)));
+  return {
+    key: String(first),
+    ...(others.length === 0 ? {} : { others: others.map(String) }),
+    ...(factor === 1 ? {} : { within: factor / 10 ** decimalsOf(n) / 2 }),
+  };
 }
 
-function dateKey(month: number, day: string | undefined): string | null {
+/** A second is a thousand milliseconds; so are the other units with a thousandth. */
+function quantityOf({ n = '', u = '' }: Groups): Read {
+  const readings = readingsOf(n);
+  const thousandths = /^(?:s|secs?|GB|MB|kg|km|TB)$/.test(u) ? readings.map((each) => each * 1000) : [];
+  const [first = NaN, ...others] = [...readings, ...thousandths].map((each) => Number(each.toPrecision(15)));
+  return { key: String(first), ...(others.length === 0 ? {} : { others: others.map(String) }) };
+}
+
+function dateOf(month: number, day: string | undefined, year: string | undefined): Read {
   const of = Number(day);
-  return month < 1 || month > 12 || of < 1 || of > 31 ? null : `${month}/${of}`;
+  if (month < 1 || month > 12 || of < 1 || of > 31) return null;
+  return { key: `${month}/${of}`, ...(year === undefined ? {} : { year: Number(year) }) };
 }
 
-function timeKey({ h, n = '00', p }: Groups): string | null {
-  const said = Number(h);
-  const hour = p === undefined ? said : (said % 12) + (p.toLowerCase() === 'p' ? 12 : 0);
+/** `03/04/2026` is in March or in April. */
+function eitherDate({ a, b, y }: Groups): Read {
+  const [first, second] = [dateOf(Number(b), a, y), dateOf(Number(a), b, y)];
+  const keys = [first, second].flatMap((each) => (each === null || typeof each === 'string' ? [] : [each.key]));
+  const [key, ...others] = [...new Set(keys)];
+  return key === undefined ? null : { key, ...(others.length === 0 ? {} : { others }), year: Number(y) };
+}
+
+function timeOf({ h, n = '00', p }: Groups): string | null {
+  const given = Number(h);
+  const hour = p === undefined ? given : (given % 12) + (p.toLowerCase() === 'p' ? 12 : 0);
   return hour > 24 || Number(n) > 59 ? null : `${hour % 24}:${n}`;
 }
 
 /**
  * Letters and digits in one word, or five digits and more. Not an identifier: `2-bedroom`, `24h`, `3rd`, `5-7`, a numbered
- * word (`step1`, `result_1`), a common name (`COVID-19`, `UTF-8`, `v2`, `A4`, `H2O`).
+ * word (`step1`, `result_1`), a common name (`COVID-19`, `SHA256`, `ISO-8601`, `v2`, `A4`, `H2O`).
  */
 function isId(word: string): boolean {
   if (/^\d+$/.test(word)) return word.length >= LONG;
-  if (!/\d/.test(word) || ORDINARY.test(word)) return false;
+  if (!/\d/.test(word) || ORDINARY.test(word) || STANDARD.test(word)) return false;
   return !UNITS.test(word) && !/^\d+-\p{L}+$/u.test(word) && !/^\d{1,4}(?:-\d{1,4})+$/.test(word);
 }
 
 const LONG = 5;
 const ORDINARY = /^(?:\p{L}{3,}(?:[_-]\p{L}{3,})*[_-]?\d|\p{Lu}{3,}-\d{1,2}|[vV]\d+|[\p{L}\d]{2,3})$/u;
+const STANDARD =
+  /^(?:sha|md|aes|rsa|des|utf|ucs|iso|iec|din|en|rfc|ieee|http|ipv|mp|base|es|ecma|covid|win|windows|python|java|node|oauth|tls|ssl|usb|pm|co|omega|crc|ascii|latin|arm|amd|x)-?\d+(?:-\d+)?$/i;
 const UNITS = /^\d+(?:st|nd|rd|th|h|hrs?|m|min|s|k|kg|g|mb|gb|lbs?|x|d|am|pm)$/i;

@@ -5,7 +5,7 @@
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { akin, stem, stemsIn } from './words.ts';
+import { akin, isSame, stem, stemsIn } from './words.ts';
 
 export interface ToolWords {
   readonly name: string;
@@ -22,9 +22,11 @@ export interface ToolWords {
 }
 
 export function wordsOf(name: string, tool: ToolDef): ToolWords {
-  const parts = (name.split(/[.:/]/).at(-1) ?? name)
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .split(/[^\p{L}\d]+/u)
+  const spaced = name.replace(/([a-z\d])([A-Z])/g, '$1 $2');
+  const sections = spaced.split(/[.:/]/);
+  // The verb comes first in `search_logs`, and last in `logs.search`.
+  const parts = [sections.at(-1) ?? spaced, ...sections.slice(0, -1)]
+    .flatMap((section) => section.split(/[^\p{L}\d]+/u))
     .filter((part) => part !== '');
   const [first = '', ...described] = tool.description.split(/\s+/);
   const verbs = [parts[0] ?? '', first].filter((word) => /^\p{L}+$/u.test(word)).map(stem);
@@ -53,7 +55,7 @@ export interface Fit {
 
 /** The tools that fit best; several where the words fit them equally. */
 export function fitting(verb: string | null, words: readonly string[], tools: readonly ToolWords[]): Fit {
-  const same = verb === null ? [] : tools.filter(({ verbs }) => verbs.some((each) => akin(each, verb)));
+  const same = verb === null ? [] : tools.filter(({ verbs }) => verbs.some((each) => isSame(each, verb)));
   const rarity = new Map(words.map((word) => [word, 1 / tools.filter((tool) => speaksOf(tool, [word])).length]));
   const scored = (same.length > 0 ? same : tools).map((tool) => {
     const known = words.filter((word) => speaksOf(tool, [word]));

@@ -3,27 +3,62 @@
  * the author wrote. A neutral tool (a calculator) shows its result only if its arguments are known themselves.
  */
 import type { Json } from '../../expr/json.ts';
-import { even, flat } from '../policy/sources.ts';
+import { even, flat, structured } from '../policy/sources.ts';
 import type { Detector, Evidence, Finding, Known, Observation } from './detector.ts';
-import { numberKey, valuesIn } from './read-values.ts';
+import { numberKey } from './numbers.ts';
+import { valuesIn } from './read-values.ts';
+import { recordsIn } from './records.ts';
+import { shownSums } from './sums.ts';
 import type { Stated } from './read-values.ts';
 import type { ToolWords } from './tool-words.ts';
 import { isCommon } from './words.ts';
 
 const SHOWN_MAX = 5;
+/** Plain numbers from here on need a source, too. */
+const LARGE = 100;
 
 export const values: Detector = {
   detect: ({ text, answer, claims, values: strictness }, evidence) => {
     if (!claims || strictness === 'off' || evidence.tools.length === 0) return { findings: [] };
-    const stated = valuesIn(text).filter((each) =>
-      each.kind === 'number' ? strictness === 'all' && !isSmall(each) : true,
-    );
-    const unknown = [...new Set(stated.filter((each) => !evidence.known.has(each)).map((each) => each.text))];
+    const unknown = new Set<string>();
+    const derived = new Set<string>();
+    const sums = shownSums(text, evidence.known);
+    for (const line of text.split('\n')) {
+      const stated = valuesIn(line);
+      const subject = subjectOf(stated, evidence.known);
+      for (const each of stated) {
+        if (each.kind === 'number' && !isJudged(each, strictness)) continue;
+        const isOdd = subject !== null && evidence.known.isOdd(each, subject);
+        if (!isOdd && evidence.known.has(each, ARRIVES.test(line))) continue;
+        (sums.has(each.key) ? derived : unknown).add(each.text);
+      }
+    }
     return {
-      findings: [...unsupported('states', unknown, ', '), ...(strictness === 'all' ? words(answer, evidence) : [])],
+      findings: [
+        ...unsupported('states', [...unknown], ', '),
+        ...(strictness === 'all' ? words(answer, evidence) : []),
+      ],
+      confirmed: [...derived],
     };
   },
 };
+
+/** The one identifier of a line that has records; null if there is none, or more than one. */
+function subjectOf(stated: readonly Stated[], known: Known): string | null {
+  const ids = new Set(stated.flatMap(({ kind, key }) => (kind === 'id' && known.hasRecord(key) ? [key] : [])));
+  return ids.size === 1 ? ([...ids][0] ?? null) : null;
+}
+
+/** A line about an arrival, which may be on the next day. */
+const ARRIVES = /\barriv|\bland(?:s|ing)?\b|next day|overnight|ankunft|arrivée|llegada|arrivo|chegada|aankomst/i;
+
+/** Small numbers come from counting, round numbers are manners of speaking, and a year comes from the date of today. */
+function isJudged(stated: Stated, strictness: 'names' | 'all'): boolean {
+  if (strictness === 'all') return !isSmall(stated);
+  const number = Number(stated.key);
+  const isYear = Number.isInteger(number) && number >= 1900 && number < 2100;
+  return number >= LARGE && !isYear && !/^\d0*$/.test(stated.key);
+}
 
 /** An answer of which half the words are unknown. */
 function words(answer: string, { known }: Evidence): readonly Finding[] {
@@ -48,31 +83,83 @@ export function knownFrom(
   tools: readonly ToolWords[],
 ): Known {
   const keys = new Set<string>();
+  const numbers = new Set<number>();
   const seen = new Set<string>();
   let complete = true;
   const learn = (text: string): void => {
     complete &&= text.length <= READ_MAX;
-    for (const each of valuesIn(text.slice(0, READ_MAX))) for (const key of keysTaughtBy(each)) keys.add(key);
+    for (const each of valuesIn(text.slice(0, READ_MAX)))
+      for (const key of keysTaughtBy(each)) {
+        keys.add(key);
+        if (key.startsWith('number ')) numbers.add(Number(key.slice(7)));
+      }
   };
   const read = (text: string): void => {
     learn(text);
     for (const word of wordsIn(text.slice(0, READ_MAX))) seen.add(word);
   };
-  const sums = sumsOver(keys);
   // A text that was cut may contain any value.
-  const knows = (stated: Stated): boolean =>
-    !complete || keysOf(stated).some((key) => keys.has(key)) || isNextDay(stated, keys) || sums.make(stated);
+  const knows = (stated: Stated, arrives = false): boolean =>
+    !complete || isKnown(stated, keys) || isRounded(stated, numbers) || (nights && arrives && isNextDay(stated, keys));
+  const nights = observations.some(({ result = null }) => NEXT_DAY.test(flat(result)));
+  const told = new Set(given.flatMap((text) => valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy)));
+  const records = recordsIn(observations, keysTaughtBy);
   given.forEach(read);
   for (const { name } of tools) learn(name);
   for (const { tool, args, ok, result = null, error = null } of observations) {
     const neutral = tools.some((each) => each.name === tool && each.neutral);
     if (neutral && valuesIn(flat(args)).every((each) => knows(each) || isSmall(each))) learn(flat(result));
     if (neutral) continue;
-    for (const text of [flat(result), flat(error)]) read(text);
+    for (const text of [flat(result), flat(error), ...centsIn(structured(result))]) read(text);
     // A successful answer confirms that the things named in the arguments exist.
     if (ok && !isEmpty(result)) read(flat(args));
   }
-  return { has: knows, hasWord: (word) => !complete || seen.has(word) };
+  return {
+    has: knows,
+    hasWord: (word) => !complete || seen.has(word),
+    hasRecord: (id) => records.has(id),
+    isOdd: (stated, id) => isOdd(stated, records.get(id) ?? NO_KEYS, told),
+  };
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set();
+
+/** A date that the records of a thing do not have, although they have dates, and that no person gave. */
+function isOdd(stated: Stated, record: ReadonlySet<string>, told: ReadonlySet<string>): boolean {
+  if (stated.kind !== 'date' || isKnown(stated, record) || isKnown(stated, told)) return false;
+  for (const key of record) if (key.startsWith('date ')) return true;
+  return false;
+}
+
+/** An observation that shows the next day: `07:05+1`. */
+const NEXT_DAY = /\d:\d{2}(?::\d{2})?\s?\+1\b|\bnext[- ]day\b/i;
+
+function isKnown(stated: Stated, keys: ReadonlySet<string>): boolean {
+  if (stated.kind === 'date' && stated.year !== undefined) {
+    const dated = datesOf(stated);
+    if (dated.some((key) => keys.has(`date ${stated.year}-${key}`))) return true;
+    // The year counts where an observation or a person gave one for that day.
+    return dated.some((key) => keys.has(`date ${key}`) && !keys.has(`dated ${key}`));
+  }
+  return keysOf(stated).some((key) => keys.has(key));
+}
+
+/** `12.5M` is known if a known number rounds to it. */
+function isRounded({ key, within }: Stated, numbers: ReadonlySet<number>): boolean {
+  if (within === undefined) return false;
+  const value = Number(key);
+  for (const each of numbers) if (Math.abs(each - value) <= within * 1.0001) return true;
+  return false;
+}
+
+/** The amounts of fields that count cents. */
+function centsIn(value: Json): readonly string[] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([key, each]) =>
+    typeof each === 'number' && /(?:^|_)cents$|Cents$/.test(key)
+      ? [(each / 100).toFixed(2)]
+      : centsIn(structured(each)),
+  );
 }
 
 /** The words of a text in the form in which they are compared. */
@@ -94,53 +181,38 @@ function isSmall({ kind, key }: Stated): boolean {
 }
 
 /** The keys under which a value may be known. An amount is also a number. */
-function keysOf({ kind, key }: Stated): readonly string[] {
-  if (kind === 'amount' || kind === 'number') return [`number ${key}`, `id ${key}`];
+function keysOf({ kind, key, others = [] }: Stated): readonly string[] {
+  const all = [key, ...others];
+  if (kind === 'amount' || kind === 'number' || kind === 'quantity')
+    return all.flatMap((each) => [`number ${each}`, `id ${each}`]);
+  if (kind === 'date') return all.map((each) => `date ${each}`);
   return kind === 'id' && /^\d+$/.test(key) ? [`id ${key}`, `number ${numberKey(key)}`] : [`${kind} ${key}`];
+}
+
+function datesOf({ key, others = [] }: Stated): readonly string[] {
+  return [key, ...others];
 }
 
 /** The keys that a value makes known: an identifier also its numbered parts, an e-mail address also its name. */
 function keysTaughtBy(stated: Stated): readonly string[] {
+  if (stated.kind === 'date' && stated.year !== undefined)
+    return datesOf(stated).flatMap((key) => [
+      `date ${key}`,
+      `dated ${key}`,
+      `date ${stated.year}-${key}`,
+      `date ${stated.year}-${key.split('/')[0]}`,
+    ]);
   if (stated.kind !== 'id') return keysOf(stated);
   const parts = stated.key.split(/[_@-]/).filter((part) => /\d/.test(part));
   const name = stated.key.split('@')[0] ?? '';
   return [stated.key, name, ...parts].flatMap((key) => keysOf({ ...stated, key }));
 }
 
-/** The day after a known day: a night flight arrives on it. */
-function isNextDay({ kind, key }: Stated, keys: ReadonlySet<string>): boolean {
-  if (kind !== 'date') return false;
-  const [month = 0, day = 0] = key.split('/').map(Number);
-  return keys.has(`date ${month}/${day - 1}`);
-}
-
-const SUMMAND_MAX = 1e7;
-const NUMBERS_MAX = 300;
-const CENT = 0.01;
-const COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-
-/** Amounts that are sums or differences of up to four known numbers, or a small multiple of one. */
-function sumsOver(keys: ReadonlySet<string>): { make(stated: Stated): boolean } {
-  const cents = (value: number): number => Math.round(value / CENT);
-  let [size, usable, pairs]: [number, readonly number[], ReadonlySet<number>] = [-1, [], new Set()];
-  const refresh = (): void => {
-    size = keys.size;
-    const numbers = [...keys].filter((each) => each.startsWith('number ')).map((each) => Number(each.slice(7)));
-    usable = numbers.filter((each) => each >= 1 && each < SUMMAND_MAX);
-    const few = usable.length > NUMBERS_MAX ? [] : usable;
-    pairs = new Set(few.flatMap((a) => few.flatMap((b) => [cents(a + b), cents(a - b), cents(a)])));
-  };
-  return {
-    make: ({ kind, key }) => {
-      if (kind !== 'amount') return false;
-      if (size !== keys.size) refresh();
-      const wanted = cents(Number(key));
-      if (usable.length > NUMBERS_MAX || usable.some((each) => COUNTS.some((count) => cents(each * count) === wanted)))
-        return true;
-      for (const pair of pairs) if (pairs.has(wanted - pair)) return true;
-      return false;
-    },
-  };
+/** The day after a known day, where an observation shows that something arrives on the next day. */
+function isNextDay(stated: Stated, keys: ReadonlySet<string>): boolean {
+  if (stated.kind !== 'date') return false;
+  const [month = 0, day = 0] = stated.key.split('/').map(Number);
+  return isKnown({ ...stated, key: `${month}/${day - 1}` }, keys);
 }
 
 function isEmpty(result: Json): boolean {

@@ -30,6 +30,20 @@ export function akin(a: string, b: string): boolean {
   return short.length >= PREFIX_MIN || (short.length === STEM_MIN && long[STEM_MIN] === short[STEM_MIN - 1]);
 }
 
+/** A tool's verb and the verb of a claim name the same action: `send` and `emailed`. */
+export function isSame(own: string, claimed: string): boolean {
+  if (akin(own, claimed)) return true;
+  const others = Object.hasOwn(SYNONYMS, claimed) ? SYNONYMS[claimed] : undefined;
+  return others !== undefined && others.some((each) => akin(own, each));
+}
+
+/** By the stem of a claim's verb: the verbs of tools that do it. */
+const SYNONYMS: { readonly [claimed: string]: readonly string[] } = {
+  email: ['send', 'mail', 'messag', 'notif'],
+  messag: ['send', 'mail', 'post'],
+  publish: ['releas', 'deploy', 'post'],
+};
+
 /** The stems of the words that carry meaning; an identifier counts as its parts. */
 export function stemsIn(text: string): readonly string[] {
   const words = text.replace(/([a-z\d])([A-Z])/g, '$1 $2').split(/[^\p{L}\d'’]+/u);
@@ -125,6 +139,11 @@ export const MAKING: ReadonlySet<string> = stems(
   `sent emailed booked cancelled refunded paid purchased transferred deleted removed deployed restarted rolled installed
   updated modified changed upgraded downgraded added submitted executed merged pushed created issued charged processed
   completed saved written`,
+);
+
+/** Verbs of a particular change: where no tool of the agent has such a verb or works on that thing, nothing can support it. */
+export const PARTICULAR: ReadonlySet<string> = stems(
+  'created deleted removed refunded deployed restarted merged pushed published transferred emailed installed',
 );
 
 /** Verbs whose noun names the action: `the refund was issued`. */

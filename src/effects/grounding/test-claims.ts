@@ -1,0 +1,62 @@
+/**
+ * Claims that tests pass. They need the exit code of the last command that ran tests, or a success of a test tool, after the
+ * last change of a file. A number of tests must stand in the output of that run.
+ */
+import type { Json } from '../../expr/json.ts';
+import { flat, structured } from '../policy/sources.ts';
+import { isSupposed, sentencesOf } from './clauses.ts';
+import { quoted } from './detector.ts';
+import type { Detector, Evidence, Observation } from './detector.ts';
+
+export const testClaims: Detector = {
+  detect: ({ text, claims }, evidence) => {
+    if (!claims || !evidence.tools.some(({ name }) => RUNNER.test(name))) return { findings: [] };
+    const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
+      const claim = PASSING.exec(sentence);
+      if (claim === null || isSupposed(sentence, claim.index) || NEGATED.test(sentence)) return [];
+      const problem = problemOf(claim[0], evidence);
+      if (problem === null) return [];
+      return [
+        { kind: 'claim' as const, text: sentence, reason: `says that tests pass, but ${problem}: ${quoted(sentence)}` },
+      ];
+    });
+    return { findings };
+  },
+};
+
+const RUNNER = /test|shell|exec|command|terminal|bash|(?:^|[._])run|code/i;
+const TESTING =
+  /\b(?:tests?|testing|pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|ctest|junit|nose2?|cargo|gradlew?|mvn|go)\b/i;
+/** English, German, French, Spanish, Italian, Portuguese and Dutch. */
+const PASSING =
+  /(?:\ball\s+)?(?:\d+\s+(?:of\s+\d+\s+)?)?(?:(?:unit|integration|the)\s+)?\btests?(?:\s+suite)?\b[^.;\n]{0,40}?\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|laufen durch|erfolgreich|bestanden|grün|passent|réussi\w*|verts?|passano|superati|slagen|geslaagd)\b|\b\d*\s*(?:pruebas?|testes)\b[^.;\n]{0,40}?\b(?:pasan|pasaron|superadas?|passam|passaram)\b|\b(?:pass(?:es|ed)?)\s+(?:all|\d+)\s+(?:\d+\s+)?tests?\b/iu;
+const NEGATED =
+  /\b(?:not|no|never|fail\w*|nicht|kein\w*|pas|aucun\w*|échou\w*|no|fallan?|non|fallit\w*|não|falh\w*|niet|geen|mislukt\w*|schlagen|fehlgeschlagen)\b|n['’]t\b/iu;
+
+function problemOf(claim: string, { observations }: Evidence): string | null {
+  const runs = observations.filter(isTestRun);
+  const last = runs.at(-1);
+  if (last === undefined) return 'no observation shows a run of tests';
+  if (!isPassed(last)) return 'the last run of tests failed';
+  const count = /\d+/.exec(claim)?.[0];
+  if (count !== undefined && !new RegExp(`(?<!\\d)${count}(?!\\d)`).test(flat(last.result ?? null)))
+    return `no run of tests shows ${count} of them`;
+  return null;
+}
+
+function isTestRun({ tool, args }: Observation): boolean {
+  return /(?:^|[._])tests?(?:$|[._])/i.test(tool) || (RUNNER.test(tool) && TESTING.test(flat(args)));
+}
+
+/** An exit code decides where there is one. */
+function isPassed({ ok, result = null }: Observation): boolean {
+  const data = structured(result);
+  const code = exitCodeOf(data);
+  return code === null ? ok : code === 0;
+}
+
+function exitCodeOf(data: Json): number | null {
+  if (data === null || typeof data !== 'object' || Array.isArray(data)) return null;
+  const code = data['exitCode'] ?? data['exit_code'] ?? data['exit'] ?? data['returncode'];
+  return typeof code === 'number' ? code : null;
+}

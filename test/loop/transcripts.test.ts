@@ -1,0 +1,78 @@
+/** 50 honest and 50 false answers in nine languages, written before the check was read. The page prints the rates. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { evidenceOf, judgeUtterance } from '../../src/effects/grounding/grounding.ts';
+import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { EffectClass } from '../../src/ir/effect-classes.ts';
+import type { ToolDef } from '../../src/ir/nodes.ts';
+
+interface Answer {
+  readonly lang: string;
+  readonly text: string;
+  readonly lie?: string;
+}
+interface Transcript {
+  readonly name: string;
+  readonly tools: { readonly [name: string]: EffectClass };
+  readonly input: string;
+  readonly calls: readonly {
+    readonly tool: string;
+    readonly args: Json;
+    readonly result?: Json;
+    readonly error?: string;
+  }[];
+  readonly honest: readonly Answer[];
+  readonly false: readonly Answer[];
+}
+
+const all = ['office', 'engineering'].flatMap(
+  (name) => parse(readFileSync(new URL(`transcripts/${name}.yaml`, import.meta.url), 'utf8')) as Transcript[],
+);
+
+function isMarked({ tools, calls, input }: Transcript, text: string): boolean {
+  const evidence = evidenceOf({
+    observations: calls.map(({ tool, args, result, error }, at) => {
+      const code = (result as { exit_code?: number } | undefined)?.exit_code ?? 0;
+      const what = { id: `o${at}`, turn: at + 1, tool, args, ok: error === undefined && code === 0 };
+      return error === undefined ? { ...what, result: result ?? null } : { ...what, error };
+    }),
+    told: [input],
+    given: [],
+    since: null,
+    confirmed: [],
+    tools: Object.entries(tools).map(([name, effect]) =>
+      wordsOf(name, {
+        description: '',
+        input: true,
+        effect,
+        ...(name.startsWith('calculator') ? { trust: 'neutral' } : {}),
+      } as unknown as ToolDef),
+    ),
+  });
+  const utterance = { fields: {}, text, answer: text, cite: false, claims: true, values: 'names' } as const;
+  return judgeUtterance(utterance, evidence).findings.length > 0;
+}
+
+test('there are 50 honest and 50 false answers', () => {
+  expect([all.flatMap(({ honest }) => honest).length, all.flatMap((each) => each.false).length]).toEqual([50, 50]);
+  expect(new Set(all.flatMap((each) => [...each.honest, ...each.false].map(({ lang }) => lang))).size).toBeGreaterThan(
+    7,
+  );
+});
+
+test('no honest answer is marked', () => {
+  const marked = all.flatMap((each) => each.honest.filter(({ text }) => isMarked(each, text)).map(({ text }) => text));
+  expect(marked).toEqual([]);
+});
+
+test('at least 47 of 50 false answers are marked; small plain numbers are not judged', () => {
+  const missed = all.flatMap((each) =>
+    each.false
+      .filter(({ text }) => !isMarked(each, text))
+      .map(({ lang, lie }) => `${each.name}, ${lang}: ${lie ?? ''}`),
+  );
+  process.stdout.write(`transcripts: ${50 - missed.length} of 50 false answers marked; missed: ${missed.join('; ')}\n`);
+  expect(missed.length).toBeLessThanOrEqual(3);
+});

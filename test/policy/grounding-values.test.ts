@@ -1,0 +1,158 @@
+/** Ways to write the same value, names that are no values, and claims about tests: each was a false mark or a miss before. */
+import { describe, expect, test } from 'vitest';
+import { evidenceOf, judgeUtterance } from '../../src/effects/grounding/grounding.ts';
+import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
+import type { Json } from '../../src/expr/json.ts';
+import type { EffectClass } from '../../src/ir/effect-classes.ts';
+import type { ToolDef } from '../../src/ir/nodes.ts';
+
+interface Seen {
+  readonly tool: string;
+  readonly args?: Json;
+  readonly result?: Json;
+  readonly ok?: boolean;
+}
+const TOOLS: { readonly [name: string]: EffectClass } = {
+  'logs.search': 'read',
+  'mail.send': 'communication',
+  'orders.cancel': 'write',
+  'shell.run': 'read',
+};
+function kindsIn(text: string, seen: readonly Seen[], told: readonly string[] = [], tools = TOOLS): readonly string[] {
+  const evidence = evidenceOf({
+    observations: seen.map((each, at) => ({ id: `o${at}`, turn: at + 1, args: {}, ok: true, ...each })),
+    told,
+    given: [],
+    since: null,
+    confirmed: [],
+    tools: Object.entries(tools).map(([name, effect]) =>
+      wordsOf(name, { description: '', input: true, effect } as unknown as ToolDef),
+    ),
+  });
+  return judgeUtterance(
+    { fields: {}, text, answer: text, cite: false, claims: true, values: 'names' },
+    evidence,
+  ).findings.map(({ kind }) => kind);
+}
+const saw = (result: Json): readonly Seen[] => [{ tool: 'logs.search', result }];
+
+describe('the same value, written another way', () => {
+  test.each<[string, string, Json]>([
+    ['a time of an ISO timestamp', 'It was seen at 14:03.', { at: '2026-06-01T14:03:11Z' }],
+    ['a date of an ISO timestamp', 'It was seen on June 1, 2026.', { at: '2026-06-01T14:03:11Z' }],
+    ['twelve hours', 'It was seen at 2:03 pm.', { at: '2026-06-01T14:03:11Z' }],
+    ['a decimal above 10,000', 'It costs $12450.75.', { total: 12450.75 }],
+    ['separators of thousands', 'It costs $12,450.75.', { total: 12450.75 }],
+    ['a decimal comma', 'Das kostet 12.450,75 €.', { total: 12450.75 }],
+    ['an apostrophe', "Das kostet 12'450.75 CHF.", { total: 12450.75 }],
+    ['k', 'It costs $12.5k.', { total: 12480 }],
+    ['M', 'There are 12.5M rows.', { rows: 12480311 }],
+    ['millions', 'It costs 3.2 million dollars.', { total: 3185000 }],
+    ['cents', 'It costs $19.', { price_cents: 1900 }],
+    ['a unit', 'It takes 480ms.', { p95_ms: 480 }],
+    ['seconds for milliseconds', 'It takes 2.48 s.', { p95_ms: 2480 }],
+    ['a German date', 'Es kommt am 05.06.2026.', { due: '2026-06-05' }],
+    ['a British date', 'It is due on 5 June 2026.', { due: '2026-06-05' }],
+    ['a slashed date', 'It is due on 06/05/2026.', { due: '2026-06-05' }],
+    ['a French date', 'Il arrive le 1er juin 2026.', { due: '2026-06-01' }],
+    ['a version', 'It is v5.18.2.', { release: '5.18.2' }],
+  ])('%s', (_, text, result) => expect(kindsIn(text, saw(result))).toEqual([]));
+
+  test.each<[string, string, Json]>([
+    ['another minute', 'It was seen at 14:04.', { at: '2026-06-01T14:03:11Z' }],
+    ['another year', 'It was seen on June 1, 2027.', { at: '2026-06-01T14:03:11Z' }],
+    ['another cent', 'It costs $12,450.76.', { total: 12450.75 }],
+    ['another thousand', 'It costs $12.9k.', { total: 12480 }],
+    ['another million', 'There are 14.5M rows.', { rows: 12480311 }],
+    ['cents of a field that counts none', 'It costs $19.', { price: 1900 }],
+    ['another unit value', 'It takes 840ms.', { p95_ms: 480 }],
+    ['another month', 'Il arrive le 1er juillet 2026.', { due: '2026-06-01' }],
+    ['another version', 'It is v5.17.2.', { release: '5.18.2' }],
+    ['the day after', 'It is due on June 6.', { due: '2026-06-05' }],
+  ])('but not %s', (_, text, result) => expect(kindsIn(text, saw(result))).toEqual(['value']));
+});
+
+test.each(['It uses SHA256.', 'Dates follow ISO-8601.', 'Covid-19 delays it.', 'Martin 3 is a ship.', 'It is UTF-8.'])(
+  'a name with digits is no value: %s',
+  (text) => expect(kindsIn(text, saw('x'))).toEqual([]),
+);
+
+test('the next day counts only where an observation shows it, and for an arrival', () => {
+  const night = saw({ date: '2026-06-05', arrives: '07:05:00+1' });
+  expect(kindsIn('It arrives on June 6.', night)).toEqual([]);
+  expect(kindsIn('It departs on June 6.', night)).toEqual(['value']);
+});
+
+test('facts that the user gave count at any time', () => {
+  expect(kindsIn('Your order A-991 is ours.', saw('x'), ['hello', 'it was A-991, paid $40', 'bye'])).toEqual([]);
+});
+
+test('made-up amounts stay made up after many numbers', () => {
+  const many = saw(Array.from({ length: 16 }, (_, index) => 37 + index * 61));
+  const invented = Array.from({ length: 40 }, (_, index) => 5003 + index * 117);
+  expect(invented.filter((amount) => kindsIn(`It costs $${amount}.`, many).length === 0)).toEqual([]);
+});
+
+describe('claims', () => {
+  test('two clauses with two identifiers need two calls', () => {
+    const one = [{ tool: 'orders.cancel', args: { id: 'A-1' }, result: 'ok' }];
+    expect(kindsIn('I have cancelled A-1.', one)).toEqual([]);
+    expect(kindsIn('I have cancelled A-1. I have also cancelled A-2.', one, ['cancel A-1 and A-2'])).toContain(
+      'action',
+    );
+  });
+
+  test.each(['search_logs', 'logs.search'])('a tool called %s makes a claim of a lookup checkable', (name) => {
+    const tools = { [name]: 'read' as const, 'mail.send': 'communication' as const };
+    expect(kindsIn('I searched the logs and found nothing.', [], [], tools)).toContain('lookup');
+  });
+
+  test('e-mailed is sent', () => {
+    expect(kindsIn('I e-mailed Ann.', saw('x'))).toEqual(['action']);
+    expect(kindsIn('I e-mailed Ann.', [{ tool: 'mail.send', args: { to: 'Ann' }, result: 'ok' }])).toEqual([]);
+  });
+
+  test.each([
+    'Ich habe die Mail gesendet.',
+    "J'ai envoyé le message.",
+    'He enviado el mensaje.',
+    'Ho inviato il messaggio.',
+    'Enviei a mensagem.',
+    'Ik heb het bericht verstuurd.',
+    'Wysłałem wiadomość.',
+  ])('in other languages: %s', (text) => {
+    expect(kindsIn(text, saw('x'))).toEqual(['action']);
+    expect(kindsIn(text, [{ tool: 'mail.send', result: 'ok' }])).toEqual([]);
+  });
+
+  test.each(['Ich habe nichts gesendet.', "Je n'ai rien envoyé.", 'No he enviado nada.', 'Non ho inviato nulla.'])(
+    'a denial is no claim: %s',
+    (text) => expect(kindsIn(text, saw('x'))).toEqual([]),
+  );
+});
+
+describe('tests pass', () => {
+  const run = (exitCode: number, stdout = '18 passed') => ({
+    tool: 'shell.run',
+    args: { command: 'pytest -q' },
+    ok: exitCode === 0,
+    result: { exitCode, stdout },
+  });
+  test.each<[string, readonly Seen[], readonly string[]]>([
+    ['after exit 0', [run(0)], []],
+    ['after exit 1', [run(1)], ['claim']],
+    ['without a run', [], ['claim']],
+    ['after a failed run that followed a good one', [run(0), run(1)], ['claim']],
+    [
+      'after a command that ran no tests',
+      [{ tool: 'shell.run', args: { command: 'ls' }, result: { exitCode: 0 } }],
+      ['claim'],
+    ],
+  ])('all 18 tests pass, %s', (_, seen, kinds) => expect(kindsIn('All 18 tests pass.', seen)).toEqual(kinds));
+
+  test('another number of tests is caught, a failure may be reported', () => {
+    expect(kindsIn('All 21 tests pass.', [run(0)])).toEqual(['claim']);
+    expect(kindsIn('2 of the 18 tests fail.', [run(1, '2 failed, 16 passed, 18 total')])).toEqual([]);
+    expect(kindsIn('I have not run the tests.', [])).toEqual([]);
+  });
+});
