@@ -24,10 +24,10 @@ export type {
 } from './facts.ts';
 
 /** A value that an event records by reference: where in the thread's slots (or in the observation `it`) it stands. */
-interface Ref {
-  readonly ref: readonly string[];
-}
-export type Recorded = Ref | { readonly value: Json } | { readonly object: { readonly [field: string]: Recorded } };
+export type Recorded =
+  | { readonly ref: readonly string[] }
+  | { readonly value: Json }
+  | { readonly object: { readonly [field: string]: Recorded } };
 export interface WriteRecord {
   readonly slot: string;
   readonly path?: readonly string[];
@@ -273,9 +273,8 @@ export interface ForkState {
   readonly branches: Branches;
   readonly total: number;
   deadline: Instant | null;
-  /** The deadline moves by the time in which the branches only wait for people. */
+  /** The deadline moves by the time in which the branches only wait for people: since `waitsSince`. */
   exceptPeople?: true;
-  /** Since when the branches only wait for people. */
   waitsSince?: Instant;
   readonly into: string;
   readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
@@ -359,9 +358,8 @@ export interface RunState {
   deadline: Instant | null;
   /** True if the deadline has passed and the run continues only if a person grants more time. */
   late?: boolean;
-  /** Since when the run only waits for people. */
+  /** Since when the run only waits for people, and the time of such waits before. */
   waitsSince?: Instant;
-  /** The time in which the run only waited for people, without the present wait. */
   waitedMs?: number;
   seq: number;
   now: Instant;

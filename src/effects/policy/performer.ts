@@ -7,6 +7,7 @@ import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { checkArguments } from './schema-checks.ts';
 import { authorize } from './authorize.ts';
+import { checkBound } from '../grounding/bind.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
 import { checkOutput } from './schema-checks.ts';
 import { checkEgress } from './egress.ts';
@@ -25,6 +26,7 @@ export function policyPerformer(): Performer {
     'policy:output': checkOutput,
     'policy:result': checkResult,
     'policy:grounding': checkGrounding,
+    'policy:bind': checkBound,
   };
   return {
     perform: async (call) => {

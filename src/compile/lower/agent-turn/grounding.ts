@@ -10,7 +10,8 @@ import { OBSERVATIONS, REPLY, TALK } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
-export const VALUES = ['off', 'names', 'all'] as const;
+export const BIND_CHECK = 'policy:bind';
+export const VALUES = ['off', 'names', 'all', 'bound'] as const;
 export const ON_VIOLATIONS = ['mark', 'repair', 'halt', 'escalate'] as const;
 export type OnViolation = (typeof ON_VIOLATIONS)[number];
 
@@ -48,7 +49,7 @@ export function groundingInput(uttered: Uttered, { cite, claims, values }: Groun
     claimed: uttered.claimed,
     cite: String(cite),
     claims: String(claims),
-    values: quote(values),
+    values: quote(values === 'bound' ? 'names' : values),
   };
 }
 
@@ -59,8 +60,33 @@ const REPAIRS_MAX = 2;
 
 /** Returns the node after the last reply: `next`, or the check in front of it. `ask` asks the agent again. */
 export function addGroundedEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
+  if (turn.tools.length === 0) return turn.next;
+  const next = addGroundingEnd(kit, turn, ask);
+  return addBinding(kit, turn, ask, next);
+}
+
+/** The reply contains references to observations. */
+export const REFERS = `${REPLY}.text.contains("{{obs.")`;
+
+/** Fills in references to observations. A reference to nothing goes back to the agent. */
+function addBinding(kit: Kit, turn: AgentTurn, ask: NodeId, next: NodeId): NodeId {
+  const { hint, origin } = turn;
+  const mend = addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`, 'bind');
+  const bound = kit.check(
+    { hint: `${hint}.bind`, origin: `${origin}: bind`, authored: origin },
+    {
+      check: BIND_CHECK,
+      input: { text: `${REPLY}.text`, observations: OBSERVATIONS },
+      writes: [set(GROUNDED, 'it'), setField(REPLY, ['text'], 'it.text')],
+      next: kit.pick({ hint: `${hint}.bound`, origin }, [{ when: `${GROUNDED}.ok == true`, to: next }], mend),
+      fail: next,
+    },
+  );
+  return kit.pick({ hint: `${hint}.refers`, origin }, [{ when: REFERS, to: bound }], next);
+}
+
+function addGroundingEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
   const { agent, hint, origin, tools, next } = turn;
-  if (tools.length === 0) return next;
   const { escalation, approvalTimeoutMs } = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const consequence = Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
   if (consequence === undefined) return next;
@@ -94,10 +120,10 @@ export function addGroundedEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
   );
 }
 
-function addRepair(kit: Kit, turn: AgentTurn, ask: NodeId, words: Expr): NodeId {
+function addRepair(kit: Kit, turn: AgentTurn, ask: NodeId, words: Expr, what = 'grounding'): NodeId {
   const { hint, origin } = turn;
   const meter = kit.visits(
-    `grounding:${hint}`,
+    `${what}:${hint}`,
     REPAIRS_MAX * turn.visitsMax,
     addFailure(kit, turn),
     `repairs of the answer of ${origin}`,

@@ -19,6 +19,7 @@ import {
   SINCE,
   STATUS,
   STEP,
+  UNBOUND,
   VIOLATION,
 } from './state.ts';
 import { set } from '../../lower/kit.ts';
@@ -44,6 +45,7 @@ export function findings(loop: Loop): readonly Finding[] {
     { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
     ...formFindings(outputDue(loop)).map((each) => ({ ...each, kind: 'criteria' })),
     { when: `${GIVEN} && ${NO_RESULT} != null`, kind: 'criteria', words: `${NO_RESULT}.reason` },
+    { when: `${UNBOUND} != null`, kind: 'criteria', words: UNBOUND },
     ...contested(loop).map((each) => ({ ...each, when: `${each.early} && ${each.when}` })),
     ...(loop.planner === null ? [] : [unfinishedStep()]),
     { when: open, kind: 'none', words: '""' },

@@ -5,7 +5,7 @@
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
-import { GROUNDING_CHECK, groundingInput } from '../../lower/agent-turn/grounding.ts';
+import { BIND_CHECK, GROUNDING_CHECK, REFERS, groundingInput } from '../../lower/agent-turn/grounding.ts';
 import { toolsOf } from './intake.ts';
 import { idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
@@ -25,10 +25,11 @@ import {
   TASK,
   TOLD,
   TURN,
+  UNBOUND,
   UNFOUNDED,
   VIOLATION,
 } from './state.ts';
-import { set } from '../../lower/kit.ts';
+import { set, setField } from '../../lower/kit.ts';
 
 /** This round called tools. */
 const ACTED = `size(${REPLY}.toolCalls) > 0`;
@@ -81,8 +82,8 @@ export function addGrounding(l: Lowering): void {
     result,
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
-  l.kit.set(
-    { id: idOf(l, 'observation_grounding'), origin: 'observation_grounding' },
+  const ground = l.kit.set(
+    { hint: 'grounding.reply', origin: 'observation_grounding' },
     [
       { slot: SAID, mode: 'reply', value: `${REPLY}.text` },
       set(MISSED, missed),
@@ -91,6 +92,31 @@ export function addGrounding(l: Lowering): void {
     ],
     look,
   );
+  addBinding(l, ground);
+}
+
+/** Fills in the references of a reply to observations. Where values must be bound, literals are refused. */
+function addBinding(l: Lowering, next: NodeId): void {
+  const { values } = l.loop.grounding;
+  const origin = 'observation_grounding';
+  const bind = l.kit.check(
+    { hint: 'bind', origin },
+    {
+      check: BIND_CHECK,
+      input: {
+        text: `${REPLY}.text`,
+        observations: OBSERVATIONS,
+        bound: String(values === 'bound'),
+        told: `[${GOAL}, input, ${TOLD}]`,
+      },
+      writes: [setField(REPLY, ['text'], 'it.text'), set(UNBOUND, 'it.ok == true ? null : it.reason')],
+      next,
+      fail: l.kit.set({ hint: 'bind.broken', origin }, [set('error', 'null')], next),
+    },
+  );
+  const when = values === 'bound' ? `!(${ACTED})` : `!(${ACTED}) && ${REFERS}`;
+  const look = l.kit.pick({ hint: 'bind.look', origin }, [{ when, to: bind }], next);
+  l.kit.set({ id: idOf(l, 'observation_grounding'), origin }, [set(UNBOUND, 'null')], look);
 }
 
 /** An answer that announces, asks or apologises is not a result. A question in plain text becomes a question to a person. */

@@ -101,10 +101,14 @@ function protocol({ confidence, grounding }: Loop): string {
       : `Reply with one JSON object: ${form}.`,
     ...(confidence === null ? [] : [`\`confidence\` is required and must be at least ${confidence}.`]),
     ...(grounding.cite ? ['`citations` is required: list the ids of the observations that support the answer.'] : []),
+    ...(grounding.values === 'bound' ? [BOUND] : []),
     'Say that something was done only where an observation shows it.',
   ];
   return `\n\n${rules.join(' ')}`;
 }
+
+const BOUND =
+  'Write amounts, dates, identifiers, names and other values of observations as references, and never literally: {{obs.1.total}} is the field `total` of the first result of a tool, {{obs.2.items.0.id}} the field `id` of the first item of the second. Count all results from 1.';
 
 export function planPrompt(loop: Loop): Expr {
   const tools = toolsOf(loop)

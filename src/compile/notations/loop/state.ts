@@ -25,6 +25,8 @@ export const SAID = 'said';
 export const STATUS = 'status';
 /** The reason why the reply is not a result, or null. */
 export const NO_RESULT = 'no_result';
+/** The reason why the values of the reply are not bound to observations, or null. */
+export const UNBOUND = 'unbound';
 export const ANSWER = 'answer';
 /** The ids of this round's failed observations. */
 export const MISSED = 'missed';
