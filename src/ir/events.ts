@@ -273,7 +273,6 @@ export interface ForkState {
   readonly branches: Branches;
   readonly total: number;
   deadline: Instant | null;
-  /** The deadline moves by the time in which the branches only wait for people: since `waitsSince`. */
   exceptPeople?: true;
   waitsSince?: Instant;
   readonly into: string;
@@ -358,7 +357,6 @@ export interface RunState {
   deadline: Instant | null;
   /** True if the deadline has passed and the run continues only if a person grants more time. */
   late?: boolean;
-  /** Since when the run only waits for people, and the time of such waits before. */
   waitsSince?: Instant;
   waitedMs?: number;
   seq: number;
