@@ -163,12 +163,17 @@ function addInspecting(program: Command, call: Caller): void {
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
   program
-    .command('audit')
-    .description('check the audit trail')
-    .command('verify')
-    .description('check the chain of hashes')
-    .argument('[run]', 'a run; without it, all of them')
-    .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
+    .command('diff')
+    .description('where two runs differ')
+    .argument('<run>', 'a run')
+    .argument('<other>', 'another run')
+    .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
+  program
+    .command('backup')
+    .description('copy the database while runs go on')
+    .argument('<file>', 'where')
+    .action(call(async () => (await import('./commands/backup.ts')).backupCommand));
+  addAudit(program.command('audit').description('check the audit trail'), call);
 }
 
 function addProtections(program: Command, call: Caller): void {
@@ -196,6 +201,26 @@ function addProtections(program: Command, call: Caller): void {
     .command('budget')
     .description('the retry budget that all runs of the database share')
     .action(call(async () => (await import('./commands/budget.ts')).budgetCommand));
+}
+
+function addAudit(audit: Command, call: Caller): void {
+  audit
+    .command('verify')
+    .description('check the chain of hashes')
+    .argument('[run]', 'a run, or a file of `audit export`; without it, all runs')
+    .option('--heads <file>', 'compare with the heads that were written earlier')
+    .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
+  audit
+    .command('export')
+    .description('write a run to a file that can be checked on another machine')
+    .argument('<run>', 'a run')
+    .requiredOption('--out <file>', 'where')
+    .action(call(async () => (await import('./commands/audit-files.ts')).auditExportCommand));
+  audit
+    .command('heads')
+    .description('write the last hash of every run, to find a database that was rolled back')
+    .requiredOption('--out <file>', 'where')
+    .action(call(async () => (await import('./commands/audit-files.ts')).auditHeadsCommand));
 }
 
 function addMachine(program: Command, call: Caller): void {

@@ -2,12 +2,28 @@
 import { audit, type Audit } from '../../../runtime/journal/audit.ts';
 import { auditTombstones, type TombstoneAudit } from '../../../runtime/journal/audit-entry.ts';
 import type { Cli } from '../context.ts';
+import { runFileAt, verifyHeads, verifyRunFile } from './audit-files.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { renderError } from '../report-error.ts';
 import { findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
-export async function auditVerifyCommand(cli: Cli, given: string | undefined): Promise<ExitStatus> {
+export interface AuditVerifyOptions {
+  readonly heads?: string;
+}
+
+export async function auditVerifyCommand(
+  cli: Cli,
+  given: string | undefined,
+  { heads }: AuditVerifyOptions = {},
+): Promise<ExitStatus> {
+  const file = given === undefined ? null : runFileAt(given);
+  if (given !== undefined && file !== null) return verifyRunFile(cli, given, file);
+  const status = await verifyRuns(cli, given, heads === undefined || !cli.json);
+  return heads === undefined ? status : Math.max(status, await verifyHeads(cli, heads)) === OK ? OK : FAILED;
+}
+
+async function verifyRuns(cli: Cli, given: string | undefined, shows: boolean): Promise<ExitStatus> {
   const { runs, tombstones } = await withStore(cli, async (store) => {
     if (store === null && given === undefined) return { runs: [], tombstones: NO_TOMBSTONES };
     const ids =
@@ -20,6 +36,7 @@ export async function auditVerifyCommand(cli: Cli, given: string | undefined): P
     return { runs: results, tombstones: await auditTombstones(store.roster) };
   });
   const ok = runs.every((each) => each.ok) && tombstones.ok;
+  if (!shows) return ok ? OK : FAILED;
   if (cli.json) cli.printJson({ ok, runs, tombstones });
   else print(cli, runs, tombstones);
   return ok ? OK : FAILED;

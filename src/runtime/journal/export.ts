@@ -1,0 +1,141 @@
+/**
+ * A run as a file that stands alone, and the heads of all runs. Both are checked without the database: the file by its own chain, the
+ * heads against a database that may have been rolled back or rewritten since.
+ */
+import type { Instant, RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../errors.ts';
+import { reportOf } from '../report/report.ts';
+import type { Journal, RunEntry, Store, StoredRun } from '../ports.ts';
+import { audit } from './audit.ts';
+import type { Audit } from './audit.ts';
+import { readRun } from './read.ts';
+
+const RUN_FILE = 'sluice-run/1';
+const HEADS_FILE = 'sluice-heads/1';
+
+export interface RunFile {
+  readonly format: typeof RUN_FILE;
+  readonly store: string;
+  readonly run: RunId;
+  readonly entry: RunEntry;
+  /** The graph with its boundaries, policies, prices and agents; the text that the chain covers. */
+  readonly graph: string;
+  readonly appends: StoredRun['appends'];
+  readonly values: StoredRun['blobs'];
+  /** For readers. Computed from the events, and compared with them when the file is checked. */
+  readonly summary: RunSummary;
+}
+interface RunSummary {
+  readonly code: string | null;
+  readonly output: unknown;
+  readonly approvals: unknown;
+  readonly receipts: unknown;
+  readonly policies: unknown;
+  readonly boundaries: unknown;
+}
+
+export async function exportRun(store: Store, run: RunId): Promise<RunFile> {
+  const stored = await store.journal.load(run, { snapshot: false });
+  const entry = await store.roster.find(run);
+  if (stored === null || entry === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+  return {
+    format: RUN_FILE,
+    store: store.id,
+    run,
+    entry: { ...entry, owner: null },
+    graph: stored.flow,
+    appends: stored.appends,
+    values: stored.blobs,
+    summary: await summaryOf(store.journal, run, stored.flow),
+  };
+}
+
+/** Null if the text is no such file. */
+export function readRunFile(text: string): RunFile | null {
+  const read = parsed(text);
+  return read?.['format'] === RUN_FILE ? (read as unknown as RunFile) : null;
+}
+
+export async function auditRunFile(file: RunFile): Promise<Audit> {
+  const stored: StoredRun = { flow: file.graph, snapshot: null, appends: file.appends, blobs: file.values };
+  const journal: Pick<Journal, 'load' | 'page'> = {
+    load: async () => stored,
+    page: async (_, after, limit) => file.appends.filter((append) => append.after >= after).slice(0, limit),
+  };
+  const checked = await audit(journal as Journal, file.run, file.entry);
+  if (!checked.ok) return checked;
+  const summary = await summaryOf(journal as Journal, file.run, file.graph);
+  if (JSON.stringify(summary) === JSON.stringify(file.summary)) return checked;
+  const seq = checked.events;
+  return { ...checked, ok: false, broken: { seq, last: seq, message: 'the summary of the file was changed' } };
+}
+
+async function summaryOf(journal: Journal, run: RunId, graph: string): Promise<RunSummary> {
+  const { code, output, approvals, receipts } = reportOf(await readRun(journal, run));
+  const { policies = {}, boundaries = {} } = JSON.parse(graph) as CompiledFlow;
+  // As JSON has it, so that it can be compared with what a file holds.
+  return JSON.parse(JSON.stringify({ code, output, approvals, receipts, policies, boundaries })) as RunSummary;
+}
+
+export interface HeadsFile {
+  readonly format: typeof HEADS_FILE;
+  readonly store: string;
+  readonly at: Instant;
+  readonly runs: readonly { readonly run: RunId; readonly events: number; readonly head: string }[];
+}
+
+/** The heads of runs whose chain holds. A broken chain is not worth keeping. */
+export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
+  const runs: { run: RunId; events: number; head: string }[] = [];
+  for (const { run } of await store.roster.list()) {
+    const { ok, events, head, broken } = await audit(store.journal, run, await store.roster.find(run));
+    if (!ok)
+      throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'run `sluice audit verify`');
+    runs.push({ run, events, head });
+  }
+  const { list } = await store.roster.tombstones();
+  const removed = list.map(({ run, events, hash }) => ({ run, events, head: hash }));
+  return {
+    format: HEADS_FILE,
+    store: store.id,
+    at,
+    runs: [...runs, ...removed].toSorted((a, b) => (a.run < b.run ? -1 : 1)),
+  };
+}
+
+export function readHeadsFile(text: string): HeadsFile | null {
+  const read = parsed(text);
+  return read?.['format'] === HEADS_FILE ? (read as unknown as HeadsFile) : null;
+}
+
+/** What the database lacks or has otherwise than when the heads were written. Later events are no difference. */
+export async function compareHeads(store: Store, { store: id, runs }: HeadsFile): Promise<readonly string[]> {
+  if (store.id !== id) return ['the heads were written from another database'];
+  const { list } = await store.roster.tombstones();
+  const removed = new Map(list.map(({ run, events, hash }) => [run, { events, hash }]));
+  const found: string[] = [];
+  for (const { run, events, head } of runs) {
+    const tombstone = removed.get(run);
+    const stored = await store.journal.load(run, { snapshot: false });
+    const last = stored?.appends.at(-1);
+    const length = last === undefined ? 0 : last.after + last.count;
+    if (tombstone !== undefined) {
+      if (tombstone.events < events || (tombstone.events === events && tombstone.hash !== head))
+        found.push(`run \`${run}\`: its tombstone differs from the heads`);
+    } else if (stored === null) found.push(`run \`${run}\` is missing; the heads have it with ${events} events`);
+    else if (length < events) found.push(`run \`${run}\` has ${length} events; the heads have ${events}`);
+    else if (stored.appends.find(({ after, count }) => after + count === events)?.hash !== head)
+      found.push(`run \`${run}\`: event ${events} differs from the heads`);
+  }
+  return found;
+}
+
+function parsed(text: string): { readonly [field: string]: unknown } | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as { [field: string]: unknown }) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,89 @@
+/** `sluice audit export`, `audit heads`, and the checks of both files. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  auditRunFile,
+  compareHeads,
+  exportRun,
+  headsOf,
+  readHeadsFile,
+  readRunFile,
+} from '../../../runtime/journal/export.ts';
+import type { RunFile } from '../../../runtime/journal/export.ts';
+import type { Store } from '../../../runtime/ports.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import type { Cli } from '../context.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { renderError } from '../report-error.ts';
+import { demandDatabase, findRun, withStore } from '../store.ts';
+import { plural } from '../text.ts';
+import { usage } from '../usage.ts';
+
+export interface OutOptions {
+  readonly out: string;
+}
+
+export async function auditExportCommand(cli: Cli, given: string, { out }: OutOptions): Promise<ExitStatus> {
+  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
+  const file = await withStore(cli, async (store) => exportRun(store as Store, await findRun(store, given, cli.db)));
+  write(out, file);
+  const events = file.appends.reduce((sum, { count }) => sum + count, 0);
+  if (cli.json) cli.printJson({ run: file.run, file: out, events });
+  else cli.screen.print(`run ${file.run} with ${plural(events, 'event')} is in ${out}`);
+  return OK;
+}
+
+export async function auditHeadsCommand(cli: Cli, { out }: OutOptions): Promise<ExitStatus> {
+  demandDatabase(cli, 'run-not-found', 'there are no runs');
+  const heads = await withStore(cli, (store) => headsOf(store as Store, Date.now()));
+  write(out, heads);
+  if (cli.json) cli.printJson({ file: out, runs: heads.runs.length });
+  else cli.screen.print(`the heads of ${plural(heads.runs.length, 'run')} are in ${out}; keep the file elsewhere`);
+  return OK;
+}
+
+/** The file of `audit export` at this path; null if there is no file. */
+export function runFileAt(path: string): RunFile | null {
+  if (!existsSync(path) || !statSync(path).isFile()) return null;
+  const file = readRunFile(readFileSync(path, 'utf8'));
+  if (file === null)
+    throw new SluiceError(
+      'file-unreadable',
+      `\`${path}\` is not a file of \`sluice audit export\``,
+      'Name a run or such a file.',
+    );
+  return file;
+}
+
+export async function verifyRunFile(cli: Cli, path: string, file: RunFile): Promise<ExitStatus> {
+  const checked = await auditRunFile(file);
+  if (cli.json) cli.printJson({ ok: checked.ok, file: path, runs: [checked] });
+  else if (checked.ok) cli.screen.print(`${path} holds: run ${file.run}, ${plural(checked.events, 'event')} checked`);
+  else noteBroken(cli, checked.broken?.message ?? '');
+  return checked.ok ? OK : FAILED;
+}
+
+export async function verifyHeads(cli: Cli, path: string): Promise<ExitStatus> {
+  if (!existsSync(path)) throw usage(`there is no file \`${path}\``, 'Write one with `sluice audit heads --out FILE`.');
+  const heads = readHeadsFile(readFileSync(path, 'utf8'));
+  if (heads === null)
+    throw new SluiceError(
+      'file-unreadable',
+      `\`${path}\` is not a file of \`sluice audit heads\``,
+      'Name another one.',
+    );
+  demandDatabase(cli, 'run-not-found', 'there are no runs to compare');
+  const differences = await withStore(cli, (store) => compareHeads(store as Store, heads));
+  const ok = differences.length === 0;
+  if (cli.json) cli.printJson({ ok, heads: path, runs: heads.runs.length, differences });
+  else if (ok) cli.screen.print(`${plural(heads.runs.length, 'head')} of ${new Date(heads.at).toISOString()} hold`);
+  else for (const difference of differences) noteBroken(cli, difference);
+  return ok ? OK : FAILED;
+}
+
+function noteBroken(cli: Cli, message: string): void {
+  cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
+}
+
+function write(path: string, content: object): void {
+  writeFileSync(path, `${JSON.stringify(content, null, 1)}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,32 @@
+/** `sluice backup`: a consistent copy of the database while runs go on. */
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { demandDatabase } from '../store.ts';
+import { usage } from '../usage.ts';
+
+export async function backupCommand(cli: Cli, file: string): Promise<ExitStatus> {
+  demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
+  if (file === cli.db) throw usage('`backup` takes another file than the database itself');
+  const files = [[cli.db, file] as const];
+  if (existsSync(piiFileOf(cli.db))) files.push([piiFileOf(cli.db), piiFileOf(file)]);
+  for (const [from, to] of files) await copy(from, to);
+  if (cli.json) cli.printJson({ files: files.map(([, to]) => to) });
+  else cli.screen.print(`${cli.db} was copied to ${files.map(([, to]) => to).join(' and ')}`);
+  return OK;
+}
+
+/** The copy takes its name when it is complete, so that a file that is there is never half of one. */
+async function copy(from: string, to: string): Promise<void> {
+  const partial = `${to}.partial`;
+  rmSync(partial, { force: true });
+  const db = new DatabaseSync(from, { readOnly: true });
+  try {
+    await backup(db, partial);
+  } finally {
+    db.close();
+  }
+  renameSync(partial, to);
+}

@@ -1,0 +1,105 @@
+/** Files for an audit on another machine, heads that find a rolled back database, copies, and the difference of two runs. */
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { folder, sluice } from './cli.ts';
+
+const FLOW =
+  'flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a, input: { user_message: "{{event.payload.q}}" } } ] }\nagents: [ { id: a } ]\n';
+const SCRIPT = 'agents: { a: [ { text: "one" } ] }\n';
+
+async function ran(runs: { readonly [run: string]: string } = { r1: 'x' }): Promise<string> {
+  const cwd = folder({ 'f.yaml': FLOW, 's.yaml': SCRIPT });
+  for (const [run, q] of Object.entries(runs)) await start(cwd, run, q);
+  return cwd;
+}
+
+function start(cwd: string, run: string, q: string) {
+  return sluice(['run', 'f.yaml', '--script', 's.yaml', '--run', run, '--input', JSON.stringify({ q })], { cwd });
+}
+
+describe('audit export', () => {
+  test('gives a file that is checked without the project', async () => {
+    const cwd = await ran();
+    const out = await sluice(['audit', 'export', 'r1', '--out', 'r1.json', '--json'], { cwd });
+    expect(JSON.parse(out.stdout)).toMatchObject({ run: 'r1', file: 'r1.json' });
+    const elsewhere = folder({ 'r1.json': readFileSync(join(cwd, 'r1.json'), 'utf8') });
+    const checked = await sluice(['audit', 'verify', 'r1.json', '--json'], { cwd: elsewhere });
+    expect([checked.status, JSON.parse(checked.stdout)]).toMatchObject([0, { ok: true, runs: [{ run: 'r1' }] }]);
+  });
+
+  test('in which every change is found', async () => {
+    const cwd = await ran();
+    await sluice(['audit', 'export', 'r1', '--out', 'r1.json'], { cwd });
+    const text = readFileSync(join(cwd, 'r1.json'), 'utf8');
+    const changes: [string, string | RegExp, string][] = [
+      ['an event', /\\"one\\"/, '\\"two\\"'],
+      ['the time', /"at": (\d)/, '"at": 9$1'],
+      ['the graph', '\\"notation\\":\\"flow\\"', '\\"notation\\":\\"flox\\"'],
+      ['the run', /"run": "r1"/, '"run": "r2"'],
+      ['the code', '"code": "SUCCESS"', '"code": "TIMEOUT"'],
+      ['the summary', /"output": "one"/, '"output": "two"'],
+    ];
+    for (const [what, from, to] of changes) {
+      expect(text.replace(from, to), what).not.toBe(text);
+      writeFileSync(join(cwd, 'changed.json'), text.replace(from, to));
+      const { status, stderr } = await sluice(['audit', 'verify', 'changed.json'], { cwd });
+      expect([what, status, stderr]).toEqual([what, 1, expect.stringContaining('error[chain-broken]')]);
+    }
+    writeFileSync(join(cwd, 'changed.json'), '{}');
+    expect((await sluice(['audit', 'verify', 'changed.json'], { cwd })).status).toBe(2);
+  }, 60_000);
+});
+
+describe('audit heads', () => {
+  test('find a database that was rolled back, rewritten, or has lost a run; later events are no difference', async () => {
+    const cwd = await ran({ r1: 'x' });
+    const db = join(cwd, '.sluice/sluice.db');
+    copyFileSync(db, join(cwd, 'old.db'));
+    await start(cwd, 'r2', 'y');
+    await sluice(['audit', 'heads', '--out', 'h.json'], { cwd });
+    const verify = () => sluice(['audit', 'verify', '--heads', 'h.json', '--json'], { cwd });
+    expect(JSON.parse((await verify()).stdout)).toMatchObject({ ok: true, runs: 2 });
+    await start(cwd, 'r3', 'z');
+    expect((await verify()).status).toBe(0);
+
+    for (const end of ['-wal', '-shm']) rmSync(`${db}${end}`, { force: true });
+    copyFileSync(join(cwd, 'old.db'), db);
+    expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+    const rolledBack = await verify();
+    expect([rolledBack.status, rolledBack.stdout]).toEqual([1, expect.stringContaining('run `r2` is missing')]);
+    // The same id again, with a valid chain of its own.
+    await start(cwd, 'r2', 'changed');
+    const rewritten = await verify();
+    expect([rewritten.status, rewritten.stdout]).toEqual([
+      1,
+      expect.stringMatching(/event \d+ differs from the heads/),
+    ]);
+  }, 60_000);
+
+  test('need a file of their own', async () => {
+    const cwd = await ran();
+    writeFileSync(join(cwd, 'x.json'), '{}');
+    expect((await sluice(['audit', 'verify', '--heads', 'x.json'], { cwd })).status).toBe(2);
+    expect((await sluice(['audit', 'verify', '--heads', 'none.json'], { cwd })).status).toBe(2);
+    expect((await sluice(['audit', 'heads'], { cwd })).status).toBe(2);
+  });
+});
+
+test('backup copies a database that verifies', async () => {
+  const cwd = await ran();
+  expect((await sluice(['backup', 'copy.db'], { cwd })).status).toBe(0);
+  expect((await sluice(['audit', 'verify', '--db', 'copy.db'], { cwd })).stdout).toContain('1 run of 1 hold');
+  // A file that is there is replaced.
+  expect((await sluice(['backup', 'copy.db', '--json'], { cwd })).stdout).toContain('copy.db');
+});
+
+test('diff says where two runs part', async () => {
+  const cwd = await ran({ r1: 'x', r2: 'x', r3: 'other' });
+  expect((await sluice(['diff', 'r1', 'r2'], { cwd })).stdout).toBe('the runs are the same\n');
+  const { differences } = JSON.parse((await sluice(['diff', 'r1', 'r3', '--json'], { cwd })).stdout) as {
+    differences: { what: string }[];
+  };
+  expect(differences.map(({ what }) => what)).toEqual(['input', 'usage', expect.stringMatching(/^first difference/)]);
+  expect((await sluice(['diff', 'r1', 'nope'], { cwd })).status).toBe(1);
+});
