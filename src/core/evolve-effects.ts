@@ -2,8 +2,9 @@
 import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts';
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
-import type { Event, Hold, Pending, RunState, Settled, Thread } from '../ir/events.ts';
+import type { Event, Hold, Pending, RecentCall, RunState, Settled, Thread } from '../ir/events.ts';
 import { RECENT_MAX, printOf } from './repeats.ts';
+import { comparedReply } from './turns.ts';
 import { repairOf } from './retry.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
@@ -206,12 +207,22 @@ function watch(
 }
 
 /** Keeps the result of a call for the loop detector; of a retried call, the last one. */
-function watchResult(state: RunState, { watched, key }: Pending, result: Settled): void {
+function watchResult(state: RunState, { watched, key, kind }: Pending, result: Settled): void {
   for (const meter of watched ?? []) {
-    const settledCall = { ok: result.ok, result: printOf(result.ok ? result.value : result.error.message) };
+    const settledCall = kind === 'model' ? settledTurn(result) : settledTool(result);
     const recent = state.recent[meter] ?? [];
     state.recent[meter] = recent.map((call) => (call.key === key ? { ...call, ...settledCall } : call));
   }
+}
+
+function settledTool(result: Settled): Pick<RecentCall, 'ok' | 'result'> {
+  return { ok: result.ok, result: printOf(result.ok ? result.value : result.error.message) };
+}
+
+/** A reply that asks for tools does not end a turn. */
+function settledTurn(result: Settled): Pick<RecentCall, 'ok' | 'result'> {
+  const compared = result.ok ? comparedReply(result.value) : null;
+  return compared === null ? { ok: false, result: null } : { ok: true, result: printOf(compared) };
 }
 
 /** The dimensions that each call of a kind charges by one. */

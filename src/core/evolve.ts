@@ -46,7 +46,11 @@ const FOLDS: Folds = {
   'effect.judged': evolveEffect,
   'effect.dropped': evolveEffect,
   'undo.requested': evolveEffect,
-  'meter.tripped': (state, event) => tripped(threadOf(state, event.thread), event),
+  'meter.tripped': (state, event) => {
+    // The monitor starts afresh after a trip, so that a person can let the agents go on.
+    if (event.stuck !== undefined) delete state.recent[event.meter];
+    tripped(threadOf(state, event.thread), event);
+  },
   'meter.raised': raised,
   'thread.forked': (state, event) => {
     charge(state, event.charge);
@@ -74,6 +78,9 @@ const FOLDS: Folds = {
   'clock.read': (state) => {
     if (isOver(state)) state.late = true;
     wakeForks(state);
+  },
+  'deadlock.suspected': (state, { meter }) => {
+    delete state.recent[meter];
   },
   'breaker.changed': () => {},
   'breaker.denied': () => {},

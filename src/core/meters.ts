@@ -26,6 +26,8 @@ export interface Charges {
   readonly visits: readonly MeterId[] | undefined;
   /** Of a node's meters, those that compare its effect with the latest ones. */
   readonly repeats: readonly MeterId[] | undefined;
+  /** Of a node's meters, those that compare the replies of agents. */
+  readonly turns: readonly MeterId[] | undefined;
   /** Of a node's meters, those that go by the clock. */
   readonly clocks: readonly MeterId[] | undefined;
 }
@@ -36,7 +38,12 @@ export function chargesOf(program: Program, node: Node): Charges {
     const ids = (node.charges ?? []).filter((id) => units.includes(meterAt(program, id).unit));
     return ids.length === 0 ? undefined : ids;
   };
-  return { visits: some(['visits', 'steps']), repeats: some(['repeats']), clocks: some(['rate', 'time']) };
+  return {
+    visits: some(['visits', 'steps']),
+    repeats: some(['repeats']),
+    turns: some(['turns']),
+    clocks: some(['rate', 'time']),
+  };
 }
 
 /** Reserves the worst case in every dimension that a meter of this node limits, or says which one has no room. */
@@ -125,6 +132,7 @@ export function tripped(
   needs: number,
 ): Tripped {
   const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
+  if (meter.unit === 'turns') return { ...event, to: node.onStuck ?? meter.over };
   if (isVelocity(meter)) return { ...event, to: node.onVelocity ?? meter.over };
   const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
   return node.onBudget === undefined || !budget

@@ -23,6 +23,7 @@ import { declaredOf } from './declared.ts';
 import { digest } from './digest.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
+import { stuckBefore } from './turns.ts';
 import { normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
@@ -37,6 +38,9 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   const prints = printsOf(program, node, prepared.input);
   const repeated = tripOnSame(program, state, thread, node, prints);
   if (repeated !== null) return [repeated];
+  // After a suspicion the monitor has forgotten, and the next decision makes the call.
+  const stuck = stuckBefore(program, state, thread, node);
+  if (stuck !== null) return [stuck];
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return [timing];
   if (timing.notBefore !== undefined && timing.notBefore >= (deadlineFrom(state, timing.notBefore, null) ?? Infinity))
@@ -65,7 +69,7 @@ interface Granted extends Prints {
 
 function requested(program: Program, state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
   const { fingerprint, compared, timing, wait, holds, undo } = granted;
-  const { visits, repeats } = declaredOf(program, node);
+  const { visits, repeats, turns } = declaredOf(program, node);
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
   const timeout = deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, node.effect.kind === 'ask');
@@ -80,7 +84,7 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
     deadline: sooner(sooner(timeout, timing.until), wait.until ?? null),
     holds: holds.length > 0 ? holds : undefined,
     charge: visits,
-    watched: repeats,
+    watched: turns === undefined ? repeats : [...(repeats ?? []), ...turns],
     print: compared === fingerprint ? undefined : compared,
     notBefore,
     paced,

@@ -41,6 +41,11 @@ export interface Hold {
   /** Of a velocity meter: how long the amount counts. */
   readonly perMs?: number;
 }
+/** A suspected deadlock: the rule, and the agents of the cycle in order. */
+export interface Stuck {
+  readonly rule: 'cycle' | 'repeated_reply' | 'hops';
+  readonly agents: readonly string[];
+}
 /** A meter that remembers when calls were let go, and how long it has to. */
 export interface Pace {
   readonly meter: MeterId;
@@ -192,10 +197,20 @@ export type EventBody =
       readonly needs: number;
       readonly to: NodeId;
       readonly noted?: true;
+      /** Of a `turns` meter: the rule, and the agents of the cycle. */
+      readonly stuck?: Stuck;
       /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
       readonly velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
       /** Of a `repeats` meter: the rule that held the call back, and the tools of the repeated block. */
       readonly repeated?: { readonly rule: 'identical' | 'cycle' | 'failures'; readonly calls: readonly string[] };
+    }
+  | {
+      /** Agents repeat themselves without a new fact. The run goes on. */
+      readonly type: 'deadlock.suspected';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly meter: MeterId;
+      readonly stuck: Stuck;
     }
   | {
       readonly type: 'meter.raised';

@@ -19,5 +19,5 @@ export function isVelocity({ unit, perMs }: Meter): boolean {
 
 /** True if a meter counts amounts of a budget dimension, and not visits, repeats, a rate or time. */
 export function isCounted(unit: Meter['unit']): unit is Dimension {
-  return unit !== 'visits' && unit !== 'repeats' && unit !== 'rate' && unit !== 'time';
+  return unit !== 'visits' && unit !== 'repeats' && unit !== 'turns' && unit !== 'rate' && unit !== 'time';
 }

@@ -130,6 +130,8 @@ interface NodeBase {
   readonly charges?: readonly MeterId[];
   /** Where the thread goes if a budget has no room, instead of the meter's `over`. The slot `tripped` says which and why. */
   readonly onBudget?: NodeId;
+  /** Where the thread goes if agents are stuck, instead of the meter's `over`. */
+  readonly onStuck?: NodeId;
   /** Where the thread goes if it spends too fast, instead of the meter's `over`. */
   readonly onVelocity?: NodeId;
   /** Amounts that must be free before this node starts. */
@@ -227,7 +229,7 @@ export type Node = LetNode | PickNode | DoNode | ForkNode | EndNode;
 
 /** Every bound there is. `over` is where the thread goes instead when the meter does not have room. */
 export interface Meter {
-  readonly unit: 'visits' | 'repeats' | 'rate' | 'time' | Dimension;
+  readonly unit: 'visits' | 'repeats' | 'turns' | 'rate' | 'time' | Dimension;
   /** Of `time`, milliseconds. */
   readonly max: number | null;
   /** Of the run's `time`: the run stops when it is used up. If false, calls are cut off, and the next node that charges it trips. */
@@ -239,7 +241,11 @@ export interface Meter {
   readonly perMs?: number;
   /** Of `repeats`: `max` identical calls are allowed among the last `window`, this one included. */
   readonly window?: number;
-  /** Of `repeats`: the longest block of calls that may not occur twice in a row with the same results. */
+  /** Of `turns`: the trip is only recorded, and the thread goes on. */
+  readonly records?: true;
+  /** Of `turns`: the longest chain of turns by changing agents. */
+  readonly hops?: number;
+  /** Of `repeats` and `turns`: the longest block that may not occur twice in a row with the same results. */
   readonly cycle?: number;
   /** Of `repeats`: this many failures of one tool in a row hold back the next call. */
   readonly failures?: number;

@@ -142,6 +142,13 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     until: fc.option(instant),
     fallback: fc.constantFrom('model' as const, 'answer' as const, null),
   }),
+  'deadlock.suspected': fc.record({
+    type: is('deadlock.suspected'),
+    thread,
+    node: text,
+    meter: text,
+    stuck: fc.record({ rule: fc.constantFrom('cycle' as const, 'hops' as const), agents: fc.array(text) }),
+  }),
   'retry.denied': fc.record({
     type: is('retry.denied'),
     key,

@@ -200,7 +200,7 @@ const OFF: { readonly [key in Switch]: readonly [message: string, help: string] 
 };
 
 /** Protections that this release reads but does not enforce. */
-const UNENFORCED: readonly Switch[] = ['hops', 'depth', 'spawn', 'deadlock'];
+const UNENFORCED: readonly Switch[] = ['depth', 'spawn'];
 
 export function checkProtections(sections: Shaped<Sections>, report: Report): void {
   const raw = sections.value.protections;

@@ -32,6 +32,7 @@ import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { SharedProtections } from '../../ir/protections.ts';
 import { ONE_REPAIR } from './fit.ts';
+import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall } from './protected-call.ts';
 import type { Place } from './protected-call.ts';
 import { prune } from './prune.ts';
@@ -51,6 +52,8 @@ export interface BuilderOptions {
   readonly returns?: Expr;
   /** Set if a person can grant the run more time. */
   readonly extendable?: boolean;
+  /** False if the notation has a deadlock monitor of its own. */
+  readonly monitored?: boolean;
   /** Completes a node before the common meters are added: for fields that a notation sets on nodes of shared lowerings. */
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
@@ -93,7 +96,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const shares = new Map<MeterId, Share>();
   const open = createShares(meters);
   const effects = createEffects(definitions);
-  const { extendable = false, complete = (_, node) => node, returns } = options;
+  const { extendable = false, monitored = true, complete = (_, node) => node, returns } = options;
   const fresh = createIds();
   const end = createEnds(nodes, fresh);
   const common = commonMeters({
@@ -143,6 +146,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
     end,
     failedEnd,
     build({ id, entry, fail = failedEnd(), ...kept }) {
+      if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };

@@ -120,7 +120,7 @@ function addCheaper(id: NodeId, node: DoNode, { model }: { readonly model: strin
 }
 
 interface Question {
-  readonly about: 'breaker' | 'velocity';
+  readonly about: 'breaker' | 'velocity' | 'deadlock';
   readonly decision: Decision;
   readonly message: Expr;
   /** The first one makes the call again. */
@@ -129,7 +129,7 @@ interface Question {
   readonly grant?: DoNode['grant'];
 }
 
-function addQuestion(id: NodeId, node: DoNode, place: Place, question: Question): NodeId {
+export function addQuestion(id: NodeId, node: DoNode, place: Place, question: Question): NodeId {
   const { about, decision, message, choices, stop, grant } = question;
   const { name, authored = name } = node.label;
   const label = { name, authored };

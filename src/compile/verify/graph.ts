@@ -82,7 +82,15 @@ export function graphOf(body: FlowBody, shares: Shares = new Map()): Graph {
 /** A repeats meter bounds nothing: different calls never trip it. Tokens and money may be measured as none. */
 function alwaysCharged(node: Node, { unit }: Meter): boolean {
   if (unit === 'visits' || unit === 'steps') return true;
-  if (node.op !== 'do' || unit === 'repeats' || unit === 'rate' || unit === 'time' || isMeasured(unit)) return false;
+  if (
+    node.op !== 'do' ||
+    unit === 'repeats' ||
+    unit === 'turns' ||
+    unit === 'rate' ||
+    unit === 'time' ||
+    isMeasured(unit)
+  )
+    return false;
   return (node.effect.reserve[unit] ?? 0) > 0;
 }
 
@@ -100,6 +108,7 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
   const over = (node.charges ?? []).flatMap((id): Edge[] => {
     const meter = meters[id];
     if (meter === undefined || meter.max === null) return [];
+    if (meter.unit === 'turns') return meter.records === true ? [] : [{ to: node.onStuck ?? meter.over, kind: 'over' }];
     if (isVelocity(meter)) return [{ to: node.onVelocity ?? meter.over, kind: 'over' }];
     const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
     return [{ to: budget ? (node.onBudget ?? meter.over) : meter.over, kind: 'over' }];

@@ -30,6 +30,8 @@ function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
       return event.fallback === 'model' || event.fallback === 'escalate'
         ? null
         : decisionOf(KIND_OF_CAUSE[event.cause], event.fallback === 'answer' ? 'fallback' : 'block');
+    case 'deadlock.suspected':
+      return decisionOf('deadlock', 'surface', CAUSE_OF_RULE[event.stuck.rule]);
     case 'retry.denied':
       return decisionOf('provider_error', 'block');
     case 'slots.written':
@@ -52,6 +54,8 @@ function retried({ class: kind }: ErrorRecord, target: string | undefined): Deci
   if (recoveryClassOf(kind) === 'semantic') return null;
   return decisionOf('provider_error', target === undefined ? 'retry' : 'fallback');
 }
+
+const CAUSE_OF_RULE = { cycle: 'handoff_cycle', repeated_reply: 'stuck_supervisor', hops: 'hops' } as const;
 
 const KIND_OF_CAUSE: { readonly [cause in BreakerCause]: FailureKind } = {
   provider_errors: 'provider_error',

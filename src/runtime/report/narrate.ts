@@ -127,6 +127,9 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
     const paths = event.paths.map((path) => path.join('.'));
     return [trouble(story, event, `a value does not exist: ${paths.join(', ')}`)];
   },
+  'deadlock.suspected': (story, event) => [
+    trouble(story, event, `${event.stuck.agents.join(', ')}: no new fact (${event.stuck.rule.replaceAll('_', ' ')})`),
+  ],
   'breaker.changed': protection,
   'breaker.denied': protection,
   'retry.denied': protection,
@@ -375,7 +378,7 @@ function joinFailed(story: Story, event: Of<'fork.joined'>): StoryEvent {
 
 function trouble(
   story: Story,
-  event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing'>,
+  event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing' | 'deadlock.suspected'>,
   message: string,
 ): StoryEvent {
   return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };

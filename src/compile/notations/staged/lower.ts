@@ -34,7 +34,10 @@ import { addWork } from './work.ts';
 
 export function lowerStaged(staged: Staged, at: Range): Lowered {
   const scopes: Scopes = { current: null };
-  const builder = createBuilder('staged', definitionsFor(staged), { complete: (_, node) => inScope(scopes, node) });
+  const builder = createBuilder('staged', definitionsFor(staged), {
+    monitored: false,
+    complete: (_, node) => inScope(scopes, node),
+  });
   const kit = createKit(builder, at);
   const entry = addStages({
     kit,

@@ -1,0 +1,94 @@
+/**
+ * The deadlock monitor of a flow: a meter that compares the turns of agents which can come round to each other. It acts if the
+ * document declares it; otherwise a suspicion is an event and a decision of the report.
+ */
+import { decisionOf } from '../../catalog/failures.ts';
+import type { DoNode, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
+import type { Protections } from '../document/protections.ts';
+import { object, quote } from '../expressions/cel-text.ts';
+import { componentsOf } from '../verify/components.ts';
+import { edgesOf } from '../verify/graph.ts';
+import { addQuestion } from './protected-call.ts';
+import type { Place } from './protected-call.ts';
+
+interface Draft {
+  readonly nodes: Map<NodeId, Node>;
+  readonly meters: ReadonlyMap<MeterId, Meter>;
+  readonly fail: NodeId;
+  readonly place: Place;
+}
+
+const METER: MeterId = 'deadlock';
+
+/** Adds the monitor to every model call on a cycle that several agents are on. */
+export function addDeadlockMonitor(draft: Draft, { deadlock, hops }: Protections): void {
+  const limit = hops?.acts === true ? hops.max : undefined;
+  const acts = limit !== undefined || (deadlock !== null && deadlock.onTrip !== 'record');
+  if (deadlock === null && limit === undefined) return;
+  const watched = turnsInCycles(draft);
+  if (watched.length === 0) return;
+  const { nodes, place, fail } = draft;
+  const stop = acts ? addStop(place, fail) : fail;
+  place.meter(METER, {
+    unit: 'turns',
+    max: 1,
+    cycle: deadlock?.cycle ?? 1,
+    ...(limit === undefined ? {} : { hops: limit }),
+    ...(acts ? {} : { records: true as const }),
+    over: stop,
+    label: 'protections.deadlock',
+  });
+  for (const [id, node] of watched) {
+    const asks = acts && deadlock?.onTrip !== 'end';
+    const onStuck = asks ? { onStuck: addEscalation(place, id, node, stop) } : {};
+    nodes.set(id, { ...node, charges: [...(node.charges ?? []), METER], ...onStuck });
+  }
+}
+
+function addEscalation(place: Place, id: NodeId, node: DoNode, stop: NodeId): NodeId {
+  return addQuestion(id, node, place, {
+    about: 'deadlock',
+    decision: decisionOf('deadlock', 'escalate'),
+    message: quote(`${node.label.authored ?? node.label.name}: ${PROBLEM}`),
+    choices: ['continue', 'stop'],
+    stop,
+  });
+}
+
+const PROBLEM = 'the agents repeat themselves without a new fact, or hand the task on too often';
+
+function addStop(place: Place, fail: NodeId): NodeId {
+  const error = object([
+    ['class', quote('semantic')],
+    ['type', quote('DeadlockError')],
+    ['message', quote(PROBLEM)],
+    ['node', quote('deadlock')],
+    ['code', quote('REPEATED_FAILURE')],
+  ]);
+  return place.add(place.fresh('deadlock.stopped'), {
+    op: 'let',
+    label: { name: 'deadlock', decision: decisionOf('deadlock', 'abort') },
+    writes: [{ slot: 'error', mode: 'set', value: error }],
+    next: fail,
+  });
+}
+
+function turnsInCycles({ nodes, meters, fail }: Draft): readonly (readonly [NodeId, DoNode])[] {
+  const limits = Object.fromEntries(meters);
+  const targets = new Map(
+    [...nodes].map(([id, node]) => [
+      id,
+      edgesOf(node, limits, fail)
+        .map(({ to }) => to)
+        .filter((to) => nodes.has(to)),
+    ]),
+  );
+  return componentsOf(nodes.keys(), (id) => targets.get(id) ?? []).flatMap(({ members, cyclic }) => {
+    const calls = members.flatMap((id): [NodeId, DoNode][] => {
+      const node = nodes.get(id);
+      return node?.op === 'do' && node.effect.kind === 'model' ? [[id, node]] : [];
+    });
+    const agents = new Set(calls.map(([, { effect }]) => (effect.kind === 'model' ? effect.agent : '')));
+    return cyclic && agents.size > 1 ? calls : [];
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * The deadlock monitor: meters of unit `turns`. It compares the replies that end the turns of agents, outside of the agents
+ * themselves. Agents are stuck if a cycle of turns occurred twice in a row with the same replies, or if an agent repeats the
+ * first line of one of its last three replies.
+ */
+import type { Json } from '../expr/json.ts';
+import type { EventBody, RecentCall, RunState, Stuck, Thread } from '../ir/events.ts';
+import type { DoNode, Meter } from '../ir/nodes.ts';
+import { declaredOf } from './declared.ts';
+import { nameOf } from './failure.ts';
+import { meterAt, tripped } from './meters.ts';
+import type { Tripped } from './meters.ts';
+import type { Program } from './program.ts';
+
+type Suspected = Extract<EventBody, { type: 'deadlock.suspected' }>;
+
+/** Null if no agents are stuck. A meter that only records gives an event after which the call is made. */
+export function stuckBefore(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+): Tripped | Suspected | null {
+  for (const id of declaredOf(program, node).turns ?? []) {
+    const meter = meterAt(program, id);
+    const turns = (state.recent[id] ?? []).filter(({ key, ok }) => ok === true && threadOfKey(key) === thread.id);
+    const stuck = stuckIn(turns, meter, nameOf(node));
+    if (stuck === null) continue;
+    if (meter.records === true)
+      return { type: 'deadlock.suspected', thread: thread.id, node: thread.at, meter: id, stuck };
+    return { ...tripped(thread, node, id, meter, 'limit', 0, 1), stuck };
+  }
+  return null;
+}
+
+function stuckIn(turns: readonly RecentCall[], { cycle = 1, hops }: Meter, agent: string): Stuck | null {
+  for (let size = 2; size <= cycle && 2 * size <= turns.length; size++) {
+    const block = turns.slice(-size);
+    const before = turns.slice(-2 * size, -size);
+    if (block.every((turn, index) => isSame(turn, before[index])) && new Set(block.map(({ name }) => name)).size > 1)
+      return { rule: 'cycle', agents: block.map(({ name }) => name) };
+  }
+  const last = turns.at(-1);
+  const own = turns.filter(({ name }) => name === last?.name);
+  if (last !== undefined && own.slice(-4, -1).some((turn) => isSame(turn, last)))
+    return { rule: 'repeated_reply', agents: [last.name] };
+  const names = [...turns.map(({ name }) => name), agent];
+  const changes = names.filter((name, index) => index > 0 && name !== names[index - 1]).length;
+  return hops !== undefined && changes > hops ? { rule: 'hops', agents: [...new Set(names)] } : null;
+}
+
+function isSame(a: RecentCall, b: RecentCall | undefined): boolean {
+  return a.name === b?.name && a.result === b.result;
+}
+
+function threadOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf('#'));
+}
+
+/** What is compared of a reply: its first line. A short line, or JSON, says too little, so the whole text counts. */
+export function comparedReply(reply: Json): string | null {
+  const { text, toolCalls } = (reply ?? {}) as { readonly text?: Json; readonly toolCalls?: Json };
+  if (typeof text !== 'string' || (Array.isArray(toolCalls) && toolCalls.length > 0)) return null;
+  const whole = text.trim().replaceAll(/\s+/g, ' ');
+  const line = text.trim().split('\n', 1)[0]?.trim() ?? '';
+  return line.length < SHORT || /^[[{`]/.test(line) ? whole : line;
+}
+const SHORT = 12;
