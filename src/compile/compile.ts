@@ -17,7 +17,7 @@ import type { PriceLookup } from './document/model-table.ts';
 import type { Notation } from './notations/notation.ts';
 import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
-import { checkPrices } from './document/rules-check.ts';
+import { checkCompensations, checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
@@ -91,6 +91,7 @@ function compileDocument(
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   verify(lowered, report);
   checkPrices(lowered, document, report);
+  checkCompensations(lowered, document, report);
   checkPolicies(policies, lowered.body.tools, document, report, options);
   if (report.failed()) return { ok: false, ...graph };
   const { bounds, least } = boundsOf(lowered.body, lowered.shares);

@@ -6,9 +6,10 @@ import { earliest } from './admit.ts';
 import type { DoNode } from '../ir/nodes.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Command, Outbox, Pending, RunState } from '../ir/events.ts';
+import type { Command, Instant, Outbox, Pending, RunState } from '../ir/events.ts';
 import type { RunStatus } from '../ir/codes.ts';
 import { threadOf } from './state.ts';
+import { enclosingDeadline, sooner } from './timing.ts';
 
 export function outstanding(program: Program, state: RunState): Outbox {
   const commands: Command[] = [];
@@ -27,12 +28,18 @@ export function isAwaited({ kind, signal }: Pending): boolean {
 }
 
 export function commandOf(program: Program, state: RunState, pending: Pending): Command {
-  const { key, attempt, ordinal, kind, name, node, target, notBefore, deadline } = pending;
+  const { key, attempt, ordinal, kind, name, node, target, notBefore } = pending;
+  const deadline = callDeadline(state, pending);
   const input = inputOf(program, state, pending);
   const command = { run: state.run, key, attempt, ordinal, kind, name, node, input, notBefore, deadline };
   const model = target ?? targetOf(program, pending);
   if (model !== undefined) return { ...command, target: model };
   return kind === 'check' ? { ...command, origin: state.origin } : command;
+}
+
+/** A call has no more time than the stage, the branch or the step that it belongs to. A compensation has its own time. */
+function callDeadline(state: RunState, { thread, deadline, undoes }: Pending): Instant | null {
+  return undoes === null ? sooner(deadline, enclosingDeadline(state, thread)) : deadline;
 }
 
 /** The model that the node itself names. */

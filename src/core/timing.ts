@@ -9,7 +9,7 @@ import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
 import type { Program } from './program.ts';
-import type { Instant, Pace, RunState, Thread } from '../ir/events.ts';
+import type { Instant, Pace, RunState, Thread, ThreadId } from '../ir/events.ts';
 
 export interface Timing {
   readonly notBefore?: Instant;
@@ -88,6 +88,17 @@ const NEVER = { active: 0, since: 0, used: 0 };
 function timeUsed(state: RunState, id: MeterId): number {
   const { active, since, used } = state.clocks?.[id] ?? NEVER;
   return active === 0 ? used : used + state.now - since;
+}
+
+/** The earliest deadline of the forks that a thread is a branch of. */
+export function enclosingDeadline(state: RunState, thread: ThreadId): Instant | null {
+  let earliest: Instant | null = null;
+  for (let parent = state.threads.get(thread)?.parent ?? null; parent !== null;) {
+    const above = state.threads.get(parent);
+    if (above?.doing.is === 'forked') earliest = sooner(earliest, above.doing.fork.deadline);
+    parent = above?.parent ?? null;
+  }
+  return earliest;
 }
 
 /** The earlier of two instants, where null is never. */

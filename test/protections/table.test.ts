@@ -1,5 +1,6 @@
 /** The failure decision table: each of the 24 cells as a run that fails again and again. §flow/failure-decision-table */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DECISION_TABLE, KIND_MODES, MAST, cellOf, mastOf } from '../../src/catalog/failures.ts';
 import { definitionsOf } from '../../src/compile/document/definitions.ts';
@@ -132,4 +133,15 @@ test('the 14 failure modes of MAST, each with a cause of its own', () => {
   for (const [id, { causes }] of Object.entries(MAST))
     for (const cause of causes) expect(mastOf('tool_loop', cause)).toBe(id);
   expect(mastOf('deadlock')).toBe('FM-2.5');
+});
+
+test('the page prints the table', () => {
+  const page = readFileSync(new URL('../../docs/guide/failures.md', import.meta.url), 'utf8');
+  for (const kind of FAILURE_KINDS) {
+    const cells = TIERS.map((tier) => {
+      const { blocks, tries, last } = DECISION_TABLE[kind][tier];
+      return [...(blocks ? ['block'] : []), ...tries.map(({ action, max }) => `${action} ${max}`), last].join(', ');
+    });
+    expect(page).toContain(`| \`${kind}\` | ${cells.join(' | ')} |`);
+  }
 });

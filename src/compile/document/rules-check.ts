@@ -110,3 +110,28 @@ function priceHelp(alias: string | null, { provider, model }: ModelFacts): strin
   if (alias !== null) return `Add \`${price}\` to \`models.${alias}\`, ${where}`;
   return `Declare it under \`models\`, as in \`own: { provider: ${provider}, model: "${model}", ${price} }\`, ${where}`;
 }
+
+/**
+ * A tool that changes something needs a tool that undoes it. Without one, a failed run leaves its effect behind. Other
+ * notations warn only if the document uses compensations at all.
+ */
+export function checkCompensations({ body }: Lowered, { sections }: ReadDocument, report: Report): void {
+  const { tools } = sections.value;
+  const undoes = new Set(Object.values(tools).flatMap(({ compensate }) => compensate ?? []));
+  const isRegulated = body.tier === 'regulated';
+  if (!isRegulated && body.tier === undefined && undoes.size === 0) return;
+  for (const [name, { effect, compensate }] of Object.entries(tools)) {
+    if (effect === 'read' || compensate !== undefined || undoes.has(name) || !isCalled(body, name)) continue;
+    const message = `\`${name}\` changes something, and no tool undoes it`;
+    const help = 'Add `compensate: TOOL`, or `effect: read` if it changes nothing.';
+    const at = sections.key('tools', name);
+    if (isRegulated) report.error('no-compensation', at, `${message}; the tier \`regulated\` demands one`, { help });
+    else report.warning('no-compensation', at, message, { help });
+  }
+}
+
+function isCalled({ nodes }: FlowBody, tool: string): boolean {
+  return Object.values(nodes).some(
+    (node) => node.op === 'do' && node.effect.kind === 'tool' && node.effect.tool === tool,
+  );
+}

@@ -17,6 +17,8 @@ export interface ToolContext {
   readonly run: string;
   readonly node: string;
   readonly attempt: number;
+  /** When the engine stops waiting, in milliseconds since 1970; null if there is no limit. */
+  readonly deadline: number | null;
 }
 export type ToolFunction = (
   args: { readonly [field: string]: Json },
@@ -93,6 +95,9 @@ class Context implements ToolContext {
   }
   get attempt(): number {
     return this.#call.command.attempt;
+  }
+  get deadline(): number | null {
+    return this.#call.command.deadline;
   }
 }
 

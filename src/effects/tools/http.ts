@@ -5,7 +5,7 @@ import { send } from './http-client.ts';
 import type { HttpResponse } from './http-client.ts';
 import { argumentsIn, expandText, expandValue, textOf } from './template.ts';
 import type { Scope } from './template.ts';
-import { fail } from './tool.ts';
+import { deadlineText, fail } from './tool.ts';
 import type { HttpOptions, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredHttp {
@@ -135,8 +135,16 @@ function withBody(headers: Headers, body: Json | undefined): { headers: Headers;
 
 /** A request that may change something carries the idempotency key, so that the server can recognise a repetition. */
 function withKey(method: string, headers: Headers, { call }: ToolCall): Headers {
-  if (method === 'GET' || method === 'HEAD' || hasHeader(headers, 'idempotency-key')) return headers;
-  return { ...headers, 'Idempotency-Key': call.idempotencyKey };
+  const timed = withDeadline(headers, call);
+  if (method === 'GET' || method === 'HEAD' || hasHeader(headers, 'idempotency-key')) return timed;
+  return { ...timed, 'Idempotency-Key': call.idempotencyKey };
+}
+
+/** A server that knows the deadline can stop early. */
+function withDeadline(headers: Headers, call: ToolCall['call']): Headers {
+  const deadline = deadlineText(call);
+  if (deadline === null || hasHeader(headers, 'sluice-deadline')) return headers;
+  return { ...headers, 'Sluice-Deadline': deadline };
 }
 
 function hasHeader(headers: Headers, name: string): boolean {

@@ -16,6 +16,8 @@ export interface ModuleContext {
   readonly run: string;
   readonly node: string;
   readonly attempt: number;
+  /** When the engine stops waiting, in milliseconds since 1970; null if there is no limit. */
+  readonly deadline: number | null;
   readonly workDir: string;
   /** In a compensation: the result of the call that it undoes. Otherwise null. */
   readonly result: Json;
@@ -33,8 +35,9 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
           if (call.pins !== undefined) refuseChanged(call.pins, file);
           const work = await load(file, name);
           const { idempotencyKey } = call;
-          const { run, node, attempt } = call.command;
-          return ((await work(args, { signal, idempotencyKey, run, node, attempt, workDir, result })) ?? null) as Json;
+          const { run, node, attempt, deadline } = call.command;
+          return ((await work(args, { signal, idempotencyKey, run, node, attempt, deadline, workDir, result })) ??
+            null) as Json;
         });
     },
   };

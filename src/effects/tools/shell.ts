@@ -4,8 +4,8 @@ import { shellRunner } from './sandbox.ts';
 import type { ShellRunner } from './sandbox.ts';
 import { expandText } from './template.ts';
 import type { Scope } from './template.ts';
-import { fail } from './tool.ts';
-import type { Args, ToolKind, ToolOptions, ToolWork } from './tool.ts';
+import { deadlineText, fail } from './tool.ts';
+import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredShell {
   readonly command?: string;
@@ -60,10 +60,20 @@ function gitTools(run: ShellRunner): { readonly [name: string]: ToolWork } {
 /** A command that fails is a result, not a failed call: gates look at its exit code. */
 function shellRun(run: ShellRunner): ToolWork {
   return async ({ args, workDir, timeoutMs, signal, call }) => {
-    const env = { SLUICE_RUN: call.command.run, SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey };
+    const env = callVariables(call);
     const done = await run(args['command'] as string, { workDir, timeoutMs, signal, env });
     const { exitCode, stdout, stderr, truncated } = done;
     return { exitCode, stdout, stderr, truncated };
+  };
+}
+
+/** What a command may know about its call. */
+function callVariables(call: ToolCall['call']): { readonly [name: string]: string } {
+  const deadline = deadlineText(call);
+  return {
+    SLUICE_RUN: call.command.run,
+    SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey,
+    ...(deadline === null ? {} : { SLUICE_DEADLINE: deadline }),
   };
 }
 
@@ -82,8 +92,7 @@ function declaredShell(
       ...Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expandText(value, scope)])),
       ...argumentVariables(args),
       ...(result === null ? {} : { SLUICE_RESULT: JSON.stringify(result) }),
-      SLUICE_RUN: call.command.run,
-      SLUICE_IDEMPOTENCY_KEY: call.idempotencyKey,
+      ...callVariables(call),
     };
     const stdin = `${JSON.stringify(args)}\n`;
     const done = await run(command ?? argv.map((part) => expandText(part, scope)), {

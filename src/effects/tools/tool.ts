@@ -5,6 +5,11 @@ import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call } from '../../runtime/ports.ts';
 
+/** The instant at which the engine stops waiting for a call, as text: `2026-12-01T09:00:00.000Z`. */
+export function deadlineText({ command: { deadline } }: Call): string | null {
+  return deadline === null ? null : new Date(deadline).toISOString();
+}
+
 export type Args = { readonly [field: string]: Json };
 
 export interface ToolOptions {
