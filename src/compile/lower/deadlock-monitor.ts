@@ -21,28 +21,43 @@ interface Draft {
 const METER: MeterId = 'deadlock';
 
 /** Adds the monitor to every model call on a cycle that several agents are on. */
-export function addDeadlockMonitor(draft: Draft, { deadlock, hops }: Protections): void {
-  const limit = hops?.acts === true ? hops.max : undefined;
-  const acts = limit !== undefined || (deadlock !== null && deadlock.onTrip !== 'record');
-  if (deadlock === null && limit === undefined) return;
-  const watched = turnsInCycles(draft);
-  if (watched.length === 0) return;
+export function addDeadlockMonitor(draft: Draft, protections: Protections): void {
+  const rules = rulesOf(protections);
+  const watched = rules === null ? [] : turnsInCycles(draft);
+  if (rules === null || watched.length === 0) return;
   const { nodes, place, fail } = draft;
-  const stop = acts ? addStop(place, fail) : fail;
+  const stop = rules.acts ? addStop(place, fail) : fail;
   place.meter(METER, {
     unit: 'turns',
     max: 1,
-    cycle: deadlock?.cycle ?? 1,
-    ...(limit === undefined ? {} : { hops: limit }),
-    ...(acts ? {} : { records: true as const }),
+    cycle: rules.cycle,
+    ...(rules.hops === undefined ? {} : { hops: rules.hops }),
+    ...(rules.acts ? {} : { records: true as const }),
     over: stop,
     label: 'protections.deadlock',
   });
   for (const [id, node] of watched) {
-    const asks = acts && deadlock?.onTrip !== 'end';
-    const onStuck = asks ? { onStuck: addEscalation(place, id, node, stop) } : {};
+    const onStuck = rules.asks ? { onStuck: addEscalation(place, id, node, stop) } : {};
     nodes.set(id, { ...node, charges: [...(node.charges ?? []), METER], ...onStuck });
   }
+}
+
+interface Rules {
+  readonly cycle: number;
+  readonly hops: number | undefined;
+  /** False if a trip is only recorded. */
+  readonly acts: boolean;
+  /** True if a trip asks a person. */
+  readonly asks: boolean;
+}
+
+/** Null if there is nothing to watch. Hops count only where they are declared. */
+function rulesOf({ deadlock, hops: limit }: Protections): Rules | null {
+  const hops = limit?.acts === true ? limit.max : undefined;
+  if (deadlock === null && hops === undefined) return null;
+  const { cycle, onTrip } = deadlock ?? { cycle: 1, onTrip: 'escalate' };
+  const acts = hops !== undefined || onTrip !== 'record';
+  return { cycle, hops, acts, asks: acts && onTrip !== 'end' };
 }
 
 function addEscalation(place: Place, id: NodeId, node: DoNode, stop: NodeId): NodeId {
