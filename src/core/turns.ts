@@ -26,7 +26,7 @@ export function stuckBefore(
     const turns = (state.recent[id] ?? []).filter(({ key, ok }) => ok === true && threadOfKey(key) === thread.id);
     const stuck = stuckIn(turns, meter, nameOf(node));
     if (stuck === null) continue;
-    if (meter.records === true)
+    if (meter.records === true && stuck.rule !== 'hops')
       return { type: 'deadlock.suspected', thread: thread.id, node: thread.at, meter: id, stuck };
     return { ...tripped(thread, node, id, meter, 'limit', 0, 1), stuck };
   }

@@ -241,7 +241,7 @@ export interface Meter {
   readonly perMs?: number;
   /** Of `repeats`: `max` identical calls are allowed among the last `window`, this one included. */
   readonly window?: number;
-  /** Of `turns`: the trip is only recorded, and the thread goes on. */
+  /** Of `turns`: repeated turns are only recorded, and the thread goes on. */
   readonly records?: true;
   /** Of `turns`: the longest chain of turns by changing agents. */
   readonly hops?: number;

@@ -106,6 +106,8 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, document) => {
   test('hops: a handoff beyond the limit is not made', async () => {
     const report = await run({ ...document, protections: { hops: 5, deadlock: { on_trip: 'end' } } }, BUSY);
     expect(report).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE', usage: { modelCalls: 6 } });
+    const slow = await run({ ...document, protections: { hops: 50 } }, STUCK);
+    expect(slow.decisions[0]).toMatchObject({ action: 'surface' });
     const asked = await run({ ...document, protections: { hops: 5 } }, BUSY);
     expect(asked).toMatchObject({ state: 'suspended', usage: { modelCalls: 6 }, decisions: [{ action: 'escalate' }] });
     expect(await run({ ...document, protections: { hops: false } }, BUSY)).toMatchObject({ state: 'completed' });

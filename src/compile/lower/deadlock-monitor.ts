@@ -32,7 +32,7 @@ export function addDeadlockMonitor(draft: Draft, protections: Protections): void
     max: 1,
     cycle: rules.cycle,
     ...(rules.hops === undefined ? {} : { hops: rules.hops }),
-    ...(rules.acts ? {} : { records: true as const }),
+    ...(rules.records ? { records: true as const } : {}),
     over: stop,
     label: 'protections.deadlock',
   });
@@ -45,7 +45,9 @@ export function addDeadlockMonitor(draft: Draft, protections: Protections): void
 interface Rules {
   readonly cycle: number;
   readonly hops: number | undefined;
-  /** False if a trip is only recorded. */
+  /** True if repeated turns are only recorded. */
+  readonly records: boolean;
+  /** False if no trip changes the way of the run. */
   readonly acts: boolean;
   /** True if a trip asks a person. */
   readonly asks: boolean;
@@ -55,9 +57,10 @@ interface Rules {
 function rulesOf({ deadlock, hops: limit }: Protections): Rules | null {
   const hops = limit?.acts === true ? limit.max : undefined;
   if (deadlock === null && hops === undefined) return null;
-  const { cycle, onTrip } = deadlock ?? { cycle: 1, onTrip: 'escalate' };
-  const acts = hops !== undefined || onTrip !== 'record';
-  return { cycle, hops, acts, asks: acts && onTrip !== 'end' };
+  const { cycle, onTrip } = deadlock ?? { cycle: 1, onTrip: 'record' };
+  const records = onTrip === 'record';
+  const acts = hops !== undefined || !records;
+  return { cycle, hops, records, acts, asks: acts && onTrip !== 'end' };
 }
 
 function addEscalation(place: Place, id: NodeId, node: DoNode, stop: NodeId): NodeId {

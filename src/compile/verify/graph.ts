@@ -108,7 +108,8 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
   const over = (node.charges ?? []).flatMap((id): Edge[] => {
     const meter = meters[id];
     if (meter === undefined || meter.max === null) return [];
-    if (meter.unit === 'turns') return meter.records === true ? [] : [{ to: node.onStuck ?? meter.over, kind: 'over' }];
+    if (meter.unit === 'turns' && meter.records === true && meter.hops === undefined) return [];
+    if (meter.unit === 'turns') return [{ to: node.onStuck ?? meter.over, kind: 'over' }];
     if (isVelocity(meter)) return [{ to: node.onVelocity ?? meter.over, kind: 'over' }];
     const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
     return [{ to: budget ? (node.onBudget ?? meter.over) : meter.over, kind: 'over' }];
