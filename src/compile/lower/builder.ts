@@ -109,13 +109,10 @@ export function createBuilder(notation: string, definitions: Definitions, option
   });
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
 
-  const stopped = (): NodeId => stoppedEnd(end, nodes, fresh, returns);
-  const place = placeIn(nodes, meters, common, { fresh, stopped });
+  const place = placeIn(nodes, meters, common, { fresh, stopped: () => stoppedEnd(end, nodes, fresh, returns) });
   const finished = (id: NodeId, given: Node): Node => {
-    const replying = finalReply(
-      definitions.models.withFallback(complete(id, given), effects.used.agents),
-      effects.used.agents,
-    );
+    const { agents } = effects.used;
+    const replying = finalReply(definitions.models.withFallback(complete(id, given), agents), agents);
     const node = protectCall(id, replying, definitions.protections, place);
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
