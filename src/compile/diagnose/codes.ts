@@ -205,6 +205,7 @@ export const DIAGNOSTIC_CODES = {
   swarm: {
     title: 'A swarm',
     summary: 'Members of a swarm start further members, so models decide how much the run costs.',
+  },
   'no-compensation': {
     title: 'An effect that cannot be undone',
     summary: 'A tool changes something, and no tool is declared that undoes it.',
