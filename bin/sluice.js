@@ -8,20 +8,32 @@
 var fs = require('fs');
 var path = require('path');
 
-var NEEDED = 24;
+var NEEDED = [22, 13];
 var root = path.join(__dirname, '..');
 
-if (Number(process.versions.node.split('.')[0]) >= NEEDED) start();
+if (isNewEnough(process.versions.node)) start();
 else restart(pinnedNode());
 
+function isNewEnough(version) {
+  var parts = version.split('.').map(Number);
+  return parts[0] > NEEDED[0] || (parts[0] === NEEDED[0] && parts[1] >= NEEDED[1]);
+}
+
 function start() {
+  // Node 22 calls its SQLite experimental on every start. The warning says nothing that a user can act on.
+  var emit = process.emitWarning;
+  process.emitWarning = function (warning) {
+    var isSqlite = /SQLite is an experimental feature/.test(String(warning));
+    if (!isSqlite) return emit.apply(process, arguments);
+  };
   // Compiled code is kept between starts: it halves the time of a short command.
   var compiler = require('module');
   if (compiler.enableCompileCache) compiler.enableCompileCache();
   var built = path.join(root, 'dist', 'surfaces', 'cli', 'main.js');
   var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
-  // A checkout runs its own source, so that what was edited is what runs; a package has no source.
-  var entry = fs.existsSync(source) ? source : built;
+  // A checkout runs its own source, so that what was edited is what runs; a package has no source, and Node 22 runs no types.
+  var runsTypes = Number(process.versions.node.split('.')[0]) >= 24;
+  var entry = runsTypes && fs.existsSync(source) ? source : built;
   import(require('url').pathToFileURL(entry).href)
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
@@ -46,7 +58,7 @@ function restart(node) {
   // A pinned Node that is itself too old would start this file again and again.
   if (node === null || process.env.SLUICE_LAUNCHER) {
     process.stderr.write(
-      'error[old-node]: sluice needs Node ' + NEEDED + ' or newer, and this is ' + process.version + '\n',
+      'error[old-node]: sluice needs Node ' + NEEDED.join('.') + ' or newer, and this is ' + process.version + '\n',
     );
     process.exit(2);
   }

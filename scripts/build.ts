@@ -1,16 +1,27 @@
 /**
- * Builds `dist/`, which is what the package ships. A wrong import direction, or I/O in the core, stops it here. Links the
- * command among the installed ones as well, so that `npx sluice` in a checkout is this checkout.
+ * Builds `dist/`, which is what the package ships. A wrong import direction, or I/O in the core, stops it here. Also writes the JSON
+ * Schema of documents, and links the command among the installed ones as well, so that `npx sluice` in a checkout is this checkout.
  */
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { documentSchema } from '../src/compile/document/schema/schema.ts';
+import { NOTATIONS } from '../src/compile/notations/registry.ts';
 import { root, run } from './tool.ts';
 
 const built = run('tsc', ['-b', 'src']);
 if (!built.ok) {
   process.stderr.write(`${built.output}\n`);
   process.exitCode = 1;
-} else if (process.platform !== 'win32') link();
+} else {
+  writeSchema();
+  if (process.platform !== 'win32') link();
+}
+
+/** The JSON Schema of documents, for editors. */
+function writeSchema(): void {
+  mkdirSync(join(root, 'schema'), { recursive: true });
+  writeFileSync(join(root, 'schema', 'sluice.schema.json'), `${JSON.stringify(documentSchema(NOTATIONS), null, 2)}\n`);
+}
 
 function link(): void {
   const bin = join(root, 'node_modules', '.bin');

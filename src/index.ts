@@ -1,4 +1,6 @@
 /** The public interface of the library. Everything that is not exported here may change. */
+import './node-version.ts';
+
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions, Engine, RunOptions } from './surfaces/library/create-engine.ts';
@@ -16,10 +18,9 @@ export type { Budgets } from './surfaces/library/define/budgets.ts';
 export type { Definition, InputFor, OutputFor, QuestionsFor, Settings } from './surfaces/library/define/definition.ts';
 export type { Flow, EndedFlow, Failure, Retry } from './surfaces/library/define/flow-types.ts';
 export type { Workflow } from './surfaces/library/define/workflow.ts';
-export { flow, loop, team, workflow } from './surfaces/library/define/builders.ts';
+export { flow, loop, staged, team, workflow } from './surfaces/library/define/builders.ts';
 export type { ModelPerformerOptions } from './effects/models/performer.ts';
 export type { ModelObjects, WorldOptions, WorldToolOptions } from './effects/world.ts';
-export { staged } from './compile/notations/staged/builder.ts';
 export { discoverMcp } from './effects/mcp/discover.ts';
 export { readMcpLock } from './catalog/mcp-lock.ts';
 export type { McpLock, McpTool } from './catalog/mcp-lock.ts';

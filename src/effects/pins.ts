@@ -34,6 +34,12 @@ export function pinsOf(flow: CompiledFlow, { documentDir, workDir }: Folders): P
   return { documentDir: root, workDir: folder, modules };
 }
 
+/** Also pins a run to the module that exports its definition. */
+export function withDefinition(pins: Pins, file: string, functions: readonly string[]): Pins {
+  const definition = resolve(file);
+  return { ...pins, functions, definition, modules: { ...pins.modules, ...hashModules([definition]) } };
+}
+
 /** The files that are not what they were when the run started. */
 export function changedModules({ modules = {} }: Pins): readonly string[] {
   return Object.entries(modules).flatMap(([file, pinned]) => (hashFile(file) === pinned ? [] : [file]));

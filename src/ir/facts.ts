@@ -90,6 +90,8 @@ export interface Pins {
   readonly modules?: { readonly [file: string]: string };
   /** Tools that functions of the program implement. Another process needs the same functions. */
   readonly functions?: readonly string[];
+  /** The module that exports the definition with these functions. Absolute. */
+  readonly definition?: string;
 }
 
 export type Fact =

@@ -27,7 +27,7 @@ test('on an old Node without a pinned one, one line says what is needed', async 
   expect(await ended(onOldNode(cwd, launcher, ['--version']))).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'error[old-node]: sluice needs Node 24 or newer, and this is v16.20.0\n',
+    stderr: 'error[old-node]: sluice needs Node 22.13 or newer, and this is v16.20.0\n',
   });
 });
 

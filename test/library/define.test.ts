@@ -13,6 +13,7 @@ import {
   jsonSchema,
   loop,
   openMemory,
+  staged,
   team,
   text,
   tool,
@@ -292,6 +293,16 @@ describe('loops, teams and workflows have the hash of their YAML', () => {
 agents: [{ id: worker, instructions: Work. }]
 budgets: { model_calls: 4 }
 loop: { id: work, agent: worker, goal: Find it, guards: [{ when: "goal.contains('bomb')", reason: unsafe }] }`);
+    expect(yaml.flow?.hash).toBeDefined();
+    expect(compile(value.document).flow?.hash).toBe(yaml.flow?.hash);
+  });
+
+  test('staged', () => {
+    const value = staged('work', { plan: { agent: agent('planner', {}) }, workers: { agent: worker, max: 2 }, validate: { agent: judge, confidence: 0.8 } });
+    const yaml = compile({
+      agents: [{ id: 'planner' }, worker.definition, judge.definition],
+      staged: { id: 'work', plan: { agent: 'planner' }, workers: { agent: 'worker', max: 2 }, validate: { agent: 'judge', confidence: 0.8 } },
+    });
     expect(yaml.flow?.hash).toBeDefined();
     expect(compile(value.document).flow?.hash).toBe(yaml.flow?.hash);
   });

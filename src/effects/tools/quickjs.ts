@@ -120,7 +120,10 @@ function late(timeoutMs: number): CodeAnswer {
   return { ok: false, type: 'TimeoutError', message: `the code did not end within ${timeoutMs} ms` };
 }
 
-if (process.argv[2] === QUICKJS_START) {
+if (process.argv[2] === QUICKJS_START) void serve();
+
+/** Without `await` at the top of the module, which a `require` of the library could not load. */
+async function serve(): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   const request = JSON.parse(Buffer.concat(chunks).toString('utf8')) as CodeRequest;

@@ -4,7 +4,8 @@
  */
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from './database.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { Connection } from './connection.ts';
@@ -53,7 +54,7 @@ export function connect(path: string, busyMs: number): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     createFile(path);
-    db = new DatabaseSync(path, { timeout: busyMs, enableForeignKeyConstraints: true });
+    db = openDatabase(path, { timeout: busyMs, enableForeignKeyConstraints: true });
     prepare(db, path, busyMs);
     return db;
   } catch (error) {

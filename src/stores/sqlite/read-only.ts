@@ -5,7 +5,8 @@
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from './database.ts';
 import { pathToFileURL } from 'node:url';
 import { SluiceError } from '../../runtime/errors.ts';
 import { faultOf } from './faults.ts';
@@ -28,7 +29,7 @@ export function connectReadOnly(path: string, busyMs: number): DatabaseSync {
 
 /** Null where SQLite cannot share the log with other processes. */
 function openShared(path: string, timeout: number): DatabaseSync | null {
-  const db = new DatabaseSync(path, { readOnly: true, timeout });
+  const db = openDatabase(path, { readOnly: true, timeout });
   try {
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     return db;
@@ -45,7 +46,7 @@ const CANTOPEN = 14;
 function openImmutable(path: string): DatabaseSync {
   const url = pathToFileURL(resolve(path));
   url.searchParams.set('immutable', '1');
-  return new DatabaseSync(url, { readOnly: true });
+  return openDatabase(url, { readOnly: true });
 }
 
 /** The copy is deleted at once; the open file stays readable until it is closed. */
@@ -57,7 +58,7 @@ function openCopy(path: string, timeout: number): DatabaseSync {
       copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
       chmodSync(`${copy}${suffix}`, 0o600);
     }
-    const db = new DatabaseSync(copy, { timeout });
+    const db = openDatabase(copy, { timeout });
     db.exec('PRAGMA journal_mode = DELETE; PRAGMA query_only = ON');
     return db;
   } finally {

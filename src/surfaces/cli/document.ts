@@ -14,7 +14,11 @@ import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { FlowTools } from '../../effects/functions/performer.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import { PerformError } from '../../runtime/failures.ts';
+import { isDefinition } from '../library/define/definition.ts';
+import type { AnyDefinition } from '../library/define/definition.ts';
 import { textReader } from '../library/compile.ts';
 import { readText } from './files.ts';
 
@@ -23,6 +27,8 @@ export interface CompiledFile {
   /** The text that diagnostics quote. A module has none. */
   readonly text?: string;
   readonly result: CompileResult;
+  /** The definition that a module exports as a value. */
+  readonly definition?: AnyDefinition;
 }
 
 /**
@@ -40,7 +46,11 @@ export async function compileFile(file: string, model?: string, mcpLock?: McpLoc
     ...(model === undefined ? {} : { model }),
     ...(lock === undefined ? {} : { mcpLock: lock }),
   };
-  if (/\.[cm]?[jt]s$/.test(file)) return { file, result: compile(await exported(file), options) };
+  if (/\.[cm]?[jt]s$/.test(file)) {
+    const value = await exported(file);
+    if (!isDefinition(value)) return { file, result: compile(value, options) };
+    return { file, result: compile(value.document, options), definition: value };
+  }
   const text = readText(file);
   return { file, text, result: compile(text, options) };
 }
@@ -78,6 +88,18 @@ export async function prerequisiteDiagnostics(
 export function flowIn({ result }: CompiledFile): CompiledFlow | null {
   return result.ok && result.flow !== undefined ? result.flow : null;
 }
+
+/** Finds the functions of a run in the module that exports its definition. */
+export const definitionTools: FlowTools = {
+  has: ({ command, pins }) => pins?.definition !== undefined && pins.functions?.includes(command.name) === true,
+  get: async ({ command, pins }) => {
+    const value = await exported(pins?.definition ?? '');
+    const tool = isDefinition(value) ? value.tools[command.name] : undefined;
+    if (tool !== undefined) return tool;
+    const message = `\`${pins?.definition}\` has no tool \`${command.name}\` any more`;
+    throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message });
+  },
+};
 
 async function exported(file: string): Promise<object> {
   readText(file);

@@ -84,6 +84,8 @@ export async function headOf(store: Store, run: RunId): Promise<Head> {
 export interface Foreseen {
   readonly flow: CompiledFlow;
   readonly commands: readonly Command[];
+  /** Tools that functions of a module implement. */
+  readonly functions: readonly string[];
 }
 
 /** Empty if the fact would be refused: the engine gives the reason. */
@@ -91,5 +93,5 @@ export async function foresee({ journal }: Store, run: RunId, fact: Fact): Promi
   const { program, state: before } = await readRun(journal, run);
   const { state, refusals } = settle(program, before, [fact], Date.now());
   const commands = state === null || refusals.size > 0 ? [] : outstanding(program, state).commands;
-  return { flow: program.flow, commands };
+  return { flow: program.flow, commands, functions: before.origin.pins?.functions ?? [] };
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileMemory } from '../../effects/memory/store.ts';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
+import type { ToolFunction } from '../../effects/functions/performer.ts';
 import { isScripted } from '../../effects/scripted/performer.ts';
 import { callsOf, createWorld as composeWorld } from '../../effects/world.ts';
 import type { NeededCall, World as BaseWorld, WorldToolOptions } from '../../effects/world.ts';
@@ -13,6 +14,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { vaultBeside } from '../vault.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
+import { definitionTools } from './document.ts';
 import { readText } from './files.ts';
 import type { Foreseen } from './store.ts';
 import { readShellLimits } from './option-values.ts';
@@ -31,6 +33,8 @@ export interface WorldOptions {
   readonly acceptChangedCode?: boolean;
   /** The folder of the document. Relative paths in the document start there. */
   readonly documentDir?: string;
+  /** The functions of a definition that is started. */
+  readonly functions?: { readonly [name: string]: ToolFunction };
 }
 
 export interface World extends BaseWorld {
@@ -55,6 +59,8 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const world = composeWorld({
     onMissing,
     vault,
+    flowTools: definitionTools,
+    tools: options.functions ?? {},
     toolOptions: toolOptionsOf(cli, options),
     ...(script === undefined ? {} : { script }),
     ...(script === undefined || options.model !== undefined
@@ -87,9 +93,12 @@ export function defaultModel({ script, model }: WorldOptions): string | undefine
 }
 
 /** Throws if something is missing for the next calls of a run. Used before a command records an answer. */
-export function requireNext(world: World, { flow, commands }: Foreseen): void {
+export function requireNext(world: World, { flow, commands, functions }: Foreseen): void {
   try {
-    world.require(flow, commands);
+    world.require(
+      flow,
+      commands.filter(({ kind, name }) => kind !== 'tool' || !functions.includes(name)),
+    );
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
     throw new SluiceError(error.code, error.message, `Nothing was recorded. ${error.help ?? ''}`.trim());

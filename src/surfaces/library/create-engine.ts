@@ -7,13 +7,12 @@ import type { Origin, Pins, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
-import { SluiceError } from '../../runtime/errors.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 import type { Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
 import { compile } from './compile.ts';
+import { checkedInput, isDefinition } from './define/definition.ts';
 import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
-import { validate } from './define/schema.ts';
 import { CompileError } from './errors.ts';
 import { createRun } from './run.ts';
 import type { Run } from './run.ts';
@@ -107,10 +106,6 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   };
 }
 
-function isDefinition(given: CompiledFlow | AnyDefinition | undefined): given is AnyDefinition {
-  return typeof given === 'object' && given !== null && 'document' in given;
-}
-
 /** Compiles each definition once, and makes its functions known. */
 class Definitions {
   readonly #compiled = new WeakMap<AnyDefinition, CompiledFlow>();
@@ -190,13 +185,6 @@ class Functions implements FlowTools {
       ? tools[command.name]
       : undefined;
   }
-}
-
-async function checkedInput({ id, input }: AnyDefinition, given: unknown): Promise<Json> {
-  if (input === undefined) return given as Json;
-  const result = await validate(input, given);
-  if (result.problem === undefined) return result.value as Json;
-  throw new SluiceError('bad-start', `the input of \`${id}\` does not fit its schema: ${result.problem}`);
 }
 
 function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition): Pins {

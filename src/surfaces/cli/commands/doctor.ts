@@ -57,12 +57,13 @@ async function serverFinding(file: string, [name, config]: [string, McpServer]):
 }
 
 function node(): Finding {
-  const good = Number(process.versions.node.split('.')[0]) >= 24;
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const good = major > 22 || (major === 22 && minor >= 13);
   return {
     name: 'node',
     status: good ? 'ok' : 'bad',
     found: process.version,
-    ...(good ? {} : { help: 'Node 24 or newer is needed' }),
+    ...(good ? {} : { help: 'Node 22.13 or newer is needed' }),
   };
 }
 

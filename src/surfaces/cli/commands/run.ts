@@ -2,6 +2,8 @@
 import { dirname } from 'node:path';
 import type { Cli } from '../context.ts';
 import { discoverMcp, mcpDifferences } from '../../../effects/mcp/discover.ts';
+import { withDefinition } from '../../../effects/pins.ts';
+import { checkedInput } from '../../library/define/definition.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
 import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
@@ -28,14 +30,19 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
   if (options.script === undefined) await requirePrerequisites(compiled);
-  const input = readInput(options.input, flow.notation);
+  const { definition } = compiled;
+  const given = readInput(options.input, flow.notation);
+  const input = definition === undefined ? given : await checkedInput(definition, given);
   const seed = readWhole('--seed', options.seed);
   const deadline = readInstant('--deadline', options.deadline);
   if (compiled.result.diagnostics.length > 0)
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen, file));
-  return withSession(cli, { ...options, documentDir: dirname(file) }, flow, async (session) => {
+  const functions = definition?.tools ?? {};
+  return withSession(cli, { ...options, documentDir: dirname(file), functions }, flow, async (session) => {
     const { tenant, user } = options;
-    const pins = session.world.pins(flow);
+    const places = session.world.pins(flow);
+    const names = Object.keys(functions);
+    const pins = names.length === 0 ? places : withDefinition(places, file, names);
     const origin = { pins, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
     const run = await session.engine.start(flow, {
       input,

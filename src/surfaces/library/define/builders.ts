@@ -4,10 +4,12 @@
  */
 import { flow as flowDocument } from '../../../compile/notations/flow/builder/builder.ts';
 import { loop as loopDocument } from '../../../compile/notations/loop/builder.ts';
+import { staged as stagedDocument } from '../../../compile/notations/staged/builder.ts';
 import { team as teamDocument } from '../../../compile/notations/team/builder.ts';
 import { workflow as workflowDocument } from '../../../compile/notations/workflow/builder.ts';
 import { beginFlow } from './flow.ts';
 import { beginLoop } from './loop.ts';
+import { beginStaged } from './staged.ts';
 import { beginTeam } from './team.ts';
 import { beginWorkflow } from './workflow.ts';
 
@@ -24,6 +26,13 @@ export const flow = either(beginFlow, flowDocument);
  * const research = loop('research', { agent: researcher, budgets: { modelCalls: 20 } });
  */
 export const loop = either(beginLoop, loopDocument);
+
+/**
+ * Plan, work, aggregate, validate and finalize.
+ * @example
+ * const research = staged('research', { plan: { agent: planner }, workers: { agent: researcher, max: 4 } });
+ */
+export const staged = either(beginStaged, stagedDocument);
 
 /**
  * Agents that take turns by a strategy.

@@ -1,9 +1,11 @@
 /** A definition of a run: a document with the functions that implement its tools, and with the types of input and output. */
+import type { Json } from '../../../expr/json.ts';
 import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { budgetsOf } from './budgets.ts';
 import type { Budgets } from './budgets.ts';
+import { validate } from './schema.ts';
 import type { StandardSchema } from './schema.ts';
 import type { AnyTool } from './tool.ts';
 
@@ -30,6 +32,10 @@ export interface Definition<Input = never, Output = unknown, Asked extends Quest
 }
 export type AnyDefinition = Definition;
 
+export function isDefinition(given: unknown): given is AnyDefinition {
+  return typeof given === 'object' && given !== null && 'document' in given && 'tools' in given;
+}
+
 /** The type of the input that a definition takes. */
 export type InputFor<Defined> = Defined extends Definition<infer Input, infer _Output, infer _Asked> ? Input : never;
 /** The type of the output of a definition. */
@@ -40,6 +46,14 @@ export type OutputFor<Defined> = Defined extends { readonly [TYPES]?: { readonly
 export type QuestionsFor<Defined> = Defined extends { readonly [TYPES]?: { readonly questions: infer Asked } }
   ? Asked
   : Questions;
+
+/** The input after validation. */
+export async function checkedInput({ id, input }: AnyDefinition, given: unknown): Promise<Json> {
+  if (input === undefined) return given as Json;
+  const result = await validate(input, given);
+  if (result.problem === undefined) return result.value as Json;
+  throw new SluiceError('bad-start', `the input of \`${id}\` does not fit its schema: ${result.problem}`);
+}
 
 /** Sections of a document that every definition can have. */
 export interface Settings {

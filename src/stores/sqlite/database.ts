@@ -1,0 +1,74 @@
+/**
+ * Opens databases. Node 22.13 to 22.15 lack a busy timeout, `isTransaction` and rows as arrays; they are added here. Later
+ * releases get the class of Node itself. The module is loaded when it is needed, so that an older Node gets a clear error.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+interface Options {
+  readonly timeout?: number;
+  readonly readOnly?: boolean;
+  readonly enableForeignKeyConstraints?: boolean;
+}
+type Open = (path: string | URL, options: Options) => DatabaseSync;
+
+export function openDatabase(path: string | URL, options: Options): DatabaseSync {
+  open ??= loadOpen();
+  return open(path, options);
+}
+let open: Open | undefined;
+
+function loadOpen(): Open {
+  const { DatabaseSync: Database, StatementSync: Statement } = process.getBuiltinModule('node:sqlite');
+  if ('setReturnArrays' in Statement.prototype) return (path, options) => new Database(path, options);
+  class OlderDatabase extends Database {
+    override prepare(sql: string): StatementSync {
+      return new OlderStatement(super.prepare(sql)) as unknown as StatementSync;
+    }
+  }
+  return (path, { timeout = 0, ...options }) => {
+    const database = new OlderDatabase(String(path), options);
+    database.exec(`PRAGMA busy_timeout = ${timeout}`);
+    return Object.defineProperty(database, 'isTransaction', { get: () => isInTransaction(database) });
+  };
+}
+
+function isInTransaction(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN');
+  } catch {
+    return true;
+  }
+  database.exec('ROLLBACK');
+  return false;
+}
+
+/** `get` of those releases leaves the statement open, so every read goes to its end. */
+class OlderStatement {
+  readonly #statement: StatementSync;
+  #isArray = false;
+
+  constructor(statement: StatementSync) {
+    this.#statement = statement;
+  }
+
+  setReturnArrays(isArray: boolean): void {
+    this.#isArray = isArray;
+  }
+
+  run(...values: Parameters<StatementSync['run']>): unknown {
+    return this.#statement.run(...values);
+  }
+
+  all(...values: Parameters<StatementSync['all']>): unknown[] {
+    const rows = this.#statement.all(...values) as object[];
+    return this.#isArray ? rows.map((row) => Object.values(row) as unknown) : rows;
+  }
+
+  get(...values: Parameters<StatementSync['all']>): unknown {
+    return this.all(...values)[0];
+  }
+
+  *iterate(...values: Parameters<StatementSync['all']>): Generator<unknown> {
+    yield* this.all(...values);
+  }
+}

@@ -1,0 +1,43 @@
+/** A module that exports a definition is a document: its functions run, also in the command that continues the run. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { folder, json, report, root, sluice } from './cli.ts';
+
+const MODULE = `import { agent, flow, jsonSchema, text, tool } from '${pathToFileURL(join(root, 'src/index.ts')).href}';
+const Input = jsonSchema({ type: 'object', properties: { message: { type: 'string' } } });
+const pay = tool('payments.pay', { effect: 'financial', input: jsonSchema({ type: 'object', properties: { amount: { type: 'number' } } }), run: ({ amount }) => ({ paid: amount * 2 }) });
+const triage = agent('triage', { instructions: 'Sort.', output: jsonSchema({ type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }) });
+export default flow('pays', { input: Input })
+  .step(triage, ({ input }) => input.message)
+  .approve('gate', ({ triage }) => text\`Pay \${triage.amount}?\`)
+  .step(pay, ({ triage }) => ({ amount: triage.amount }));
+`;
+const project = (): string =>
+  folder({ 'pays.ts': MODULE, 's.yaml': `agents: { triage: ['{"amount": 21}'] }\n`, 'elsewhere/.keep': '' });
+const RUN = ['run', 'pays.ts', '--script', 's.yaml', '--input', 'money', '--run', 'r_1', '--json'];
+
+test('check and run take it, and answer calls its function from another folder', async () => {
+  const cwd = project();
+  expect(json(await sluice(['check', 'pays.ts', '--json'], { cwd }))).toMatchObject({ ok: true, flow: 'pays' });
+  const asked = await sluice(RUN, { cwd });
+  expect(asked.status).toBe(3);
+  expect(report(asked).waiting).toMatchObject([{ node: 'gate', message: 'Pay 21?' }]);
+  const id = report(asked).waiting[0]?.id ?? '';
+  const args = ['answer', id, 'approve', '--script', '../s.yaml', '--db', '../.sluice/sluice.db', '--json'];
+  const answered = await sluice(args, { cwd: join(cwd, 'elsewhere') });
+  expect([answered.status, report(answered).output]).toEqual([0, { paid: 42 }]);
+});
+
+test('code that has changed since the start is refused', async () => {
+  const cwd = project();
+  const id = report(await sluice(RUN, { cwd })).waiting[0]?.id ?? '';
+  writeFileSync(join(cwd, 'pays.ts'), MODULE.replace('amount * 2', 'amount * 3'));
+  const refused = await sluice(['answer', id, 'approve', '--script', 's.yaml', '--json'], { cwd });
+  expect(json(refused)).toMatchObject({ error: { code: 'code-changed' } });
+  const accepted = await sluice(['answer', id, 'approve', '--script', 's.yaml', '--accept-changed-code', '--json'], {
+    cwd,
+  });
+  expect(report(accepted).output).toEqual({ paid: 63 });
+});
