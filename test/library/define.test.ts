@@ -298,10 +298,19 @@ loop: { id: work, agent: worker, goal: Find it, guards: [{ when: "goal.contains(
   });
 
   test('staged', () => {
-    const value = staged('work', { plan: { agent: agent('planner', {}) }, workers: { agent: worker, max: 2 }, validate: { agent: judge, confidence: 0.8 } });
+    const value = staged('work', {
+      plan: { agent: agent('planner', {}) },
+      workers: { agent: worker, max: 2 },
+      validate: { agent: judge, confidence: 0.8 },
+    });
     const yaml = compile({
       agents: [{ id: 'planner' }, worker.definition, judge.definition],
-      staged: { id: 'work', plan: { agent: 'planner' }, workers: { agent: 'worker', max: 2 }, validate: { agent: 'judge', confidence: 0.8 } },
+      staged: {
+        id: 'work',
+        plan: { agent: 'planner' },
+        workers: { agent: 'worker', max: 2 },
+        validate: { agent: 'judge', confidence: 0.8 },
+      },
     });
     expect(yaml.flow?.hash).toBeDefined();
     expect(compile(value.document).flow?.hash).toBe(yaml.flow?.hash);
