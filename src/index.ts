@@ -1,6 +1,6 @@
 /** The public interface of the library. Everything that is not exported here may change. */
-import './node-version.ts';
-
+// First, so that an old Node gets this error and no other.
+export { MINIMUM_NODE } from './node-version.ts';
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions, Engine, RunOptions } from './surfaces/library/create-engine.ts';

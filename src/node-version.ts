@@ -5,4 +5,5 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1]))
   throw new Error(`sluice needs Node ${NEEDED.join('.')} or newer, and this is ${process.version}`);
 
-export {};
+/** The oldest Node that this release runs on. */
+export const MINIMUM_NODE: string = NEEDED.join('.');

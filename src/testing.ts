@@ -1,6 +1,6 @@
 /** For tests of flows and stores: scripted models and tools, a virtual clock, the journal suite and the simulator. */
-import './node-version.ts';
-
+// First, so that an old Node gets this error and no other.
+export { MINIMUM_NODE } from './node-version.ts';
 export { scriptedPerformer } from './effects/scripted/performer.ts';
 export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './effects/scripted/script.ts';
 export { createVirtualClock, realClock } from './runtime/engine/clock.ts';

@@ -65,7 +65,7 @@ describe('a flow as a value', () => {
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     });
     const slow = refunds.step(wait);
-    await using engine = engineWith({ flows: [slow] });
+    await using engine = engineWith({ flows: [slow], script: { ...SCRIPT, clock: 'real' } });
     const run = await engine.run(slow, { message: 'money back' });
     await run.answer('gate', 'approve', { by: 'anna' });
     for await (const event of run.events()) if (event.type === 'tool.started' && event.tool === 'wait.forever') break;

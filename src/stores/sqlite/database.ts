@@ -68,7 +68,7 @@ class OlderStatement {
     return this.all(...values)[0];
   }
 
-  *iterate(...values: Parameters<StatementSync['all']>): Generator<unknown> {
+  *iterate(...values: Parameters<StatementSync['all']>): Generator {
     yield* this.all(...values);
   }
 }

@@ -5,7 +5,7 @@ import { pure } from '../../runtime/engine/pure.ts';
 import type { ChainedEvent, Delta, Engine, Report, Waiting } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { createPublicEvents } from '../../runtime/report/public-events.ts';
-import type { EventId, RunEvent } from '../../runtime/report/run-events.ts';
+import type { RunEvent } from '../../runtime/report/run-events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { RunId } from '../../ir/events.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
@@ -13,10 +13,10 @@ import type { Questions } from './define/definition.ts';
 import { RunFailedError } from './errors.ts';
 
 export interface ReadOptions {
-  /** Only later events: an `id` or a `seq` of an earlier event. */
-  readonly after?: EventId | number;
+  /** Only later events: an `id` or a `seq` of an earlier event, also as text, such as the header `Last-Event-ID`. */
+  readonly after?: string | number | undefined;
   /** Ends the reader when it is aborted. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface AnswerOptions {
@@ -124,8 +124,10 @@ function publicEvents(
 }
 
 /** True for events after a position. A number means the whole journal event. */
-function positionAfter(after: EventId | number | undefined): (event: RunEvent) => boolean {
-  if (after === undefined) return () => true;
+function positionAfter(after: ReadOptions['after']): (event: RunEvent) => boolean {
+  if (after === undefined || after === '') return () => true;
+  if (!/^\d+(\.\d+)?$/.test(String(after)))
+    throw new SluiceError('bad-start', `\`${after}\` is not the id of an event`, 'Ids look like `12.0`.');
   const [seq = 0, index = Number.POSITIVE_INFINITY] = String(after).split('.').map(Number);
   return (event) => event.seq > seq || (event.seq === seq && Number(event.id.split('.')[1]) > index);
 }
