@@ -1,6 +1,6 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
 import { chmodSync, existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from './database.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
 
 const SCHEMA = `
@@ -23,7 +23,7 @@ export function piiFileOf(journal: string): string {
 
 export function openPiiStore(path: string): PiiStore {
   const isNew = !existsSync(path);
-  const db = new DatabaseSync(path);
+  const db = openDatabase(path, { timeout: 5000 });
   if (isNew && path !== ':memory:') chmodSync(path, 0o600);
   // Deleted values are overwritten, and there is no log that keeps them.
   db.exec(
