@@ -1,7 +1,7 @@
 /**
  * The tools that every run can be granted, as data: what each takes and gives, what it does to the world, how long it may
- * take. The compiler reads this table to know the names, and whoever performs them to know the schemas; it says nothing of
- * how a tool works.
+ * take. The compiler reads the names from this table, and the performers read the schemas. The table does not say how a tool
+ * works.
  */
 import type { ToolDef } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
@@ -219,7 +219,7 @@ export const BUILTIN_TOOLS = {
   },
   handoff: {
     description: 'Ends the turn and says where the work goes next.',
-    // What models add to it, such as a reason, is no mistake.
+    // Models may add fields, such as a reason.
     input: {
       type: 'object',
       properties: {
@@ -363,7 +363,7 @@ export const PLUGINS: { readonly [plugin: string]: readonly BuiltinToolName[] } 
 export function builtinTool(name: string): ToolDef | undefined {
   if (!isBuiltinTool(name)) return undefined;
   const { description, input, effect, timeoutMs, idempotent, category, resource }: BuiltinTool = BUILTIN_TOOLS[name];
-  // What they give is known; a script that stands in for one may say less.
+  // The result is not checked: a script may replace the tool and return less.
   return {
     description,
     input,
@@ -380,7 +380,7 @@ export function builtinTool(name: string): ToolDef | undefined {
   };
 }
 
-/** What they give follows from their arguments alone. */
+/** Tools whose results follow from their arguments alone. */
 const NEUTRAL: ReadonlySet<string> = new Set([
   'calculator',
   'code_run',

@@ -1,7 +1,6 @@
 /**
- * Who takes over when a run may not go on by itself. The routes and the rows are data: a question that a run asks names its
- * row, so that whoever answers sees how grave it is, whose it is and what happens meanwhile; a run that ends without anybody
- * says by its code whose it is now.
+ * The escalation table: who takes over when a run may not continue alone. A question names its row, which tells the person the
+ * severity, the owner and the state of the run meanwhile. For a run that ended, the code gives the row.
  */
 import type { TerminalCode } from '../ir/codes.ts';
 
@@ -18,11 +17,11 @@ export interface EscalationRow {
   readonly severity: 'low' | 'low to moderate' | 'moderate' | 'moderate to high' | 'high';
   readonly endpoint: string;
   readonly route: Route;
-  /** What happens to the run meanwhile. */
+  /** The state of the run while it waits. */
   readonly recovery: string;
-  /** What the run shows while it waits, or ends in where it cannot. */
+  /** The code while the run waits; also its terminal code if it cannot wait. */
   readonly code: TerminalCode;
-  /** What whoever takes over has to be shown, by the names under which a question about a call or an answer shows it. */
+  /** The fields that the question must show. */
   readonly shows: readonly string[];
 }
 
@@ -121,7 +120,7 @@ export function escalationOf(row: EscalationId): Escalation {
   return { row, route, severity, endpoint, recovery };
 }
 
-/** Whose a run is that ended under this code; null where nobody has to take over. */
+/** The row of a run that ended with this code; null if no person has to take over. */
 export function escalationOfCode(code: TerminalCode): Escalation | null {
   const row = ENDINGS[code];
   return row === undefined ? null : escalationOf(row);

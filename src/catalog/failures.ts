@@ -21,7 +21,7 @@ export interface Cell {
 
 export type DecisionTable = { readonly [failure in FailureKind]: { readonly [tier in Tier]: Cell } };
 
-/** At most this many replans of one stage, whatever the failures are. */
+/** The most replans of one stage. */
 export const REPLANS_MAX = 2;
 
 const REPLAN = { action: 'replan', max: REPLANS_MAX } as const;

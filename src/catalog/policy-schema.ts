@@ -1,6 +1,6 @@
 /**
- * What policies can speak of, derived from the tools of a flow alone: an action per tool, grouped by what it does to the
- * world and by the permission it needs, with its arguments in the context. A policy that names anything else is a mistake.
+ * The policy schema, derived from the tools of a flow: one action per tool, in groups by effect class and by permission, with
+ * the arguments in the context. A policy that names anything else is a mistake.
  */
 import type { ToolDef } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
@@ -22,7 +22,7 @@ export interface PolicyProblem {
   readonly start?: number;
   readonly end?: number;
 }
-/** Whoever has a policy engine: what is wrong with a text of policies under a schema, and whether it permits anything. */
+/** Checks a text of policies against a schema: its problems, and true in `permits` if it permits anything. */
 export type PolicyChecker = (
   text: string,
   schema: Json,

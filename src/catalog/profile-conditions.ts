@@ -1,11 +1,11 @@
 /**
- * When the rows of the profiles fail closed, as conditions over what a run knows: the proposed call, what it was started
- * with, and what was observed. What only a tool can know it reports as a signal; what can be read from ordinary fields is
- * read from them. Each of these can be evaluated whatever the values are: a condition that cannot be would end the run.
+ * Conditions under which the rows of the profiles fail closed. They read the proposed call, the input of the run and the
+ * observations. A tool reports as a signal what only it can know; the rest is read from ordinary fields. Each condition can
+ * be evaluated over any values, because one that cannot would end the run.
  */
 import type { Expr } from '../ir/nodes.ts';
 
-/** A tool, or whoever checks its result, reports by name what only it can see: `{ signals: ["vendor_risk"] }`. */
+/** A tool, or the check of its result, reports a signal by name: `{ signals: ["vendor_risk"] }`. */
 function signalled(name: string): Expr {
   return `observations.exists(o, type(o.result) == map && type(o.result.signals) == list && o.result.signals.exists(s, s == "${name}"))`;
 }
@@ -15,12 +15,12 @@ function bySignalOr(name: string, data: Expr): Expr {
   return `${signalled(name)} || ${data}`;
 }
 
-/** Whether a result has these fields; `r` is the result, `o` the observation. */
+/** Holds if a result passes the test; `r` is the result, `o` the observation. */
 function observed(test: Expr): Expr {
   return `observations.exists(o, type(o.result) == map && cel.bind(r, o.result, ${test}))`;
 }
 
-/** Whether an argument is there that fits. */
+/** Holds if the arguments pass the test. */
 function given(test: Expr): Expr {
   return `(type(args) == map && (${test}))`;
 }
@@ -34,10 +34,10 @@ function list(words: readonly string[]): Expr {
 }
 
 const NUMBER = (value: Expr): Expr => `(type(${value}) == int || type(${value}) == double)`;
-/** What the run was started with, as far as it has fields. */
+/** The input of the run, if it has fields. */
 const RUN = (test: Expr): Expr =>
   `cel.bind(run, type(input) == map ? input : jsonIn(text(input)), type(run) == map && (${test}))`;
-/** Calls that leave the run's own hands: whatever needs approval, and money. */
+/** Calls with an effect outside: they need approval, or they spend money. */
 const LEAVES = '(approval || effect == "financial")';
 
 // Research

@@ -1,8 +1,8 @@
 /**
  * The five risk profiles as data: what an agent of each kind may do by itself, what it must ask for, and what ends its run.
  * A row names what it is about in words and by what a compiler can match: classes of effects, categories, names, signals.
- * A name or a category may free a plain write at most; money, messages and infrastructure are asked about whatever they are
- * called. Reads happen by themselves, so that a row that asks by name is about what changes something, unless it is about
+ * A name or a category may free a plain write at most; money, messages and infrastructure need approval under any
+ * name. Reads happen by themselves, so that a row that asks by name is about what changes something, unless it is about
  * reading itself.
  */
 import type { TerminalCode } from '../ir/codes.ts';

@@ -1,6 +1,6 @@
 /**
- * The names of the checks that read evidence, and where the things they read are kept. Whoever compiles a document knows
- * from here which names exist, and whoever performs the checks has one for each.
+ * The names of the checks that read evidence, and where their data is kept. The compiler reads the names from here, and
+ * the performer has one check for each.
  */
 export const VALIDATORS = [
   'RequireBrief',
@@ -22,7 +22,7 @@ export const VALIDATOR_ALIASES: { readonly [alias: string]: ValidatorName } = {
   RequireAcceptanceCriteriaPassedValidator: 'RequireAcceptanceCriteriaPassed',
 };
 
-/** What a contract may require. */
+/** The requirements of a contract. */
 export const PREDICATES = [
   'FilesWritten',
   'CommandSucceeded',

@@ -30,7 +30,7 @@ import type { McpLock } from '../catalog/mcp-lock.ts';
 import { verify } from './verify/verify.ts';
 
 export interface CompileOptions extends PolicyOptions {
-  /** What diagnostics call the document. */
+  /** The name of the document in diagnostics. */
   readonly file?: string;
   readonly hash: Sha256;
   /** The price of a model that the document gives none for. */

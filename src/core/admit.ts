@@ -47,7 +47,7 @@ function settleCall(state: RunState, fact: Extract<Fact, { type: 'settle' }>): r
   return settled(fact);
 }
 
-/** What protections noted about a call comes before its result. */
+/** The notes of protections come before the result of a call. */
 function settled({ key, attempt, result, notes = [] }: Extract<Fact, { type: 'settle' }>): readonly EventBody[] {
   return [...notes.map((note) => ({ ...note, key })), { type: 'effect.settled', key, attempt, result }];
 }

@@ -1,6 +1,6 @@
 /**
- * What a node's own text fixes, whatever the run: worked out once per node, because every step asks for it. The journal
- * names these parts by their node instead of repeating them.
+ * The parts of a step that depend on the node alone and not on the run. They are computed once per node. The journal refers to
+ * the node instead of repeating them.
  */
 import { digest } from './digest.ts';
 import type { DoNode, Expr, ForkNode, Input, Node, Write } from '../ir/nodes.ts';
@@ -10,7 +10,7 @@ import type { Program } from './program.ts';
 import type { Branches, Recorded, WriteRecord } from '../ir/events.ts';
 
 export interface Declared extends Charges {
-  /** What is written, where every value is read from somewhere or stands in the text; null where one is computed. */
+  /** The writes, if every value is a reference or a literal; null if one is computed. */
   readonly writes: readonly WriteRecord[] | null;
   /** Of an end: its output, unless it is computed. */
   readonly output: Recorded | null;

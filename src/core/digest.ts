@@ -13,7 +13,7 @@ export function digest(value: Json, hash: (text: string) => string): string {
   return hash(plain(value, hash));
 }
 
-/** Says that `longer` is `list` with one more element. Matters only for lists that somebody has fingerprinted before. */
+/** Records that `longer` is `list` with one more element. Only matters for lists that already have a fingerprint. */
 export function rememberGrowth(list: List, longer: List): void {
   if (remembered.has(list) || grownFrom.has(list)) grownFrom.set(longer, list);
 }

@@ -190,7 +190,7 @@ function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe', result
   thread.undo = thread.undo.map((entry, i) => (i === index ? { ...entry, ran, result } : entry));
 }
 
-/** What failed in every attempt has changed nothing, so there is nothing to undo. */
+/** A call that failed in every attempt changed nothing, so there is nothing to undo. */
 function forgetUndo(thread: Thread, key: string): void {
   if (thread.undo.some((entry) => entry.key === key && entry.ran === 'pending'))
     thread.undo = thread.undo.filter((entry) => entry.key !== key);

@@ -97,7 +97,7 @@ function tooMuch(
   return { ...event, velocity };
 }
 
-/** What the flow allows and what people have granted on top of it. */
+/** The limit of the flow plus the amounts that people granted. */
 export function limitOf(state: RunState, id: MeterId, { max }: Meter): number {
   return max === null ? Infinity : max + (state.raised?.[id] ?? 0);
 }

@@ -1,6 +1,6 @@
 /**
- * What the world still owes a run, and when to wake it. Derived from the state alone, so recovery is not a code path:
- * after a crash we load, fold, and perform what is outstanding, exactly as on a good day (L8).
+ * The open calls of a run, and when to wake it. Derived from the state alone, so recovery is not a separate code path: after a
+ * crash the runtime loads, folds, and performs the open calls, as always (L8).
  */
 import { earliest } from './admit.ts';
 import type { DoNode } from '../ir/nodes.ts';

@@ -24,7 +24,7 @@ export interface Program {
   evaluate(source: Expr, slots: Slots, it?: Json, notes?: string[]): Json;
   /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
   record(source: Recordable, slots: Slots, it?: Json, notes?: string[]): Recorded;
-  /** What `record` gives whatever the slots hold: a reference, or a value that stands in the text. Null for all else. */
+  /** The result of `record` if it does not depend on the slots: a reference or a literal. Null otherwise. */
   fixed(source: Recordable): Recorded | null;
 }
 type Recordable = Expr | { readonly [field: string]: Expr };

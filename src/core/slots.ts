@@ -21,7 +21,7 @@ export function readPath(root: Json | Slots, path: readonly string[], from = 0):
   return value;
 }
 
-/** Whether the path leads to something, be it null. */
+/** True if the path exists; its value may be null. */
 export function hasPath(root: Slots, path: readonly string[]): boolean {
   const last = path.length - 1;
   const holder = readPath(root, path.slice(0, last));
@@ -30,7 +30,7 @@ export function hasPath(root: Slots, path: readonly string[]): boolean {
   return holder !== null && typeof holder === 'object' && Object.hasOwn(holder, step);
 }
 
-/** What an event recorded by reference or by value; `it` stands for the observation that is being committed. */
+/** The value that an event recorded by reference or by value; `it` is the observation that is being committed. */
 export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
   if ('value' in recorded) return recorded.value;
   if ('object' in recorded) {

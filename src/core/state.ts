@@ -38,7 +38,7 @@ export function wakeBy(state: RunState, deadline: Instant | null): void {
   if (deadline !== null && (state.wake === null || deadline < state.wake)) state.wake = deadline;
 }
 
-/** Whether a thread is a branch, at any depth, of what this one has forked now. */
+/** True if a thread is a branch, at any depth, of the current fork of this one. */
 export function isBelow(id: string, parent: Thread): boolean {
   return id.startsWith(`${parent.id}:${parent.acts - 1}.`);
 }

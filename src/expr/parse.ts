@@ -42,7 +42,7 @@ function read(source: string, whole: { readonly start: number; readonly end: num
   }
 }
 
-/** The reader lets a chain of operators grow as it likes, one level for each; whoever walks the tree does so recursively. */
+/** The parser nests a chain of operators one level for each. The tree is walked recursively, so its depth is limited. */
 function forbidDepth(ast: Ast): void {
   let level: readonly Ast[] = [ast];
   for (let depth = 1; level.length > 0; depth++) {

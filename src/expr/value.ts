@@ -29,7 +29,7 @@ export class Bytes extends Boxed {
   }
 }
 
-/** What `type(x)` gives; equal by name. */
+/** The value of `type(x)`. Two are equal if their names are. */
 export class TypeName extends Boxed {
   readonly type = 'type';
   readonly name: string;

@@ -27,7 +27,7 @@ export const RUN_STATES = ['pending', 'running', 'suspended', 'completed', 'fail
 export type RunStatus = (typeof RUN_STATES)[number];
 export type EndState = 'completed' | 'failed' | 'cancelled';
 
-/** The codes under which a run waits for somebody; they become terminal only when the wait ends unanswered. */
+/** Codes of a run that waits for a person. They are terminal only if the question expires. */
 export const SUSPENDING_CODES: ReadonlySet<TerminalCode> = new Set([
   'MISSING_INFO',
   'AMBIGUOUS_INTENT',
@@ -37,8 +37,7 @@ export const SUSPENDING_CODES: ReadonlySet<TerminalCode> = new Set([
 ]);
 
 /**
- * The codes that a run may be failed with on purpose. The others say that it went well, that somebody called it off, or that
- * a question is open.
+ * The codes that a document may fail a run with. The other codes mean success, cancellation by a person, or an open question.
  */
 export const FAILING_CODES = [
   'IMPOSSIBLE',

@@ -3,7 +3,7 @@ import type { Json } from '../expr/json.ts';
 import type { EffectKey, Instant, Origin, RunId } from './facts.ts';
 import type { EffectKind, NodeId } from './nodes.ts';
 
-/** What the core wants of the world: plain data, safe to repeat under its key. */
+/** A call that the core requests: plain data, safe to repeat under its key. */
 export interface Command {
   readonly run: RunId;
   readonly key: EffectKey;

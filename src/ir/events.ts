@@ -382,19 +382,19 @@ export interface RunState {
   pending: Map<EffectKey, Pending>;
   spent: { [meter: MeterId]: number };
   held: { [meter: MeterId]: number };
-  /** What people have granted beyond the limits of the flow. */
+  /** Amounts that people granted beyond the limits of the flow. */
   raised?: { [meter: MeterId]: number };
-  /** When calls were let go, by the meter that paces them. */
+  /** Start times of calls, by the rate limit that counts them. */
   paced?: { [meter: MeterId]: readonly Instant[] };
-  /** Who has time of their own: how many of their calls are under way, since when, and what they used before. */
+  /** Meters of agents' time: open calls, since when, and the time used before. */
   clocks?: { [meter: MeterId]: { readonly active: number; readonly since: Instant; readonly used: number } };
-  /** What velocity meters have counted of late. */
+  /** Recent amounts of velocity meters. */
   rolling?: { [meter: MeterId]: readonly { readonly at: Instant; readonly amount: number }[] };
   usage: { [dimension in Dimension]?: number };
   calls: { [name: string]: number };
   /** The latest calls that each `repeats` meter compares. */
   recent: { [meter: MeterId]: readonly RecentCall[] };
-  /** Not before this instant does anything expire: a lower bound, so that most facts need no search. */
+  /** Nothing expires before this instant. A lower bound, so that most facts need no search. */
   wake: Instant | null;
   undoFailed: boolean;
   outcome: Outcome | null;

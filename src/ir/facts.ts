@@ -14,7 +14,7 @@ export interface Failure {
   readonly class: FailureClass;
   readonly type: string;
   readonly message: string;
-  /** How long whoever failed wants to be left alone. */
+  /** The server asks for this delay before the next attempt. */
   readonly retryAfterMs?: number;
   /** Set if the call was not made, and the protection that held it back. It is not tried again on the same target. */
   readonly unsent?: 'breaker' | 'retry_budget';
@@ -41,7 +41,7 @@ export type BreakerStatus = 'closed' | 'open' | 'half_open';
 /** The condition that opened a breaker. `operator`: a person did. */
 export type BreakerCause = 'provider_errors' | 'schema_failures' | 'identical_calls' | 'probe_failed' | 'operator';
 
-/** What a protection with shared state did about a call. The journal keeps it, so that a replay needs no store. */
+/** The decision of a shared protection about a call. The journal keeps it, so a replay needs no store. */
 export type ProtectionNote =
   | {
       readonly type: 'breaker.changed';
@@ -66,7 +66,7 @@ export type ProtectionNote =
     }
   | { readonly type: 'retry.denied'; readonly tokens: number; readonly share: number; readonly burst: number };
 
-/** Who started a run and for whom; recorded once, and what policy is evaluated for. */
+/** The user and tenant of a run, recorded once. Policies are evaluated for them. */
 export interface Origin {
   readonly by?: string;
   readonly tenant?: string;

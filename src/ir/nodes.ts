@@ -1,6 +1,6 @@
 /**
- * What every notation lowers to: five ops and meters, as plain JSON. A compiled flow is hashed and frozen; a run pins the
- * hash. Nothing in here names a notation, a strategy or a stage: what differs between them is data.
+ * The graph that every notation lowers to: five ops and meters, as plain JSON. A compiled flow is hashed and frozen; a run pins
+ * the hash. Nothing here names a notation, a strategy or a stage: their differences are data.
  */
 import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
@@ -54,12 +54,12 @@ export interface CheckEffect extends EffectBase {
   readonly kind: 'check';
   readonly check: string;
 }
-/** A question to a person. Its input always has `message`; whatever else it has is the payload the answer is bound to. */
+/** A question to a person. Its input has `message`; all other fields are the payload that the answer is bound to. */
 export interface AskEffect extends EffectBase {
   readonly kind: 'ask';
   readonly about: string;
   readonly choices: readonly Choice[];
-  /** What an unanswered question counts as when its time is up. */
+  /** The choice that counts if the question expires. */
   readonly onExpiry: string;
   /** The code that the run shows while it waits. */
   readonly code: TerminalCode;
@@ -77,7 +77,7 @@ export interface Choice {
   readonly name: string;
   /** JSON Schema of the data that may come with this choice. Without it, no data may. */
   readonly edit?: Json;
-  /** What must come with this choice: data, text, or one of the two. */
+  /** This choice needs data, text, or one of the two. */
   readonly needs?: 'edit' | 'text' | 'either';
 }
 type Effect = ModelEffect | ToolEffect | CheckEffect | AskEffect | WaitEffect;
@@ -168,7 +168,7 @@ export interface DoNode extends NodeBase {
    */
   readonly fit?: { readonly repairs: number };
   readonly accept?: Expr;
-  /** What an accepted answer adds to a meter's limit, by meter; anything but a number above zero adds nothing. */
+  /** Amounts that an accepted answer adds to limits, by meter. Only numbers above zero count. */
   readonly grant?: { readonly [meter: MeterId]: Expr };
   readonly writes: readonly Write[];
   readonly timeoutMs: number | null;
@@ -205,7 +205,7 @@ export interface ForkNode extends NodeBase {
   /** How many branches run at once; 0 means all of them. */
   readonly widthMax: number;
   readonly need: 'all' | number;
-  /** Whether the join fails as soon as it cannot be met any more, and the remaining branches are dropped. */
+  /** If true, the join fails as soon as it cannot be met any more, and the other branches are dropped. */
   readonly eager: boolean;
   readonly timeoutMs: number | null;
   /** The time in which the branches only wait for people does not count towards `timeoutMs`. */
@@ -252,7 +252,7 @@ export interface Meter {
   /** Of `repeats`: fields of the input that are not compared. */
   readonly ignore?: readonly string[];
   readonly over: NodeId;
-  /** What people call this bound: `max_iterations`, `budgets.cost_usd`. */
+  /** The name of this bound in documents: `max_iterations`, `budgets.cost_usd`. */
   readonly label: string;
 }
 
@@ -292,9 +292,9 @@ export interface ToolDef {
   readonly permission: string;
   readonly idempotent: boolean;
   readonly compensate: string | null;
-  /** `trusted`: nobody outside wrote what it gives. `neutral`: it only works on its arguments. Otherwise neither. */
+  /** `trusted`: its results contain no text from outside. `neutral`: its results follow from its arguments. */
   readonly trust?: 'trusted' | 'neutral';
-  /** Fields of its result that whoever runs it fills in, although others write the rest. */
+  /** Trusted fields of its result; the other fields may hold text from outside. */
   readonly trustedFields?: readonly string[];
   readonly category?: string;
   /** Its results must not leave the machine without approval. */
@@ -304,9 +304,9 @@ export interface ToolDef {
   readonly resource?: string;
 }
 
-/** What follows when something is refused: the agent is told, a person is asked, or the run fails. */
+/** The consequence of a refusal: the agent is told, a person is asked, or the run fails. */
 export type Consequence = 'tell' | 'ask' | 'fail';
-/** What an agent may see, decide, call, write and spend. Part of the flow, so that a run is pinned to the one it began with. */
+/** The limits of what an agent may see, decide, call, write and spend. Part of the flow, so a run keeps its boundary. */
 export interface BoundaryDef {
   readonly version: string;
   readonly profile: string | null;
@@ -321,7 +321,7 @@ export interface BoundaryDef {
   };
   /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
   readonly approveEffects: readonly ToolDef['effect'][];
-  /** What follows where arguments come from a source that nobody vouches for. */
+  /** The consequence of arguments from an untrusted source. */
   readonly untrusted: 'ask' | 'deny' | 'off';
   /** The input, or these fields of it, do not vouch for arguments: others wrote them. */
   readonly untrustedInput?: true | readonly string[];
@@ -358,7 +358,7 @@ export interface FlowBody {
   readonly shared?: SharedProtections;
   readonly view?: View;
 }
-/** What reports and stores read, and the core does not. */
+/** Data for reports and stores; the core does not read it. */
 export interface View {
   /** Reports list the result of each step. */
   readonly stepResults?: boolean;

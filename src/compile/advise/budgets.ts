@@ -88,14 +88,14 @@ export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, repor
   }
 }
 
-/** What a run may do at most, money apart. */
+/** Warns about unbounded counts, except money. */
 export function warnAboutCounts({ flow }: Bounds, at: Range, report: Report): void {
   const unbounded = COUNTED.filter(({ measure }) => flow[measure].most === null);
   if (unbounded.length > 0)
     report.warning('unbounded-cost', at, `nothing bounds the ${all(unbounded.map(({ many }) => many))} of a run`, {
       help: `Set ${all(unbounded.map(({ key }) => `\`budgets.${key}\``))}.`,
     });
-  // Whatever else is said to be huge is the reason.
+  // A bound that was already reported as huge is the reason.
   if (report.list().some(({ code }) => code === 'huge-bound')) return;
   const absurd = COUNTED.filter(({ measure }) => (flow[measure].most ?? 0) > ABSURD_COUNT);
   if (absurd.length === 0) return;

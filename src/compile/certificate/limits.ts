@@ -67,7 +67,7 @@ function mostFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, numbe
   return most;
 }
 
-/** A meter that every costly visit charges, whatever the path. */
+/** A meter that every costly visit charges, on every path. */
 function sharedCap(graph: Graph, dimension: Dimension): { readonly meter: MeterId; readonly most: number } | null {
   const costly = graph.ids
     .map((id) => ({ id, own: mostOf(graph.node(id), dimension, graph.body) }))

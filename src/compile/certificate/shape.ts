@@ -52,7 +52,7 @@ function authored(graph: Graph, ids: ReadonlySet<NodeId>): readonly string[] {
   return found.map((id) => graph.node(id).label.enters ?? id);
 }
 
-/** What any outside call can fail with. */
+/** Codes of failed calls. */
 const FAILURES: readonly TerminalCode[] = [
   'UNAVAILABLE_DEP',
   'TIMEOUT',
@@ -63,7 +63,7 @@ const FAILURES: readonly TerminalCode[] = [
 ];
 
 export function codesOf(graph: Graph): readonly TerminalCode[] {
-  // Somebody can always cancel.
+  // Every run can be cancelled.
   const codes = new Set<TerminalCode>(['USER_CANCEL']);
   const reached = reachableFrom([graph.body.entry], graph.targets);
   const nodes = [...reached].map(graph.node);

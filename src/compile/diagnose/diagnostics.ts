@@ -1,6 +1,6 @@
 /**
- * What the compiler tells an author: one sentence per mistake, a code with a page, a place, and a way out. A report
- * collects them in any order and lists them in the order of the text, each once.
+ * Diagnostics: one sentence per mistake, a code with a page, a place, and help. A report collects them in any order and lists
+ * each once, in the order of the text.
  */
 import type { DiagnosticCode } from './codes.ts';
 import { positionOf, type Range, type Source } from '../source/range.ts';

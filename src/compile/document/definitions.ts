@@ -60,10 +60,10 @@ export interface Definitions {
   /** The tools of those servers, if they are known. */
   readonly mcpLock: McpLock | undefined;
   readonly budgets: Budgets | undefined;
-  /** What bounds every agent, and what bounds single ones on top of it. */
+  /** The boundary of all agents, and the stricter boundaries of single agents. */
   readonly boundary: Boundary | undefined;
   readonly agentBoundaries: { readonly [agent: string]: Boundary };
-  /** What single agents may use, by agent. */
+  /** Budgets of single agents. */
   readonly agentBudgets: { readonly [agent: string]: Budgets };
   /** Cedar policies by id. */
   readonly policies: { readonly [id: string]: string };

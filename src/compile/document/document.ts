@@ -19,7 +19,7 @@ export interface ReadDocument extends Detected {
   readonly names: SectionNames;
 }
 
-/** Null where the notation is unclear; whatever can be said about the sections is in the report even then. */
+/** Null if the notation is unclear. Problems of the sections are reported even then. */
 export function readDocument(
   doc: Located,
   notations: readonly NotationKeys[],

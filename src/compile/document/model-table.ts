@@ -1,6 +1,6 @@
 /**
- * Every model that a flow may call, with its price: a run keeps the prices that it started with. What an author wrote
- * counts; what is missing is looked up by whoever compiles.
+ * Every model that a flow may call, with its price: a run keeps the prices that it started with. A price in the
+ * document counts; a missing price is looked up when the document is compiled.
  */
 import type { FailureClass } from '../../ir/codes.ts';
 import type { AgentDef, Node } from '../../ir/nodes.ts';
@@ -9,7 +9,7 @@ import { readModelRef } from '../../catalog/providers.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 
-/** US dollars per million tokens, or null where nobody knows. Pure: the same answer for the same question. */
+/** US dollars per million tokens; null if unknown. Pure: the same arguments give the same price. */
 export type PriceLookup = (provider: string, model: string) => Price | null;
 
 export interface ModelOptions {

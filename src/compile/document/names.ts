@@ -29,7 +29,7 @@ export interface SectionNames {
 }
 
 export interface DeclareOptions {
-  /** What messages call one of them, such as `flow node`. */
+  /** The word for one of them in messages, such as `flow node`. */
   readonly what: string;
   /** The key that holds the id. Default: `id`. */
   readonly key?: string;

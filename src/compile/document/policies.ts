@@ -1,6 +1,6 @@
 /**
- * The section `policies`: texts and files put together, and judged by whoever has a policy engine under the schema that the
- * tools of the flow give. A name that no tool has is an error where it stands.
+ * The section `policies`: texts and files together, checked by the policy engine against the schema of the flow's tools. A
+ * name that no tool has is an error at its place.
  */
 import type { ToolDef } from '../../ir/nodes.ts';
 import { policySchema } from '../../catalog/policy-schema.ts';
@@ -10,9 +10,9 @@ import type { ReadDocument } from './document.ts';
 import { rangeWithin } from '../source/scalar-range.ts';
 
 export interface PolicyOptions {
-  /** Who judges policies; without one they are not judged before a run. */
+  /** Checks policies; without it they are not checked before a run. */
   readonly checkPolicy?: PolicyChecker;
-  /** The text of a file that the document names, or null where there is none. */
+  /** The text of a file that the document names; null if the file does not exist. */
   readonly readText?: (file: string) => string | null;
 }
 

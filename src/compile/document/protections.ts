@@ -64,7 +64,7 @@ const HOPS = 5;
 const DEPTH = 8;
 const SPAWN = 20;
 
-/** What applies in every notation if nothing is declared. Routes are the author's, so cycles and hops are only recorded. */
+/** The defaults of every notation. The author wrote the routes, so cycles and hops are only recorded. */
 const COMMON_PROTECTIONS: Protections = {
   tier: 'batch',
   hops: { max: HOPS, acts: false },
@@ -79,7 +79,7 @@ const COMMON_PROTECTIONS: Protections = {
   declared: new Set(),
 };
 
-/** What applies in a notation that has all protections on. */
+/** The defaults of a notation with all protections on. */
 export const FULL_PROTECTIONS: Protections = {
   ...COMMON_PROTECTIONS,
   hops: { max: HOPS, acts: true },
@@ -166,7 +166,7 @@ function changesOf(raw: NonNullable<RawProtections['on_failure']>): Protections[
 
 type Switch = Exclude<keyof RawProtections, 'tier' | 'on_failure'>;
 
-/** What a document gives up with each protection, and what it can do instead. */
+/** The risk of switching each protection off, and the alternative. */
 const OFF: { readonly [key in Switch]: readonly [message: string, help: string] } = {
   hops: [
     'the hop limit is off: agents may hand a task on without end, until a budget is used up',

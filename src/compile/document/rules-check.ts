@@ -1,4 +1,4 @@
-/** Boundaries name tools that exist and conditions that can be read: a rule about nothing would protect nobody. */
+/** Checks that boundaries name existing tools and readable conditions: a rule that matches nothing protects nothing. */
 import { isTool } from './definitions.ts';
 import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
 import type { Report } from '../diagnose/diagnostics.ts';

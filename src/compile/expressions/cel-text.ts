@@ -25,7 +25,7 @@ export function path(slot: string, ...fields: readonly string[]): Expr {
   return slot + fields.map((field) => (isIdentifier(field) ? `.${field}` : `[${quote(field)}]`)).join('');
 }
 
-/** Whether the name can stand for itself in an expression. */
+/** True if the name can be written in an expression as it is. */
 export function isIdentifier(name: string): boolean {
   return IDENTIFIER.test(name) && !KEYWORDS.has(name);
 }

@@ -29,7 +29,7 @@ export type ExprCheck =
       readonly source: Expr;
       readonly type: Kind;
       readonly reads: readonly Path[];
-      /** Present when the expression is a bool whatever the data. */
+      /** Present if the expression has the same value for all data. */
       readonly constant?: boolean;
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -41,7 +41,7 @@ export function checkExpression(source: Expr, context: ExprContext = {}): ExprCh
   const types = new Map(Object.entries(context.types ?? {}).map(([name, schema]) => [name, typeFromSchema(schema)]));
   const problems: Problem[] = [];
   const type = infer(parsed.ast, { names, types }, problems);
-  // What inference lets pass may still exceed a limit of the evaluator, such as macro nesting.
+  // An expression with correct types may still exceed a limit of the evaluator, such as macro nesting.
   if (problems.length === 0) problems.push(...compileProblems(parsed.ast, source));
   if (problems.length > 0) return { ok: false, problems: problems.sort((a, b) => a.start - b.start) };
   const constant = constantOf(parsed.ast, names ?? new Set(types.keys()));

@@ -1,5 +1,5 @@
 /**
- * What the compiler can say about an operator from the types of its operands.
+ * Type checks of operators.
  */
 import type { Json } from '../../expr/json.ts';
 import type { Kind } from '../../expr/function.ts';

@@ -21,7 +21,7 @@ export function readsOf(ast: Ast, names?: ReadonlySet<string>): Path[] {
   return reads;
 }
 
-/** Whether a root name stands for a type, as in `type(x) == string`, rather than for a variable. */
+/** True if a root name is a type, as in `type(x) == string`, and not a variable. */
 export function isTypeName(path: readonly string[], names: ReadonlySet<string> | undefined): boolean {
   const [root = ''] = path;
   if (names?.has(root) === true) return false;

@@ -1,6 +1,6 @@
 /**
- * What a simple guard says about one value: a set that can be compared with another guard's. Guards that look at several
- * values, or in other ways, have no region, and nothing is claimed about them.
+ * The set of values for which a simple guard holds, so that two guards can be compared. Other guards have no region, and nothing
+ * is concluded about them.
  */
 import { pathOfAst } from '../../expr/ast.ts';
 import { parseExpr } from '../../expr/parse.ts';
@@ -38,15 +38,15 @@ export function isEmpty({ values }: Region): boolean {
   );
 }
 
-/** Whether one value can be in both. */
+/** True if a value can be in both. */
 export function overlap(a: Region, b: Region): boolean {
   if (a.path !== b.path || isEmpty(a) || isEmpty(b)) return false;
   const values = intersect(a.values, b.values);
-  // What has no simple form is an interval with holes in it.
+  // Null is an interval with holes, which has no simple form.
   return values === null || !isEmpty({ path: a.path, values });
 }
 
-/** Whether every value of the first is in the second. */
+/** True if every value of the first is in the second. */
 export function within(inner: Region, outer: Region): boolean {
   if (inner.path !== outer.path) return false;
   const [a, b] = [inner.values, outer.values];

@@ -1,6 +1,6 @@
 /**
- * What a question carries beside its words: the row of the escalation table that it falls under, and, where it is about a
- * call, what that row demands to be shown. All of it is part of what the answer is bound to.
+ * The data of a question beside its text: its row of the escalation table and, for a question about a call, the fields that the
+ * row demands. The answer is bound to all of it.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { escalationOf } from '../../catalog/escalations.ts';
@@ -17,7 +17,7 @@ export function escalationField(row: EscalationId): Input {
   return { escalation: literal({ ...escalationOf(row) }) };
 }
 
-/** Which row a call falls under that somebody has to agree to: by its class first, then by its kind and its price. */
+/** The row of a call that needs approval: by effect class first, then by category and price. */
 export function rowOfTool(def: ToolDef | undefined, cost = 0): EscalationId {
   const { effect = 'write', category = '' } = def ?? {};
   if (effect === 'financial' || category === 'payment') return 'financial_commitment';
@@ -26,7 +26,7 @@ export function rowOfTool(def: ToolDef | undefined, cost = 0): EscalationId {
   return 'high_impact_mutation';
 }
 
-/** Which row a refusal falls under that is put before somebody. */
+/** The row of a refused call that a person has to look at. */
 const TROUBLE_ROWS: { readonly [trouble in Trouble | 'missing']: EscalationId } = {
   unregistered: 'ambiguous_goal',
   malformed: 'missing_input',
@@ -39,7 +39,7 @@ const TROUBLE_ROWS: { readonly [trouble in Trouble | 'missing']: EscalationId } 
 
 export interface RefusedCall {
   readonly trouble: Trouble | 'missing';
-  /** What is proposed, and why it was refused. */
+  /** The proposed call, and the reason of the refusal. */
   readonly tool: Expr;
   readonly args: Expr;
   readonly problem: Expr;
@@ -49,7 +49,7 @@ export interface RefusedCall {
   readonly tools: readonly string[];
 }
 
-/** What a refused call is shown with. */
+/** The fields of a question about a refused call. */
 export function refusalFields({ trouble, tool, args, problem, fields, tools }: RefusedCall): Input {
   const row = TROUBLE_ROWS[trouble];
   const shown: Input = { tool, args, problem, ...escalationField(row) };
@@ -65,11 +65,11 @@ export interface ProposedCall {
   readonly cost: number;
   readonly args: Expr;
   readonly budgets: Budgets | undefined;
-  /** Whether the run keeps what was observed and agreed to so far. */
+  /** True if the run keeps observations and approvals. */
   readonly observed: boolean;
 }
 
-/** What a call is shown with, by the row that it falls under. */
+/** The fields of a question about a call, by its row. */
 export function callFields(call: ProposedCall): Input {
   const { tool, def, args, budgets } = call;
   const row = rowOfTool(def, call.cost);
@@ -100,7 +100,7 @@ const PAYEES = ['vendor', 'payee', 'supplier', 'recipient', 'to', 'account', 'ib
 const RECIPIENTS = ['to', 'recipients', 'recipient', 'channel', 'email', 'address', 'attendees', 'participants'];
 const DRAFTS = ['body', 'content', 'text', 'message', 'draft', 'description', 'subject', 'title'];
 
-/** What the call reaches, as far as its definition says. */
+/** The reach of the call, from its definition. */
 function touches({ def, tool, cost }: ProposedCall): Json {
   return {
     effect: def?.effect ?? 'write',

@@ -71,7 +71,7 @@ interface Check extends Outcome {
 }
 
 interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
-  /** What the question is about. It is stored and answered under this name. */
+  /** The subject of the question. It is stored and answered under this name. */
   readonly about: string;
   readonly askedBy: string;
   /** A text is a choice that takes nothing else. */

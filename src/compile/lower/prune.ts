@@ -1,4 +1,4 @@
-/** Drops what nobody wrote and nothing reaches. Authored nodes stay even unreached, so that verify can tell their author. */
+/** Drops generated nodes that nothing reaches. Authored nodes stay, so that `verify` can report them. */
 import type { Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { CLOCK, STEPS } from './budget-meters.ts';
 import { edgesOf } from '../verify/graph.ts';

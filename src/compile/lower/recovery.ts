@@ -81,7 +81,7 @@ const WHEN: { readonly [failure in FailureKind]: Expr | null } = {
 
 export interface Recovery extends Recoveries {
   readonly failure: FailureKind;
-  /** What exactly failed, for the failure mode: a cause of the MAST table. */
+  /** The cause of the failure: one of the MAST table. */
   readonly cause?: string;
 }
 

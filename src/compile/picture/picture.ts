@@ -33,9 +33,9 @@ export interface PictureEdge {
   readonly to: string;
   /** `join`: from a branch's last node into the join. `over`: taken when a bound is used up. */
   readonly kind: 'route' | 'error' | 'branch' | 'join' | 'over';
-  /** The condition, the pattern, the choice; null where there is nothing to say. */
+  /** The condition, pattern or choice; null if there is none. */
   readonly label: string | null;
-  /** Whether it leads back to where the path has been, so that it closes a cycle. */
+  /** True if the edge closes a cycle. */
   readonly back: boolean;
 }
 

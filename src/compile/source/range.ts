@@ -1,6 +1,6 @@
 /**
- * Where something stands in a source text. Offsets are kept; lines and columns (1-based, in UTF-16 units as editors count
- * them) are computed only when somebody is told about them.
+ * Places in a source text. Offsets are stored; lines and columns (1-based, in UTF-16 units as editors count them) are computed
+ * only for messages.
  */
 export interface Source {
   readonly file: string;

@@ -1,6 +1,6 @@
 /**
  * Text in, located data and diagnostics out. YAML 1.2, of which JSON is a part; `locate` gives the same for an object made by
- * a program, so that one validation serves both. Nothing in here throws, whatever the text.
+ * a program, so that one validation serves both. Nothing here throws, for any text.
  */
 import { parseDocument, type Document, type YAMLError } from 'yaml';
 import { createReport, type Diagnostic, type Report } from '../diagnose/diagnostics.ts';
@@ -12,14 +12,14 @@ import { locateYaml } from './yaml-tree.ts';
 export const TEXT_MAX = 8 * 1024 * 1024;
 
 export interface Parsed {
-  /** Null where the text could not be read at all; otherwise what later steps may go on with, errors or not. */
+  /** The data that later steps use, even if there were errors; null if the text could not be read at all. */
   readonly doc: Located | null;
   /** Already holds the parser's findings; later steps add theirs to it. */
   readonly report: Report;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What the text is, in the words of a message, and what to put into an empty one. */
+/** The words of messages about the text, and the help for an empty text. */
 export interface Kind {
   readonly what: string;
   readonly start: string;

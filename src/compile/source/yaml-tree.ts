@@ -1,6 +1,6 @@
 /**
  * A parsed YAML document as located data. Aliases are expanded (each use gets nodes of its own, placed where the anchor
- * stands) up to a cap, `<<` merges, and whatever JSON cannot hold is reported. A cap that trips ends the conversion.
+ * stands) up to a cap, `<<` merges, and values that JSON cannot hold are reported. A cap that trips ends the conversion.
  */
 import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { Report } from '../diagnose/diagnostics.ts';

@@ -4,7 +4,7 @@
  */
 export interface Component<Id> {
   readonly members: readonly Id[];
-  /** Whether one can leave a member and come back to it. */
+  /** True if a path leads from a member back to it. */
   readonly cyclic: boolean;
 }
 

@@ -24,13 +24,13 @@ export interface Graph {
   position(id: NodeId): number;
   edges(id: NodeId): readonly Edge[];
   targets(id: NodeId): readonly NodeId[];
-  /** Who leads to a node, once for each way. */
+  /** The edges into a node. */
   sources(id: NodeId): readonly { readonly from: NodeId; readonly kind: Edge['kind'] }[];
   /** In reverse topological order. */
   components(): readonly Component<NodeId>[];
   /** The finite meters of which every visit of the node uses something. */
   bounding(id: NodeId): readonly (readonly [MeterId, Meter])[];
-  /** Whether a visit is counted even where the node's expressions cannot be evaluated, so that nothing is asked for. */
+  /** True if a visit counts even if the node's expressions fail and nothing is requested. */
   countsVisits(id: NodeId): boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The proof that a compiled flow ends, whatever happens (L5, L6): every target exists, every authored node is reached, every
+ * Proves that a compiled flow always ends (L5, L6): every target exists, every authored node is reached, every
  * cycle uses up a bound, every node leads to an end, and every tool call has its rules. Linear in the size of the graph.
  */
 import type { EffectClass } from '../../ir/effect-classes.ts';

@@ -190,7 +190,7 @@ function judgeText(
   return { origin: 'composed-text', value };
 }
 
-/** Classes in which the fields below must be vouched for, whatever the shape of their values. */
+/** Classes in which the fields below must be vouched for, in any form of value. */
 const KEYED: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
 /** Fields that decide who receives, which thing, how much, and when. */
 const KEY_FIELD =

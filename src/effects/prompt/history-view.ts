@@ -1,6 +1,6 @@
 /**
- * What one agent sees of a history that all share. The history itself is never changed: a view leaves out, shortens and
- * labels, and the same history under the same view always gives the same messages.
+ * The view of one agent on the shared history. The history itself never changes. A view leaves out, shortens and labels
+ * messages. The same history and view always give the same messages.
  */
 import type { Json } from '../../expr/json.ts';
 import { textOf, turnOf } from './messages.ts';

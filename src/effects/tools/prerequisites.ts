@@ -22,7 +22,7 @@ type Options = Pick<ToolOptions, 'documentDir' | 'env' | 'shell'>;
 type Implementation = { readonly [key: string]: Json };
 type Finding = Omit<Missing, 'tools'>;
 
-/** What is missing for the tools of a flow. Tools that `replaced` names have another implementation. */
+/** The missing prerequisites of the tools of a flow. Tools that `replaced` names have another implementation. */
 export async function missingPrerequisites(
   flow: CompiledFlow,
   options: Options = {},

@@ -33,7 +33,7 @@ function used(row: DimensionRow, { spent, usage }: RunState, amounts: Counts, la
 
 type Counts = { [dimension in Dimension]?: number };
 interface Counted {
-  /** What the attempts reserved. */
+  /** Amounts that the attempts reserved. */
   readonly amounts: Counts;
   /** The largest amount that one answer reported. */
   readonly largest: Counts;

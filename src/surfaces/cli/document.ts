@@ -67,7 +67,7 @@ export function readLock(file: string): McpLock | undefined {
   }
 }
 
-/** What is missing on this machine for the tools of the flow, as diagnostics. */
+/** Diagnostics for prerequisites of the tools that this machine lacks. */
 export async function prerequisiteDiagnostics(
   { file, result }: CompiledFile,
   severity: Diagnostic['severity'],

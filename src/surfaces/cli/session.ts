@@ -43,7 +43,7 @@ export async function withSession<Result>(
 }
 
 const SAME_WITHIN_MS = 250;
-/** After a signal the process ends within this time, whatever still runs. */
+/** After a signal the process ends within this time, even if calls are open. */
 const GRACE_MS = 5000;
 
 interface Interrupt {

@@ -23,7 +23,7 @@ export interface AnswerOptions {
   /** The person who answers. It is recorded. */
   readonly by: string;
   readonly text?: string;
-  /** What to use instead of what was proposed. */
+  /** Replaces the proposed data. */
   readonly edit?: Json;
   /** The `payloadHash` of the question that the person saw. Another question is refused then. */
   readonly payload?: string;

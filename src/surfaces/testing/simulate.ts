@@ -43,7 +43,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   return { seed, outcome: state.outcome, state, events, faults: { ...faults }, violations: [...violations] };
 }
 
-/** Two runs in the same world must have the same outcome and slots, whatever faults occurred. Null if they do. */
+/** Two runs in the same world must have the same outcome and slots, under any faults. Null if they do. */
 export function differenceBetween(quiet: Simulation, disturbed: Simulation): string | null {
   const seen = ({ outcome, state: { threads, spent } }: Simulation): Json =>
     JSON.parse(JSON.stringify({ outcome, spent, slots: threads.get('0')?.slots })) as Json;

@@ -1,6 +1,6 @@
 /**
- * Whether a value that stands in the document fits the JSON Schema of what takes it. One problem per place, each with the
- * path to it. Formats are left to the run.
+ * Checks a literal value of the document against the JSON Schema of its receiver. One problem per place, with the path to it.
+ * Formats are checked only at run time.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../../../expr/json.ts';
@@ -11,7 +11,7 @@ import type { Path } from '../../source/located.ts';
 export interface ArgumentProblem {
   readonly code: Extract<DiagnosticCode, 'type-mismatch' | 'missing-field' | 'unknown-key' | 'bad-value'>;
   readonly path: Path;
-  /** What it must be, or what is wrong with it, as the rest of a sentence that begins with its name. */
+  /** The problem, as the rest of a sentence that begins with the name of the field. */
   readonly says: string;
   /** The type that it should have. */
   readonly wanted?: string;
@@ -29,7 +29,7 @@ export function argumentProblems(value: Json, schema: Json, root: Json): readonl
   return validate === null || validate(value) === true ? [] : problemsOf(validate.errors ?? [], value);
 }
 
-/** What such a type is called. */
+/** The words for these types in messages. */
 export function typePhrase(types: readonly string[]): string {
   return types.map((type) => PHRASES[type] ?? type).join(' or ');
 }
@@ -89,7 +89,7 @@ function validatorOf(schema: { [key: string]: Json }, root: Json): ValidateFunct
 }
 
 function problemsOf(errors: readonly ErrorObject[], value: Json): readonly ArgumentProblem[] {
-  // What the parts of a choice complain about says less than that none of them fits.
+  // "None of the choices fits" is clearer than the problems of each choice.
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
   const own = errors.filter(
     ({ schemaPath }) => !choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`)),

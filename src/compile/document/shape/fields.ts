@@ -19,7 +19,7 @@ export function name() {
   return text({ min: 1, max: 1_000 });
 }
 
-/** What is looked for on a line: white space around it means nothing, and it cannot go on in the next. */
+/** A text to search for: one line, trimmed. */
 export function phrase() {
   return text({ max: 1_000 })
     .trim()
@@ -29,7 +29,7 @@ export function phrase() {
 
 export function int(options: { min?: number; max?: number } = {}) {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
-  // The largest number that is kept exactly bounds every field, but is worth a word only where somebody exceeds it.
+  // The largest exact integer bounds every field. The message mentions it only if it is exceeded.
   const error = (issue: { readonly code?: string }): string =>
     expects(`a whole number${boundsPhrase(issue.code === 'too_big' ? { ...options, max } : options)}`);
   return z.int({ error }).min(min, { error }).max(max, { error });

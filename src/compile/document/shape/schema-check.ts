@@ -104,7 +104,7 @@ function keywordProblem(key: string, path: Path): SchemaProblem | undefined {
       message: '`nullable` is not a keyword of JSON Schema',
       help: 'List the type: `type: [string, "null"]`.',
     };
-  // What only resembles a part of a keyword is an annotation of somebody's own.
+  // A key that is not close to a keyword is an annotation of the author.
   const near = key.startsWith('x-') ? undefined : misspelt(key, KEYWORDS);
   return near === undefined
     ? undefined

@@ -1,4 +1,4 @@
-/** What a document may hold besides its notation, as far as no name in the notation leads there. */
+/** The sections of a document that no name in the notation refers to. */
 
 export interface NamedAgent {
   readonly id?: string;

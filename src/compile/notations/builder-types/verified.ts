@@ -1,6 +1,6 @@
 /**
- * What is given, where it is as it should be, and otherwise what it should be: the error then stands at the field that is
- * wrong and says what is allowed there. A key that nobody wants is wrong too, as long as it stands in a literal.
+ * The given type if it is valid, and the wanted type otherwise. The compiler error is then at the wrong field and says what is
+ * allowed there. An unknown key in a literal is an error too.
  */
 
 export type Verified<Given, Wanted> = Given extends Wanted

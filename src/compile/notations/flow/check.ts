@@ -1,4 +1,4 @@
-/** What a flow refers to exists, every node is reached, and every cycle has a cap: the page's guarantees, in the page's words. */
+/** Checks that all names exist, that every node is reached, and that every cycle has a cap. */
 import { BUILTIN_TOOL_NAMES } from '../../../catalog/builtin-tools.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';

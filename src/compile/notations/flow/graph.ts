@@ -12,9 +12,9 @@ export interface FlowGraph {
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
   /** Nodes whose routes are taken when branches may have been joined or a sub-flow may have ended: what was lost in one may matter there. */
   readonly afterJoins: ReadonlySet<string>;
-  /** Whether one node can have run when the other begins, or, with `leaving`, when the other's routes are looked at. */
+  /** True if the first node can have run before the second starts or, with `leaving`, before its routes are evaluated. */
   precedes(first: string, second: string, leaving?: boolean): boolean;
-  /** Whether a failure can have been handled when the node begins, or, with `leaving`, when its routes are looked at. */
+  /** True if an error route can have been taken before the node starts or, with `leaving`, before its routes. */
   afterError(id: string, leaving?: boolean): boolean;
 }
 
@@ -117,9 +117,9 @@ function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
 }
 
 interface Later {
-  /** Whether the first can have run when the second begins; with `leaving`, when its routes are looked at. */
+  /** True if the first can have run before the second starts or, with `leaving`, before its routes are evaluated. */
   precedes(first: string, second: string, leaving?: boolean): boolean;
-  /** Whether a failure can have been handled when the node begins; with `leaving`, when its routes are looked at. */
+  /** True if an error route can have been taken before the node starts or, with `leaving`, before its routes. */
   afterError(id: string, leaving?: boolean): boolean;
 }
 

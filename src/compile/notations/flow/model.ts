@@ -113,7 +113,7 @@ export interface Items {
   readonly most: number;
 }
 
-/** What a node adds to the picture beside its name. */
+/** The text that a node adds to the picture, beside its name. */
 interface Drawing {
   readonly detail: string | null;
   /** The text of the join, if the node has branches that are joined. */

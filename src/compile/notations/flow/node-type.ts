@@ -57,7 +57,7 @@ interface Raised {
   readonly code: TerminalCode;
 }
 
-/** What the lowering of every node type shares. */
+/** Functions that the lowering of every node type uses. */
 export interface Lowering {
   readonly kit: Kit;
   readonly flow: Flow;

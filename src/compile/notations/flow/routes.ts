@@ -112,7 +112,7 @@ function reportAfter(node: FlowNode, index: number, count: number, report: Repor
   );
 }
 
-/** Pairs are looked at only as far as somebody could have kept them in mind. */
+/** Above this number, pairs of routes are not compared. */
 const COMPARED_MAX = 100;
 
 function compare(

@@ -6,7 +6,7 @@ import { isIdentifier } from '../../expressions/cel-text.ts';
 export const SLOT = {
   /** The output of the agent that ran last: what bare names are fields of. */
   agent: '_agent',
-  /** What the path would return if it ended now. */
+  /** The value that the path returns if it ends now. */
   out: '_out',
   /** True once something was lost on the way. */
   partial: '_partial',

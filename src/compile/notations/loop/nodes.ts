@@ -60,7 +60,7 @@ export function addModel({ kit, builder, loop }: Lowering, call: ModelCall): Nod
 export interface Question {
   readonly hint: string;
   readonly row: EscalationId;
-  /** What the question is about; it is stored and answered under this name. */
+  /** The subject of the question. It is stored and answered under this name. */
   readonly about: string;
   /** The code that the run shows while it waits, if not the row's. */
   readonly code?: TerminalCode;

@@ -46,7 +46,7 @@ interface MachineOf<Agent extends string, State extends string> {
   };
 }
 
-/** What each strategy needs; names of agents are those of the team. */
+/** The fields of each strategy. Names of agents are those of the team. */
 export type TeamSelection<Agent extends string, Place extends string> =
   | { readonly Type: 'sequential' | 'roundrobin' }
   | {

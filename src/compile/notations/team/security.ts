@@ -139,7 +139,7 @@ function isTag(tag: string): boolean {
   return TAGS.some((each) => each === tag);
 }
 
-/** What a tool needs to be allowed to do. */
+/** The capabilities that a tool needs. */
 function tagsOf(name: string, { effect }: ToolDef): readonly string[] {
   if (runsCommands(name)) return ['execute'];
   if (REQUESTS.includes(name)) return onlyReads(effect) ? ['read'] : ['network'];

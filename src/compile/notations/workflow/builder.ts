@@ -7,7 +7,7 @@ import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../bu
 import type { OneOf, Verified } from '../builder-types/verified.ts';
 import type { Trimmed } from '../builder-types/verified.ts';
 
-/** What a document may hold besides its steps. */
+/** The sections of a document besides its steps. */
 export interface WorkflowSections<Agents> extends SharedSections {
   readonly agents?: Agents;
   readonly tools?: NamedTools;
@@ -47,8 +47,8 @@ export type CheckedSteps<Steps extends readonly StepInput[], Agents> = {
 };
 
 /**
- * What is stored before each step. What a batch stores is known after it, since its branches do not see each other. Steps
- * that are no tuple cannot be followed, so any name may be stored by one of them.
+ * The names stored before each step. The names of a batch are known only after it, because its branches do not see each other.
+ * If the steps are not a tuple, any name may be stored.
  */
 type KnownBefore<
   Steps,
@@ -139,7 +139,7 @@ type ErrorModeInput =
   | { readonly Retry: RetryInput }
   | { readonly retry: RetryInput };
 
-/** What a variant does not hold may stand in the step itself. */
+/** Fields that a variant leaves out may be in the step itself. */
 interface ConditionalInput {
   readonly condition?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * What concerns more than one step: a Collect with nothing to collect, an agent that would be handed its own words,
- * variables that nobody stores or that two branches fight over.
+ * Checks over several steps: a Collect with nothing to collect, an agent that would get its own output as input, variables that
+ * no step stores, and variables that two branches store.
  */
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { nearest } from '../../diagnose/nearest.ts';

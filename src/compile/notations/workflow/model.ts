@@ -1,4 +1,4 @@
-/** What a workflow means once both spellings and all defaults are settled. Everything after reading works on this. */
+/** A workflow after reading: one spelling, all defaults filled in. Everything after reading works on this. */
 import type { ErrorMode, Mode } from './schema.ts';
 
 export interface Workflow {
@@ -11,12 +11,12 @@ export interface Step {
   readonly index: number;
   readonly name: string;
   readonly mode: Mode;
-  /** Whether something else was written as its mode, which could not be read. */
+  /** True if the mode was written but could not be read. */
   readonly unclear: boolean;
-  /** As it stands in the agents of the compiled flow; empty for Collect, which calls nobody. */
+  /** The id in the agents of the compiled flow; empty for Collect, which calls no agent. */
   readonly agent: string;
   readonly prompt: readonly Piece[];
-  /** What a Conditional or Loop looks for; empty for the others. */
+  /** The text that a Conditional or Loop looks for; empty for other modes. */
   readonly contains: string;
   readonly iterations: number;
   readonly timeoutMs: number;
@@ -39,7 +39,7 @@ export const INPUT = 'input';
 /** How the name begins that stands for an agent who cannot be told. */
 export const NOBODY = '\u0000';
 
-/** What runs as one: a step by itself, or consecutive FanOut steps with the Collect that follows them. */
+/** A single step, or consecutive FanOut steps with the Collect that follows them. */
 export type Unit =
   | { readonly is: 'step'; readonly step: Step }
   | { readonly is: 'batch'; readonly branches: readonly Step[]; readonly collect: Step | null };
@@ -79,7 +79,7 @@ export function holesOf(pieces: readonly Piece[]): readonly Hole[] {
   return pieces.filter((piece): piece is Hole => 'name' in piece);
 }
 
-/** Whether a variable of this name could be written in braces. */
+/** True if a variable of this name can be written in braces. */
 export function isVariableName(name: string): boolean {
   return name !== '' && name === name.trim() && !/[{}]/.test(name);
 }

@@ -1,6 +1,6 @@
 /**
- * What is known before a unit runs, whatever was skipped on the way: whose output may be passed on, which variables are
- * stored, and what kind of thing `{{input}}` is. One walk over the steps, changed in place, so that it stays linear.
+ * Facts that hold before a unit runs, on every path to it: whose output may be the input, which variables are stored, and the
+ * kind of `{{input}}`. One linear walk over the steps, changed in place.
  */
 import type { Hole, Step, Unit } from './model.ts';
 import type { Expr } from '../../../ir/nodes.ts';
@@ -70,7 +70,7 @@ function walk(): Walk {
   };
 }
 
-/** Whether a step, once reached, ends with an output or ends the run. */
+/** True if a step always gives an output or ends the run. */
 export function isSure({ mode, onError }: Step): boolean {
   return mode !== 'Conditional' && onError !== 'Skip';
 }
@@ -82,11 +82,11 @@ export function lastBranches(branches: readonly Step[]): readonly Step[] {
 
 export interface Plan {
   readonly units: readonly Planned[];
-  /** What the run returns: the last executed step's output. */
+  /** The output of the run: that of the last executed step. */
   readonly output: Expr;
-  /** Whether who wrote the input has to be kept in a slot, because it depends on what was skipped. */
+  /** True if a slot must keep the author of the input, because it depends on skipped steps. */
   readonly tracks: boolean;
-  /** Whether a failed step may be passed over. */
+  /** True if a failed step may be skipped. */
   readonly skips: boolean;
 }
 
@@ -99,11 +99,11 @@ export type Planned = Unit & {
 export interface PlannedCall {
   readonly prompt: Expr;
   readonly upstream: Expr;
-  /** Whether the agent may be handed its own output, so that the run has to look. */
+  /** True if the agent may get its own output as input, so that the run must check. */
   readonly mayMeetItself: boolean;
 }
 
-/** Who wrote the input, where that is tracked. */
+/** The slot for the author of the input. */
 export const UPSTREAM = '_from';
 
 export function planOf(units: readonly Unit[], check: (unit: Unit, facts: Facts) => void): Plan {

@@ -76,7 +76,7 @@ function readStep(index: number, raw: RawStep, reading: Reading): Step {
     name,
     mode: mode.mode,
     unclear,
-    // Nobody is called this: whether it is the agent before or after cannot be told.
+    // A name that no agent has, because the real one is unknown.
     agent: agent === null || unclear || errors === null || given.unclear('error_mode') ? `${NOBODY}${index}` : agent,
     prompt: piecesOf(prompt ?? ''),
     contains: mode.contains ?? '',
@@ -103,7 +103,7 @@ function agentOf(
     return null;
   }
   if (first !== undefined) return registry.resolve(first, { index, name });
-  // Where the mode cannot be told, it may be the one that needs nobody.
+  // An unclear mode may be Collect, which needs no agent.
   if (unclear || wasTried(body.located('steps', index), ['agent', 'agent_name', 'agent_id'])) return null;
   report.error('missing-agent', body.at('steps', index), `step \`${name}\` names no agent`, {
     help: 'Add `agent_name: …` or `agent_id: …`. Only Collect does without.',
@@ -111,7 +111,7 @@ function agentOf(
   return null;
 }
 
-/** Null where there is none, or where its name cannot be used. */
+/** Null if there is no variable, or if its name is not valid. */
 function outputOf({ raw, at, report }: Given): string | null {
   const output = raw.output_var ?? null;
   if (output === null) return null;
@@ -154,7 +154,7 @@ function agentRefs(step: RawStep): readonly AgentRef[] {
 }
 
 interface Registry {
-  /** The id in the compiled flow, or null where nobody is meant by it, or where that cannot be told; that is then in the report. */
+  /** The id in the compiled flow; null if no agent or more than one matches, which is then reported. */
   resolve(ref: AgentRef, step: { readonly index: number; readonly name: string }): string | null;
   /** Agents that only the steps name. */
   readonly undeclared: ReadonlyMap<string, AgentDef>;
@@ -227,7 +227,7 @@ interface Given {
   readonly key: (...path: Path) => Range;
   readonly located: (...path: Path) => Located | undefined;
   readonly report: Report;
-  /** Whether the field was written but could not be read: what it would have made of the others cannot be told. */
+  /** True if the field was written but could not be read, so that nothing can be concluded from it. */
   readonly unclear: (field: 'mode' | 'error_mode') => boolean;
 }
 
@@ -288,7 +288,7 @@ function promptOf(given: Given): string | null {
   return raw.prompt ?? raw.prompt_template ?? DEFAULTS.prompt;
 }
 
-/** Whether one of the fields is there after all, faulty or misspelt: that has been reported, and is enough. */
+/** True if one of the fields is there but faulty or misspelt, which is already reported. */
 function wasTried(holder: Located | undefined, fields: readonly string[]): boolean {
   const keys = holder?.kind === 'map' ? [...holder.entries.keys()] : [];
   return keys.some(

@@ -1,4 +1,4 @@
-/** How large each node is drawn, and what is written in it. */
+/** The size and the text of each node. */
 import type { PictureNode, ShapeKind } from '../picture.ts';
 import { measure, wrap } from './text.ts';
 
@@ -26,7 +26,7 @@ export function boxOf(node: PictureNode): Box {
   );
   const textHeight = label.length * 18 + detail.length * 15;
   const { extraWidth, extraHeight, least } = ROOM[node.kind];
-  // A diamond is only half as wide where its text is as where it is widest.
+  // At the height of its text, a diamond is about half as wide as at its middle.
   const slant = node.kind === 'decision' ? 1.35 : 1;
   return {
     node,

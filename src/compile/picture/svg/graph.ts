@@ -1,6 +1,6 @@
 /**
  * The picture as rows to be laid out. Nodes stand in even rows; every edge passes through the rows between its ends as a
- * chain of waypoints, one of which is as wide as its label, so that labels and nodes can never come to lie upon each other.
+ * chain of waypoints, one of which is as wide as its label, so that labels and nodes never overlap.
  */
 import type { Picture, PictureEdge } from '../picture.ts';
 import { boxOf, type Box } from './boxes.ts';
@@ -16,7 +16,7 @@ export const LOOP_REACH = 34;
 
 export interface Item {
   readonly row: number;
-  /** How far it reaches from its middle to either side. */
+  /** The distances from its middle to its sides. */
   readonly left: number;
   readonly right: number;
   readonly height: number;
@@ -26,14 +26,14 @@ export interface Chain {
   readonly edge: PictureEdge;
   /** Items from the upper end to the lower one, both included; just the node itself for a loop. */
   readonly items: readonly number[];
-  /** Whether the arrow points up. */
+  /** True if the arrow points up. */
   readonly up: boolean;
   readonly label: readonly string[];
-  /** What bounds the cycle that this edge closes. */
+  /** The bound of the cycle that this edge closes. */
   readonly bound: string | null;
   /** The item that the label is written on. */
   readonly labelItem: number | null;
-  /** Led around everything, beside the picture: which lane there; null for the others. */
+  /** The lane beside the picture, for an edge that goes around it; null for the others. */
   readonly aside: number | null;
 }
 export interface LayoutGraph {
@@ -77,7 +77,7 @@ export function layoutGraph(picture: Picture): LayoutGraph {
   return { items, rows: Array.from(rows, (row) => row ?? []), chains };
 }
 
-/** In a large picture, long edges cost more waypoints than anybody could follow with the eye: the longest go around it. */
+/** In a large picture, the longest edges go around it, because their waypoints would take too much room. */
 function asidesOf(spans: readonly number[]): ReadonlyMap<number, number> {
   const asides = new Map<number, number>();
   let waypoints = 0;

@@ -12,7 +12,7 @@ const ROW_GAP = 13;
 /** The height of a row between two rows of nodes that no label stands in. */
 export const EMPTY_ROW = 8;
 const ROUNDS_MAX = 240;
-/** A large picture rests later than anybody wants to wait. */
+/** The limit on layout work, so that a large picture is drawn in reasonable time. */
 const WORK_MAX = 60_000;
 
 export interface Placed {

@@ -34,7 +34,7 @@ async function examine(db: string): Promise<readonly Finding[]> {
   return [node(), sqlite(), ...disk(db), clock(), ...programs(), ...keys(process.env)];
 }
 
-/** What the tools and MCP servers of a document need. */
+/** The prerequisites of the tools and MCP servers of a document. */
 async function needsOf(file: string): Promise<readonly Finding[]> {
   const compiled = await compileFile(file);
   const missing = await prerequisiteDiagnostics(compiled, 'error');

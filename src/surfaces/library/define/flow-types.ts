@@ -14,7 +14,7 @@ export interface Io {
 /** The results so far, by step. */
 export type State = { readonly [step: string]: unknown };
 
-/** What functions of a flow receive: the input and the results of earlier steps. */
+/** The argument of functions of a flow: the input and the results of earlier steps. */
 export type Scope<In extends Io, Results> = { readonly input: Ref<In['payload']> } & {
   readonly [Step in keyof Results]-?: Ref<Results[Step]>;
 };
@@ -67,7 +67,7 @@ export interface ApproveOptions<Choices extends readonly string[]> {
   readonly timeout?: number;
   readonly onTimeout?: Choices[number];
   readonly description?: string;
-  /** Who may answer. */
+  /** The people who may answer. */
   readonly approvers?: {
     readonly roles?: readonly string[];
     readonly people?: readonly string[];
@@ -96,11 +96,11 @@ export type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'US
 
 declare const SHAPE: unique symbol;
 
-/** What the types know about a part of a flow. */
+/** A part of a flow as the types see it. */
 export interface Shape {
   readonly state: State;
   readonly questions: Questions;
-  /** What the last step left, on the paths that go on. */
+  /** The result of the last step, on the paths that continue. */
   readonly last: unknown;
   /** The outputs of paths that have ended. */
   readonly ended: unknown;

@@ -8,7 +8,7 @@ import type { Definition, Settings } from './definition.ts';
 export interface TeamOptions<Agents extends readonly Agent[], Place extends string> extends Settings {
   /** The members. The tools of a member can also be names of plugins, such as `FileSystem`. */
   readonly agents: Agents;
-  /** Who speaks next. Default: one after another. */
+  /** The strategy that selects the next agent. Default: one after another. */
   readonly selection?: TeamSelection<NoInfer<Agents[number]['id']>, Place>;
   readonly termination?: TeamTermination;
   /** Further keys of `Orchestration` as YAML has them, such as `Contracts`. */

@@ -8,7 +8,7 @@ import type { NodeInput } from './types.ts';
 import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../../builder-types/sections.ts';
 import type { Verified } from '../../builder-types/verified.ts';
 
-/** What a document may hold besides its flow. */
+/** The sections of a document besides its flow. */
 export interface FlowSections<Agents, Tools, Servers = NamedServers> extends SharedSections {
   readonly agents?: Agents;
   readonly tools?: Tools;

@@ -110,7 +110,7 @@ type Missing<Field extends string, Value, At extends string> = `there is no ${Fi
 >}`;
 
 type Kept = 'output' | 'result';
-/** What no identifier contains. */
+/** Characters that no identifier contains. */
 type Odd = Blank | CharOf<'!"#$%&\'()*+,-/:;<=>?@[\\]^`{|}~'>;
 type Digit = CharOf<'0123456789'>;
 type CharOf<Text> = Text extends `${infer Char}${infer Rest}` ? Char | CharOf<Rest> : never;

@@ -60,7 +60,7 @@ function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Js
   }
   if (node.poisoned('params')) return;
   for (const key of required) {
-    // What is written but could not be read has been reported.
+    // A value that could not be read has already been reported.
     const written = given.includes(key) || childOf(node.located('params'), key) !== undefined;
     if (written || meant.has(key)) continue;
     report.error(
@@ -79,7 +79,7 @@ interface Checking {
   readonly report: Report;
 }
 
-/** What holds no template is judged as it stands; of what does, the parts whose type is known. */
+/** Checks literal values, and those parts of templates whose type is known. */
 function checkValue(checking: Checking, value: Json, schema: Json, path: Path): void {
   if (!hasTemplate(value)) return checkLiteral(checking, value, schema, path);
   if (typeof value === 'string') return checkTemplate(checking, value, schema, path);

@@ -48,7 +48,7 @@ function readsAgent({ flow }: Lowering, param: Json): boolean {
   return [...flow.nodes.values()].some(({ id, value }) => words.has(id) && !['tool', 'approval'].includes(value.type));
 }
 
-/** What the author wrote in the parameters around the templates. */
+/** The literal text of the parameters, without the templates. */
 function fixedTexts(params: { readonly [name: string]: Json }): readonly string[] {
   return Object.values(params).flatMap((param) =>
     typeof param === 'string' && param.includes('{{') ? [param.replace(/\{\{.*?\}\}/gs, ' ')] : [],
