@@ -1,6 +1,7 @@
-/** What a person says counts before anything else happens to the run, and what cannot be used changes nothing. */
+/** A person's answer counts before anything else happens to the run. An answer that cannot be used changes nothing. */
 import { expect, test } from 'vitest';
-import { folder, json, report, sluice } from './cli.ts';
+import { folder, json, report } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const PAY = `tools:
   pay.out: { effect: financial, approval: true, input: { type: object, properties: { n: { type: number } } }, compensate: pay.back }

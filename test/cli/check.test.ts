@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { folder, json, newProject, sluice } from './cli.ts';
+import { folder, json } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 const FIVE = `agents:
   - { id: triage_bot, instructions: "sort" }

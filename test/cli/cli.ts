@@ -1,4 +1,4 @@
-/** Runs the real command as a user would, in a folder of its own, and gives back what the shell would see. */
+/** Runs the real command as a user would, in a folder of its own, and returns the output that a shell would see. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,15 +20,19 @@ export interface SpawnOptions {
   readonly uid?: number;
 }
 
-export function start(args: readonly string[], { cwd, env = {}, uid }: SpawnOptions): ChildProcess {
+/** The variables of this process, without those that change the output of a command. */
+export function cleanEnvironment(): { [name: string]: string | undefined } {
   // The variables that npm sets would change the printed commands to `npx sluice`.
   const left = (name: string): boolean =>
     !name.startsWith('npm_') && !['NO_COLOR', 'FORCE_COLOR', 'SLUICE_LAUNCHER'].includes(name);
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => left(name)));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => left(name)));
+}
+
+export function start(args: readonly string[], { cwd, env = {}, uid }: SpawnOptions): ChildProcess {
   const who = uid === undefined ? {} : { uid, gid: uid };
   return spawn(process.execPath, [bin, ...args], {
     cwd,
-    env: { ...inherited, ...env },
+    env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...who,
   });

@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { folder, json, sluice } from './cli.ts';
+import { folder, json } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const execute = promisify(execFile);
 const STATES = ['pending', 'running', 'suspended', 'completed', 'failed', 'cancelled'];

@@ -1,6 +1,7 @@
 /** Whoever looks at what waits, or at what failed, sees whose it is and how grave. */
 import { expect, test } from 'vitest';
-import { folder, sluice } from './cli.ts';
+import { folder } from './cli.ts';
+import { sluice } from './in-process.ts';
 import { wordsOf } from './page.ts';
 
 const FILES = {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { folder, json, newProject, sluice } from './cli.ts';
+import { folder, json } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 test('graph draws the authored nodes in every format', async () => {
   const cwd = await newProject();

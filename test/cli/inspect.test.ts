@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { RUN, folder, json, newProject, report, sluice } from './cli.ts';
+import { RUN, folder, json, report } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 interface EventJson {
   readonly seq: number;

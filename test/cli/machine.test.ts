@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { expect, test } from 'vitest';
-import { folder, json, newProject, root, sluice } from './cli.ts';
+import { folder, json, root } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 const execute = promisify(execFile);
 

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, json, root, sluice } from './cli.ts';
+import { folder, json, root } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const SERVER = join(root, 'test/tools/mcp-bad-server.ts');
 

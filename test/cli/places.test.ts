@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, json, sluice } from './cli.ts';
+import { folder, json } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const FILES = {
   'w.yaml': 'steps: [{ name: one, agent_name: a }]\n',

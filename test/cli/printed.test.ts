@@ -1,11 +1,12 @@
-/** What pages and examples print runs as it is printed. */
+/** The commands that pages and examples print run as printed. */
 import { cpSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, root, sluice } from './cli.ts';
+import { folder, root } from './cli.ts';
+import { sluice } from './in-process.ts';
 import { printedIn, wordsOf } from './page.ts';
 
-/** Takes its time on purpose; works in a folder that somebody has to copy first. Both have tests of their own. */
+/** One is slow on purpose; one needs a copied folder. Both have tests of their own. */
 const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
 describe('pages', () => {

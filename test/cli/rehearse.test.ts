@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { folder, json, report, sluice } from './cli.ts';
+import { folder, json, report } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const GATE = `agents: [{ id: bot }]
 flow:

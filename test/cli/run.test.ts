@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RUN, folder, json, newProject, report, sluice } from './cli.ts';
+import { RUN, folder, json, report } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 test('a new project runs offline, waits for a person, and goes on when answered', async () => {
   const cwd = await newProject();

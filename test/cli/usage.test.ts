@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { folder, json, report, sluice } from './cli.ts';
+import { folder, json, report } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 test('an unknown command is wrong usage and suggests the one that was meant', async () => {
   const ran = await sluice(['chekc', 'x.yaml'], { cwd: folder() });

@@ -1,6 +1,6 @@
 /**
- * A worker that is asked to stop leaves at once and hands its runs over: with a lease of an hour, whoever comes next could
- * not go on otherwise.
+ * A worker that is asked to stop ends at once and releases its runs. The lease is one hour, so the next worker could not
+ * continue otherwise.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     });
     const place = `${signal}-stopped`;
     let closed = 0;
-    for (let life = 0; life < 5; life++) {
+    for (let life = 0; life < 3; life++) {
       const worker = startWorker(orders(`w${life}`, place));
       await worker.said('ready');
       await new Promise((resolve) => setTimeout(resolve, 60));

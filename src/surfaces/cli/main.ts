@@ -14,7 +14,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const options = { json: args.includes('--json'), debug: args.includes('--debug') };
   divertStrayOutput();
   const finished = watchForSuddenEnd(screen, options);
-  await command(args, screen, options);
+  await runCommand(args, screen, options);
   const lost = await screen.delivered();
   if (lost !== null) process.exitCode = reportLost(lost, screen, options);
   finished();
@@ -25,7 +25,8 @@ interface OutputOptions {
   readonly debug: boolean;
 }
 
-async function command(args: readonly string[], screen: Screen, options: OutputOptions): Promise<void> {
+/** Runs one command on a screen and sets `process.exitCode`. */
+export async function runCommand(args: readonly string[], screen: Screen, options: OutputOptions): Promise<void> {
   let text = '';
   try {
     process.exitCode = 0;

@@ -1,0 +1,48 @@
+/**
+ * Runs a command in this process, as `cli.ts` runs it in one of its own: the same arguments, folder, variables, output and
+ * status, without the start of a process. Signals, terminals, launchers and modules of users need a process.
+ */
+import picocolors from 'picocolors';
+import { runCommand } from '../../src/surfaces/cli/main.ts';
+import type { Screen } from '../../src/surfaces/cli/screen.ts';
+import { bin, cleanEnvironment, folder } from './cli.ts';
+import type { Ran, SpawnOptions } from './cli.ts';
+
+export async function sluice(args: readonly string[], { cwd, env = {} }: Omit<SpawnOptions, 'uid'>): Promise<Ran> {
+  const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
+  const text = { stdout: '', stderr: '' };
+  try {
+    process.chdir(cwd);
+    process.env = { ...cleanEnvironment(), ...env };
+    process.argv = [process.execPath, bin, ...args];
+    await runCommand(args, screenTo(text), { json: args.includes('--json'), debug: args.includes('--debug') });
+    return { status: Number(process.exitCode ?? 0), ...text };
+  } finally {
+    process.chdir(before.cwd);
+    process.env = before.env;
+    process.argv = before.argv;
+    process.exitCode = before.exitCode;
+  }
+}
+
+/** The project that `sluice init` makes, which waits for a person at its gate. */
+export async function newProject(): Promise<string> {
+  const dir = folder();
+  const made = await sluice(['init', '.'], { cwd: dir });
+  if (made.status !== 0) throw new Error(made.stderr);
+  return dir;
+}
+
+/** A screen that is not a terminal. */
+function screenTo(text: { stdout: string; stderr: string }): Screen {
+  return {
+    colors: picocolors.createColors(false),
+    live: false,
+    interactive: false,
+    columns: () => 80,
+    print: (line) => void (text.stdout += `${line}\n`),
+    note: (line) => void (text.stderr += `${line}\n`),
+    draw: (part) => void (text.stderr += part),
+    delivered: () => Promise.resolve(null),
+  };
+}
