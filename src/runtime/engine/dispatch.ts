@@ -5,6 +5,7 @@ import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
 import { failureOf } from '../failures.ts';
 import type { Call, Clock, MailFact, Performer } from '../ports.ts';
+import { NotStarted } from '../protections/guard.ts';
 import type { Guard, Performed } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { runNow } from './owned-run.ts';
@@ -130,11 +131,13 @@ export class Dispatcher {
     const { command } = call;
     if (!owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void renewLease().then((renewed) => (renewed ? this.#start(owned, call) : lose(owned)));
-    const failed = (error: unknown): Performed => ({ result: { ok: false, error: failureOf(error) }, notes: [] });
+    const mayStart = (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt);
     void guard
-      .perform(call)
-      .catch(failed)
-      .then((performed) => this.#returned(owned, command, performed));
+      .perform(call, mayStart)
+      .catch((error: unknown): Performed | null =>
+        error instanceof NotStarted ? null : { result: { ok: false, error: failureOf(error) }, notes: [] },
+      )
+      .then((performed) => (performed === null ? this.#start(owned, call) : this.#returned(owned, command, performed)));
   }
 
   #returned(owned: OwnedRun, { key, attempt, node }: Command, { result, notes }: Performed): void {

@@ -22,6 +22,9 @@ export interface Performed {
   readonly notes: readonly ProtectionNote[];
 }
 
+/** The call was not made, because it was no longer allowed to start. */
+export class NotStarted extends Error {}
+
 export const BREAKER_PREFIX = 'breaker:';
 
 export class Guard {
@@ -35,17 +38,19 @@ export class Guard {
     this.#shared = shared;
   }
 
-  async perform(call: Call): Promise<Performed> {
+  /** `mayStart` is asked again after each wait for the shared state: the process may have lost its lease meanwhile. */
+  async perform(call: Call, mayStart: () => boolean): Promise<Performed> {
     const rules = rulesOf(call);
-    if (rules === null) return { result: await this.#call(call), notes: [] };
+    if (rules === null) return { result: await this.#call(call, mayStart), notes: [] };
     const denied = await this.#withinBudget(call, rules.retryBudget);
     if (denied !== null) return denied;
-    if (rules.breaker === null) return { result: await this.#call(call), notes: [] };
-    return this.#withBreaker(call, rules.breaker);
+    if (rules.breaker === null) return { result: await this.#call(call, mayStart), notes: [] };
+    return this.#withBreaker(call, rules.breaker, mayStart);
   }
 
   /** A performer that throws has failed; the failure counts like any other. */
-  async #call(call: Call): Promise<Settled> {
+  async #call(call: Call, mayStart: () => boolean): Promise<Settled> {
+    if (!mayStart()) throw new NotStarted();
     try {
       return await this.#performer.perform(call);
     } catch (error) {
@@ -78,7 +83,7 @@ export class Guard {
     };
   }
 
-  async #withBreaker(call: Call, rules: BreakerRules): Promise<Performed> {
+  async #withBreaker(call: Call, rules: BreakerRules, mayStart: () => boolean): Promise<Performed> {
     const breaker = breakerOf(call);
     const key = `${BREAKER_PREFIX}${breaker}`;
     const id = `${call.command.run} ${call.command.key}`;
@@ -93,7 +98,7 @@ export class Guard {
       if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
       if (!allowed) return denied(breaker, state, rules, notes);
     }
-    const result = await this.#call(call);
+    const result = await this.#call(call, mayStart);
     const outcome = outcomeOf(call, result, rules);
     if (before.status === 'closed' && outcome === 'ok' && isUntouched(before)) return { result, notes };
     const now = call.clock.now();
