@@ -8,21 +8,16 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
-import { openMemory } from '../../src/stores/memory/open.ts';
-import { policyPerformer } from '../../src/effects/policy/performer.ts';
-import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
 import type { CompileResult } from '../../src/compile/compile.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Answer } from '../../src/ir/events.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import type { ChainedEvent, Report } from '../../src/runtime/engine/types.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import type { Call } from '../../src/runtime/ports.ts';
-import { promptOf } from '../../src/effects/prompt/prompt.ts';
+import type { Report } from '../../src/runtime/engine/types.ts';
 import { stepResults } from '../../src/runtime/report/step-results.ts';
+import { playOn, scriptedEngine } from '../harness.ts';
+import type { Prompt } from '../harness.ts';
 
 interface ExpectedDiagnostic {
   readonly code: string;
@@ -66,7 +61,8 @@ export async function runCase(folder: URL): Promise<void> {
     results,
     ...report
   } = expected;
-  const played = await play(flow, script, input, answers, cancel);
+  const { engine, prompts: received } = scriptedEngine(script);
+  const played = await playOn(engine, flow, { input, seed: 1, answers, cancel });
   expect(played.report).toMatchObject(report);
   if ('output' in report) expect(played.report.output).toEqual(report.output);
   expectInOrder(
@@ -77,7 +73,7 @@ export async function runCase(folder: URL): Promise<void> {
     played.events.flatMap((event) => ('node' in event && event.node !== undefined ? [event.node] : [])),
     nodes,
   );
-  for (const [agent, told] of Object.entries(prompts)) expect(played.prompts.get(agent)).toEqual(told);
+  for (const [agent, told] of Object.entries(prompts)) expect(messagesOf(received, agent)).toEqual(told);
   if (results !== undefined) {
     const real = stepResults(flow, played.events);
     expect(real).toMatchObject(results);
@@ -91,53 +87,10 @@ export function compileCase(folder: URL): CompileResult {
   return compile(read(folder, file), { file, readText, hash: (text) => hash('sha256', text, 'hex') });
 }
 
-interface Played {
-  readonly report: Report;
-  readonly events: readonly ChainedEvent[];
-  readonly prompts: ReadonlyMap<string, readonly string[]>;
-}
-
-async function play(
-  flow: CompiledFlow,
-  script: Script,
-  input: Json,
-  answers: Expected['answers'],
-  cancel: boolean,
-): Promise<Played> {
-  const prompts = new Map<string, string[]>();
-  const performer = scriptedPerformer(script, policyPerformer());
-  const engine = createRuntime({
-    store: openMemory(),
-    performer: { ...performer, perform: (call) => (note(prompts, call), performer.perform(call)) },
-    clock: createVirtualClock(),
-    pickUp: false,
-  });
-  try {
-    const run = await engine.start(flow, { input, seed: 1 });
-    let report = await engine.settled(run);
-    for (const { node, ...answer } of answers ?? []) {
-      expect(report.state).toBe('suspended');
-      const waiting = report.waiting.find((each) => each.node === node);
-      expect(waiting, `nothing waits on ${node}`).toBeDefined();
-      await engine.answer(waiting?.id ?? '', { ...answer, by: 'ann' });
-      report = await engine.settled(run);
-    }
-    if (cancel) {
-      await engine.cancel(run, 'ann', 'no longer needed');
-      report = await engine.settled(run);
-    }
-    const events: ChainedEvent[] = [];
-    for await (const event of engine.events(run, { live: false })) events.push(event);
-    return { report, events, prompts };
-  } finally {
-    await engine.close();
-  }
-}
-
-function note(prompts: Map<string, string[]>, { command, flow }: Call): void {
-  if (command.kind !== 'model') return;
-  const said = promptOf(flow, command).filter(({ role }) => role === 'user');
-  prompts.set(command.name, [...(prompts.get(command.name) ?? []), ...said.map(({ content }) => content)]);
+/** The user messages that each agent received. */
+function messagesOf(prompts: readonly Prompt[], agent: string): readonly string[] {
+  const own = prompts.filter((each) => each.agent === agent).flatMap(({ messages }) => messages);
+  return own.filter(({ role }) => role === 'user').map(({ content }) => content);
 }
 
 function compare(

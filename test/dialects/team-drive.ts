@@ -3,15 +3,11 @@ import { hash } from 'node:crypto';
 import { compile } from '../../src/compile/compile.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { isOwed, outstanding } from '../../src/core/outstanding.ts';
-import { createProgram } from '../../src/core/program.ts';
-import type { Program } from '../../src/core/program.ts';
-import type { Command, Event, Fact, Outcome, RunState, Settled } from '../../src/ir/events.ts';
-import { settle } from '../../src/core/settle.ts';
+import type { Command, Event, Outcome, Settled } from '../../src/ir/events.ts';
 import { promptOf } from '../../src/effects/prompt/prompt.ts';
 import type { Message } from '../../src/effects/prompt/prompt.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
 import { pathOf } from '../../src/runtime/report/report.ts';
+import { driveCore } from '../harness.ts';
 
 type Said =
   | string
@@ -42,30 +38,20 @@ export function compileTeam(document: object): CompiledFlow {
 }
 
 export function driveTeam(flow: CompiledFlow, world: World, input = 'the task'): Driven {
-  const program: Program = createProgram(flow, pure);
-  const events: Event[] = [];
   const calls: Driven['calls'][number][] = [];
   const counts = new Map<string, number>();
   let width = 0;
-  const feed = (state: RunState | null, fact: Fact): RunState | null => {
-    const turn = settle(program, state, [fact], 1000);
-    events.push(...turn.events);
-    return turn.state;
-  };
-  let state = feed(null, { type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin: {} });
-  while (state !== null && state.outcome === null) {
-    const open = outstanding(program, state).commands;
-    if (open.length === 0) {
-      const asked = [...state.pending.values()].find((pending) => !isOwed(pending) && pending.question !== null);
-      state = feed(state, { type: 'answer', id: asked?.question?.id ?? '', answer: { choice: 'approve', by: 'ann' } });
-      continue;
-    }
-    width = Math.max(width, open.filter(({ kind }) => kind === 'model').length);
-    const command = (world.order ?? ((list) => list[0] as Command))(open);
-    const result = perform(flow, world, command, calls, counts);
-    state = feed(state, { type: 'settle', key: command.key, attempt: command.attempt, result });
-  }
-  const outcome = state?.outcome as Outcome;
+  const { program, outcome, events } = driveCore(
+    flow,
+    {
+      perform: (command, open) => {
+        width = Math.max(width, open.filter(({ kind }) => kind === 'model').length);
+        return perform(flow, world, command, calls, counts);
+      },
+      ...(world.order === undefined ? {} : { order: world.order }),
+    },
+    input,
+  );
   return { outcome, path: pathOf(program, events), events, flow, calls, width };
 }
 

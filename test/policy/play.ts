@@ -1,4 +1,4 @@
-/** Runs a document by a script, with the real checks between a proposal and a call, and shows what happened. */
+/** Runs a document under a script, with the real checks between a proposal and a call. */
 import { openMemory } from '../../src/stores/memory/open.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
@@ -6,6 +6,7 @@ import type { Json } from '../../src/expr/json.ts';
 import type { ChainedEvent, Report } from '../../src/runtime/engine/types.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
+import { playOn } from '../harness.ts';
 
 export interface Played {
   readonly flow: CompiledFlow;
@@ -13,7 +14,7 @@ export interface Played {
   readonly events: readonly ChainedEvent[];
   /** The nodes that acted, in order, without the agent's own name in front. */
   readonly steps: readonly string[];
-  /** What was really asked of tools. */
+  /** The tools that were really called. */
   readonly dispatched: readonly string[];
 }
 
@@ -25,19 +26,10 @@ export interface Setting {
 export async function play(document: string | object, script: Script, setting: Setting = {}): Promise<Played> {
   const result = compile(document);
   if (result.flow === undefined) throw new Error(JSON.stringify(result.diagnostics, null, 2));
+  const { input = { message: 'please' }, origin } = setting;
   const engine = createEngine({ journal: openMemory(), script });
-  try {
-    const run = await engine.start(result.flow, {
-      input: setting.input ?? { message: 'please' },
-      ...(setting.origin === undefined ? {} : { origin: setting.origin }),
-    });
-    const report = await engine.settled(run);
-    const events: ChainedEvent[] = [];
-    for await (const event of engine.events(run, { live: false })) events.push(event);
-    return { flow: result.flow, report, events, steps: stepsOf(events), dispatched: dispatchedIn(events) };
-  } finally {
-    await engine.close();
-  }
+  const { report, events } = await playOn(engine, result.flow, { input, ...(origin === undefined ? {} : { origin }) });
+  return { flow: result.flow, report, events, steps: stepsOf(events), dispatched: dispatchedIn(events) };
 }
 
 function stepsOf(events: readonly ChainedEvent[]): readonly string[] {

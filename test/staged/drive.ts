@@ -5,6 +5,7 @@ import type { Json } from '../../src/expr/json.ts';
 import type { Report } from '../../src/index.ts';
 import type { ChainedEvent } from '../../src/runtime/engine/types.ts';
 import type { Script } from '../../src/testing.ts';
+import { playOn } from '../harness.ts';
 
 export const AGENTS = ['planner', 'worker', 'editor', 'critic', 'writer', 'ann', 'bob', 'cat'].map((id) => ({
   id,
@@ -53,20 +54,7 @@ export async function play(
   const { flow, diagnostics } = compile({ agents: AGENTS, ...document });
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   const engine = createEngine({ journal: openMemory(), script });
-  try {
-    const run = await engine.start(flow as NonNullable<typeof flow>, { input, seed: 1 });
-    let report = await engine.settled(run);
-    for (const answer of answers) {
-      expect(report.state).toBe('suspended');
-      await engine.answer(report.waiting[0]?.id ?? '', { ...answer, by: 'reviewer' });
-      report = await engine.settled(run);
-    }
-    const events: ChainedEvent[] = [];
-    for await (const event of engine.events(run, { live: false })) events.push(event);
-    return { report, events };
-  } finally {
-    await engine.close();
-  }
+  return playOn(engine, flow as NonNullable<typeof flow>, { input, seed: 1, answers });
 }
 
 /** Runs stages of the supervisor with changes, under the good script with changes. */

@@ -1,0 +1,169 @@
+/**
+ * The harness of tests that compile a document, run it under a script and look at the run. `playOn` runs it on a real engine with
+ * the memory store and a virtual clock. `driveCore` runs it on the core alone, with functions for the calls.
+ */
+import { hash } from 'node:crypto';
+import { expect } from 'vitest';
+import { compile } from '../src/compile/compile.ts';
+import type { CompileOptions } from '../src/compile/compile.ts';
+import { isOwed, outstanding } from '../src/core/outstanding.ts';
+import { createProgram } from '../src/core/program.ts';
+import type { Program } from '../src/core/program.ts';
+import { settle } from '../src/core/settle.ts';
+import { isMemoryCheck, memoryPerformer } from '../src/effects/memory/memory.ts';
+import { createMemoryStore } from '../src/effects/memory/store.ts';
+import type { MemoryStore } from '../src/effects/memory/store.ts';
+import { policyPerformer } from '../src/effects/policy/performer.ts';
+import { promptOf } from '../src/effects/prompt/prompt.ts';
+import type { Message } from '../src/effects/prompt/prompt.ts';
+import { scriptedPerformer } from '../src/effects/scripted/performer.ts';
+import type { Script } from '../src/effects/scripted/script.ts';
+import type { Json } from '../src/expr/json.ts';
+import type { Answer, Command, Event, Fact, Origin, Outcome, RunState, Settled } from '../src/ir/events.ts';
+import type { CompiledFlow } from '../src/ir/nodes.ts';
+import { createVirtualClock } from '../src/runtime/engine/clock.ts';
+import { createRuntime } from '../src/runtime/engine/engine.ts';
+import { pure } from '../src/runtime/engine/pure.ts';
+import type { ChainedEvent, Engine, Report } from '../src/runtime/engine/types.ts';
+import { openMemory } from '../src/stores/memory/open.ts';
+
+/** The flow of a document without errors. */
+export function compiled(document: string | object, options: Omit<CompileOptions, 'hash'> = {}): CompiledFlow {
+  const { flow, diagnostics } = compile(document, { ...options, hash: (text) => hash('sha256', text, 'hex') });
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return flow as CompiledFlow;
+}
+
+export interface Play {
+  readonly input: Json;
+  readonly seed?: number;
+  readonly origin?: Origin;
+  /** Given one after another while the run waits. Without `node`, an answer is for the first open question. */
+  readonly answers?: readonly (Omit<Answer, 'by'> & { readonly node?: string })[];
+  /** Cancels the run after the last answer. */
+  readonly cancel?: boolean;
+}
+
+export interface Played {
+  readonly run: string;
+  readonly report: Report;
+  readonly events: readonly ChainedEvent[];
+}
+
+/** Runs a flow on an engine to its end, or until it waits and no answer is left. Closes the engine after `look`. */
+export async function playOn<Seen = object>(
+  engine: Engine,
+  flow: CompiledFlow,
+  options: Play,
+  look?: (run: string) => Promise<Seen>,
+): Promise<Played & Seen> {
+  const { answers = [], cancel = false, ...start } = options;
+  try {
+    const run = await engine.start(flow, start);
+    let report = await engine.settled(run);
+    for (const { node, ...answer } of answers) {
+      expect(report.state).toBe('suspended');
+      const waiting = node === undefined ? report.waiting[0] : report.waiting.find((each) => each.node === node);
+      expect(waiting, `nothing waits on ${node ?? 'any node'}`).toBeDefined();
+      await engine.answer(waiting?.id ?? '', { ...answer, by: 'ann' });
+      report = await engine.settled(run);
+    }
+    if (cancel) {
+      await engine.cancel(run, 'ann', 'no longer needed');
+      report = await engine.settled(run);
+    }
+    const events: ChainedEvent[] = [];
+    for await (const event of engine.events(run, { live: false })) events.push(event);
+    return { run, report, events, ...((await look?.(run)) as Seen) };
+  } finally {
+    await engine.close();
+  }
+}
+
+export interface Prompt {
+  readonly agent: string;
+  readonly messages: readonly Message[];
+}
+
+export interface Scripted {
+  readonly engine: Engine;
+  readonly store: ReturnType<typeof openMemory>;
+  /** The prompts that models received, in order. */
+  readonly prompts: readonly Prompt[];
+}
+
+/** An engine under a script, with the real checks of policies and memory. */
+export function scriptedEngine(script: Script, memory: MemoryStore = createMemoryStore()): Scripted {
+  const prompts: Prompt[] = [];
+  const store = openMemory();
+  const remembering = memoryPerformer(memory);
+  const policy = policyPerformer();
+  const scripted = scriptedPerformer(script, {
+    perform: (call) => (isMemoryCheck(call.command) ? remembering : policy).perform(call),
+  });
+  const engine = createRuntime({
+    store,
+    clock: createVirtualClock(),
+    pickUp: false,
+    performer: {
+      ...scripted,
+      perform: (call) => {
+        const { command, flow } = call;
+        if (command.kind === 'model') prompts.push({ agent: command.name, messages: promptOf(flow, command) });
+        return scripted.perform(call);
+      },
+    },
+  });
+  return { engine, store, prompts };
+}
+
+export interface CoreWorld {
+  readonly perform: (command: Command, open: readonly Command[]) => Settled;
+  /** True for a call that never ends. */
+  readonly hangs?: (command: Command) => boolean;
+  /** The call that ends next. Default: the first. */
+  readonly order?: (open: readonly Command[]) => Command;
+  /** The time between two calls. Default: 0. */
+  readonly stepMs?: number;
+}
+
+export interface CoreRun {
+  readonly program: Program;
+  readonly outcome: Outcome;
+  readonly events: readonly Event[];
+  /** The calls that ended, in order. */
+  readonly commands: readonly Command[];
+}
+
+/** Runs a flow on the core alone. Questions are approved. If no call can end, the clock goes to the next deadline. */
+export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): CoreRun {
+  const { perform, hangs = () => false, order = ([first]) => first as Command, stepMs = 0 } = world;
+  const program = createProgram(flow, pure);
+  const events: Event[] = [];
+  const commands: Command[] = [];
+  let at = 1000;
+  const feed = (state: RunState | null, fact: Fact): RunState | null => {
+    const turn = settle(program, state, [fact], at);
+    events.push(...turn.events);
+    return turn.state;
+  };
+  let state = feed(null, { type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin: {} });
+  while (state !== null && state.outcome === null) {
+    const { commands: open, wake } = outstanding(program, state);
+    const live = open.filter((command) => !hangs(command));
+    if (live.length === 0) {
+      const asked = [...state.pending.values()].find((pending) => !isOwed(pending) && pending.question !== null);
+      const answer = { choice: 'approve', by: 'ann' };
+      at = asked === undefined ? (wake ?? at) : at;
+      state = feed(state, asked?.question ? { type: 'answer', id: asked.question.id, answer } : { type: 'tick' });
+      continue;
+    }
+    const command = order(live);
+    commands.push(command);
+    at += stepMs;
+    const result = perform(command, open);
+    state = feed(state, { type: 'settle', key: command.key, attempt: command.attempt, result });
+  }
+  if (state === null || state.outcome === null) throw new Error('the run did not end');
+  return { program, outcome: state.outcome, events, commands };
+}
