@@ -4,7 +4,7 @@ import { describe, test } from 'vitest';
 import { caseName } from './case-name.ts';
 import { runCase } from './run-case.ts';
 
-for (const notation of ['flow', 'steps', 'loop']) {
+for (const notation of ['flow', 'steps', 'loop', 'staged']) {
   const root = new URL(`./${notation}/`, import.meta.url);
   describe(`golden trajectories §handoffs/agent-evaluations of ${notation}`, () => {
     for (const name of readdirSync(root)) {

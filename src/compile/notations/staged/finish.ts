@@ -3,15 +3,16 @@ import type { NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { receiptsIn } from '../../lower/agent-turn/turn.ts';
-import { set } from '../../lower/kit.ts';
+import { append, set } from '../../lower/kit.ts';
 import { addInvariants, addObjection } from './gates.ts';
 import type { Gate, Names } from './gates.ts';
+import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Stage } from './model.ts';
 import { aggregatePrompt, finalizePrompt, validatePrompt } from './prompts.ts';
 import type { Recovery } from './recover.ts';
-import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, RESULT, SUMMARIES, VERDICT } from './slots.ts';
+import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, RESULT, ROUNDS, SUMMARIES, TASKS, VERDICT } from './slots.ts';
 import { hasOneResult } from './work.ts';
 import { addStage, addStageTurn } from './stage.ts';
 import type { StageParts } from './stage.ts';
@@ -122,7 +123,7 @@ function addValidate(l: Lowering): void {
 /** The critic's "no" is a failure of the aggregate. A "yes" with too low confidence goes to a person. */
 function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): NodeId {
   const { confidence } = l.staged.validate;
-  const no = addObjection(gate, 'rejected', {
+  const refused = addObjection(gate, 'rejected', {
     check: 'verdict',
     type: 'RejectedError',
     reason: `${VERDICT}.problem == null || ${VERDICT}.problem == "" ? "the validator did not accept the result" : text(${VERDICT}.problem)`,
@@ -147,7 +148,25 @@ function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): 
             ),
           },
         ];
+  const no = watchesRounds(l.staged) ? addSameRound(l, gate, refused) : refused;
   return l.kit.pick(stepOf(l, 'validate', 'verdict'), [{ when: `${VERDICT}.ok != true`, to: no }, ...doubt], next);
+}
+
+/** A round that repeats two earlier ones, with the same tasks and the same result, is no progress. */
+function addSameRound(l: Lowering, gate: Gate, refused: NodeId): NodeId {
+  const state = `text(${TASKS}, ${AGGREGATE})`;
+  const stuck = addObjection(gate, 'stuck', {
+    check: 'verdict',
+    type: 'NoProgressError',
+    code: 'REPEATED_FAILURE',
+    reason: quote('the same plan led to the same result again'),
+  });
+  const judged = l.kit.pick(
+    stepOf(l, 'validate', 'same'),
+    [{ when: `size(${ROUNDS}.filter(r, r == ${state})) > ${SAME_ROUNDS_MAX}`, to: stuck }],
+    refused,
+  );
+  return l.kit.set(stepOf(l, 'validate', 'round'), [append(ROUNDS, state)], judged);
 }
 
 /** Every result goes to a person. */

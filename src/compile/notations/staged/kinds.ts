@@ -1,6 +1,6 @@
 /** The kinds of failure that a stage can have. Only these get recovery nodes, and only these count in the certificate. */
 import { cellOf } from '../../../catalog/failures.ts';
-import type { FailureKind } from '../../../ir/protections.ts';
+import type { FailureKind, Tier } from '../../../ir/protections.ts';
 import type { Stage, Staged } from './model.ts';
 
 export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
@@ -16,17 +16,31 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
     ['cost_overrun', (limited && agents.length > 0) || (isWork && work.is === 'swarm')],
     ['provider_error', agents.length > 0],
     ['malformed_plan', stage.id === 'plan'],
-    ['no_progress', isWork && work.is === 'board'],
+    ['no_progress', (isWork && work.is === 'board') || (stage.id === 'validate' && watchesRounds(staged))],
     ['unsafe_output', agents.length > 0 || stage.guards.length > 0],
-    ['schema_or_grounding', stage.id !== 'plan' && (agents.length > 0 || isChecked(staged, stage))],
+    ['schema_or_grounding', stage.id !== 'plan' && (isWork || isChecked(staged, stage, agents))],
   ];
   return kinds.filter(([, possible]) => possible).map(([kind]) => kind);
 }
 
-/** True if a gate of the stage can refuse a value. */
-function isChecked({ validate, oracle }: Staged, { id, input, output, requires, guards }: Stage): boolean {
+/** True if a gate of the stage can refuse a value, or if its agent can fail to give one. */
+function isChecked({ validate, oracle, definitions }: Staged, stage: Stage, agents: readonly string[]): boolean {
+  const { id, input, output, requires } = stage;
   const rules = id === 'validate' ? validate.invariants : id === 'finalize' ? oracle : [];
-  return input !== null || output !== null || requires.length + guards.length + rules.length > 0;
+  const judges = id === 'validate' && agents.length > 0;
+  const strict = agents.some((agent) => {
+    const def = definitions.agents[agent];
+    return def !== undefined && (def.output !== null || def.tools.length > 0);
+  });
+  return judges || strict || input !== null || output !== null || requires.length + rules.length > 0;
+}
+
+/** Rounds of the same plan with the same result that count as no progress. */
+export const SAME_ROUNDS_MAX = 2;
+
+/** With the usual number of replans, the table ends the run before that many rounds are the same. */
+export function watchesRounds({ replans, tier, validate }: Staged): boolean {
+  return triesWith(tier, validate, 'schema_or_grounding', 'replan', replans) > SAME_ROUNDS_MAX;
 }
 
 /** The agents that take turns in a stage. */
@@ -55,9 +69,19 @@ export function agentsOf({ work, working }: Staged, stage: Stage): readonly stri
 /** How often the table tries an action after this kind of failure. */
 export function triesOf(
   { tier, replans }: Staged,
+  stage: Stage,
+  kind: FailureKind,
+  action: 'retry' | 'replan',
+): number {
+  return triesWith(tier, stage, kind, action, replans);
+}
+
+function triesWith(
+  tier: Tier,
   { protections }: Stage,
   kind: FailureKind,
   action: 'retry' | 'replan',
+  replans: number,
 ): number {
   if (kind === 'provider_error' && action === 'retry') return 0;
   const { tries } = cellOf(kind, tier, protections.onFailure[kind], replans);

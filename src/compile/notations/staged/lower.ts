@@ -23,6 +23,7 @@ import {
   REQUEST,
   RESULT,
   ROUND,
+  ROUNDS,
   SUMMARIES,
   TASKS,
   TRIPPED,
@@ -93,7 +94,7 @@ function addStart(l: Lowering, id: NodeId, request: string): void {
       set(REQUEST, request),
       set(ROUND, '1'),
       recoveryStart,
-      ...[TASKS, SUMMARIES, LOST].map((slot) => set(slot, '[]')),
+      ...[TASKS, SUMMARIES, LOST, ROUNDS].map((slot) => set(slot, '[]')),
       ...[PLAN, RESULT, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, VALIDATION, REJECTED, TRIPPED, 'error'].map((slot) =>
         set(slot, 'null'),
       ),

@@ -177,7 +177,10 @@ export function abortOf(l: Lowering): NodeId {
   );
 }
 
-/** The question to a person. `approve` takes the result as it is; without a result the stage runs once more. */
+/**
+ * The question to a person. `approve` takes the result as it is. Without a result, and after a budget was used up, the stage
+ * runs once more.
+ */
 function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LOW_CONFIDENCE'): NodeId {
   const { stage, result, next } = r;
   const what = code === 'LOW_CONFIDENCE' ? 'doubt' : 'escalation';
@@ -185,7 +188,11 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   const clear = set('error', 'null');
   const taken = l.kit.set(step('approved'), [clear], next);
   const once = l.kit.set(step('again'), [set(FEEDBACK, 'null'), clear], r.begin);
-  const approved = l.kit.pick(step('approve'), [{ when: `${result} != null && ${result} != []`, to: taken }], once);
+  const approved = l.kit.pick(
+    step('approve'),
+    [{ when: `${result} != null && ${result} != [] && ${FAILED}.failure != "cost_overrun"`, to: taken }],
+    once,
+  );
   const edited = l.kit.set(step('edited'), [set(result, `${HEARD}.edit`), clear], r.again);
   const told = addReplan(l, stage, `text(${HEARD}.text)`, `${what}.respond`);
   const decided = l.kit.pick(

@@ -5,6 +5,8 @@ import type { Expr } from '../../../ir/nodes.ts';
 export const REQUEST = 'request';
 /** Number of plans made. */
 export const ROUND = 'round';
+/** The tasks and results of refused rounds, as texts. */
+export const ROUNDS = 'rounds';
 export const PLAN = 'plan';
 export const TASKS = 'tasks';
 /** The current task of a worker: `{ id, brief, worker? }`. */

@@ -1,0 +1,279 @@
+/**
+ * The 24 cells of the failure decision table: eight kinds of failure by three tiers. Each kind first shows the damage with the
+ * protection off, where it can be switched off.
+ */
+import { describe, expect, test } from 'vitest';
+import type { Script } from '../../src/testing.ts';
+import type { Report } from '../../src/index.ts';
+import { GOOD, NO, ONE, SUPERVISOR, YES, actions, play } from './drive.ts';
+
+type Tier = 'interactive' | 'batch' | 'regulated';
+interface Cell {
+  /** The decisions in order. */
+  readonly decides: readonly string[];
+  readonly report: object;
+}
+interface Row {
+  readonly document: object;
+  readonly staged: object;
+  readonly script: Script;
+  readonly cells: { readonly [tier in Tier]: Cell };
+}
+
+const TOOLS = { find: { description: 'Finds.', input: { type: 'object' }, effect: 'read' } };
+const SEARCHER = [
+  ...['planner', 'editor', 'critic', 'writer', 'ann', 'bob'].map((id) => ({ id })),
+  { id: 'worker', tools: ['find'] },
+];
+const call = { text: '', tools: [{ name: 'find', args: { q: 'x' } }] };
+const escalates = {
+  state: 'suspended',
+  waiting: [{ node: 'escalation', choices: ['approve', 'edit', 'respond', 'reject'] }],
+};
+const fails = (code: string) => ({ state: 'failed', code, output: null });
+const script = (agents: NonNullable<Script['agents']>, rest: Omit<Script, 'agents'> = {}): Script => ({
+  agents: { ...GOOD, planner: [ONE], ...agents },
+  ...rest,
+});
+
+const ROWS: { readonly [failure: string]: Row } = {
+  tool_loop: {
+    document: { agents: SEARCHER, tools: TOOLS },
+    staged: {},
+    script: script({ worker: [call] }, { tools: { find: [{ result: 'nothing' }] } }),
+    cells: {
+      interactive: { decides: ['tool_loop: block', 'tool_loop: abort'], report: fails('REPEATED_FAILURE') },
+      batch: { decides: ['tool_loop: block', 'tool_loop: abort'], report: fails('REPEATED_FAILURE') },
+      regulated: { decides: ['tool_loop: block', 'tool_loop: escalate'], report: escalates },
+    },
+  },
+  deadlock: {
+    document: {},
+    staged: { workers: undefined, peers: { agents: ['ann', 'bob'] } },
+    script: script({ ann: ['{"handoff": "bob"}'], bob: ['{"handoff": "ann"}'] }),
+    cells: {
+      interactive: { decides: ['deadlock: abort'], report: fails('REPEATED_FAILURE') },
+      batch: { decides: ['deadlock: abort'], report: fails('REPEATED_FAILURE') },
+      regulated: { decides: ['deadlock: escalate'], report: escalates },
+    },
+  },
+  cost_overrun: {
+    document: { budgets: { model_calls: 3 } },
+    staged: { replans: 0 },
+    script: script({}),
+    cells: {
+      interactive: { decides: ['cost_overrun: abort'], report: fails('BUDGET_EXHAUSTED') },
+      batch: { decides: ['cost_overrun: abort'], report: fails('BUDGET_EXHAUSTED') },
+      regulated: { decides: ['cost_overrun: escalate'], report: escalates },
+    },
+  },
+  provider_error: {
+    document: {},
+    staged: {},
+    script: script({ worker: [{ error: 'transient', message: '503' }] }),
+    cells: {
+      interactive: {
+        decides: ['provider_error: retry', 'provider_error: retry', 'provider_error: abort'],
+        report: fails('UNAVAILABLE_DEP'),
+      },
+      batch: {
+        decides: ['provider_error: retry', 'provider_error: retry', 'provider_error: abort'],
+        report: fails('UNAVAILABLE_DEP'),
+      },
+      regulated: { decides: ['provider_error: escalate'], report: escalates },
+    },
+  },
+  schema_or_grounding: {
+    document: {},
+    staged: {},
+    script: script({ critic: [NO] }),
+    cells: {
+      interactive: {
+        decides: ['schema_or_grounding: retry', 'schema_or_grounding: surface'],
+        report: fails('VALIDATION_FAIL'),
+      },
+      batch: {
+        decides: ['schema_or_grounding: replan', 'schema_or_grounding: replan', 'schema_or_grounding: abort'],
+        report: fails('VALIDATION_FAIL'),
+      },
+      regulated: { decides: ['schema_or_grounding: block', 'schema_or_grounding: escalate'], report: escalates },
+    },
+  },
+  malformed_plan: {
+    document: {},
+    staged: {},
+    script: script({ planner: ['{"tasks": []}'] }),
+    cells: {
+      interactive: { decides: ['malformed_plan: abort'], report: fails('VALIDATION_FAIL') },
+      batch: {
+        decides: ['malformed_plan: replan', 'malformed_plan: replan', 'malformed_plan: abort'],
+        report: fails('VALIDATION_FAIL'),
+      },
+      regulated: { decides: ['malformed_plan: abort'], report: fails('VALIDATION_FAIL') },
+    },
+  },
+  no_progress: {
+    document: {},
+    staged: { workers: undefined, board: { agents: ['ann', 'bob'], rounds: 4 } },
+    script: script({ ann: ['{"version": 0}'], bob: ['{"version": 0}'] }),
+    cells: {
+      interactive: { decides: ['no_progress: abort'], report: fails('REPEATED_FAILURE') },
+      batch: { decides: ['no_progress: replan', 'no_progress: escalate'], report: escalates },
+      regulated: { decides: ['no_progress: escalate'], report: escalates },
+    },
+  },
+  unsafe_output: {
+    document: {},
+    staged: {
+      finalize: {
+        agent: 'writer',
+        guards: [{ when: "output.contains('password')", reason: 'It tells a password.' }],
+        safe_fallback: 'I cannot tell you that.',
+      },
+    },
+    script: script({ writer: ['The password is 1234.'] }),
+    cells: {
+      interactive: {
+        decides: ['unsafe_output: block', 'unsafe_output: fallback'],
+        report: { state: 'completed', code: 'PARTIAL_SUCCESS', output: 'I cannot tell you that.' },
+      },
+      batch: { decides: ['unsafe_output: block', 'unsafe_output: abort'], report: fails('UNSAFE_DETECTION') },
+      regulated: { decides: ['unsafe_output: block', 'unsafe_output: escalate'], report: escalates },
+    },
+  },
+};
+
+describe.each(Object.entries(ROWS))('%s', (_, { document, staged, script: world, cells }) => {
+  test.each(Object.entries(cells))('%s', async (tier, { decides, report: expected }) => {
+    const { report } = await play({ ...document, staged: { ...SUPERVISOR, ...staged, tier } }, world);
+    expect(actions(report)).toEqual(decides);
+    expect(report).toMatchObject(expected);
+    expect(report.decisions.every((each) => each.tier === tier)).toBe(true);
+  });
+});
+
+/** The damage that each protection prevents. */
+describe('without the protection', () => {
+  const off = async (document: object, staged: object, world: Script): Promise<Report> => {
+    const { report } = await play({ ...document, staged: { ...SUPERVISOR, ...staged } }, world);
+    return report;
+  };
+  test('tool_loop: the agent repeats its call until the budget is used up', async () => {
+    const { document, script: world } = ROWS['tool_loop'] as Row;
+    const report = await off({ ...document, protections: { loop: false }, budgets: { tool_calls: 20 } }, {}, world);
+    expect(report.usage.toolCalls).toBe(20);
+  });
+  test('deadlock: the peers go on until the budget is used up', async () => {
+    const { staged, script: world } = ROWS['deadlock'] as Row;
+    const report = await off(
+      { protections: { deadlock: false, hops: false }, budgets: { model_calls: 40 } },
+      staged,
+      world,
+    );
+    expect(report).toMatchObject({ code: 'BUDGET_EXHAUSTED', usage: { modelCalls: 40 } });
+  });
+  test('cost_overrun: without a budget the run spends as much as its agents want', async () => {
+    const report = await off({}, {}, script({}));
+    expect(report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 5 } });
+  });
+  test('schema_or_grounding: without a critic the unsupported result is the output', async () => {
+    const report = await off({}, { validate: undefined }, script({}));
+    expect(report).toMatchObject({ code: 'SUCCESS', output: 'Done: 1 and 2.' });
+  });
+  test('unsafe_output: without a guard the password is the output', async () => {
+    const report = await off({}, {}, (ROWS['unsafe_output'] as Row).script);
+    expect(report).toMatchObject({ code: 'SUCCESS', output: 'The password is 1234.' });
+  });
+  test('malformed_plan: without the spawn limit a plan starts every task that it names', async () => {
+    const tasks = Array.from({ length: 60 }, (_, index) => ({ id: `t${index}`, brief: 'Do.' }));
+    const world = script({ planner: [JSON.stringify({ tasks })], worker: ['ok'] });
+    const report = await off({ protections: { spawn: false } }, {}, world);
+    expect(report.usage.modelCalls).toBe(64);
+    const capped = await off({}, {}, world);
+    expect(capped).toMatchObject({ code: 'VALIDATION_FAIL', usage: { modelCalls: 3 } });
+  });
+});
+
+describe('people after a failure', () => {
+  test('finance approves: the budget is granted once more, and the stage runs', async () => {
+    const { report } = await play(
+      { budgets: { model_calls: 3 }, staged: { ...SUPERVISOR, tier: 'regulated' } },
+      script({}),
+      [{ choice: 'approve' }],
+    );
+    expect(report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 5 } });
+    expect(report.path).toEqual(['plan', 'workers/a', 'aggregate', 'validate', 'finalize']);
+  });
+  test('approve after an outage runs the stage once more', async () => {
+    const world = script({ worker: [{ error: 'transient', message: '503' }, 'A is 1.'] });
+    const { report } = await play({ staged: { ...SUPERVISOR, tier: 'regulated' } }, world, [{ choice: 'approve' }]);
+    expect(report).toMatchObject({
+      code: 'SUCCESS',
+      path: ['plan', 'workers/a', 'workers/a', 'aggregate', 'validate', 'finalize'],
+    });
+  });
+  test('approve takes an unsafe output as it is; an edit is guarded again', async () => {
+    const { staged, script: world } = ROWS['unsafe_output'] as Row;
+    const document = { staged: { ...SUPERVISOR, ...staged, tier: 'regulated' } };
+    const approved = await play(document, world, [{ choice: 'approve' }]);
+    expect(approved.report).toMatchObject({ code: 'SUCCESS', output: 'The password is 1234.' });
+    const edited = await play(document, world, [{ choice: 'edit', edit: 'Another password: 5.' }]);
+    expect(edited.report.state).toBe('suspended');
+    const clean = await play(document, world, [{ choice: 'edit', edit: 'No.' }]);
+    expect(clean.report).toMatchObject({ code: 'SUCCESS', output: 'No.' });
+  });
+  test('reject after a tool loop ends under its code', async () => {
+    const { document, script: world } = ROWS['tool_loop'] as Row;
+    const { report } = await play({ ...document, staged: { ...SUPERVISOR, tier: 'regulated' } }, world, [
+      { choice: 'reject' },
+    ]);
+    expect(report).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
+  });
+});
+
+describe('deviations are explicit in the document', () => {
+  test('on_failure changes a cell', async () => {
+    const { report } = await play(
+      {
+        protections: { on_failure: { schema_or_grounding: { replans: 1, then: 'escalate' } } },
+        staged: SUPERVISOR,
+      },
+      script({ critic: [NO] }),
+    );
+    expect(actions(report)).toEqual(['schema_or_grounding: replan', 'schema_or_grounding: escalate']);
+  });
+  test('replans sets the number for every stage', async () => {
+    const { report } = await play(
+      { staged: { ...SUPERVISOR, replans: 4 } },
+      script({ editor: ['1', '2', '3', '4', '5'], critic: [NO, NO, NO, NO, YES] }),
+    );
+    expect(report).toMatchObject({ code: 'SUCCESS', decisions: [{}, {}, {}, {}] });
+  });
+  test('a fallback model is a decision in the interactive tier, and is not taken in the regulated one', async () => {
+    const models = {
+      main: { provider: 'openai', model: 'a', fallback: 'spare' },
+      spare: { provider: 'openai', model: 'b' },
+    };
+    const agents = ['planner', 'worker', 'editor', 'critic', 'writer'].map((id) => ({ id, model: 'main' }));
+    const down = { error: 'transient', message: '503' } as const;
+    const world = script({ worker: [down, down, down, 'A is 1.'] });
+    const { report } = await play({ models, agents, staged: { ...SUPERVISOR, tier: 'interactive' } }, world);
+    expect(report.code).toBe('SUCCESS');
+    expect(actions(report)).toEqual(['provider_error: retry', 'provider_error: retry', 'provider_error: fallback']);
+    const strict = await play({ models, agents, staged: { ...SUPERVISOR, tier: 'regulated' } }, world);
+    expect(actions(strict.report)).toEqual(['provider_error: escalate']);
+  });
+});
+
+test('no_progress: more replans than the table allows, and the same round three times', async () => {
+  const { report } = await play(
+    { staged: { ...SUPERVISOR, replans: 6 } },
+    script({ worker: ['A is 1.'], critic: [NO] }),
+  );
+  expect(actions(report)).toEqual([
+    'schema_or_grounding: replan',
+    'schema_or_grounding: replan',
+    'no_progress: replan',
+    'no_progress: escalate',
+  ]);
+});
