@@ -235,7 +235,9 @@ describe('deviations are explicit in the document', () => {
   test('on_failure changes a cell', async () => {
     const { report } = await play(
       {
-        protections: { on_failure: { schema_or_grounding: { replans: 1, then: 'escalate' } } },
+        protections: {
+          on_failure: { schema_or_grounding: JSON.parse('{"replans": 1, "then": "escalate"}') as object },
+        },
         staged: SUPERVISOR,
       },
       script({ critic: [NO] }),
