@@ -120,9 +120,19 @@ export function escalationOf(row: EscalationId): Escalation {
   return { row, route, severity, endpoint, recovery };
 }
 
-/** The row of a run that ended with this code; null if no person has to take over. */
-export function escalationOfCode(code: TerminalCode): Escalation | null {
-  const row = ENDINGS[code];
+interface Ended {
+  readonly code: TerminalCode;
+  readonly error: { readonly class: string; readonly type: string } | null;
+  /** The failure is that of a model call. */
+  readonly ofModel: boolean;
+}
+
+/** The row of a failed run; null where nobody has to take over. */
+export function escalationOfEnd({ code, error, ofModel }: Ended): Escalation | null {
+  // A person has decided.
+  if (error?.type === 'ApprovalRejectedError') return null;
+  const isDown = ofModel && (error?.class === 'transient' || error?.class === 'rate_limit');
+  const row = isDown ? 'provider_outage' : ENDINGS[code];
   return row === undefined ? null : escalationOf(row);
 }
 

@@ -20,6 +20,14 @@ function observed(test: Expr): Expr {
   return `observations.exists(o, type(o.result) == map && cel.bind(r, o.result, ${test}))`;
 }
 
+/** As `observed`, for the records of a list: the result itself, or one of its fields. `test` must not search further lists. */
+function observedInList(test: Expr): Expr {
+  const inList = (items: Expr): Expr => `(type(${items}) == list && ${items}.exists(r, type(r) == map && (${test})))`;
+  const fields = LISTS.map((field) => inList(`o.result.${field}`)).join(' || ');
+  return `observations.exists(o, ${inList('o.result')} || (type(o.result) == map && (${fields})))`;
+}
+const LISTS = ['vendors', 'suppliers', 'results', 'items', 'records', 'matches', 'data', 'entries'];
+
 /** Holds if the arguments pass the test. */
 function given(test: Expr): Expr {
   return `(type(args) == map && (${test}))`;
@@ -46,7 +54,7 @@ const CITED =
 const UNSEEN = (field: string): Expr => `(type(args.${field}) == list && args.${field}.exists(c, !${CITED}))`;
 export const UNGROUNDED: Expr = bySignalOr(
   'ungrounded_claim',
-  `(effect != "read" && ${given(
+  `(!(effect in ["read", "egress"]) && ${given(
     `${UNSEEN('citations')} || ${UNSEEN('sources')} || (args.verified == true && !observations.exists(o, o.ok == true))`,
   )})`,
 );
@@ -62,25 +70,31 @@ export const SECRET: Expr =
   're(text(args), "(AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")';
 export const FAILED_TESTS: Expr =
   'approval && observations.exists(o, o.ok == true && o.tool in workspace) && cel.bind(t, observations.filter(o, o.tool in tests), size(t) > 0 && t[size(t) - 1].ok != true)';
-export const PRODUCTION: Expr = 'effect != "read" && !approval && re(text(args), "(?i)\\\\bprod(uction)?\\\\b")';
+/** Commands that act on a running system. A text, a path or a search that contains the word touches nothing. */
+const ACTS =
+  '(?i)(^|[;&|(]|sudo )\\\\s*(kubectl|helm|terraform|ansible\\\\w*|ssh|scp|psql|mysql|mongosh|redis-cli|aws|gcloud|az|docker|deploy\\\\S*|[.]/deploy\\\\S*|fly|heroku|curl|git push|npm publish|make deploy\\\\S*)\\\\b[^;|&]*\\\\bprod(uction)?\\\\b';
+export const PRODUCTION: Expr = `!(effect in ["read", "egress"]) && !approval && category != "file_system" && (category == "sandbox" ? re(text(type(args) == map && args.command != null ? args.command : args), "${ACTS}") : re(text(args), "(?i)\\\\bprod(uction)?\\\\b"))`;
 
 // Support
 const IDENTITIES = list(['customer_id', 'user_id', 'account_id', 'member_id', 'customer', 'account']);
+/** Two identifiers, or two names, that differ. A name beside an identifier is no mismatch. */
+const OTHER = (value: Expr): Expr =>
+  `text(${value}) != text(run[k]) && re(text(${value}), "[0-9]") == re(text(run[k]), "[0-9]")`;
 export const IDENTITY: Expr = bySignalOr(
   'identity_mismatch',
   `${observed('r.identity_verified == false || r.identity_match == false')} || ${RUN(
-    `${IDENTITIES}.exists(k, run[k] != null && (${given('args[k] != null && text(args[k]) != text(run[k])')} || ${observed('r[k] != null && text(r[k]) != text(run[k])')}))`,
+    `${IDENTITIES}.exists(k, run[k] != null && (${given(`args[k] != null && ${OTHER('args[k]')}`)} || ${observed(`r[k] != null && ${OTHER('r[k]')}`)}))`,
   )}`,
 );
 export const PAYMENT_CHANGE: Expr = bySignalOr(
   'payment_change',
-  `(effect != "read" && (re(tool, "(?i)payment_(method|details)|bank_details") || ${given(
+  `(!(effect in ["read", "egress"]) && (re(tool, "(?i)payment_(method|details)|bank_details|(change|update|replace|set)_?(card|iban|bank|payment)|(card|iban|bank_account)[._]?(change|update|replace|set)") || ${given(
     `${list(['new_payment_method', 'new_iban', 'new_card', 'iban', 'bank_account', 'bank_details', 'card_number'])}.exists(k, args[k] != null)`,
   )}))`,
 );
 export const EXCEPTION: Expr = bySignalOr(
   'policy_exception',
-  `(effect != "read" && ${given(`${list(['override', 'override_policy', 'policy_exception', 'exception', 'waive', 'force'])}.exists(k, args[k] == true)`)}) || (effect == "financial" && cel.bind(e, observations.filter(o, type(o.result) == map && (o.result.eligible != null || o.result.within_policy != null)), size(e) > 0 && (e[size(e) - 1].result.eligible == false || e[size(e) - 1].result.within_policy == false)))`,
+  `(!(effect in ["read", "egress"]) && ${given(`${list(['override', 'override_policy', 'policy_exception', 'exception', 'waive', 'force'])}.exists(k, args[k] == true)`)}) || (effect == "financial" && cel.bind(e, observations.filter(o, type(o.result) == map && (o.result.eligible != null || o.result.within_policy != null)), size(e) > 0 && (e[size(e) - 1].result.eligible == false || e[size(e) - 1].result.within_policy == false)))`,
 );
 const REGULATED_KINDS = [
   'regulated',
@@ -93,9 +107,11 @@ const REGULATED_KINDS = [
   'gdpr',
   'hipaa',
 ];
+/** The category of a product says nothing about the customer. */
+const NO_PRODUCT = `${list(['sku', 'price', 'product', 'product_id', 'brand', 'stock'])}.all(k, r[k] == null)`;
 export const REGULATED: Expr = bySignalOr(
   'regulated_category',
-  `${observed(`r.regulated == true || ${oneOf('r.category', REGULATED_KINDS)}`)} || observations.exists(o, o.ok == true && type(o.args) == map && ${oneOf('o.args.category', REGULATED_KINDS)}) || ${RUN(oneOf('run.category', REGULATED_KINDS))}`,
+  `${observed(`r.regulated == true || (${NO_PRODUCT} && ${oneOf('r.category', REGULATED_KINDS)})`)} || observations.exists(o, o.ok == true && type(o.args) == map && !re(o.tool, "(?i)product|catalog|shop|item|inventory|stock") && ${oneOf('o.args.category', REGULATED_KINDS)}) || ${RUN(oneOf('run.category', REGULATED_KINDS))}`,
 );
 
 // Procurement
@@ -108,11 +124,12 @@ export const NO_CHAIN: Expr = `${LEAVES} && ${given(
 )}`;
 const RISKY = ['high', 'critical', 'severe'];
 const SAME_VENDOR = '(type(args) != map || args.vendor == null || r.vendor == null || r.vendor == args.vendor)';
+const IS_RISKY = `${SAME_VENDOR} && (${oneOf('r.risk', RISKY)} || ${oneOf('r.risk_level', RISKY)} || r.sanctioned == true)`;
+const CONTRADICTED =
+  'r.vendor != null && r.risk != null && observations.exists(p, type(p.result) == map && p.result.vendor == r.vendor && p.result.risk != null && p.result.risk != r.risk)';
 export const VENDOR_RISK: Expr = bySignalOr(
   'vendor_risk',
-  `(${LEAVES} && ${observed(
-    `${SAME_VENDOR} && (${oneOf('r.risk', RISKY)} || ${oneOf('r.risk_level', RISKY)} || r.sanctioned == true || (r.vendor != null && r.risk != null && observations.exists(p, type(p.result) == map && p.result.vendor == r.vendor && p.result.risk != null && p.result.risk != r.risk)))`,
-  )})`,
+  `(${LEAVES} && (${observed(`${IS_RISKY} || (${SAME_VENDOR} && ${CONTRADICTED})`)} || ${observedInList(IS_RISKY)}))`,
 );
 export const AMBIGUOUS_CONTRACT: Expr = bySignalOr(
   'contract_ambiguity',
@@ -130,7 +147,7 @@ export const SECURITY_INCIDENT: Expr = bySignalOr(
   ),
 );
 export const DESTRUCTIVE: Expr =
-  'effect != "read" && re(text(tool, " ", args), "(?i)(rm -rf|drop (table|database)|truncate table|\\\\bdestroy\\\\b|\\\\bwipe\\\\b|delete_all|mkfs)")';
+  '!(effect in ["read", "egress"]) && re(text(tool, " ", args), "(?i)(rm -rf|drop (table|database)|truncate table|\\\\bdestroy\\\\b|\\\\bwipe\\\\b|delete_all|mkfs)")';
 const TARGETS = [
   'target',
   'targets',

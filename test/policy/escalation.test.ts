@@ -1,6 +1,6 @@
 /** Every question names the row of the escalation table that it falls under, and shows what that row demands. */
 import { describe, expect, test } from 'vitest';
-import { ESCALATIONS, escalationOf, escalationOfCode } from '../../src/catalog/escalations.ts';
+import { ESCALATIONS, escalationOf, escalationOfEnd } from '../../src/catalog/escalations.ts';
 import type { EscalationId } from '../../src/catalog/escalations.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Waiting } from '../../src/runtime/engine/types.ts';
@@ -206,6 +206,6 @@ test('a run that ends without anybody says whose it is §escalation/security-gua
 
 test('codes that end a run lead to the row they belong to', () => {
   const ended = ['TIMEOUT', 'REPEATED_FAILURE', 'PERMISSION_DENIED', 'UNSAFE_DETECTION', 'UNAVAILABLE_DEP'] as const;
-  const rows = ended.map((code) => escalationOfCode(code)?.row);
+  const rows = ended.map((code) => escalationOfEnd({ code, error: null, ofModel: false })?.row);
   expect(rows).toEqual(['budget_reached', 'tool_failure', 'repeated_denial', 'security_breach', 'provider_outage']);
 });

@@ -125,8 +125,8 @@ describe('what fails closed without a signal', () => {
   test('coding: a command that touches production', async () => {
     const { report, dispatched } = await run({
       boundary: 'coding',
-      tools: { 'file.write': write },
-      calls: [{ name: 'file.write', args: { text: 'ssh production' } }],
+      tools: { 'shell.run': { effect: 'write', category: 'sandbox' } },
+      calls: [{ name: 'shell.run', args: { command: 'ssh production restart' } }],
     });
     expect([report.code, dispatched]).toEqual(['UNSAFE_DETECTION', []]);
   });

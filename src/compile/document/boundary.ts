@@ -128,7 +128,7 @@ function writtenPermission(name: string, tool: Granted, given: Written): Permiss
 /** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
 function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Written): boolean {
   if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, name);
-  return writes !== undefined && writesState(name) && !matches(writes, name);
+  return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, name);
 }
 
 function profilePermission(name: string, tool: Granted, given: Written): Permission | null {

@@ -352,6 +352,11 @@ export function reserveOfModel(agent: AgentDef | undefined, definitions: Definit
   return { ...callAmounts('model'), outputTokens, ...(costMicros > 0 ? { costMicros } : {}) };
 }
 
+/** True if a call changes nothing beyond the sandbox. */
+export function staysInside({ effect, category }: Pick<ToolDef, 'effect' | 'category'>): boolean {
+  return onlyReads(effect) || (effect === 'write' && category === 'sandbox');
+}
+
 export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undefined): Amounts {
   const how = tool?.implementation ?? null;
   // Rounded up to a whole millionth, without the noise of multiplying decimals.
@@ -362,7 +367,7 @@ export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undef
   return {
     ...callAmounts('tool'),
     ...(outside ? { externalCalls: 1 } : {}),
-    ...(onlyReads(tool?.effect) ? {} : { sideEffects: 1 }),
+    ...(tool !== undefined && staysInside(tool) ? {} : { sideEffects: 1 }),
     ...(costMicros > 0 ? { costMicros } : {}),
   };
 }

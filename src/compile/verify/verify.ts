@@ -3,7 +3,7 @@
  * cycle uses up a bound, every node leads to an end, and every tool call has its rules. Linear in the size of the graph.
  */
 import type { EffectClass } from '../../ir/effect-classes.ts';
-import { onlyReads } from '../../ir/effect-classes.ts';
+import { staysInside } from '../document/definitions.ts';
 import type { DoNode, Node, NodeId } from '../../ir/nodes.ts';
 import type { Lowered } from '../lower/builder.ts';
 import type { DiagnosticCode } from '../diagnose/codes.ts';
@@ -131,6 +131,7 @@ function lacking(
     permission: string;
     timeoutMs: number;
     effect: EffectClass;
+    category?: string;
     compensate: string | null;
   },
 ): readonly string[] {
@@ -139,7 +140,7 @@ function lacking(
     [tool.input !== null && tool.input !== undefined, 'schema for its arguments'],
     [tool.permission !== '', 'permission'],
     [
-      (reserve.toolCalls ?? 0) > 0 && (onlyReads(tool.effect) || (reserve.sideEffects ?? 0) > 0),
+      (reserve.toolCalls ?? 0) > 0 && (staysInside(tool) || (reserve.sideEffects ?? 0) > 0),
       'budget reserved for the call',
     ],
     [node.timeoutMs !== null && node.timeoutMs > 0 && tool.timeoutMs > 0, 'timeout'],

@@ -2,6 +2,9 @@
  * Checks against a JSON Schema. `policy:arguments` converts the drafted arguments of a call to the types of the tool's schema
  * where that loses nothing, then validates them. `policy:output` validates an answer against the agent's output schema.
  */
+import { onlyReads } from '../../ir/effect-classes.ts';
+import type { ToolDef } from '../../ir/nodes.ts';
+import { flat } from './sources.ts';
 import { oneObject, parsedJson, unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -18,10 +21,23 @@ export function checkArguments({ command, flow }: Call): Json {
     return { ok: false, args: received, missing: [], reason: `they are not a JSON object: ${shown(given)}` };
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
-  const problem = verdict(schema, normal);
+  const problem = verdict(schema, normal) ?? writingStatement(tool, normal);
   return problem === null
     ? { ok: true, args: normal }
     : { ok: false, args: normal, missing: [...missing], reason: problem };
+}
+
+const WRITING =
+  /(?:^|;|\(|\bas\b)\s*(?:insert|update|delete|drop|alter|truncate|create|grant|revoke|merge|replace|call|exec(?:ute)?|copy|vacuum)\b/i;
+
+/** A database tool that only reads refuses statements that write. Comments and quoted texts are not read. */
+function writingStatement(tool: ToolDef | undefined, args: Json): string | null {
+  if (tool?.category !== 'database' || !onlyReads(tool.effect)) return null;
+  const sql = flat(args)
+    .replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ')
+    .replace(/'(?:[^']|'')*'/g, "''");
+  const [statement] = WRITING.exec(sql) ?? [];
+  return statement === undefined ? null : `the tool only reads, and this statement writes: ${statement.trim()}`;
 }
 
 function verdict(schema: Json, value: Json): string | null {

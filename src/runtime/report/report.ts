@@ -2,7 +2,7 @@
 import { shownAmount } from '../../ir/dimensions.ts';
 import { SUSPENDING_CODES } from '../../ir/codes.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
-import { escalationOfCode } from '../../catalog/escalations.ts';
+import { escalationOfEnd } from '../../catalog/escalations.ts';
 import { authorOf } from '../../core/failure.ts';
 import type { CompiledFlow, View } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
@@ -18,7 +18,7 @@ import { usageOf } from './usage.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
-  const takenOver = state.outcome?.state === 'failed' ? escalationOfCode(state.outcome.code) : null;
+  const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {
     run: state.run,
     flow: program.flow.id,
@@ -38,6 +38,17 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     receipts: receiptsOf(program, events),
     ...judgementOf(program.flow.view, state),
   };
+}
+
+/** The row of the escalation table for a failed run. A failure under the name of a model call is the provider's. */
+function takenOverBy(
+  flow: Program['flow'],
+  { code, error }: NonNullable<RunState['outcome']>,
+): Report['escalation'] | null {
+  const ofModel = Object.values(flow.nodes).some(
+    (node) => node.op === 'do' && node.effect.kind === 'model' && authorOf(node) === error?.node,
+  );
+  return escalationOfEnd({ code, error, ofModel });
 }
 
 /** The fields of a report that the flow keeps in slots of the main line; the view names the slots. */

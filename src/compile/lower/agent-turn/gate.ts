@@ -2,6 +2,7 @@
  * The approval of a call, and the consequences of a refusal. A person sees the proposed call, the reason for the question and
  * the way to undo it. The answer is bound to the tool and its arguments: approve, edit, reject, or respond with words.
  */
+import type { Json } from '../../../expr/json.ts';
 import type { BoundaryDef, Case, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
@@ -150,7 +151,7 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
       askedBy: turn.agent,
       choices: [
         'approve',
-        { name: 'edit', edit: { type: 'object' }, needs: 'edit' },
+        { name: 'edit', edit: editSchema(gate), needs: 'edit' },
         'reject',
         { name: 'respond', needs: 'text' },
       ],
@@ -163,6 +164,12 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
       fail: rejected,
     },
   );
+}
+
+/** An edit that the tool would not take is refused as an answer, so the question stays open. */
+function editSchema({ kit, tool }: Gate): Json {
+  const input = kit.builder.toolDef(tool)?.input ?? true;
+  return input === true ? { type: 'object' } : { allOf: [{ type: 'object' }, input] };
 }
 
 /** The call needs approval, and the document says that no person can be asked. */

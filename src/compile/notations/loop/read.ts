@@ -1,4 +1,6 @@
 /** Reads and checks a `loop` section. Returns null after a mistake that makes lowering pointless. */
+import { builtinTool } from '../../../catalog/builtin-tools.ts';
+import { staysInside } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { mayDecide, planDenied } from '../../document/boundary.ts';
@@ -31,7 +33,9 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
     reserved: { reject: 'it is the answer that takes none of them' },
   });
   if (roles === null || !body.sound || !document.sections.sound || report.failed()) return null;
-  return settle(body.value, roles, given);
+  const loop = settle(body.value, roles, given);
+  checkSideEffects(loop, section);
+  return loop;
 }
 
 interface Section {
@@ -140,6 +144,21 @@ function checkCriteria({ body, report }: Section): void {
   const message = 'nothing can check this criterion, so the run ends PARTIAL_SUCCESS at best';
   report.warning('unchecked-criteria', body.at('criteria', index), message, {
     help: 'Add `verifier: …`, or write the criterion as `{ when: …, reason: … }`.',
+  });
+}
+
+/** A budget of no side effects lets no tool act. Where a person can grant more, it is asked about. */
+function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | 'report'>): void {
+  const { definitions, executor, escalation } = loop;
+  if (definitions.budgets?.side_effects !== 0 || (escalation.people && escalation.expansions > 0)) return;
+  const acts = (definitions.agents[executor]?.tools ?? []).find((name) => {
+    const def = Object.hasOwn(definitions.tools, name) ? definitions.tools[name] : builtinTool(name);
+    return def !== undefined && !staysInside(def);
+  });
+  if (acts === undefined) return;
+  const at = body.value.profile === undefined ? body.at() : body.at('profile');
+  report.warning('budget-too-small', at, `\`${acts}\` can never be called: the budget allows no side effects`, {
+    help: 'Set `budgets.side_effects` to at least 1, or `escalation.expansions`, so that a person can grant more.',
   });
 }
 
