@@ -53,7 +53,7 @@ function scriptOf(calls: Calls, answer: string): Script {
   for (const [tool, , result] of calls) (tools[tool] ??= []).push({ result });
   const turns = calls.map(([name, args]) => ({ text: '', tools: [{ name, args: args as never }] }));
   const approvals = Object.fromEntries(calls.map(([name]) => [name, 'approve']));
-  return { agents: { bot: [...turns, answer] }, tools: tools as never, approvals };
+  return { agents: { bot: [...turns, answer] }, tools, approvals };
 }
 
 const PASS = { exitCode: 0, stdout: '4 passed', stderr: '' };
