@@ -51,7 +51,7 @@ describe('flow(): templates', () => {
               lines: '{{\n  s.output\n}}',
               hidden: '{{ "}} {{nobody.output}}" }}',
               field: '{{outline.outputs}}',
-              input: '{{event.output}}',
+              input: '{{event.payload.output}}',
             },
           },
         ],
