@@ -178,6 +178,16 @@ describe('rules over the result', () => {
   });
 });
 
+test('cost per success: dollars of a verified outcome, and null without one', async () => {
+  const models = { priced: { provider: 'openai', model: 'x', price: { input: 1, output: 2 } } };
+  const agents = AGENTS.map((agent) => ({ ...agent, model: 'priced' }));
+  const { report } = await play({ models, agents, staged: SUPERVISOR }, { agents: GOOD });
+  expect(report.costPerSuccessUsd).toBe(report.usage.costUsd);
+  expect(report.costPerSuccessUsd).toBeGreaterThan(0);
+  const failed = await play({ models, agents, staged: SUPERVISOR }, { agents: { ...GOOD, planner: ['none'] } });
+  expect(failed.report.costPerSuccessUsd).toBeNull();
+});
+
 test('protections of a stage differ from those of the document', async () => {
   const tasks = JSON.stringify({ tasks: [1, 2, 3].map((id) => ({ id: `t${id}`, brief: 'Do.' })) });
   const report = await supervise(

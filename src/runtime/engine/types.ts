@@ -138,6 +138,8 @@ export interface Report {
   readonly approvals: { readonly [node: string]: string };
   readonly results?: readonly StepResult[];
   readonly usage: Usage;
+  /** In a flow with a tier: the dollars that the run spent, if its outcome was verified as a success; otherwise null. */
+  readonly costPerSuccessUsd?: number | null;
   /** Recovery decisions, in order. */
   readonly decisions: readonly MadeDecision[];
   readonly waiting: readonly Waiting[];

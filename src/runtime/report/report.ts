@@ -18,6 +18,7 @@ import { usageOf } from './usage.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
+  const usage = usageOf(program.flow, state, events);
   const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {
     run: state.run,
@@ -29,7 +30,8 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     path: pathOf(program, events),
     approvals: approvalsOf(program, events),
     ...(program.flow.view?.stepResults === true ? { results: stepResults(program.flow, events) } : {}),
-    usage: usageOf(program.flow, state, events),
+    usage,
+    ...(program.flow.tier === undefined ? {} : { costPerSuccessUsd: isSuccess(state) ? usage.costUsd : null }),
     decisions: decisionsOf(program.flow, events),
     waiting,
     waits: waitsOf(program, state),
@@ -49,6 +51,10 @@ function takenOverBy(
     (node) => node.op === 'do' && node.effect.kind === 'model' && authorOf(node) === error?.node,
   );
   return escalationOfEnd({ code, error, ofModel });
+}
+
+function isSuccess({ outcome }: RunState): boolean {
+  return outcome?.code === 'SUCCESS' || outcome?.code === 'PARTIAL_SUCCESS';
 }
 
 /** The fields of a report that the flow keeps in slots of the main line; the view names the slots. */
