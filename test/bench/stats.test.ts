@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { exponent, median } from '../../bench/stats.ts';
 
 describe('median', () => {
-  test('is the middle of an odd count, whatever the order', () => {
+  test('is the middle of an odd count, in any order', () => {
     expect(median([9, 1, 5])).toBe(5);
   });
 

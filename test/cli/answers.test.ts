@@ -43,7 +43,7 @@ test('an answer that the run could not go on from is not recorded', async () => 
   expect(report(no)).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED' });
 });
 
-test('an edit that nobody would look at is refused, and the run keeps waiting', async () => {
+test('an edit without effect is refused, and the run keeps waiting', async () => {
   const cwd = folder(files);
   await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--json'], { cwd });
   await sluice(['answer', 'a_r.0.0', 'yes', '--script', 'tools.yaml', '--json'], { cwd });
@@ -73,7 +73,7 @@ test('a run is cancelled without a model, and a second cancel goes on with what 
   expect([early.status, report(early)]).toMatchObject([0, { state: 'cancelled', code: 'USER_CANCEL' }]);
 });
 
-test('a script that answers with what is no choice is told so before the run', async () => {
+test('a script with an answer that is not a choice is refused before the run', async () => {
   const cwd = folder({ ...files, 'slip.yaml': `${SCRIPT}approvals:\n  gate: yse\n  last: [approve, "no"]\n` });
   const ran = await sluice(['run', 'pay.yaml', '--script', 'slip.yaml', '--json'], { cwd });
   expect(ran.status).toBe(1);

@@ -27,7 +27,7 @@ describe('compile', () => {
     expect(compileText(`# a comment\n\n${BASE}`).flow?.hash).toBe(hash);
   });
 
-  test('whatever a run may do is in the hash', () => {
+  test('everything that a run may do is in the hash', () => {
     const hashes = [
       BASE,
       BASE.replace('Answer.', 'Reply.'),

@@ -216,7 +216,7 @@ describe('flow(): names', () => {
     expectTypeOf<'own.tol'>().not.toExtend<Wanted[1]['tool']>();
   });
 
-  test('a choice that is not offered, and a branch that is none, are refused, as by the compiler', () => {
+  test('a choice that is not offered and a branch that does not exist are refused, as by the compiler', () => {
     const choice = flow({
       id: 'f',
       entry: 's',

@@ -125,7 +125,7 @@ describe('a loop', () => {
     expect(told(loop(fields))).toEqual([expected]);
   });
 
-  test('hides nobody who is really missing', () => {
+  test('does not hide a really missing agent', () => {
     expect(told(loop('planner: p'))).toEqual(['missing-agent 2:18']);
     expect(told(loop('executor: e'))).toEqual(['missing-agent 2:18']);
   });

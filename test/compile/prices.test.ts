@@ -92,7 +92,7 @@ describe('money without a price', () => {
     ).toMatchObject([{ code: 'missing-price' }]);
   });
 
-  test('is no error where nobody uses the model, no model is named yet, zero is the price, or money is free', () => {
+  test('is no error if no agent uses the model, no model is named yet, or the price is zero', () => {
     const unused = 'models: { own: { provider: openai, model: known-1 }, idle: { provider: openai, model: mystery } }';
     expect(codes(compiled(unused, ', model: own', limited))).toEqual([]);
     expect(codes(compiled('', '', limited))).toEqual([]);

@@ -119,12 +119,12 @@ steps:
     });
   });
 
-  test('and runs where somebody stood between', () => {
+  test('and runs if another agent is between', () => {
     const run = drive(passedBy, { a: (prompt) => `review ${prompt}`, b: echo('b') });
     expect(run.path).toEqual(['one', 'two', 'three']);
   });
 
-  test('whoever failed passes nothing on', () => {
+  test('a failed step passes nothing on', () => {
     const source = 'steps: [{ name: one, agent_name: a, error_mode: skip }, { name: two, agent_name: a }]';
     const run = drive(source, { a: (_, { ordinal }) => (ordinal === 0 ? { error: 'fatal' } : 'ok') });
     expect(run.outcome).toMatchObject({ code: 'PARTIAL_SUCCESS', output: 'ok' });

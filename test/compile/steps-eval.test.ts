@@ -23,7 +23,7 @@ describe('workflow documents of others', () => {
     return { text, flow, codes: [...new Set(errors.map(({ code }) => code))], errors };
   });
 
-  test('whatever has steps that all name an agent loads', ({ skip }) => {
+  test('every document whose steps all name an agent loads', ({ skip }) => {
     skip(!present, absent);
     const whole = results.filter(({ text }) => {
       const { steps } = JSON.parse(text) as { steps?: readonly { agent?: unknown; agent_name?: unknown }[] };

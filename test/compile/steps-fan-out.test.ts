@@ -13,7 +13,7 @@ ${after}`;
 const collect = '  - { name: gather, mode: collect }\n  - { name: last, agent_name: e, prompt: "{{input}}" }';
 
 describe('FanOut', () => {
-  test('all branches start with the same input, whatever comes back first', () => {
+  test('all branches start with the same input, in any order of results', () => {
     const run = drive(batch(), all, 'in', (open) => open[open.length - 1] as (typeof open)[number]);
     expect(run.commands.slice(1).map(({ name, input }) => [name, input['prompt']])).toEqual([
       ['d', 'a(in)'],
@@ -124,7 +124,7 @@ test('1,000 orders of coming back give one path, one output and one code', () =>
 });
 
 describe('Collect', () => {
-  test('joins the batch in declaration order, whatever came back first', () => {
+  test('joins the batch in declaration order, in any order of results', () => {
     const run = drive(batch('', collect), all, 'in', (open) => open[open.length - 1] as (typeof open)[number]);
     expect(run.outcome.output).toBe('e(b(a(in))\n\n---\n\nc(a(in))\n\n---\n\nd(a(in)))');
     expect(run.path).toEqual(['first', 'x', 'y', 'z', 'gather', 'last']);

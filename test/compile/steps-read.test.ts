@@ -97,7 +97,7 @@ describe('agents', () => {
     ]);
   });
 
-  test('without an `agents` section, whoever is named is declared', () => {
+  test('without an `agents` section, each named agent is declared', () => {
     expect(compileSteps(steps('{ agent_name: a }')).flow?.agents).toMatchObject({
       a: { id: 'a', name: 'a', model: null },
     });

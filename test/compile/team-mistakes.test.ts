@@ -76,7 +76,7 @@ describe('what is missing hides no other mistake', () => {
     expect(codes.filter((code) => code !== 'unreachable-node')).toHaveLength(missing + 1);
   });
 
-  test('a stage without anybody is not one agent in two roles', () => {
+  test('a stage without agents is not one agent in two roles', () => {
     const codes = told('Selection: { Type: adversarial, Adversarial: { Stages: [{ Label: x }] } }\n');
     expect(codes.map((each) => each.split(' ')[0])).toEqual(['missing-field', 'missing-field']);
   });

@@ -89,7 +89,7 @@ describe('one mistake gives one error', () => {
     expect(all[0]).toContain(expected);
   });
 
-  test('a team of nobody', () => {
+  test('a team without agents', () => {
     const { diagnostics } = compileText(`Agents: []\n${structured('{ Agent: B, Condition: { Field: x, Is: y } }')}`);
     expect(diagnostics.map(({ message }) => message)).toEqual(['a team needs at least one agent']);
   });

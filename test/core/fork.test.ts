@@ -70,7 +70,7 @@ describe('a fork', () => {
     expect(startedBy(coreWith({ need: 'all', eager: true }))).toBe(3);
   });
 
-  test('over what is no list says so', () => {
+  test('over a value that is not a list fails with a message', () => {
     const core = coreWith({}, { each: 'input[0]', as: 'item', head: 'a' });
     expect(core.state?.outcome?.error?.message).toContain('`fork` needs a list to run over, but `input[0]` is not one');
   });
@@ -114,7 +114,7 @@ describe('a join', () => {
     });
   });
 
-  test('is late only where somebody is still missing at its deadline', () => {
+  test('is late only if a branch is still open at its deadline', () => {
     const core = coreWith({ timeoutMs: 50 });
     core.fail(key(0), 'fatal');
     core.tell({ type: 'tick' }, 50);

@@ -38,7 +38,7 @@ describe('a path', () => {
 describe('writes', () => {
   const from = (value: Json): { value: Json } => ({ value });
 
-  test('go by path, make what is missing on the way, and replace what is no object', () => {
+  test('follow a path, create missing objects on the way, and replace values that are not objects', () => {
     const next = applyWrites(
       SLOTS,
       [

@@ -144,11 +144,11 @@ describe('routing topology and ghost signals', () => {
     always((said) => {
       expect(driveTeam(ADVERSARIAL, { say: saying(said) }).path.join('')).toMatch(/^(AB){1,3}(CD){1,3}$/);
     }));
-  test('scatter-gather: two phases, whatever is said', () =>
+  test('scatter-gather: two phases, with any replies', () =>
     always((said) => {
       expect(driveTeam(SCATTER, { say: saying(said) }).path).toEqual(['A', 'B', 'C']);
     }));
-  test('map-reduce: three phases, whatever is said', () =>
+  test('map-reduce: three phases, with any replies', () =>
     always((said) => {
       const say = saying(said);
       const { path } = driveTeam(MAP, {

@@ -305,7 +305,7 @@ describe('a contract as it is declared', () => {
     ).toMatchObject({ ok: true });
   });
 
-  test('that requires what nobody knows does not hold', async () => {
+  test('with an unknown requirement fails', async () => {
     expect(await judge({ config: { Requires: [{ Magic: {} }] } })).toMatchObject({
       ok: false,
       reason: expect.stringContaining("unknown contract 'Magic'") as string,
@@ -326,7 +326,7 @@ describe('all of them', () => {
     });
   });
 
-  test('a name that nobody knows is a no', async () => {
+  test('an unknown name fails', async () => {
     expect(await check('contract:Nope', {})).toMatchObject({
       ok: false,
       reason: "unknown contract 'Nope'. Verify it is declared under 'Orchestration.Contracts'.",

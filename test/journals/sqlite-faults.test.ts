@@ -30,7 +30,7 @@ test('while another process writes for too long, a commit is refused, and succee
   await store.close();
 });
 
-test('a file that somebody keeps for himself cannot be opened', async () => {
+test('a file that another process has locked cannot be opened', async () => {
   const path = freshPath();
   await openSqlite(path).close();
   const other = new DatabaseSync(path);

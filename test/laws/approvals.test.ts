@@ -42,7 +42,7 @@ describe('approvals', () => {
     expect(core.state?.outcome?.output).toEqual({ choice: 'approve', by: 'ann', text: 'fine', edit: { euros: 4 } });
   });
 
-  test('whoever asked may not answer', () => {
+  test('the one who asked may not answer', () => {
     const core = new Core(asking);
     expect(core.tell({ type: 'answer', id: ID, answer: { choice: 'approve', by: 'bot' } }, 1)?.refused).toBe(
       'self-approval',
@@ -74,7 +74,7 @@ describe('approvals', () => {
     expect(core.state?.outcome?.output).toMatchObject({ choice: 'reject', by: 'ann' });
   });
 
-  test('L1: nobody but a person settles a question', () => {
+  test('L1: only a person settles a question', () => {
     const core = new Core(asking);
     expect(core.answer('0#0', { choice: 'approve', by: 'a tool' })?.refused).toBe('not-pending');
   });

@@ -64,7 +64,7 @@ describe('codec', () => {
 });
 
 describe('values', () => {
-  test(`L2: whatever is put on the shelf comes back, seed ${seed}`, () => {
+  test(`L2: every value that is encoded can be decoded, seed ${seed}`, () => {
     fc.assert(
       fc.property(fc.array(values, { maxLength: 5 }), (list) => {
         const writer = createShelf([]);

@@ -93,7 +93,7 @@ describe('ways out', () => {
     expect(endsOf(core)).toBe(1);
   });
 
-  test('L6: cancellation, whatever the run was doing', () => {
+  test('L6: cancellation in any state of the run', () => {
     const flows = [
       flowOf({ a: tool('a', 'end'), end: end() }),
       flowOf({ a: ask('a', 'end'), end: end() }),

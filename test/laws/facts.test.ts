@@ -33,7 +33,7 @@ describe('facts', () => {
     expect(core.state?.threads.get('0')?.slots['a']).toBe('good');
   });
 
-  test('L1: an answer after the deadline is refused, whether or not anybody looked at the clock', () => {
+  test('L1: an answer after the deadline is refused, even without a tick before it', () => {
     const core = new Core(two);
     expect(core.answer('0#0', 'late', 1000)?.refused).toBe('run-ended');
     expect(core.state?.outcome?.code).toBe('TIMEOUT');

@@ -13,7 +13,7 @@ const amounts = fc.record({
 });
 
 describe('reservations', () => {
-  test(`L4: whatever branches ask for and use, no dimension is overdrawn, seed ${seed}`, () => {
+  test(`L4: under any requests and use of branches, no dimension is overdrawn, seed ${seed}`, () => {
     console.log(`reserve: seed ${seed}`);
     const seen = { tripped: 0, requested: 0 };
     fc.assert(
@@ -106,7 +106,7 @@ describe('reservations', () => {
     });
   });
 
-  test('L4: what was not used goes back; what nobody can know is spent', () => {
+  test('L4: unused amounts are released; unknown amounts count as spent', () => {
     const measure = (unit: Dimension): Core => {
       const node = { charges: ['m'], effect: { reserve: { [unit]: 10 } } };
       return new Core(

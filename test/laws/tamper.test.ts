@@ -56,7 +56,7 @@ async function detects(changed: StoredRun, seqs: readonly [number, number]): Pro
 }
 
 describe('tampering', () => {
-  test('L11: what nobody touched passes', async () => {
+  test('L11: an unchanged journal passes', async () => {
     const run = await stored();
     expect(run.blobs.length).toBeGreaterThan(0);
     expect(await audit(journalOf(run), 'r')).toMatchObject({ ok: true, broken: null });

@@ -47,7 +47,7 @@ describe('compensations', () => {
     expect(undone(core)).toEqual(['0#0']);
   });
 
-  test('L7: an attempt that may have happened is undone, whatever a later one came to', () => {
+  test('L7: an attempt that may have happened is undone, with any result of later attempts', () => {
     const core = new Core(flowOf({ a: undoable('a', 'end', { retry: RETRY }), end: end() }));
     core.fail('0#0', 'timeout');
     core.fail('0#0', 'fatal', 2, 2);
@@ -155,7 +155,7 @@ describe('compensations', () => {
     expect(core.state?.outcome).toMatchObject({ state: 'completed', code: 'SUCCESS' });
   });
 
-  test('L7: one that fails is recorded, the rest still run, and somebody has to look', () => {
+  test('L7: a failed undo is recorded, the rest still run, and a person has to review', () => {
     const core = new Core(flowOf({ a: undoable('a', 'b'), b: undoable('b', 'c'), c: tool('c', 'end'), end: end() }));
     core.answer('0#0', 1);
     core.answer('0#1', 1);

@@ -40,7 +40,7 @@ describe('intents', () => {
   });
 });
 
-test('nobody carries out what nobody plans', () => {
+test('an executor needs a planner', () => {
   expect(found({ tools: TOOLS, loop: { executor: 'bot' } })).toMatchObject([
     { code: 'missing-agent', path: 'loop.executor' },
   ]);
@@ -84,7 +84,7 @@ describe('budgets', () => {
     ]);
   });
 
-  test('name the largest number that there is where somebody exceeds it', () => {
+  test('name the largest allowed number if it is exceeded', () => {
     const messages = (steps: number) =>
       compile({ agents: [{ id: 'bot' }], loop: { agent: 'bot' }, budgets: { steps } }).diagnostics.map(
         ({ message }) => message,

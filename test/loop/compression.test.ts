@@ -62,7 +62,7 @@ test('what the agent is told afterwards keeps what must be kept and nothing that
   expect(last.length).toBeLessThan((prompts.at(0)?.length ?? 0) + 3 * 900);
 });
 
-test('what was observed stays whole, whatever the agent is told', async () => {
+test('observations stay complete, under any view of the agent', async () => {
   const { read } = await drive(compileLoop(documentOf({ compression: { window: 300 } })), SCRIPTS['answers'] as Script);
   const observations = read.state.threads.get('0')?.slots['observations'] as unknown as readonly { result: string }[];
   expect(observations.map(({ result }) => result)).toEqual([LONG, LONG, LONG]);

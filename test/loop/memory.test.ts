@@ -62,7 +62,7 @@ describe('the write gate', () => {
   });
 });
 
-test('memory in files outlives whoever wrote it, whatever its names are', async () => {
+test('memory in files outlives its process, under any names', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-memory-'));
   try {
     await fileMemory(dir).set('../ann/é=%', 'key.one', { x: 1 });

@@ -46,7 +46,7 @@ describe('whose error it is', () => {
     expect(await nodeOf(flow({ budgets: { wall_clock_seconds: 0 } }), script)).toBe('demo');
   });
 
-  test('of a budget: whoever has it', async () => {
+  test('of a budget: the agent that has it', async () => {
     const script = { agents: { bot: [call('find', 1), call('find', 2)] }, tools: { find: [{ result: 1 }] } };
     expect(await nodeOf(flow({ budgets: { tool_calls: 1 } }), script)).toBe('demo');
     const own = { agents: [{ id: 'bot', tools: ['find'], budget: { tool_calls: 1 } }] };
@@ -54,7 +54,7 @@ describe('whose error it is', () => {
   });
 });
 
-test('what somebody said about calls is kept by tool, and each of it', async () => {
+test('answers about calls are kept by tool, each of them', async () => {
   const script = {
     agents: { bot: [call('put', 1), call('put', 2), call('put', 3), 'fine'] },
     tools: { put: [{ result: 1 }] },
@@ -66,7 +66,7 @@ test('what somebody said about calls is kept by tool, and each of it', async () 
   expect(difference).toBeNull();
 });
 
-test('whoever wants to make a call is who asks', async () => {
+test('the agent that proposes a call is the one who asks', async () => {
   const { report } = await drive(flow(), { agents: { bot: [call('put')] } });
   expect(report.waiting[0]).toMatchObject({ node: 'bot', message: 'bot wants to call put.' });
 });

@@ -64,7 +64,7 @@ describe('an answer that does not', () => {
   });
 });
 
-test('whoever must answer in one form can still say that something is missing', async () => {
+test('an agent with an output schema can still report missing data', async () => {
   const { report } = await drive(loop(ORDER), saying('{"status": "missing_info", "question": "Which order?"}'));
   expect([report.state, report.code]).toEqual(['suspended', 'MISSING_INFO']);
 });

@@ -15,10 +15,10 @@ const putting = (loop: object, more: object = {}) =>
   });
 const SCRIPT = { agents: { bot: [put(1), 'fine'] }, tools: { put: [{ result: 1 }] } };
 
-describe('where nobody can be asked', () => {
+describe('where no person can be asked', () => {
   const alone = { escalation: { people: false } };
 
-  test('a call that needs somebody ends the run', async () => {
+  test('a call that needs approval ends the run', async () => {
     const { report } = await drive(putting(alone), SCRIPT);
     expect(report).toMatchObject({
       state: 'failed',
@@ -29,7 +29,7 @@ describe('where nobody can be asked', () => {
     expect(report.error?.message).toContain('put needs');
   });
 
-  test('a call that needs nobody is made', async () => {
+  test('a call that needs no approval is made', async () => {
     const { report } = await drive(
       putting(alone, { boundary: { tools: { allow: ['put'] }, untrusted: 'off' } }),
       SCRIPT,
@@ -37,7 +37,7 @@ describe('where nobody can be asked', () => {
     expect([report.code, report.usage.toolCalls]).toEqual(['SUCCESS', 1]);
   });
 
-  test('a refusal that would be put before somebody ends the run', async () => {
+  test('a refusal that needs a person ends the run', async () => {
     const flow = putting(alone, { boundary: { escalation: { unregistered: 'ask' } } });
     const script = { agents: { bot: [{ tools: [{ name: 'nothing', args: {} }], text: '' }] } };
     const { report } = await drive(flow, script);

@@ -47,7 +47,7 @@ describe('an object with a status that is no word of the loop', () => {
   });
 });
 
-describe('a known status, whatever its case', () => {
+describe('a known status in any case', () => {
   test.each([
     ['Partial', 'PARTIAL_SUCCESS', 'half'],
     ['COMPLETE', 'SUCCESS', 'half'],

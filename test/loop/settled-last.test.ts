@@ -16,7 +16,7 @@ describe('a conflict', () => {
   const reports = (answer: string | null) =>
     JSON.stringify({ status: 'conflict', reason: 'two years', ...(answer === null ? {} : { answer }) });
 
-  test('that the agent reports is put before somebody with an answer that holds', async () => {
+  test('that the agent reports goes to a person with a valid answer', async () => {
     const script = { agents: { bot: [reports('bad'), 'neither', reports('bad'), reports('ok')] }, strict: true };
     const { report, difference } = await drive(contested({}), script, { answers: [approve] });
     expect([report.code, report.output, report.approvals]).toEqual(['SUCCESS', 'ok', { conflict: 'approve' }]);
@@ -24,7 +24,7 @@ describe('a conflict', () => {
     expect(difference).toBeNull();
   });
 
-  test('with an answer that does not hold ends the run, and nobody is asked', async () => {
+  test('with an invalid answer ends the run, and no person is asked', async () => {
     const { report } = await drive(contested({}), { agents: { bot: [reports('bad')] } });
     expect([report.code, report.error?.message]).toEqual(['VALIDATION_FAIL', 'must say ok']);
   });
@@ -54,7 +54,7 @@ describe('a conflict', () => {
   });
 });
 
-test('a claim that nothing shows is put before somebody only where the answer holds otherwise', async () => {
+test('a claim without evidence goes to a person only if the answer is valid otherwise', async () => {
   const flow = compileLoop({
     agents: [{ id: 'bot', tools: ['save'] }],
     tools: { save: { effect: 'write' } },
@@ -116,7 +116,7 @@ describe('a safer agent that answers instead of judging', () => {
     expect([report.code, report.waiting[0]?.node]).toEqual(['LOW_CONFIDENCE', 'confidence']);
   });
 
-  test('and is asked once: what nobody is sure of goes to a person', async () => {
+  test('and is asked once: an uncertain answer goes to a person', async () => {
     const judge = ['{"ok": true, "confidence": 0.2}'];
     const { report } = await drive(flow({ verifier: 'judge' }), { agents: { bot, expert, judge } });
     expect(report.waiting[0]).toMatchObject({ node: 'confidence', payload: { answer: 'y' } });

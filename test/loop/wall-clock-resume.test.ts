@@ -31,7 +31,7 @@ const prompt: Performer = {
       : { ok: true, value: { ok: true, claimed: [], reason: null } },
 };
 
-test('the process dies while the run waits, and the deadline moves when somebody answers', async () => {
+test('the process dies while the run waits, and the deadline moves with the answer', async () => {
   const first = createRuntime({ store: open(), performer: never });
   const run = await first.start(flow, { input: 'x', seed: 1 });
   const waiting = await first.settled(run);

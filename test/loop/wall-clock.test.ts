@@ -21,7 +21,7 @@ const SLOW: Script = {
 };
 
 describe('the time of a run is up', () => {
-  test('it waits for somebody, and nothing more is called', async () => {
+  test('it waits for a person, and nothing more is called', async () => {
     const { report, difference } = await drive(doc(), SLOW);
     expect(report).toMatchObject({ state: 'suspended', code: 'CONFIRM_REQUIRED', usage: { modelCalls: 2 } });
     expect(report.waiting).toMatchObject([

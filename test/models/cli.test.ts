@@ -65,7 +65,7 @@ test('a missing key is one clear line, and nothing is started', async () => {
   expect(JSON.parse(runs.stdout)).toEqual([]);
 });
 
-test('no model at all, and a model of nobody', async () => {
+test('no model at all, and a model of an unknown provider', async () => {
   const cwd = folder({ 'hello.flow.yaml': FLOW });
   const none = await sluice(['run', 'hello.flow.yaml', '--input', 'Hi'], { cwd, env: NOTHING });
   expect({ status: none.status, stderr: none.stderr }).toEqual({

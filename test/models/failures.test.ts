@@ -226,7 +226,7 @@ test('a body without end is cut off', async () => {
   });
 });
 
-test('nobody listens at the address', async () => {
+test('no server listens at the address', async () => {
   const settled = await call({ models: { m: { provider: 'ollama', model: 'm', base_url: 'http://127.0.0.1:9' } } });
   expect(settled).toMatchObject({ ok: false, error: { class: 'transient', type: 'TransientError' } });
 });

@@ -69,7 +69,7 @@ test('a model that stands in is asked once, paid at its price, and recorded §es
   await engine.close();
 });
 
-test('a key that is not accepted is nobody else’s to mend', async () => {
+test('a rejected key does not lead to the fallback model', async () => {
   await using first = await serve(text(401, openai.error('invalid_api_key', 'No.')));
   await using second = await serve();
   const engine = createEngine({ journal: openMemory(), models: { env: KEYS } });

@@ -140,7 +140,7 @@ describe('what a model proposes', () => {
     expect(settled).toMatchObject({ ok: true, value: { toolCalls: [{ args: {} }] } });
   });
 
-  test('has ids of its own, whatever the provider gives', async () => {
+  test('has ids of its own, with any ids of the provider', async () => {
     const { settled } = await exchange({}, calls(['x', 'a', '{}'], ['x', 'b', '{}']));
     expect(settled).toMatchObject({
       ok: true,

@@ -135,7 +135,7 @@ test('under a script, a reply is heard as well', async () => {
   expect(deltas).toMatchObject([{ text: 'from the script' }]);
 });
 
-test('where nobody listens, a function has nobody to tell', async () => {
+test('without a listener, a function gets no callback', async () => {
   const seen: unknown[] = [];
   const model: ModelFunction = ({ hear }) => {
     seen.push(hear);
@@ -145,7 +145,7 @@ test('where nobody listens, a function has nobody to tell', async () => {
   expect(seen).toEqual([undefined]);
 });
 
-test('several listeners hear the same, and one that goes away disturbs nobody', async () => {
+test('several listeners receive the same text, and one that leaves does not disturb the others', async () => {
   const engine = createEngine({ journal: openMemory(), script: { agents: { writer: ['hello'] } } });
   const run = await engine.start(compiled(FLOW), { input: { message: 'x' } });
   const { waiting } = await engine.settled(run);

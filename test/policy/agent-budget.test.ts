@@ -49,7 +49,7 @@ describe('steps', () => {
     expect([report.code, report.path]).toEqual(['BUDGET_EXHAUSTED', ['a', 'b']]);
   });
 
-  test('nobody is warned any more', () => {
+  test('there is no warning any more', () => {
     const { diagnostics } = compile(flow({ steps: 2, wall_clock_seconds: 3 }));
     expect(diagnostics.map(({ code }) => code)).not.toContain('not-enforced');
   });
@@ -116,7 +116,7 @@ describe('time', () => {
     expect((await play(both, { agents: { bot: [slow(9), slow(11)] } })).report.code).toBe('TIMEOUT');
   });
 
-  test('that a person takes is nobody’s', async () => {
+  test('that a person takes counts for no agent', async () => {
     const call = { text: '', tools: [{ name: 'save', args: {} }] };
     const document = { ...line(), boundary: { approval_timeout: 3600 } };
     const { report } = await play(document, {

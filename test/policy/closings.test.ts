@@ -229,7 +229,7 @@ describe.each(Object.keys(PROFILES))('%s: odd values', (profile) => {
   });
 });
 
-test('coding: tests are whatever runs in the sandbox, and changes whatever writes files', async () => {
+test('coding: tests are calls in the sandbox, and changes are calls that write files', async () => {
   const tools = {
     'ws.edit': { effect: 'write', category: 'file_system' },
     'ci.test': { effect: 'write', category: 'sandbox' },

@@ -38,7 +38,7 @@ describe('plan', () => {
     expect(diagnostics).toMatchObject([{ code: 'not-granted', line: 4, column: 12 }]);
   });
 
-  test('whoever only carries it out does not need it', () => {
+  test('an agent that only executes does not need it', () => {
     const { flow } = compile(document({}, {}));
     expect(flow).toBeDefined();
     const executor = { ...document({}), agents: [{ id: 'boss' }, { id: 'bot', boundary: without('plan') }] };
@@ -70,7 +70,7 @@ describe('escalate', () => {
     tools: REVIEW,
   };
 
-  test('granted: a review is asked for without anybody’s leave', async () => {
+  test('granted: a review is requested without approval', async () => {
     const { dispatched } = await play(flow({}), script);
     expect(dispatched).toEqual(['review_request']);
   });

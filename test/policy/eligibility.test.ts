@@ -52,7 +52,7 @@ describe('the order', () => {
     ]);
   });
 
-  test('read-only: dispatched without anybody', async () => {
+  test('read-only: dispatched without approval', async () => {
     const { steps, dispatched } = await play(doc(), {
       agents: calls({ name: 'web.look', args: { q: 'x' } }),
       tools: SENT,
@@ -199,7 +199,7 @@ describe('permission', () => {
 });
 
 describe('budget and rate', () => {
-  test('over budget: stopped before anybody is asked', async () => {
+  test('over budget: stopped before a person is asked', async () => {
     const { report, events } = await play(doc({ budgets: { side_effects: 0 } }), {
       agents: calls(send()),
       tools: SENT,
@@ -291,7 +291,7 @@ describe('approval', () => {
     expect([report.code, dispatched]).toEqual(['SUCCESS', []]);
   });
 
-  test('allowed by name: nobody is asked', async () => {
+  test('allowed by name: no person is asked', async () => {
     const { dispatched, report } = await play(doc({ boundary: { tools: { allow: ['mail.send'] } } }), {
       agents: calls(send()),
       tools: SENT,

@@ -31,7 +31,7 @@ function expectRow(waiting: Waiting | undefined, row: EscalationId): void {
   expect(Object.keys(payload)).toEqual(expect.arrayContaining([...ESCALATIONS[row].shows]));
 }
 
-describe('a call that needs somebody', () => {
+describe('a call that needs approval', () => {
   test.each([
     ['write', undefined, 'high_impact_mutation'],
     ['infrastructure', undefined, 'high_impact_mutation'],
@@ -86,7 +86,7 @@ describe('a call that needs somebody', () => {
   });
 });
 
-describe('a refusal that is put before somebody', () => {
+describe('a refusal that a person sees', () => {
   const bad = { args: { to: 5 } };
   test.each([
     ['malformed', {}, { malformed: 'ask' }, [bad, bad, bad], 'missing_input'],
@@ -113,11 +113,11 @@ describe('a refusal that is put before somebody', () => {
   });
 });
 
-describe('a tool that nobody has', () => {
+describe('a tool that does not exist', () => {
   const boundary = { escalation: { unregistered: 'ask' } };
   const script = proposing({ name: 'x.dont' });
 
-  test('somebody is asked, and sees which there are', async () => {
+  test('a person is asked, and sees the tools that exist', async () => {
     const { report, dispatched } = await play(doc({ effect: 'read' }, boundary), script);
     expectRow(report.waiting[0], 'ambiguous_goal');
     expect(report.waiting[0]).toMatchObject({

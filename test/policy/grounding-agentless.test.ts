@@ -201,7 +201,7 @@ describe('what was read or heard may be said', () => {
   );
 });
 
-test('a lookup without anybody who looked is one all the same', () => {
+test('a lookup without an actor is a lookup too', () => {
   const said = { fields: {}, answer: '', cite: false, claims: true, values: 'off' } as const;
   const tools = [wordsOf('metrics.get_dashboard', tool('read', 'Gets a dashboard.'))];
   const material = evidenceOf({ observations: [], told: [], given: [], since: null, confirmed: [], tools });

@@ -120,7 +120,7 @@ describe('claims that something was done', () => {
     expect(kindsIn(text, { observations: [restarted], since: 1, confirmed: [text] })).toEqual([]);
   });
 
-  test('is none of the agent where the user or a reading tool has said so', () => {
+  test('is not a claim of the agent if the user or a reading tool said so', () => {
     const text = 'The service has been restarted.';
     expect(kindsIn(text, { told: ['It was restarted by Ann last night.'] })).toEqual([]);
     expect(kindsIn(text, { observations: [{ result: 'web-1 restarted 03:00' }] })).toEqual([]);

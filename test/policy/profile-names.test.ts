@@ -47,7 +47,7 @@ describe('a name frees no more than a plain write', () => {
         expect(rowOf(profile, 'some.tool', { effect, category })).toBe('approve');
   });
 
-  test('such a call waits for somebody', async () => {
+  test('such a call waits for a person', async () => {
     const { report, dispatched } = await play(
       {
         tools: { 'drafts.send': { effect: 'communication' } },

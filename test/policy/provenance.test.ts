@@ -77,7 +77,7 @@ describe('after something from outside', () => {
     );
   });
 
-  test('what a trusted tool gave counts, whatever else was seen', () => {
+  test('results of a trusted tool count, with any other observations', () => {
     expect(judge('pay.send', { to: 'ACME-99', amount: 12.5 }, [page, saw('bank.read', { payee: 'ACME-99' })]).ok).toBe(
       true,
     );
@@ -197,7 +197,7 @@ describe('in a run', () => {
     });
   });
 
-  test('what was seen in a branch has been seen by whoever comes later', async () => {
+  test('observations of a branch count for later agents', async () => {
     const nodes = [
       { id: 'both', type: 'parallel', branches: [{ to: 'reader' }, { to: 'thinker' }], routes: [{ to: 'writer' }] },
       { id: 'reader', type: 'agent', agent: 'reader' },

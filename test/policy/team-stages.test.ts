@@ -75,7 +75,7 @@ describe('arguments', () => {
     expect(dispatched).toEqual([]);
   });
 
-  test('or mended twice at most: then whoever knows what is missing is asked', async () => {
+  test('or repaired twice at most: then a person is asked for the missing data', async () => {
     const calls = [1, 2, 3].map(() => ({ name: 'web.look', args: {} }));
     const { report, dispatched } = await play(doc(strict), script(...calls));
     expect(report).toMatchObject({ state: 'suspended', code: 'MISSING_INFO' });

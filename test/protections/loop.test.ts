@@ -86,7 +86,7 @@ describe('rules', () => {
     expect(report).toMatchObject({ code: 'REPEATED_FAILURE', usage: { toolCalls: 4 } });
   });
 
-  test('four failures of one tool in a row, whatever its arguments', async () => {
+  test('four failures of one tool in a row, with any arguments', async () => {
     const script: Script = {
       agents: { bot: Array.from({ length: 9 }, (_, index) => call({ q: index })) },
       tools: { find: [{ error: 'fatal', message: 'down' }] },

@@ -30,7 +30,7 @@ test('an answer that another process took is heard of, and the run is followed t
   await there.close();
 });
 
-test('a program that follows a run which waits for somebody stays alive until it was answered', async () => {
+test('a program that follows a waiting run stays alive until the answer', async () => {
   const dir = folder();
   const index = resolve(import.meta.dirname, '../../src/index.ts');
   const program = join(dir, 'follow.ts');

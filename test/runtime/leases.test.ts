@@ -20,7 +20,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const LEASE_MS = 100;
 const nobody = functionPerformer({});
 
-test('a lease that lapsed without anybody noticing is taken again, and the run goes on', async () => {
+test('a lease that expired unnoticed is taken again, and the run continues', async () => {
   const nap = (): null => {
     // Nothing else happens in this process meanwhile, as when a machine is overloaded.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LEASE_MS * 2);
@@ -114,7 +114,7 @@ test('a cancellation that its run has read by the time its sender looks again is
   await owner.close();
 });
 
-test('a second start under the same id is the first, whoever has the run', async () => {
+test('a second start under the same id returns the first run, with any owner', async () => {
   const [first, second] = [engineOn('twice', nobody), engineOn('twice', nobody)];
   const flow = chain('ask');
   expect(await first.start(flow, { run: 'mine', input: 1 })).toBe('mine');

@@ -45,7 +45,7 @@ test('an answer that the run refuses is refused also where another engine works 
   expect((await here.settled('r')).approvals).toEqual({ gate: 'approve' });
 });
 
-test('a run that waits belongs to nobody, whoever has moved or looked at it', async () => {
+test('a run that waits has no owner, after any command on it', async () => {
   const [here] = pair({});
   await here.start(gates, { run: 'r', input: {} });
   await here.wait('r');
@@ -81,7 +81,7 @@ test('who follows a run misses nothing when it changes hands', async () => {
   expect((await there.get('r')).code).toBe('SUCCESS');
 });
 
-test('closing twice is closing once: nobody is told before it is done', async () => {
+test('closing twice closes once: both calls resolve when it is done', async () => {
   const [engine] = pair({});
   let closed = false;
   const first = engine.close().then(() => (closed = true));

@@ -27,7 +27,7 @@ describe('step results', () => {
     ]);
   });
 
-  test('a branch stands where it was declared, whatever came back first', () => {
+  test('a branch stands where it was declared, in any order of the results', () => {
     const run = drive(
       'steps: [{ name: x, agent_name: a, mode: fan_out }, { name: y, agent_name: b, mode: fan_out }, { name: g, mode: collect }]',
       { a: () => 'A', b: () => 'B' },

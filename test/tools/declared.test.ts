@@ -109,7 +109,7 @@ describe('a function in a module', () => {
     });
   });
 
-  test('that hangs is given up by real time, whatever clock the run goes by, and told so', async () => {
+  test('that hangs is aborted in real time, under any clock of the run', async () => {
     const { performer } = tools({ documentDir });
     const asked = callOf('t', {}, { tool: { ...module('hangs').tool, timeoutMs: 20 } });
     const outcome = performer.perform({ ...asked, clock: createVirtualClock() });
@@ -117,7 +117,7 @@ describe('a function in a module', () => {
     expect(stopped).toEqual(['hangs']);
   });
 
-  test('is told when nobody wants its value any more', async () => {
+  test('gets the abort signal', async () => {
     const { ask } = tools({ documentDir });
     const controller = new AbortController();
     const outcome = ask('t', {}, { ...module('patient'), signal: controller.signal });
@@ -153,7 +153,7 @@ describe('arguments', () => {
     expect(await ask('t', {}, { tool: { ...module('send').tool, input: loop } })).toMatchObject({ ok: false });
   });
 
-  test('of a tool that nobody has are of no use', async () => {
+  test('of a tool that does not exist are refused', async () => {
     const { ask } = tools();
     expect(await ask('nobody.has')).toMatchObject({ ok: false, class: 'fatal', type: 'NotConfiguredError' });
     expect(await ask('toString')).toMatchObject({ ok: false, type: 'NotConfiguredError' });

@@ -211,7 +211,7 @@ describe('no path leads out', () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  test('a pipe that nobody writes to does not hang a reader', async () => {
+  test('a pipe without a writer does not hang a reader', async () => {
     const { dir, ask } = tools();
     execFileSync('mkfifo', [join(dir, 'pipe')]);
     expect(await ask('read_file', { path: 'pipe' })).toMatchObject({

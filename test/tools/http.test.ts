@@ -89,7 +89,7 @@ describe('the built-in tools', () => {
     expect(seen).toEqual([]);
   });
 
-  test('refuse what is no web address', async () => {
+  test('refuse an invalid web address', async () => {
     const { ask } = tools({ http: { hosts: ['*'] } });
     expect(await ask('http.get', { url: 'nonsense' })).toMatchObject({ type: 'ArgumentError' });
     for (const url of ['file:///etc/passwd', 'ftp://api.test/', 'http://user:pass@api.test/'])

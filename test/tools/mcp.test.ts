@@ -73,7 +73,7 @@ describe('a server that works', () => {
     });
   });
 
-  test('may be used for the tools that the document lists, whatever else it has', async () => {
+  test('may be used for the tools that the document lists, with any others that it has', async () => {
     const { ask } = tools();
     const server = program('mcp-good-server.ts', 'serve', { tools: ['echo'] });
     expect(await ask('s.add', { a: 1, b: 2 }, of(server, 'add'))).toMatchObject({
@@ -128,7 +128,7 @@ describe('a server that works', () => {
     expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer t']));
   });
 
-  test('that nobody listens for over HTTP is a transient failure', async () => {
+  test('without a server at its HTTP address is a transient failure', async () => {
     const { ask } = tools();
     expect(await ask('s.add', {}, of({ url: 'http://127.0.0.1:1/mcp' }, 'add'))).toMatchObject({
       ok: false,
@@ -181,7 +181,7 @@ describe('a server that does not', () => {
     expect(after).not.toEqual(before);
   });
 
-  test('is stopped when nobody wants the answer any more', async () => {
+  test('is stopped after an abort', async () => {
     const { ask } = tools();
     const controller = new AbortController();
     await ask('s.ok', {}, of(bad, 'ok'));

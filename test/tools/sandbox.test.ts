@@ -27,7 +27,7 @@ describe('what is visible inside', () => {
     expect((await run(ask, 'wc -c < /proc/1/environ')).stdout.trim()).toBe('0');
   });
 
-  test('no descriptor of the engine is open, whatever its number', () => {
+  test('no descriptor of the engine is open, of any number', () => {
     const dir = freshDir();
     const secret = join(dir, 'secret');
     writeFileSync(secret, 'do-not-leak');

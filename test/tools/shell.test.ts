@@ -144,7 +144,7 @@ describe('an end', () => {
     expect(existsSync(join(dir, 'survived'))).toBe(false);
   });
 
-  test('whoever no longer wants the answer stops it', async () => {
+  test('an abort stops it', async () => {
     const { ask } = tools();
     const controller = new AbortController();
     const mark = `sluice-stopped-${process.pid}-${Date.now()}`;
