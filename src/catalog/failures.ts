@@ -8,7 +8,7 @@ import type { FailureKind, MastId, RecoveryAction, RecoveryClass, Tier } from '.
 /** An action that is tried again: `retry` repeats the step, `replan` goes back to the plan, `fallback` takes another model. */
 export type TriedAction = Extract<RecoveryAction, 'retry' | 'replan' | 'fallback'>;
 /** An action that ends the recovery. `fallback` gives the safe answer of the document. */
-export type LastAction = Extract<RecoveryAction, 'escalate' | 'abort' | 'surface' | 'fallback'>;
+type LastAction = Extract<RecoveryAction, 'escalate' | 'abort' | 'surface' | 'fallback'>;
 
 export interface Cell {
   /** The cell in words. */

@@ -52,7 +52,7 @@ export function policySchema(tools: { readonly [name: string]: ToolDef }): Json 
 }
 
 /** `effect:<class>` and `permission:<name>`: what a policy can speak of instead of single tools. */
-export function groupsOf({ effect, permission }: ToolDef): readonly string[] {
+function groupsOf({ effect, permission }: ToolDef): readonly string[] {
   // A policy about reads also covers reads whose arguments leave the machine.
   return [`effect:${effect}`, ...(effect === 'egress' ? ['effect:read'] : []), `permission:${permission}`];
 }

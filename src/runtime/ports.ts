@@ -216,7 +216,7 @@ export interface PiiStore {
   erase(run: RunId): number;
   close(): void;
 }
-export interface SealedToken {
+interface SealedToken {
   readonly token: string;
   readonly sealed: Uint8Array;
 }

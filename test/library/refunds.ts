@@ -22,7 +22,7 @@ export const refund = tool('payments.refund', {
   },
 });
 export const Triage = z.object({ kind: z.enum(['refund', 'other']), order: z.string(), amount: z.number() });
-export const Message = z.object({ message: z.string() });
+const Message = z.object({ message: z.string() });
 export const triage = agent('triage', {
   model: 'openai/gpt-5-mini',
   instructions: 'Sort the message.',

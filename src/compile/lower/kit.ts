@@ -106,7 +106,7 @@ export interface Failure {
   readonly node?: string;
 }
 
-export interface PickOptions {
+interface PickOptions {
   /** True if the author wrote the way to `otherwise`. */
   readonly hasDefault?: boolean;
 }

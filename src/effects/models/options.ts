@@ -136,7 +136,7 @@ export function withBodyFields(body: string, { over, missing }: BodyFields): str
   return isFields(parsed) ? JSON.stringify(merged(merged(missing, parsed), over)) : body;
 }
 
-export function optionsName({ how, provider }: Target): string {
+function optionsName({ how, provider }: Target): string {
   if (how.protocol === 'compatible' || how.protocol === 'package') return provider;
   return how.protocol === 'openai-chat' ? 'openai' : how.protocol;
 }

@@ -7,7 +7,7 @@ import type { Detector } from './detectors/detector.ts';
 import { normalise } from './normalise.ts';
 
 /** The kinds with a form of their own. `name` is separate: it is a guess, and off unless a document asks for it. */
-export const DETECTORS: readonly Detector[] = [secret, email, iban, card, ssn, phone, ip, dob];
+const DETECTORS: readonly Detector[] = [secret, email, iban, card, ssn, phone, ip, dob];
 
 export interface Found {
   readonly type: string;

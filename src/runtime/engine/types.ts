@@ -37,7 +37,7 @@ export interface StartOptions {
   readonly deadline?: Instant;
 }
 
-export interface SignalOptions {
+interface SignalOptions {
   /** The flow reads it as `<id>.data`. */
   readonly data?: Json;
   /** Who sends it; recorded in the journal. */

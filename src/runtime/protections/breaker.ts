@@ -41,7 +41,7 @@ export const CLOSED: BreakerState = {
 /** A probe that has not returned for this long counts as lost, for example because its process ended. */
 const PROBE_MAX_MS = 300_000;
 
-export type Change = Extract<ProtectionNote, { type: 'breaker.changed' }>;
+type Change = Extract<ProtectionNote, { type: 'breaker.changed' }>;
 export interface Step {
   readonly state: BreakerState;
   readonly change: Omit<Change, 'type' | 'breaker'> | null;

@@ -80,7 +80,7 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
 }
 
 /** A lookup finds nothing if it gives false, null, an empty list, or an object whose `found` or `done` is false. */
-export const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;
+const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;
 
 /** The fields of the call that the lookup takes; all of them if it has no schema. */
 function argsFor({ kit }: Gate, lookup: string): Expr {

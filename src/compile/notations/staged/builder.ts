@@ -19,7 +19,7 @@ interface Rule {
 }
 
 /** The keys of every stage. */
-export interface StageFields {
+interface StageFields {
   readonly input?: Fields;
   readonly output?: Fields;
   readonly budget?: { readonly [dimension: string]: number };

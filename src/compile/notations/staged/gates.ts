@@ -166,7 +166,7 @@ export function addRequired(gate: Gate, names: readonly string[], next: NodeId):
 }
 
 /** The slots of stages, by the name of the stage. */
-export const ARTIFACTS: { readonly [stage: string]: Expr } = {
+const ARTIFACTS: { readonly [stage: string]: Expr } = {
   plan: PLAN,
   workers: SUMMARIES,
   teams: SUMMARIES,

@@ -44,7 +44,7 @@ export function watchesRounds({ replans, tier, validate }: Staged): boolean {
 }
 
 /** The agents that take turns in a stage. */
-export function agentsOf({ work, working }: Staged, stage: Stage): readonly string[] {
+function agentsOf({ work, working }: Staged, stage: Stage): readonly string[] {
   if (stage.id !== working.id) return stage.agent === null ? [] : [stage.agent];
   switch (work.is) {
     case 'workers':

@@ -71,13 +71,13 @@ function addEnds(kit: Kit, builder: Builder): NodeId {
   return kit.pick({ hint: 'end', origin: 'end' }, [{ when: `${PARTIAL} == true`, to: partial }], whole);
 }
 
-export type Starting = Omit<Lowering, 'visits'> & {
+type Starting = Omit<Lowering, 'visits'> & {
   /** The task, as an expression. */
   readonly request: string;
 };
 
 /** Adds all stages of a flow or of a team, and returns the first node. */
-export function addStages({ request, ...rest }: Starting): NodeId {
+function addStages({ request, ...rest }: Starting): NodeId {
   const l: Lowering = { ...rest, visits: visitsOf(rest.staged) };
   const start = l.builder.fresh(nameOf(l, 'start'));
   addStart(l, start, request);

@@ -156,7 +156,7 @@ const CODES: { readonly [failure in FailureKind]: TerminalCode } = {
 };
 
 /** The controlled abort: what ran is undone, and the run ends under the code of the failure. */
-export function abortOf(l: Lowering): NodeId {
+function abortOf(l: Lowering): NodeId {
   const id = l.builder.idOf(`~${nameOf(l, 'abort')}`);
   if (l.builder.has(id)) return id;
   const own = 'error.class in ["policy", "refused"]';

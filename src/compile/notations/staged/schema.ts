@@ -140,10 +140,8 @@ export const stagedSchema: z.ZodType<RawStaged> = record({
   teams: list(team, { min: 1, max: 100 }).optional().describe('Teams, each with stages of its own.'),
 });
 
-export const STAGED_KEYS: readonly string[] = [...Object.keys(fields), 'teams'];
-
 type Fields = z.output<ReturnType<typeof record<typeof fields>>>;
-export interface RawTeam {
+interface RawTeam {
   readonly id: string;
   readonly staged: RawStaged;
 }

@@ -219,8 +219,3 @@ function bothOf(one: Json, other: Json): Json {
   if (one === null || other === null) return one ?? other;
   return { allOf: [one, other] };
 }
-
-/** A text with a value as JSON or as it is. */
-export function section(title: string, value: Expr): Expr {
-  return `text(${literal(`\n\n${title}:\n`)}, ${value})`;
-}

@@ -74,7 +74,7 @@ function groupsWithin(text: string, { start, end }: Span): Span[] {
   );
 }
 
-export function isCard(digits: string): boolean {
+function isCard(digits: string): boolean {
   if (/^(\d)\1+$/.test(digits) || !passesLuhn(digits)) return false;
   return CARD_SCHEMES.some(([prefix, lengths]) => prefix.test(digits) && lengths.includes(digits.length));
 }

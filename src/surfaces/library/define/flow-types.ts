@@ -6,30 +6,30 @@ import type { Expression, Given, Operand, Ref, Resolved } from './expression.ts'
 import type { Tool } from './tool.ts';
 
 /** The input of a flow: what a caller passes, and what steps see after validation. */
-export interface Io {
+interface Io {
   readonly given: unknown;
   readonly payload: unknown;
 }
 
 /** The results so far, by step. */
-export type State = { readonly [step: string]: unknown };
+type State = { readonly [step: string]: unknown };
 
 /** The argument of functions of a flow: the input and the results of earlier steps. */
-export type Scope<In extends Io, Results> = { readonly input: Ref<In['payload']> } & {
+type Scope<In extends Io, Results> = { readonly input: Ref<In['payload']> } & {
   readonly [Step in keyof Results]-?: Ref<Results[Step]>;
 };
 
 /** The name of a step unless `as` gives another: the id of an agent, the last part of the name of a tool. */
-export type NameOf<Step> =
+type NameOf<Step> =
   Step extends Agent<infer Id> ? Id : Step extends { readonly name: infer Name } ? LastPart<Name> : never;
 type LastPart<Name> = Name extends `${string}.${infer Rest}` ? LastPart<Rest> : Name & string;
 
 /** The result that a step leaves. */
-export type LeftBy<Step> =
+type LeftBy<Step> =
   Step extends Agent<string, infer Output> ? Output : Step extends Tool<string, never, infer Result> ? Result : never;
 
 /** The argument of a step: a prompt for an agent, the arguments of a tool. */
-export type ArgumentOf<Step> =
+type ArgumentOf<Step> =
   Step extends Tool<string, infer Args>
     ? { readonly [Field in keyof Args]: Given<Args[Field]> }
     : Expression<unknown> | string | { readonly [field: string]: unknown };
@@ -92,12 +92,12 @@ export interface ParallelOptions {
   readonly timeout?: number;
 }
 
-export type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
+type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
 
 declare const SHAPE: unique symbol;
 
 /** A part of a flow as the types see it. */
-export interface Shape {
+interface Shape {
   readonly state: State;
   readonly questions: Questions;
   /** The result of the last step, on the paths that continue. */
@@ -106,11 +106,11 @@ export interface Shape {
   readonly ended: unknown;
 }
 /** A flow, or a part of one, open or ended. */
-export interface Part<Known extends Shape = Shape> {
+interface Part<Known extends Shape = Shape> {
   /** Exists in types only. */
   readonly [SHAPE]: Known;
 }
-export type ShapeOf<Of> = Of extends { readonly [SHAPE]: infer Known extends Shape } ? Known : never;
+type ShapeOf<Of> = Of extends { readonly [SHAPE]: infer Known extends Shape } ? Known : never;
 
 type With<Known, Name extends string, Value> = Known & { readonly [Key in Name]: Value };
 /** State that exists only on some paths. */
@@ -265,7 +265,7 @@ type Branch<In extends Io, Results extends State, Asked extends Questions> = (
   flow: Flow<In, Results, Asked, unknown, never>,
 ) => Part;
 
-export interface StepOptions<
+interface StepOptions<
   In extends Io,
   Results extends State,
   Asked extends Questions,
