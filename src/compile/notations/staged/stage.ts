@@ -3,7 +3,7 @@
  * branch has the deadline and the budget of the stage; a branch that fails undoes what it did.
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../ir/nodes.ts';
-import { literal, quote } from '../../expressions/cel-text.ts';
+import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY, addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { errorOf, set } from '../../lower/kit.ts';
