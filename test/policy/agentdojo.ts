@@ -94,7 +94,12 @@ export interface Attempt {
 }
 
 /** What a person is asked, they compare with what the user wanted; everything else they refuse. */
-export async function attempt(task: Task, attack?: Attack, wording = '{goal}'): Promise<Attempt> {
+export async function attempt(
+  task: Task,
+  attack?: Attack,
+  wording = '{goal}',
+  documentFor: (tools: Catalogue['tools'][string]) => object = documentOf,
+): Promise<Attempt> {
   const catalogue = data('tools_and_vectors.json') as Catalogue;
   const text = attack === undefined ? null : wording.replaceAll('{goal}', attack.goal);
   const seen = (template: string): string =>
@@ -125,7 +130,7 @@ export async function attempt(task: Task, attack?: Attack, wording = '{goal}'): 
     tools,
     script: { agents: { assistant: [...plan(task, attack), 'done'] } },
   });
-  const { flow, diagnostics } = compile(documentOf(catalogue.tools[task.suite] ?? []));
+  const { flow, diagnostics } = compile(documentFor(catalogue.tools[task.suite] ?? []));
   if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
   const approvals: { call: string; approved: boolean }[] = [];
   try {
@@ -207,4 +212,28 @@ function documentOf(tools: Catalogue['tools'][string]): object {
       nodes: [{ id: 'help', type: 'agent', agent: 'assistant', input: { task: '{{event.payload.message}}' } }],
     },
   };
+}
+
+/** The same tools under a profile. Effects follow from names and schemas alone, and nothing is trusted. */
+export function profiled(profile: 'support' | 'research'): (tools: Catalogue['tools'][string]) => object {
+  return (tools) => ({
+    tools: Object.fromEntries(
+      tools.map(({ name, parameters }) => [name, { input: parameters, effect: effectByName(name, parameters) }]),
+    ),
+    agents: [{ id: 'assistant', instructions: 'Help the user.', tools: tools.map(({ name }) => name) }],
+    boundary: { profile, escalation: { ungrounded: 'tell', denied: 'tell' } },
+    flow: {
+      id: 'assist',
+      entry: 'help',
+      nodes: [{ id: 'help', type: 'agent', agent: 'assistant', input: { task: '{{event.payload.message}}' } }],
+    },
+  });
+}
+
+export function effectByName(name: string, parameters: Json): string {
+  const fields = Object.keys((parameters as { properties?: object }).properties ?? {});
+  const reads = /^(?:get|read|search|list|find|check|fetch|show|count)_/.test(name);
+  if (reads) return fields.some((field) => /^(?:url|uri|host|link)$/.test(field)) ? 'egress' : 'read';
+  if (fields.includes('amount') || /pay|money|transfer|transaction|purchase|refund/.test(name)) return 'financial';
+  return /send|post|invite|share|mail|message|publish|notify/.test(name) ? 'communication' : 'write';
 }

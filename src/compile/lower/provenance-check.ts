@@ -10,13 +10,13 @@ const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'revie
 export function provenanceCheck(
   { toolDef, definitions }: Pick<Builder, 'toolDef' | 'definitions'>,
   tool: string,
-  untrusted: BoundaryDef['untrusted'],
+  { untrusted, profile }: Pick<BoundaryDef, 'untrusted' | 'profile'>,
 ): 'policy:egress' | 'policy:provenance' | null {
   const effect = toolDef(tool)?.effect ?? 'write';
   if (untrusted === 'off') return null;
   if (effect === 'egress') {
     const hasSecrets = Object.values(definitions.tools).some(({ confidential }) => confidential === true);
-    return hasSecrets ? 'policy:egress' : null;
+    return hasSecrets || profile !== null ? 'policy:egress' : null;
   }
   return isHarmless({ toolDef }, tool) ? null : 'policy:provenance';
 }

@@ -6,7 +6,7 @@
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import type { Observation } from './provenance.ts';
-import { isCovered, leavesOf } from './provenance.ts';
+import { checkProvenance, isCovered, leavesOf } from './provenance.ts';
 import type { Leaf } from './provenance.ts';
 import { even, flat, taintOf } from './sources.ts';
 import type { TextSource } from './sources.ts';
@@ -17,7 +17,32 @@ const WORD_FREE = 2;
 const NUMBER_FREE = 100;
 const SCHEME: ReadonlySet<string> = new Set(['http', 'https', 'www']);
 
-export function checkEgress({ command, flow }: Call): Json {
+export function checkEgress(call: Call): Json {
+  const traced = checkAddresses(call);
+  return traced === null ? checkSecrets(call) : traced;
+}
+
+const ADDRESS_FIELD = /^(?:url|uri|href|link|host|domain|site|endpoint)$/i;
+const ADDRESS = /^(?:https?:\/\/|www\.)/i;
+
+/**
+ * Under a profile an agent reads approved sources: addresses that the user, the author or a trusted tool gave. An address
+ * that text from outside brought in, or that the model made up since, needs approval. Null if there is nothing to ask about.
+ */
+function checkAddresses({ command, flow, ...rest }: Call): Json | null {
+  const { args = null, agent } = command.input;
+  if ((flow.boundaries?.[String(agent)]?.profile ?? null) === null) return null;
+  const addresses = leavesOf(args).filter(
+    ({ path, value }) =>
+      ADDRESS_FIELD.test(path.split('.').at(-1) ?? '') || (typeof value === 'string' && ADDRESS.test(value)),
+  );
+  if (addresses.length === 0) return null;
+  const only = Object.fromEntries(addresses.map(({ path, value }) => [path, value]));
+  const verdict = checkProvenance({ ...rest, flow, command: { ...command, input: { ...command.input, args: only } } });
+  return (verdict as { readonly ok?: boolean }).ok === true ? null : verdict;
+}
+
+function checkSecrets({ command, flow }: Call): Json {
   const { tool: name, args = null, agent, user = null, prompt = null, observations } = command.input;
   const { before = null, fixed = null } = command.input;
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];

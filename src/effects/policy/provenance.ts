@@ -17,7 +17,7 @@ type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' | 'comp
 /** The origins that a call of each class must not have once something from outside has been seen. */
 const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
   read: [],
-  egress: [],
+  egress: ['untrusted', 'composed-name'],
   write: ['untrusted'],
   communication: ['untrusted', 'composed-key', 'composed-name'],
   financial: ['untrusted', 'composed-key', 'composed-name', 'composed-number'],

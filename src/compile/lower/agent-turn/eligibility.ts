@@ -139,7 +139,7 @@ function addRate(gate: Gate, next: NodeId): NodeId {
 function addRisk(gate: Gate, first: NodeId): NodeId {
   const { kit, boundary, tool, dispatch } = gate;
   const needsPerson = boundary.tools.approve.includes(tool);
-  const traced = provenanceCheck(kit.builder, tool, boundary.untrusted);
+  const traced = provenanceCheck(kit.builder, tool, boundary);
   const harmless = isHarmless(kit.builder, tool);
   if (!needsPerson && traced === null && harmless) return addGuards(gate, false, pick(gate, 'risk', [], dispatch));
   const approval = addApproval(gate, first);

@@ -189,14 +189,19 @@ function addIntents(l: Lowering, next: NodeId): NodeId {
       next,
     );
   const ids = loop.intents.map(({ id }) => id);
+  const described = loop.intents.map(({ id, description }) => ({ id, description }));
   const ask = loop.escalation.people
     ? addQuestion(l, {
         hint: 'intent.ask',
         row: 'ambiguous_goal',
         about: 'ambiguous_intent',
         choices: [...ids, 'reject'],
-        message: `text("What is meant: ", join(${INTENT}, " or "), "?")`,
-        payload: { readings: INTENT, goal: GOAL },
+        message: `text("What is meant: ", join(${literal(described)}.filter(d, d.id in ${INTENT}).map(d, d.id == d.description ? d.id : text(d.id, " (", d.description, ")")), " or "), "?")`,
+        payload: {
+          readings: INTENT,
+          goal: GOAL,
+          descriptions: `${literal(described)}.filter(d, d.id in ${INTENT})`,
+        },
         ways: Object.fromEntries(ids.map((id) => [id, choose(id)])),
         otherwise: stopped,
       })

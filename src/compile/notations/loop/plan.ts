@@ -2,6 +2,7 @@
  * Phase 5. A plan is a list of steps; a step names the steps it waits for. The plan is validated against tools and budgets
  * before anything runs. An invalid plan goes back to the planner with the exact problem, up to `plan.repairs` times.
  */
+import type { Json } from '../../../expr/json.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
@@ -142,19 +143,49 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
     hint: 'plan.approval',
     row: 'high_impact_mutation',
     about: 'plan',
-    choices: ['approve', 'reject'],
+    choices: ['approve', { name: 'edit', edit: planSchema(l.loop), needs: 'edit' }, 'reject'],
     message: `text("A plan of ", size(${DRAFT}.steps), " steps waits for approval.")`,
     payload: {
       goal: GOAL,
       steps: `${DRAFT}.steps`,
       tool: `join(${DRAFT}.steps.filter(s, s.tool != null).map(s, s.tool), ", ")`,
       args: 'null',
-      touches: literal([...changingTools(l.loop)]),
+      touches: `${DRAFT}.steps.filter(s, s.tool in ${literal([...changingTools(l.loop)])}).map(s, s.tool)`,
       rollback: 'null',
     },
-    ways: { approve: next },
+    ways: { approve: next, edit: addEdited(l, next) },
     otherwise: stop(l, 'CONFIRM_REQUIRED', 'NotApproved', '"The plan was not approved."', 'policy'),
   });
+}
+
+/** The plan of a person takes the place of the draft. If it is not valid, the planner makes another. */
+function addEdited(l: Lowering, next: NodeId): NodeId {
+  const valid = l.kit.pick(
+    { hint: 'plan.edited.judge', origin: 'plan_validation' },
+    [{ when: `${PLAN_PROBLEM} == null`, to: next }],
+    addRepair(l),
+  );
+  const checked = l.kit.set(
+    { hint: 'plan.edited.check', origin: 'plan_validation' },
+    [set(PLAN_PROBLEM, problem(l.loop))],
+    valid,
+  );
+  const ordered = l.kit.set(
+    { hint: 'plan.edited.order', origin: 'plan_validation' },
+    [set(STUCK, stuck(l.loop.plan.stepsMax))],
+    checked,
+  );
+  return l.kit.set({ hint: 'plan.edited', origin: 'plan_validation' }, [set(DRAFT, `${HEARD}.edit`)], ordered);
+}
+
+/** A plan as a person may write it. */
+function planSchema(loop: Loop): Json {
+  const step = {
+    type: 'object',
+    properties: { id: { type: 'string' }, do: { type: 'string' }, tool: { enum: [...toolsOf(loop), null] } },
+    required: ['id', 'do'],
+  };
+  return { type: 'object', properties: { steps: { type: 'array', minItems: 1, items: step } }, required: ['steps'] };
 }
 
 function addClarification(l: Lowering, again: NodeId): NodeId {

@@ -22,7 +22,7 @@ export function provenanceOf(
 ): { readonly check: string; readonly input: Input; readonly denies: boolean } | null {
   const { definitions, ...builder } = lowering.kit.builder;
   const { untrusted = 'ask', untrusted_input: foreign } = definitions.boundary ?? {};
-  const check = provenanceCheck({ ...builder, definitions }, tool, untrusted);
+  const check = provenanceCheck({ ...builder, definitions }, tool, { untrusted, profile: null });
   if (check === null || definitions.toolApprovals.has(tool)) return null;
   const written = Object.keys(params).filter((key) => readsAgent(lowering, params[key] ?? null));
   if (written.length === 0 || !isExposed(lowering, node) || isApproved(lowering, node)) return null;
