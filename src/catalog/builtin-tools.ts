@@ -91,6 +91,19 @@ function git(description: string, properties: { [name: string]: Json }, required
   } as const;
 }
 
+const sending = (description: string, idempotent: boolean, method: { [name: string]: Json } = {}): BuiltinTool => ({
+  description,
+  input: record({ ...method, url: text('An http or https address.'), headers: HEADERS, body: true }, [
+    ...Object.keys(method),
+    'url',
+  ]),
+  output: RESPONSE,
+  effect: 'communication',
+  timeoutMs: 30 * SECOND,
+  idempotent,
+  category: 'live_api',
+});
+
 export const BUILTIN_TOOLS = {
   read_file: {
     ...FILE,
@@ -276,23 +289,11 @@ export const BUILTIN_TOOLS = {
     idempotent: true,
     category: 'live_api',
   },
-  'http.request': {
-    description: 'Sends a request to an allowed host.',
-    input: record(
-      {
-        method: { enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] },
-        url: text('An http or https address.'),
-        headers: HEADERS,
-        body: true,
-      },
-      ['method', 'url'],
-    ),
-    output: RESPONSE,
-    effect: 'communication',
-    timeoutMs: 30 * SECOND,
-    idempotent: false,
-    category: 'live_api',
-  },
+  'http.post': sending('Sends data to an address of an allowed host with POST.', false),
+  'http.put': sending('Replaces data at an address of an allowed host with PUT.', true),
+  'http.request': sending('Sends a request to an allowed host.', false, {
+    method: { enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] },
+  }),
   code_run: {
     description:
       'Runs JavaScript that can reach neither files nor network; the value of its last expression is the result.',

@@ -21,6 +21,7 @@ import { checkCompensations, checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
+import type { Located } from './source/located.ts';
 import { START } from './source/range.ts';
 import { locate, parseSource } from './source/source.ts';
 import { checkVerifications } from './document/rules-check.ts';
@@ -58,12 +59,17 @@ export function compile(source: string | object, options: CompileOptions): Compi
   const parsed =
     typeof source === 'string' ? parseSource(source, options.file ?? '<text>') : locate(source, options.file);
   const { report } = parsed;
-  const document = parsed.doc === null ? null : readDocument(parsed.doc, NOTATIONS, report);
+  const adapted = parsed.doc === null ? null : adaptAll(parsed.doc, report);
+  const document = adapted === null ? null : readDocument(adapted, NOTATIONS, report);
   const notation = NOTATIONS.find(({ name }) => name === document?.notation);
   if (document === null || notation === undefined) return { ok: false, notation: null, diagnostics: report.list() };
   const compiled = compileDocument(document, notation, report, options);
   const servers = document.sections.value.mcp;
   return { ...compiled, notation: notation.name, diagnostics: report.list(), servers };
+}
+
+function adaptAll(doc: Located, report: Report): Located {
+  return NOTATIONS.reduce((adapted, { adapt }) => adapt?.(adapted, report) ?? adapted, doc);
 }
 
 type Compiled = Omit<CompileResult, 'notation' | 'diagnostics'>;

@@ -136,6 +136,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'A wait for a person under a short join',
     summary: 'An approval or a signal is inside a parallel node whose join has the default timeout of 60 s.',
   },
+  'no-effect': {
+    title: 'A key without effect',
+    summary: 'The key belongs to another system and changes nothing here.',
+  },
   'map-in-itself': {
     title: 'A map inside its own path',
     summary: 'The path that a map runs for each item leads back to the map.',

@@ -7,6 +7,7 @@ import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { ReadDocument } from '../document/document.ts';
 import type { NotationKeys } from '../document/notation.ts';
+import type { Located } from '../source/located.ts';
 import type { Lowered } from '../lower/builder.ts';
 import type { Picture } from '../picture/picture.ts';
 
@@ -18,6 +19,8 @@ export interface LoweredDocument {
 }
 
 export interface Notation extends NotationKeys {
+  /** Renames keys of the system that the notation comes from. Warns about those without effect. */
+  readonly adapt?: (doc: Located, report: Report) => Located;
   /** The schema of the value under the key. A notation without one is not in the editors' schema. */
   readonly schema?: z.ZodType;
   /** The fields of a bare document. */

@@ -35,12 +35,17 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 
 export function httpTools(options: ToolOptions): ToolKind {
   return {
-    builtins: { 'http.get': builtinHttp(options, 'GET'), 'http.request': builtinHttp(options) },
+    builtins: {
+      'http.get': builtinHttp(options, 'GET'),
+      'http.post': builtinHttp(options, 'POST'),
+      'http.put': builtinHttp(options, 'PUT'),
+      'http.request': builtinHttp(options),
+    },
     declared: (definition) => declaredHttp(definition as unknown as DeclaredHttp, options),
   };
 }
 
-function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
+function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET' | 'POST' | 'PUT'): ToolWork {
   const allowed = { hosts: http.hosts ?? [], privateHosts: http.privateHosts ?? [] };
   return async (call) => {
     const args = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
@@ -48,7 +53,7 @@ function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET'): ToolWork {
     const reserved = Object.keys(args.headers ?? {}).find((name) => RESERVED_HEADERS.has(name.toLowerCase()));
     if (reserved !== undefined)
       throw fail('policy', 'HeaderError', `the header \`${reserved}\` is set by the engine and cannot be chosen`);
-    const body = fixed === undefined ? args.body : undefined;
+    const body = fixed === 'GET' ? undefined : args.body;
     const request = { method, url: args.url, ...withBody(withKey(method, args.headers ?? {}, call), body) };
     const response = await send(request, allowed, limits(call, http));
     const { status, url, headers, truncated } = response;

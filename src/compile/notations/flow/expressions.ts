@@ -244,6 +244,7 @@ function withSlots(text: string, found: readonly Found[], slots: Slots): Expr {
   const roots = new Map<string, string>();
   for (const { read, meaning } of found) {
     const key = JSON.stringify(read.path);
+    if (meaning.is === 'latest') roots.set(key, SLOT.agent);
     if (meaning.is === 'bare') roots.set(key, `${SLOT.agent}.${read.path[0] ?? ''}`);
     if (meaning.is === 'node') roots.set(key, slots.of(meaning.id));
   }

@@ -11,6 +11,8 @@ export type Meaning =
   /** `warning`: the name can be read, but gives nothing. */
   | { readonly is: 'context'; readonly warning?: string; readonly help?: string }
   | { readonly is: 'node'; readonly id: string }
+  /** The latest agent's output itself, read as `output`. */
+  | { readonly is: 'latest' }
   /** A field of the latest agent's output. */
   | { readonly is: 'bare' }
   | { readonly is: 'nothing'; readonly message: string; readonly help?: string | undefined };
@@ -32,12 +34,8 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
   return {
     meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
-      if (locals(reader).has(root) || root === 'error') return { is: 'context' };
-      if (root === 'event')
-        return field === undefined || field === 'payload'
-          ? { is: 'context' }
-          : { is: 'context', warning: `there is no \`event.${field}\`, so this is always empty`, help: EVENT_HELP };
-      if (root === 'approvals') return approvalMeaning(flow, field);
+      const known = contextMeaning(flow, root, field, recent, locals(reader));
+      if (known !== null) return known;
       const id = bySlot.get(root);
       if (id !== undefined && guard && field === undefined) {
         const meant = fieldMeaning(flow, definitions, read, recent);
@@ -60,6 +58,24 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       return root === 'approvals' && field !== undefined && flow.nodes.has(field) ? field : null;
     },
   };
+}
+
+/** Names that every flow has, and those of the items around the reader; null for any other name. */
+function contextMeaning(
+  flow: Flow,
+  root: string,
+  field: string | undefined,
+  recent: Recent,
+  locals: ReadonlySet<string>,
+): Meaning | null {
+  if (locals.has(root) || root === 'error') return { is: 'context' };
+  if (root === 'approvals') return approvalMeaning(flow, field);
+  if (root === 'event') {
+    if (field === undefined || field === 'payload') return { is: 'context' };
+    return { is: 'context', warning: `there is no \`event.${field}\`, so this is always empty`, help: EVENT_HELP };
+  }
+  const isLatest = root === 'output' && !flow.declared.has(root) && (recent.open || recent.agents.size > 0);
+  return isLatest ? { is: 'latest' } : null;
 }
 
 /** `approvals`, or one approval of it. */

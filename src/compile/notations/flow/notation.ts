@@ -5,6 +5,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { childOf, textOf } from '../../source/located.ts';
+import { adaptDocument } from './adapt.ts';
 import { analyse } from './analyse.ts';
 import { lowerGraph } from './lower.ts';
 import { flowSchema } from './schema.ts';
@@ -13,6 +14,7 @@ import { FLOW_KEYS } from './sub-flows.ts';
 
 export const flowNotation: Notation = {
   ...FLOW_KEYS,
+  adapt: adaptDocument,
   schema: flowSchema,
   excess: flowExcess,
   lower: lowerFlow,

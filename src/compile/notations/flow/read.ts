@@ -14,7 +14,6 @@ import { NODE_TYPES, nodeTypeOf } from './nodes/registry.ts';
 import { FIELDS, flowSchema } from './schema.ts';
 
 export function readFlow(document: ReadDocument, report: Report): Flow | null {
-  reportLegacyKeys(document, report);
   const shaped = readShape(flowSchema, document.body, report, { what: 'the flow', poison });
   const declared = declareIds(childOf(document.body, 'nodes'), report, { what: 'flow node', reserved: RESERVED });
   if (shaped === null) return null;
@@ -53,16 +52,4 @@ function poison(path: Path): Json | undefined {
   if (path.length === 1) return first === 'id' || first === 'entry' ? POISON : undefined;
   if (path.length !== 3 || first !== 'nodes') return undefined;
   return Object.hasOwn(STAND_INS, String(field)) ? STAND_INS[String(field)] : undefined;
-}
-
-/** The older spelling puts the flow under `runtime`, where nothing else of ours lives. */
-function reportLegacyKeys(document: ReadDocument, report: Report): void {
-  const runtime = childOf(document.doc, 'runtime');
-  if (runtime?.kind !== 'map') return;
-  for (const { key, keyRange } of runtime.entries.values()) {
-    if (key !== 'flow')
-      report.error('unknown-key', keyRange, `unknown key \`${key}\` in \`runtime\``, {
-        help: 'Only `runtime.flow` is read, as the older place of `flow`.',
-      });
-  }
 }

@@ -8,6 +8,7 @@ import type { ReadDocument } from '../../document/document.ts';
 import { readDocument } from '../../document/document.ts';
 import { childOf, entryOf } from '../../source/located.ts';
 import { parseSource } from '../../source/source.ts';
+import { adaptDocument } from './adapt.ts';
 import type { FlowNode } from './model.ts';
 
 /** A flow among the flows that call it. */
@@ -66,7 +67,8 @@ function readFile(node: FlowNode, path: string, standing: Standing): Standing | 
   const slash = main.lastIndexOf('/');
   const parsed = parseSource(text, `${standing.folder === '' && slash >= 0 ? main.slice(0, slash + 1) : ''}${path}`);
   report.include(parsed.report);
-  const document = parsed.doc === null ? null : readDocument(parsed.doc, [FLOW_KEYS], parsed.report);
+  const adapted = parsed.doc === null ? null : adaptDocument(parsed.doc, parsed.report);
+  const document = adapted === null ? null : readDocument(adapted, [FLOW_KEYS], parsed.report);
   if (document === null) return null;
   reportOuterOnly(document, parsed.report);
   return {
