@@ -24,3 +24,12 @@ export interface Outbox {
   readonly commands: readonly Command[];
   readonly wake: Instant | null;
 }
+
+/** A call that a `repeats` meter compares. `ok` and `result` are null until it settles. */
+export interface RecentCall {
+  readonly key: EffectKey;
+  readonly name: string;
+  readonly print: string;
+  readonly ok: boolean | null;
+  readonly result: string | null;
+}

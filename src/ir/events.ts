@@ -6,6 +6,7 @@ import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
+import type { RecentCall } from './commands.ts';
 import type { RunId, ThreadId, EffectKey, Instant, ErrorRecord, Settled, Origin, ProtectionNote } from './facts.ts';
 
 export type {
@@ -354,14 +355,6 @@ export interface Pending {
   observed: Settled | null;
   accepted: boolean;
 }
-/** A call that a `repeats` meter compares. `ok` and `result` are null until it settles. */
-export interface RecentCall {
-  readonly key: EffectKey;
-  readonly name: string;
-  readonly print: string;
-  readonly ok: boolean | null;
-  readonly result: string | null;
-}
 export interface RunState {
   readonly run: RunId;
   readonly flow: string;
@@ -401,4 +394,4 @@ export interface RunState {
 }
 
 export type { Refusal } from './refusal.ts';
-export type { Command, Outbox } from './commands.ts';
+export type { Command, Outbox, RecentCall } from './commands.ts';

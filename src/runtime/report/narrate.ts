@@ -185,21 +185,10 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
     const { message = '', ...packet } = input;
     const { id, choices, askedBy } = event.question;
     const text = typeof message === 'string' ? message : JSON.stringify(message);
-    return [
-      {
-        type: 'question.asked',
-        ...about,
-        id,
-        message: text,
-        choices: choices,
-        packet,
-        askedBy,
-        expiresAt: event.deadline,
-      },
-    ];
+    const asked = { id, message: text, choices, packet, askedBy, expiresAt: event.deadline };
+    return [{ type: 'question.asked', ...about, ...asked }];
   }
-  if (event.kind === 'wait')
-    return [{ type: 'wait.started', ...about, signal: event.signal ?? null, until: event.deadline }];
+  if (event.kind === 'wait') return [{ type: 'wait.started', ...about, signal: call.signal, until: event.deadline }];
   if (event.kind === 'model') return [{ type: 'model.started', ...about, agent: event.name }];
   if (event.kind === 'tool') return [{ type: 'tool.started', ...about, tool: event.name, args: call.args }];
   return [];
@@ -285,8 +274,8 @@ function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[]
 }
 
 function waitFinished({ signal, result }: CallInfo, about: Omit<InNode, 'type'>): StoryEvent {
-  const { data = null, by } = (result ?? {}) as { data?: Json; by?: unknown };
-  return { type: 'wait.finished', ...about, signal, data, by: typeof by === 'string' ? by : '' };
+  const { data = null, by = '' } = (result ?? {}) as { data?: Json; by?: string };
+  return { type: 'wait.finished', ...about, signal, data, by };
 }
 
 function accepted(
