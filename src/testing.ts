@@ -13,3 +13,5 @@ export type {
   SimulateOptions,
   Simulation,
 } from './surfaces/testing/simulate-types.ts';
+export { sluiceMatchers } from './surfaces/testing/matchers.ts';
+export type { SluiceMatchers } from './surfaces/testing/matchers.ts';

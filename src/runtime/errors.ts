@@ -39,6 +39,10 @@ export const ERROR_CODES = {
     summary: 'A file that was passed to the command does not exist.',
   },
   'file-unreadable': { title: 'The file cannot be read', summary: 'The file exists, but it could not be read.' },
+  'bad-baseline': {
+    title: 'The baseline is not a report',
+    summary: 'The file that `--baseline` names is not a report of `sluice eval` or `sluice metrics`.',
+  },
   'bad-module': {
     title: 'The module has no flow',
     summary: 'A TypeScript module does not export the expected flow.',

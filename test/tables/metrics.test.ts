@@ -1,13 +1,17 @@
-/** The measures, on runs whose figures are known beforehand: honest ones, faulty ones and ones that somebody must take over. */
+/** The metrics, on runs whose figures are known: good runs, failing runs, and runs that a person must take over. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Script } from '../../src/effects/scripted/script.ts';
-import { memoryOwner } from '../../src/effects/memory/memory.ts';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
-import * as measures from './measures.ts';
-import type { Measured } from './measures.ts';
+import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
+import type { Measured } from '../../src/surfaces/evaluate/metrics/labels.ts';
+import { figuresOf, sampleOf, valuesOf } from '../../src/surfaces/evaluate/metrics/measure.ts';
+import type { MetricValues } from '../../src/surfaces/evaluate/metrics/measure.ts';
 
-interface Task extends Pick<Measured, 'expected' | 'reference' | 'anomaly'> {
+interface Task {
+  readonly expected: string;
+  readonly reference: number;
+  readonly anomaly: boolean;
   readonly loop?: object;
   readonly more?: object;
   readonly replies: readonly (string | object)[];
@@ -17,27 +21,27 @@ interface Task extends Pick<Measured, 'expected' | 'reference' | 'anomaly'> {
 }
 
 const call = (name: string, n = 1) => ({ tools: [{ name, args: { n } }], text: '', usage: { input: 100, output: 50 } });
-const said = (text: string) => ({ text, usage: { input: 100, output: 50 } });
-const json = (fields: object) => said(JSON.stringify(fields));
+const reply = (text: string) => ({ text, usage: { input: 100, output: 50 } });
+const json = (fields: object) => reply(JSON.stringify(fields));
 const GOOD = { expected: 'SUCCESS', anomaly: false } as const;
 
 const TASKS: readonly Task[] = [
-  { ...GOOD, reference: 1, replies: [said('hello')] },
-  { ...GOOD, reference: 2, loop: { memory: true }, replies: [call('find'), said('it is 7')] },
+  { ...GOOD, reference: 1, replies: [reply('hello')] },
+  { ...GOOD, reference: 2, loop: { memory: true }, replies: [call('find'), reply('it is 7')] },
   // The first lookup fails, and is made again: one turn more than it takes.
   {
     ...GOOD,
     reference: 4,
-    replies: [call('find'), call('find', 2), call('find', 3), call('find', 4), said('it is 7')],
+    replies: [call('find'), call('find', 2), call('find', 3), call('find', 4), reply('it is 7')],
     tools: { find: [{ error: 'fatal', message: 'gone' }, { result: 7 }] },
   },
-  { ...GOOD, reference: 2, replies: [call('save'), said('done')], approvals: { save: 'approve' } },
-  { ...GOOD, reference: 2, replies: [call('save'), said('not done')], approvals: { save: 'reject' } },
-  { ...GOOD, reference: 1, replies: [{ error: 'transient', message: 'busy' }, said('hello')] },
+  { ...GOOD, reference: 2, replies: [call('save'), reply('done')], approvals: { save: 'approve' } },
+  { ...GOOD, reference: 2, replies: [call('save'), reply('not done')], approvals: { save: 'reject' } },
+  { ...GOOD, reference: 1, replies: [{ error: 'transient', message: 'busy' }, reply('hello')] },
   {
     ...GOOD,
     reference: 2,
-    replies: [json({ status: 'missing_info', question: 'Which?' }), said('it is 7')],
+    replies: [json({ status: 'missing_info', question: 'Which?' }), reply('it is 7')],
     answers: [{ choice: 'respond', text: 'the first' }],
   },
   {
@@ -66,7 +70,7 @@ const TASKS: readonly Task[] = [
     anomaly: true,
     reference: 1,
     loop: { grounding: { on_violation: 'halt' } },
-    replies: [said('I have sent it.')],
+    replies: [reply('I have sent it.')],
   },
   { expected: 'CONFIRM_REQUIRED', anomaly: true, reference: 1, replies: [call('save')] },
 ];
@@ -91,60 +95,60 @@ beforeAll(async () => {
       tools: { find: [{ result: 7 }], save: [{ result: 1 }], ...tools },
       approvals,
     };
-    const driven = await drive(flow, script, { memory, answers });
-    const owner = memoryOwner({}, 'bot');
-    const keys = await memory.keys(owner);
-    const remembered = await Promise.all(keys.map(async (key) => (await memory.get(owner, key)) ?? null));
-    measured.push({ ...driven, ...task, remembered });
+    const { read, difference } = await drive(flow, script, { memory, answers });
+    const labels = { code: task.expected, steps: task.reference, escalates: task.anomaly };
+    measured.push({ ...recordOf(read), labels, differsAt: (difference as { seq: number } | null)?.seq ?? null });
   }
   runs = measured;
 });
 
-describe('measures', () => {
-  test.each<[string, (runs: readonly Measured[]) => unknown, unknown]>([
-    ['tasks that reached their goal §metrics/task-success-rate', measures.taskSuccessRate, 1],
-    ['ends under the right code §metrics/correct-termination', measures.correctTermination, 1],
-    ['transitions that the graph has §metrics/trajectory-validity', measures.trajectoryValidity, 1],
-    ['turns against the reference, at worst §metrics/trajectory-efficiency', measures.trajectoryEfficiency, 1.25],
-    [
-      'handed over where it was due §metrics/escalation-accuracy',
-      measures.escalationAccuracy,
-      { precision: 1, recall: 1 },
-    ],
-    ['turns for a task §metrics/step-count', measures.stepCount, 19 / 12],
-    ['depth of plans §metrics/loop-depth', measures.loopDepth, 1],
-    ['calls of tools §metrics/tool-call-count', measures.toolCallCount, 6],
-    ['failed ones §metrics/failed-tool-calls', measures.failedToolCalls, 1],
-    ['attempts again §metrics/retry-rate', measures.retryRate, 1 / 26],
-    ['out of time §metrics/timeout-rate', measures.timeoutRate, 1 / 12],
-    ['within their limits §metrics/budget-adherence', measures.budgetAdherence, 1],
+function metricsOf(measured: readonly Measured[]): MetricValues {
+  return valuesOf(figuresOf(measured.map(sampleOf)));
+}
+
+describe('metrics', () => {
+  test.each<[string, keyof MetricValues, unknown]>([
+    ['tasks that reached their goal §metrics/task-success-rate', 'taskSuccessRate', 1],
+    ['ends under the right code §metrics/correct-termination', 'correctTermination', 1],
+    ['transitions that the graph has §metrics/trajectory-validity', 'trajectoryValidity', 1],
+    ['turns against the reference §metrics/trajectory-efficiency', 'trajectoryEfficiency', 7.25 / 7],
+    // Two good tasks ask a person as well: an approval and a request for information are handed over too.
+    ['handed over where it was due §metrics/escalation-accuracy', 'escalationAccuracy', 4 / 7],
+    ['turns for a task §metrics/step-count', 'stepCountEfficiency', 19 / 12],
+    ['depth of plans §metrics/loop-depth', 'loopDepthLimit', 1],
+    ['calls of tools per run §metrics/tool-call-count', 'toolCallCount', 6 / 12],
+    ['failed ones §metrics/failed-tool-calls', 'failedToolCalls', 1 / 6],
+    ['attempts again §metrics/retry-rate', 'retryRate', 0],
+    ['out of time §metrics/timeout-rate', 'timeoutRate', 1 / 10],
+    ['within their limits §metrics/budget-adherence', 'budgetAdherence', 1],
     [
       'dollars for a good end §metrics/cost-per-success',
-      measures.costPerSuccess,
-      expect.closeTo((18 * 300) / 7 / 1_000_000, 9),
+      'costPerSuccess',
+      expect.closeTo((16 * 300) / 7 / 1_000_000, 9),
     ],
-    ['writes from accepted observations §metrics/observation-grounding-rate', measures.groundingRate, 1],
-    ['supported memories §metrics/memory-write-quality', measures.memoryQuality, 1],
-    ['answers that were no plain yes §metrics/human-override-rate', measures.overrideRate, 2 / 3],
-    ['runs that needed words of the user §metrics/user-correction-rate', measures.correctionRate, 1 / 12],
-    ['fields of the trace §metrics/trace-completeness', measures.traceCompleteness, 1],
-  ])('%s', (_, measure, expected) => {
-    expect(measure(runs)).toEqual(expected);
+    ['writes from accepted observations §metrics/observation-grounding-rate', 'observationGroundingRate', 1],
+    ['supported memories §metrics/memory-write-quality', 'memoryWriteQuality', 1],
+    ['answers that did not approve §metrics/human-override-rate', 'humanOverrideRate', 1 / 2],
+    ['runs that needed words of the user §metrics/user-correction-rate', 'userCorrectionRate', 1 / 12],
+    ['fields of the trace §metrics/trace-completeness', 'traceCompleteness', 1],
+  ])('%s', (_, id, expected) => {
+    expect(metricsOf(runs)[id]).toEqual(expected);
   });
 
   test('tell a bad set of runs from a good one', () => {
     const worse = runs.map((run) => ({
       ...run,
-      expected: 'IMPOSSIBLE',
-      anomaly: !run.anomaly,
-      reference: 1,
-      remembered: [{}],
-      difference: {},
+      labels: { code: 'IMPOSSIBLE', escalates: run.labels.escalates !== true, steps: 1 },
+      differsAt: 0,
     }));
-    expect(measures.correctTermination(worse)).toBe(0);
-    expect(measures.escalationAccuracy(worse)).toEqual({ precision: 0, recall: 0 });
-    expect(measures.trajectoryEfficiency(worse)).toBe(5);
-    expect(measures.trajectoryValidity(worse)).toBe(0);
-    expect(measures.memoryQuality(worse)).toBe(0);
+    const metrics = metricsOf(worse);
+    expect(metrics.correctTermination).toBe(0);
+    expect(metrics.escalationAccuracy).toBeLessThan(0.5);
+    expect(metrics.trajectoryEfficiency).toBeGreaterThan(1.5);
+    expect(metrics.trajectoryValidity).toBe(0);
+  });
+
+  test('are null without data', () => {
+    expect(new Set(Object.values(metricsOf([])))).toEqual(new Set([null]));
   });
 });

@@ -1,7 +1,8 @@
 /** The fields of a trace: each is there, is right, and changes when what it stands for changes. */
 import { describe, expect, test } from 'vitest';
 import { compileLoop, drive } from '../loop/drive.ts';
-import { traceFields } from './trace-fields.ts';
+import { agentRunTrace } from '../../src/surfaces/evaluate/journal/art.ts';
+import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
 
 function documentOf(agent: object = {}, more: object = {}): object {
   return {
@@ -29,105 +30,112 @@ const SCRIPT = {
 async function fields(document: object = documentOf()) {
   const origin = { tenant: 'acme', user: 'ann', by: 'cli' };
   const { read, report } = await drive(compileLoop(document), SCRIPT, { origin });
-  return { ...traceFields(read), report };
+  return { ...agentRunTrace(recordOf(read)), report };
 }
 
 describe('the fields of a trace', () => {
   test('the run §trace/run-id', async () => {
-    const { run, report } = await fields();
+    const { run_id: run, report } = await fields();
     expect(run).toBe(report.run);
     expect(run).toMatch(/^r_/);
   });
 
   test('for whom it ran §trace/tenant-user', async () => {
-    const pins = { store: expect.any(String) as string };
-    expect((await fields()).origin).toEqual({ tenant: 'acme', user: 'ann', by: 'cli', pins });
+    expect(await fields()).toMatchObject({ tenant_id: 'acme', user_scope: 'ann' });
   });
 
   test('the goal §trace/goal-object', async () => {
-    expect((await fields()).goal).toBe('what is it?');
+    expect((await fields()).goal_object).toBe('what is it?');
   });
 
   test('the version of the boundary §trace/boundary-version', async () => {
-    expect((await fields()).boundaries).toEqual({ bot: 'v7' });
-    expect((await fields(documentOf({}, { boundary: { version: 'v8' } }))).boundaries).toEqual({ bot: 'v8' });
+    expect((await fields()).autonomy_boundary_version).toEqual({ bot: 'v7' });
+    const other = await fields(documentOf({}, { boundary: { version: 'v8' } }));
+    expect(other.autonomy_boundary_version).toEqual({ bot: 'v8' });
   });
 
   test.each([
     [
-      'the graph of another version make another hash §trace/workflow-graph-version',
+      'another graph has another version §trace/workflow-graph-version',
+      'workflow_graph_version',
       documentOf({}, { loop: { agent: 'bot', criteria: ['short'] } }),
     ],
     [
-      'the instructions of another version make another hash §trace/prompt-template-versions',
+      'other instructions have another version §trace/prompt-template-versions',
+      'prompt_template_versions',
       documentOf({ instructions: 'Be long.' }),
     ],
     [
-      'the tools of another version make another hash §trace/tool-registry-version',
+      'other tools have another version §trace/tool-registry-version',
+      'tool_registry_version',
       documentOf({}, { tools: { find: { effect: 'read', input: { type: 'object' } }, save: { effect: 'write' } } }),
     ],
     [
-      'the models of another version make another hash §trace/model-versions',
+      'another model has another version §trace/model-versions',
+      'model_versions',
       documentOf({}, { models: { m: { provider: 'test', model: 'm-3', price: { input: 2, output: 6 } } } }),
     ],
-  ])('%s', async (_, changed) => {
+  ] as const)('%s', async (_, field, changed) => {
     const [one, other] = [await fields(), await fields(changed)];
-    expect(one.graph).toBe(one.report.hash);
-    expect(one.graph).toMatch(/^sha256:/);
-    expect(other.graph).not.toBe(one.graph);
-  });
-
-  test('models, instructions and tools themselves are with the run §trace/model-versions §trace/prompt-template-versions §trace/tool-registry-version', async () => {
-    const { models, prompts, tools } = await fields();
-    expect(models).toEqual({ bot: 'm' });
-    expect(prompts).toEqual({ bot: 'Be brief.' });
-    expect(Object.keys(tools).toSorted()).toEqual(['find', 'save']);
+    expect(JSON.stringify(one[field])).toMatch(/sha256:|m-2/);
+    expect(other[field]).not.toEqual(one[field]);
+    expect(other.workflow_graph_version).not.toBe(one.workflow_graph_version);
   });
 
   test('the state after each transition §trace/state-checkpoints', async () => {
-    const { checkpoints } = await fields();
-    expect(checkpoints.map(({ version }) => version)).toEqual([1, 2, 3, 4]);
+    const { state_checkpoints: checkpoints, report } = await fields();
+    expect(checkpoints.filter(({ slots }) => slots.includes('task')).length).toBeGreaterThanOrEqual(4);
+    const observed = checkpoints.filter(({ verified_by: by }) => by !== null);
+    expect(observed.length).toBeGreaterThan(report.usage.modelCalls);
+    expect(observed.every(({ seq, verified_by: by }) => (by ?? 0) < seq)).toBe(true);
   });
 
-  test('calls with name, hash of the arguments, key, outcome and where it stands §trace/tool-calls', async () => {
-    const { calls } = await fields();
+  test('calls with name, hash of the arguments, key, outcome and observation §trace/tool-calls', async () => {
+    const { tool_calls: calls } = await fields();
     expect(calls).toMatchObject([
-      { tool: 'find', ok: true },
-      { tool: 'save', ok: true },
+      { tool: 'find', status: 'ok', attempts: 1 },
+      // The result does not fit `verify`.
+      { tool: 'save', status: 'failed', attempts: 1 },
     ]);
-    expect(new Set(calls.map(({ request }) => request)).size).toBe(2);
-    expect(new Set(calls.map(({ args }) => args)).size).toBe(2);
-    expect(calls.every(({ observed }) => observed !== null)).toBe(true);
+    expect(new Set(calls.map(({ request_id: id }) => id)).size).toBe(2);
+    expect(new Set(calls.map(({ arguments_hash: hash }) => hash)).size).toBe(2);
+    expect(calls.every(({ observation }) => observation !== null)).toBe(true);
   });
 
-  test('use in every dimension §trace/budget-vector', async () => {
-    expect((await fields()).budget).toMatchObject({
+  test('use and limit in every dimension §trace/budget-vector', async () => {
+    const { budget_vector: vector } = await fields(documentOf({}, { budgets: { tool_calls: 9, cost_usd: 0.5 } }));
+    const used = Object.fromEntries(Object.entries(vector).map(([key, each]) => [key, each.used]));
+    expect(used).toMatchObject({
       steps: 3,
-      modelCalls: 3,
-      toolCalls: 2,
-      inputTokens: 350,
-      outputTokens: 27,
-      costUsd: 0.000862,
+      model_calls: 3,
+      tool_calls: 2,
+      input_tokens: 350,
+      output_tokens: 27,
+      cost_usd: 0.000862,
       retries: 0,
       reflections: 0,
-      contextTokens: 130,
-      memoryWrites: 0,
-      sideEffects: 1,
-      reviews: 1,
+      context_tokens: 130,
+      memory_writes: 0,
+      side_effects: 1,
     });
+    expect(vector['tool_calls']?.limit).toBe(9);
+    expect(vector['cost_usd']?.limit).toBe(0.5);
+    expect(Object.keys(vector)).toContain('wall_clock_seconds');
   });
 
-  test('verdicts: what was refused is there as well §trace/validation-results', async () => {
-    const { validations } = await fields();
-    expect(validations.filter((verdict) => verdict === 'failed')).toHaveLength(1);
-    expect(validations).toContain('accepted');
+  test('verdicts: a refused result is among them §trace/validation-results', async () => {
+    const { validation_results: results } = await fields();
+    expect(results.filter(({ passed }) => !passed)).toMatchObject([{ kind: 'grounding' }, { kind: 'schema' }]);
+    expect(results.filter(({ passed }) => passed).length).toBeGreaterThan(3);
   });
 
-  test('who was asked and what they said §trace/escalation-events', async () => {
-    expect((await fields()).escalations).toMatchObject([{ about: 'save', answer: { choice: 'approve' } }]);
+  test('the questions and the answers §trace/escalation-events', async () => {
+    expect((await fields()).escalation_events).toMatchObject([
+      { about: 'save', decision: 'approve', decided_by: 'script', outcome: 'answered' },
+    ]);
   });
 
-  test('how it ended §trace/terminal-code', async () => {
-    expect((await fields()).code).toBe('SUCCESS');
+  test('the end §trace/terminal-code', async () => {
+    expect((await fields()).terminal_code).toBe('SUCCESS');
   });
 });

@@ -385,6 +385,10 @@ export const DIAGNOSTIC_CODES = {
     title: 'The input does not fit',
     summary: 'The run was given an input that the document does not accept.',
   },
+  'bad-suite': {
+    title: 'A suite names what does not exist',
+    summary: 'A node, tool, metric or amount of the suite does not exist, or two cases have one name.',
+  },
   'bad-script': {
     title: 'A script that does not fit the document',
     summary: 'The script names agents, tools or approvals that the document does not have.',

@@ -17,7 +17,10 @@ const REASONS: { readonly [kind in Exclude<Kind, 'content' | 'courtesy'>]: strin
 const PRECEDENCE = ['asks', 'announces', 'declines', 'apologises'] as const;
 
 export function checkResult({ command }: Call): Json {
-  const { answer } = command.input;
+  return judgeResult(command.input['answer'] ?? null);
+}
+
+export function judgeResult(answer: Json): { readonly ok: boolean; readonly kind?: string; readonly reason?: string } {
   const kinds = typeof answer === 'string' ? sentencesOf(answer).map(kindOf) : [];
   if (kinds.includes('content')) return { ok: true };
   const kind = PRECEDENCE.find((each) => kinds.includes(each));

@@ -57,7 +57,7 @@ const answerEntry = record({
 });
 const answer = z.union([spoken(), answerEntry]);
 
-const scriptSchema = record({
+export const scriptSchema = record({
   agents: map(entries(z.union([spoken(), modelEntry]))).optional(),
   tools: map(entries(toolEntry)).optional(),
   approvals: map(z.union([answer, list(answer, { min: 1 })])).optional(),

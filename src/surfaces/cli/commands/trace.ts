@@ -1,12 +1,16 @@
 /**
  * `sluice trace`: what happened in a run, one line per thing that a person would name. `--events` and `--json` give the
- * journal's own events; `--prompts` adds the messages that each model received.
+ * journal's own events; `--prompts` adds the messages that each model received. `--format art` prints the Agent Run Trace,
+ * `--format otel` OpenTelemetry spans; both are JSON.
  */
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import { streamRun } from '../../../runtime/journal/read.ts';
+import { readRun, streamRun } from '../../../runtime/journal/read.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
+import { agentRunTrace } from '../../evaluate/journal/art.ts';
+import { otelTrace } from '../../evaluate/journal/otel.ts';
+import { recordOf } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
@@ -24,12 +28,18 @@ export interface TraceOptions {
   readonly prompts?: boolean;
   readonly events?: boolean;
   readonly after?: string;
+  readonly format?: 'events' | 'art' | 'otel';
 }
 
 export async function traceCommand(cli: Cli, given: string, options: TraceOptions): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(store, given, cli.db);
+    if (options.format === 'art' || options.format === 'otel') {
+      const record = recordOf(await readRun((store as Store).journal, run));
+      cli.printJson(options.format === 'art' ? agentRunTrace(record) : otelTrace(record));
+      return OK;
+    }
     const { program, events } = await streamRun((store as Store).journal, run);
     const promptOfEvent = options.prompts === true ? createPrompter(program) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.

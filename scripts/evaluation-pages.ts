@@ -1,0 +1,72 @@
+/** Writes the pages about metrics and pathologies from their tables, so that page and code cannot differ. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PATHOLOGIES } from '../src/surfaces/evaluate/diagnose/diagnose.ts';
+import type { Pathology } from '../src/surfaces/evaluate/diagnose/detector.ts';
+import { shownTarget } from '../src/surfaces/evaluate/render/metrics.ts';
+import { METRICS } from '../src/surfaces/evaluate/metrics/table.ts';
+import { root } from './tool.ts';
+
+/** The generated files, by path. */
+export function evaluationPages(): ReadonlyMap<string, string> {
+  const pages = PATHOLOGIES.map((each) => [`docs/pathologies/${each.id}.md`, pathologyPage(each)] as const);
+  return new Map([...pages, ['docs/pathologies/README.md', indexPage()], ['docs/guide/metrics.md', metricsPage()]]);
+}
+
+function pathologyPage({ id, title, symptom, cause, rule, containment, prevention, mast }: Pathology): string {
+  return `# ${title}
+
+\`${id}\`${mast === null ? '' : `, MAST ${mast}`}
+
+**Symptom.** ${symptom}
+
+**Cause.** ${cause}
+
+**Rule of the detector.** ${rule}
+
+**Containment.** ${containment}
+
+**Prevention.** ${prevention}
+
+## Example
+
+\`\`\`sh
+sluice diagnose RUN --json
+\`\`\`
+
+A finding has \`"id": "${id}"\`, the sequence numbers of the events that show it, the containment that took place or should have, and a
+remedy in terms of the document. [Diagnosis](../guide/diagnosis.md) explains the fields and the limits of the detectors.
+`;
+}
+
+function indexPage(): string {
+  const rows = PATHOLOGIES.map(
+    ({ id, title, symptom, mast }) => `| [${title}](${id}.md) | ${symptom} | ${mast ?? '-'} |`,
+  );
+  return `# Pathologies
+
+The 23 failure modes of the specification. \`sluice diagnose\` looks for each of them.
+
+| pathology | symptom | MAST |
+|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+/** The table stands between two markers; the rest of the page is written by hand. */
+function metricsPage(): string {
+  const path = join(root, 'docs/guide/metrics.md');
+  const rows = METRICS.map(
+    ({ id, title, formula, target, detects }) =>
+      `| ${title} (\`${id}\`) | ${formula} | ${shownTarget(id, target)} | ${detects} |`,
+  );
+  const table = `| metric | formula | target | detects |\n|---|---|---|---|\n${rows.join('\n')}`;
+  return readFileSync(path, 'utf8').replace(BETWEEN, `<!-- metrics -->\n\n${table}\n\n<!-- /metrics -->`);
+}
+const BETWEEN = /<!-- metrics -->[\s\S]*<!-- \/metrics -->/;
+
+if (process.argv[1]?.endsWith('evaluation-pages.ts') === true)
+  for (const [path, text] of evaluationPages()) {
+    mkdirSync(join(root, path, '..'), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }

@@ -1,0 +1,31 @@
+/** Reads an earlier report, to compare with. */
+import type { Figure } from '../evaluate/metrics/measure.ts';
+import { METRICS } from '../evaluate/metrics/table.ts';
+import { SluiceError } from '../../runtime/errors.ts';
+import { readText } from './files.ts';
+
+export function readBaseline(file: string): readonly Figure[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readText(file));
+  } catch (error) {
+    if (error instanceof SluiceError) throw error;
+    throw notAReport(file, (error as Error).message);
+  }
+  const figures = (parsed as { figures?: unknown } | null)?.figures;
+  if (!Array.isArray(figures) || !figures.every(isFigure)) throw notAReport(file, 'it has no `figures`');
+  return figures;
+}
+
+function isFigure(value: unknown): value is Figure {
+  const { id, moments } = (value ?? {}) as { id?: unknown; moments?: unknown };
+  return METRICS.some((metric) => metric.id === id) && typeof moments === 'object' && moments !== null;
+}
+
+function notAReport(file: string, why: string): SluiceError {
+  return new SluiceError(
+    'bad-baseline',
+    `\`${file}\` is not a report that can be compared with: ${why}`,
+    'Write one with `--report report.json`.',
+  );
+}

@@ -1,0 +1,108 @@
+/** `sluice diagnose`: the 23 pathologies in one run, or in all runs of a time span. */
+import type { Store } from '../../../runtime/ports.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import { diagnose } from '../../evaluate/diagnose/diagnose.ts';
+import type { Diagnosis } from '../../evaluate/diagnose/diagnose.ts';
+import type { Peers } from '../../evaluate/diagnose/detector.ts';
+import { isGood } from '../../evaluate/metrics/labels.ts';
+import { recordOf } from '../../evaluate/journal/record.ts';
+import type { RunRecord } from '../../evaluate/journal/record.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { readSince } from '../since.ts';
+import { findRun, withStore } from '../store.ts';
+import { oneLine, plural } from '../text.ts';
+import { usage } from '../usage.ts';
+
+export interface DiagnoseOptions {
+  readonly since?: string;
+}
+
+/** Runs of the same flow that are read to know what is usual. */
+const PEERS_MAX = 200;
+
+export async function diagnoseCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: DiagnoseOptions,
+): Promise<ExitStatus> {
+  const since = readSince(options.since, Date.now());
+  if (given === undefined && since === undefined)
+    throw usage('`diagnose` needs a run, or `--since`', 'Write `sluice diagnose RUN` or `sluice diagnose --since 7d`.');
+  return withStore(cli, async (store): Promise<ExitStatus> => {
+    if (given !== undefined) {
+      const run = await findRun(store, given, cli.db);
+      const [diagnosis] = await diagnoseRuns(store as Store, ({ run: each }) => each === run);
+      if (cli.json) cli.printJson(diagnosis);
+      else cli.screen.print(pageOf(diagnosis as Diagnosis));
+      return OK;
+    }
+    const all = store === null ? [] : await diagnoseRuns(store, ({ startedAt }) => startedAt >= (since ?? 0));
+    const sick = all.filter(({ findings }) => findings.length > 0);
+    if (cli.json) cli.printJson({ runs: all.length, findings: countsIn(all), diagnoses: sick });
+    else cli.screen.print([...summaryOf(all), ...sick.map((each) => `\n${pageOf(each)}`)].join('\n'));
+    return OK;
+  });
+}
+
+/** The chosen runs, each compared with the others of its flow. */
+async function diagnoseRuns(
+  store: Store,
+  isChosen: (entry: { readonly run: string; readonly startedAt: number }) => boolean,
+): Promise<readonly Diagnosis[]> {
+  const entries = await store.roster.list();
+  const chosen = entries.filter(isChosen);
+  const flows = new Set(chosen.map(({ flow }) => flow));
+  const peers = new Map<string, Peers['successes'][number][]>();
+  for (const flow of flows) {
+    const good = entries.filter((entry) => entry.flow === flow && isGood(entry.code)).slice(0, PEERS_MAX);
+    for (const { run } of good) push(peers, flow, (await load(store, run)).report.usage);
+  }
+  const openQuestions = entries.filter(({ status }) => status === 'suspended').length;
+  const diagnoses: Diagnosis[] = [];
+  for (const { run, flow } of chosen)
+    diagnoses.push(
+      diagnose(await load(store, run), { successes: peers.get(flow) ?? [], openQuestions, now: Date.now() }),
+    );
+  return diagnoses;
+}
+
+async function load(store: Store, run: string): Promise<RunRecord> {
+  return recordOf(await readRun(store.journal, run));
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  map.set(key, [...(map.get(key) ?? []), value]);
+}
+
+function countsIn(all: readonly Diagnosis[]): { [id: string]: number } {
+  const counts: { [id: string]: number } = {};
+  for (const { findings } of all) for (const { id } of findings) counts[id] = (counts[id] ?? 0) + 1;
+  return counts;
+}
+
+function summaryOf(all: readonly Diagnosis[]): readonly string[] {
+  const counts = Object.entries(countsIn(all)).sort(([, a], [, b]) => b - a);
+  return [plural(all.length, 'run'), ...counts.map(([id, count]) => `${String(count).padStart(5)}  ${id}`)];
+}
+
+function pageOf({ run, flow, state, code, findings, failure }: Diagnosis): string {
+  const head = `${run}  ${oneLine(flow)}  ${state}${code === null ? '' : `  ${code}`}`;
+  const blame =
+    failure === null
+      ? []
+      : [
+          `  decided by ${failure.agent ?? failure.node ?? 'the flow'} at event ${failure.seq}: ${oneLine(failure.why, 300)}`,
+        ];
+  const none = findings.length === 0 ? ['  no findings'] : [];
+  const pages = findings.map((each) =>
+    [
+      `  ${each.title} (${each.id}${each.mast === null ? '' : `, MAST ${each.mast}`})`,
+      `    seen         ${oneLine(each.seen, 300)}`,
+      `    events       ${each.events.slice(0, 20).join(', ')}${each.events.length > 20 ? ' …' : ''}`,
+      `    containment  ${oneLine(each.containment, 300)}`,
+      `    remedy       ${oneLine(each.remedy, 400)}`,
+    ].join('\n'),
+  );
+  return [head, ...blame, ...none, ...pages].join('\n');
+}

@@ -1,0 +1,230 @@
+/** `sluice eval`: runs a suite; `eval record` and `eval from-runs` turn stored runs into cases. */
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { compileExpr } from '../../../expr/index.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { Store } from '../../../runtime/ports.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import { recordOf } from '../../evaluate/journal/record.ts';
+import { metricRows } from '../../evaluate/render/metrics.ts';
+import { failedCases, suiteHtml, suiteJUnit, suiteMarkdown, suiteSummary } from '../../evaluate/render/suite.ts';
+import { judgeOutput } from '../../evaluate/suite/judge.ts';
+import { prepareSuite } from '../../evaluate/suite/prepare.ts';
+import type { PreparedCase } from '../../evaluate/suite/modes.ts';
+import { caseOf, suiteText } from '../../evaluate/suite/record-case.ts';
+import type { CaseRun } from '../../evaluate/suite/run-case.ts';
+import { readSuite } from '../../evaluate/suite/schema.ts';
+import type { Suite } from '../../evaluate/suite/schema.ts';
+import { runSuite } from '../../evaluate/suite/suite.ts';
+import type { SuiteResult } from '../../evaluate/suite/suite.ts';
+import { createChance } from '../../testing/chance.ts';
+import { readBaseline } from '../baseline.ts';
+import type { Cli } from '../context.ts';
+import { countLine, DiagnosticsError, renderAll } from '../diagnostics.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { readText } from '../files.ts';
+import { readWhole } from '../option-values.ts';
+import { createProgressBar } from '../progress-bar.ts';
+import { checkReportFiles, writeReports, writeText } from '../report-file.ts';
+import { readSince } from '../since.ts';
+import { findRun, withStore } from '../store.ts';
+import { oneLine, plural, table } from '../text.ts';
+import { usage } from '../usage.ts';
+
+export interface EvalOptions {
+  readonly tag?: readonly string[];
+  readonly model?: string;
+  readonly baseline?: string;
+  readonly report?: readonly string[];
+  readonly junit?: string;
+  readonly html?: string;
+}
+
+const ENDINGS = ['.json', '.md', '.html', '.xml'];
+
+export async function evalCommand(cli: Cli, file: string, options: EvalOptions): Promise<ExitStatus> {
+  const files = options.report ?? [];
+  checkReportFiles(files, ENDINGS);
+  const baseline = options.baseline === undefined ? null : readBaseline(options.baseline);
+  const { suite, cases, before } = await load(file, options);
+  const bar = createProgressBar(cli, cases.length, 'cases');
+  const result = await withStore(cli, async (store) =>
+    runSuite({
+      name: basename(file),
+      suite,
+      cases,
+      before,
+      store: suite.modes?.includes('replay') === true ? store : null,
+      baseline,
+      judge: cases.some(({ given }) => given.expect?.judge !== undefined) ? judgeOutput : null,
+      onProgress: (done, of, failed) =>
+        bar.update(Math.round((done / Math.max(1, of)) * cases.length), failed === 0 ? '' : `${failed} failed`),
+    }),
+  );
+  bar.clear();
+  report(cli, result, options, files);
+  return result.failed > 0 || result.missed.length > 0 || result.comparisons.some(({ worse }) => worse) ? FAILED : OK;
+}
+
+async function load(
+  file: string,
+  options: EvalOptions,
+): Promise<{
+  readonly suite: Suite;
+  readonly cases: readonly PreparedCase[];
+  readonly before: ((prepared: PreparedCase) => CaseRun) | null;
+}> {
+  const text = readText(file);
+  const read = readSuite(text, file);
+  const stop = (diagnostics: typeof read.diagnostics): DiagnosticsError =>
+    new DiagnosticsError(
+      { ok: false, diagnostics },
+      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
+    );
+  if (read.suite === null) throw stop(read.diagnostics);
+  const dir = dirname(file);
+  const given = { dir, tags: options.tag ?? [], ...(options.model === undefined ? {} : { model: options.model }) };
+  const { flow, cases } = await prepareSuite({ suite: read.suite, ...given });
+  const found = read.checkNames(flow);
+  if (found.some(({ severity }) => severity === 'error')) throw stop(found);
+  if (cases.length === 0 && (options.tag ?? []).length > 0)
+    throw usage(`no case has the tag ${(options.tag ?? []).map((tag) => `\`${tag}\``).join(' or ')}`);
+  return { suite: read.suite, cases, before: await earlier(read.suite, given) };
+}
+
+/** The same cases under the document before the change. */
+async function earlier(
+  suite: Suite,
+  given: { readonly dir: string; readonly tags: readonly string[] },
+): Promise<((prepared: PreparedCase) => CaseRun) | null> {
+  if (suite.modes?.includes('policy') !== true) return null;
+  if (suite.policy === undefined)
+    throw usage(
+      'the mode `policy` needs `policy.before`',
+      'Name the earlier document: policy: { before: ./old.flow.yaml }',
+    );
+  const { cases } = await prepareSuite({ suite: { ...suite, flow: suite.policy.before, modes: ['policy'] }, ...given });
+  return ({ name }) => (cases.find((each) => each.name === name) as PreparedCase).run;
+}
+
+function report(cli: Cli, result: SuiteResult, { junit, html }: EvalOptions, files: readonly string[]): void {
+  if (junit !== undefined) writeText(junit, suiteJUnit(result));
+  if (html !== undefined) writeText(html, suiteHtml(result));
+  writeReports(cli, files, {
+    '.json': () => `${JSON.stringify(result, null, 2)}\n`,
+    '.md': () => suiteMarkdown(result),
+    '.html': () => suiteHtml(result),
+    '.xml': () => suiteJUnit(result),
+  });
+  const { samples: _samples, figures: _figures, ...short } = result;
+  if (cli.json) return cli.printJson(short);
+  const failures = failedCases(result).map(
+    ({ name, mode, problems }) =>
+      `✗ ${oneLine(name)} (${mode})\n${problems.map((each) => `    ${oneLine(each, 400)}`).join('\n')}`,
+  );
+  const repeats = Object.entries(result.repeated).map(
+    ([
+      name,
+      {
+        passed,
+        runs,
+        interval: [low, high],
+      },
+    ]) =>
+      `${oneLine(name)}: ${passed} of ${runs} passed (95 %: ${(low * 100).toFixed(0)} to ${(high * 100).toFixed(0)} %)`,
+  );
+  const rows = metricRows(result.figures).filter(([, value]) => value !== '-');
+  const policy = result.policy.map(
+    ({ case: name, call, before, after }) => `${oneLine(name)}: ${oneLine(call, 120)}: ${before} → ${after}`,
+  );
+  const soak =
+    result.soak === null
+      ? []
+      : [
+          `soak: ${result.soak.runs} runs in ${result.soak.seconds.toFixed(1)} s, heap +${result.soak.heapGrowthMb.toFixed(1)} MB, ${result.soak.journalBytesPerRun} bytes and ${result.soak.eventsPerRun} events per run`,
+        ];
+  cli.screen.print(
+    [
+      ...failures,
+      ...repeats,
+      ...policy,
+      ...soak,
+      table([['METRIC', 'VALUE', 'TARGET', '', 'RUNS'], ...rows]),
+      ...result.missed.map((each) => `✗ ${each}`),
+      suiteSummary(result),
+    ].join('\n'),
+  );
+}
+
+export interface RecordOptions {
+  readonly flow?: string;
+  readonly name?: string;
+  readonly out?: string;
+  readonly where?: string;
+  readonly sample?: string;
+  readonly since?: string;
+  readonly seed?: string;
+}
+
+export async function recordCommand(cli: Cli, given: string, options: RecordOptions): Promise<ExitStatus> {
+  return withStore(cli, async (store): Promise<ExitStatus> => {
+    const run = await findRun(store, given, cli.db);
+    const record = recordOf(await readRun((store as Store).journal, run));
+    deliver(cli, suiteText(flowPath(options), [caseOf(record, options.name)]), options);
+    return OK;
+  });
+}
+
+/** The same seed chooses the same runs. */
+export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise<ExitStatus> {
+  const where = options.where === undefined ? null : condition(options.where);
+  const most = readWhole('--sample', options.sample, 1) ?? Infinity;
+  const since = readSince(options.since, Date.now()) ?? 0;
+  const chance = createChance(readWhole('--seed', options.seed) ?? 1);
+  return withStore(cli, async (store): Promise<ExitStatus> => {
+    const records = [];
+    for (const { run, startedAt } of store === null ? [] : await store.roster.list()) {
+      if (startedAt < since) continue;
+      const record = recordOf(await readRun((store as Store).journal, run));
+      if (where === null || where(record.report as unknown as { [name: string]: Json })) records.push(record);
+    }
+    const ordered = records.toSorted((a, b) => a.report.run.localeCompare(b.report.run));
+    while (ordered.length > most) ordered.splice(chance.below(ordered.length), 1);
+    deliver(
+      cli,
+      suiteText(
+        flowPath(options),
+        ordered.map((record) => caseOf(record)),
+      ),
+      options,
+    );
+    cli.hint(`${plural(ordered.length, 'case')} from ${plural(records.length, 'run')}`);
+    return OK;
+  });
+}
+
+function condition(where: string): (report: { readonly [name: string]: Json }) => boolean {
+  try {
+    const holds = compileExpr(where);
+    return (report) => holds(JSON.parse(JSON.stringify(report)) as { [name: string]: Json }) === true;
+  } catch (error) {
+    throw usage(
+      `\`--where\` is not an expression: ${(error as Error).message}`,
+      `Write for example --where 'code == "SUCCESS"'.`,
+    );
+  }
+}
+
+/** The path of the flow, as seen from the suite. */
+function flowPath({ flow = './FLOW.yaml', out }: RecordOptions): string {
+  if (out === undefined) return flow;
+  const path = relative(resolve(dirname(out)), resolve(flow));
+  return path.startsWith('.') ? path : `.${join('/', path)}`;
+}
+
+function deliver(cli: Cli, text: string, { out }: RecordOptions): void {
+  if (out === undefined) cli.screen.print(text.trimEnd());
+  else {
+    writeText(out, text);
+    cli.hint(`wrote ${out}`);
+  }
+}

@@ -1,0 +1,79 @@
+/** `sluice metrics`: the 18 metrics over the runs of the database, computed from their journals. */
+import type { Store } from '../../../runtime/ports.ts';
+import { compareFigures } from '../../evaluate/metrics/compare.ts';
+import type { Comparison } from '../../evaluate/metrics/compare.ts';
+import { figuresOf, measureRun, sampleOf, valuesOf } from '../../evaluate/metrics/measure.ts';
+import type { Figure, RunSample } from '../../evaluate/metrics/measure.ts';
+import {
+  comparisonLine,
+  metricRows,
+  metricsHtml,
+  metricsJUnit,
+  metricsMarkdown,
+} from '../../evaluate/render/metrics.ts';
+import type { MetricsReport } from '../../evaluate/render/metrics.ts';
+import { readBaseline } from '../baseline.ts';
+import type { Cli } from '../context.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { checkReportFiles, REPORT_ENDINGS, writeReports } from '../report-file.ts';
+import { readSince } from '../since.ts';
+import { withStore } from '../store.ts';
+import { plural, table } from '../text.ts';
+
+export interface MetricsOptions {
+  readonly since?: string;
+  readonly flow?: string;
+  readonly report?: readonly string[];
+  readonly baseline?: string;
+  readonly gate?: boolean;
+}
+
+export async function metricsCommand(cli: Cli, options: MetricsOptions): Promise<ExitStatus> {
+  const since = readSince(options.since, Date.now());
+  const files = options.report ?? [];
+  checkReportFiles(files, REPORT_ENDINGS);
+  const before = options.baseline === undefined ? null : readBaseline(options.baseline);
+  const samples = await withStore(cli, async (store) => (store === null ? [] : samplesIn(store, since, options.flow)));
+  const figures = figuresOf(samples);
+  const comparisons = before === null ? [] : compareFigures(before, figures);
+  const report = reportOf(samples, figures, comparisons, options);
+  writeReports(cli, files, {
+    '.json': () => `${JSON.stringify({ ...report, metrics: valuesOf(figures) }, null, 2)}\n`,
+    '.md': () => metricsMarkdown(report),
+    '.html': () => metricsHtml(report),
+    '.xml': () => metricsJUnit(report),
+    '.txt': () => `${textOf(report)}\n`,
+  });
+  if (cli.json) cli.printJson(valuesOf(figures));
+  else cli.screen.print(textOf(report));
+  const missed = options.gate === true && figures.some(({ met }) => met === false);
+  return missed || comparisons.some(({ worse }) => worse) ? FAILED : OK;
+}
+
+async function samplesIn(
+  store: Store,
+  since: number | undefined,
+  flow: string | undefined,
+): Promise<readonly RunSample[]> {
+  const samples: RunSample[] = [];
+  for (const entry of await store.roster.list()) {
+    if ((since !== undefined && entry.startedAt < since) || (flow !== undefined && entry.flow !== flow)) continue;
+    samples.push(sampleOf(await measureRun(store.journal, entry.run)));
+  }
+  return samples;
+}
+
+function reportOf(
+  samples: readonly RunSample[],
+  figures: readonly Figure[],
+  comparisons: readonly Comparison[],
+  { since, flow }: MetricsOptions,
+): MetricsReport {
+  const which = [flow === undefined ? '' : ` of \`${flow}\``, since === undefined ? '' : ` since ${since}`].join('');
+  return { title: 'Metrics', summary: `${plural(samples.length, 'run')}${which}`, figures, samples, comparisons };
+}
+
+function textOf({ summary, figures, comparisons }: MetricsReport): string {
+  const rows = table([['METRIC', 'VALUE', 'TARGET', '', 'RUNS'], ...metricRows(figures)]);
+  return [summary, rows, ...comparisons.map(comparisonLine)].join('\n');
+}

@@ -1,0 +1,119 @@
+/** `sluice simulate`: rehearses a flow in thousands of generated futures, without models, tools or people. */
+import { dirname } from 'node:path';
+import { isMemoryCheck, memoryPerformer } from '../../../effects/memory/memory.ts';
+import { createMemoryStore } from '../../../effects/memory/store.ts';
+import { isPolicyCheck, policyPerformer } from '../../../effects/policy/performer.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import { createVirtualClock } from '../../../runtime/engine/clock.ts';
+import { failureOf } from '../../../runtime/failures.ts';
+import type { Call } from '../../../runtime/ports.ts';
+import type { RealCheck } from '../../evaluate/rehearse/drive.ts';
+import { rehearse } from '../../evaluate/rehearse/rehearse.ts';
+import type { Rehearsal } from '../../evaluate/rehearse/rehearse.ts';
+import { rehearsalHtml, rehearsalJUnit, rehearsalMarkdown } from '../../evaluate/render/rehearsal.ts';
+import type { Cli } from '../context.ts';
+import { failedCompile } from '../diagnostics.ts';
+import { compileFile, flowIn } from '../document.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { readJson, readWhole } from '../option-values.ts';
+import { createProgressBar } from '../progress-bar.ts';
+import { checkReportFiles, writeReports, writeText } from '../report-file.ts';
+import { dollars, grouped, oneLine, plural, shellWord, table } from '../text.ts';
+
+export interface SimulateOptions {
+  readonly runs?: string;
+  readonly seed?: string;
+  readonly input?: string;
+  readonly untilCoverage?: boolean;
+  readonly junit?: string;
+  readonly html?: string;
+  readonly report?: readonly string[];
+}
+
+const RUNS = 1000;
+const RUNS_MAX = 1_000_000;
+const COVERAGE_RUNS = 20_000;
+const ENDINGS = ['.json', '.md', '.html', '.xml'];
+
+export async function simulateCommand(cli: Cli, file: string, options: SimulateOptions): Promise<ExitStatus> {
+  const untilCoverage = options.untilCoverage === true;
+  const runs = Math.min(RUNS_MAX, readWhole('--runs', options.runs, 1) ?? (untilCoverage ? COVERAGE_RUNS : RUNS));
+  const seed = readWhole('--seed', options.seed) ?? 1;
+  const input = readJson('--input', options.input);
+  const files = options.report ?? [];
+  checkReportFiles(files, ENDINGS);
+  const compiled = await compileFile(file);
+  const flow = flowIn(compiled);
+  const { bounds, graph = null } = compiled.result;
+  if (flow === null || bounds === undefined) throw failedCompile(compiled);
+  const bar = createProgressBar(cli, runs, 'runs');
+  const result = await rehearse({
+    flow,
+    bounds,
+    picture: graph,
+    runs,
+    seed,
+    untilCoverage,
+    check: realChecks(flow, dirname(file)),
+    onProgress: (done) => bar.update(done),
+    ...(input === undefined ? {} : { input }),
+  });
+  bar.clear();
+  writeFiles(cli, result, options, files);
+  const { samples: _, ...report } = result;
+  if (cli.json) cli.printJson(report);
+  else cli.screen.print(textOf(result, file));
+  return Object.values(result.certificate).every(({ holds }) => holds) ? OK : FAILED;
+}
+
+function writeFiles(cli: Cli, result: Rehearsal, { junit, html }: SimulateOptions, files: readonly string[]): void {
+  if (junit !== undefined) writeText(junit, rehearsalJUnit(result));
+  if (html !== undefined) writeText(html, rehearsalHtml(result));
+  writeReports(cli, files, {
+    '.json': () => `${JSON.stringify(result, null, 2)}\n`,
+    '.md': () => rehearsalMarkdown(result),
+    '.html': () => rehearsalHtml(result),
+    '.xml': () => rehearsalJUnit(result),
+  });
+}
+
+/** Policies are evaluated, and memory is empty. */
+export function realChecks(flow: CompiledFlow, documentDir: string): RealCheck {
+  const policy = policyPerformer();
+  const memory = memoryPerformer(createMemoryStore());
+  const clock = createVirtualClock();
+  const { signal } = new AbortController();
+  return (command) => {
+    const performer = isPolicyCheck(command) ? policy : isMemoryCheck(command) ? memory : null;
+    if (performer === null) return null;
+    const call: Call = { command, flow, idempotencyKey: command.key, pins: { documentDir }, signal, clock };
+    return performer.perform(call).catch((error: unknown) => ({ ok: false as const, error: failureOf(error) }));
+  };
+}
+
+function textOf(result: Rehearsal, file: string): string {
+  const { runs, codes, nodes, edges, costUsd, steps, worst, certificate, defects } = result;
+  const share = (count: number): string => `${Number(((count / runs) * 100).toFixed(1))} %`;
+  const reached = (covered: Rehearsal['nodes']): string =>
+    `${covered.reached} of ${covered.reached + covered.never.length}${covered.never.length === 0 ? '' : `, never: ${covered.never.map((name) => oneLine(name)).join(', ')}`}`;
+  const rows = [
+    ['runs', `${grouped(runs)} from seed ${result.seed}, ${plural(result.crashes, 'crash', 'crashes')}`],
+    ...Object.entries(codes).map(([code, count]) => [code, `${grouped(count)}  ${share(count)}`]),
+    ['nodes', reached(nodes)],
+    ['routes', reached(edges)],
+    ['steps', `p50 ${steps.p50}, p95 ${steps.p95}, max ${steps.max}`],
+    ['cost', `p50 ${dollars(costUsd.p50)}, p95 ${dollars(costUsd.p95)}, max ${dollars(costUsd.max)}`],
+    ...Object.entries(certificate).map(([measure, { seen, most, holds }]) => [
+      `most ${measure}`,
+      `${seen} seen, ${most ?? 'no bound'} certified${holds ? '' : '  EXCEEDED'}`,
+    ]),
+    ...(worst === null
+      ? []
+      : [['worst', `${worst.code}: replay with sluice simulate ${shellWord(file)} --runs 1 --seed ${worst.seed}`]]),
+    ...defects.map(({ kind, message, seed, runs: count }) => [
+      'defect',
+      `${kind}: ${oneLine(message, 200)}${seed === null ? '' : ` (${plural(count, 'run')}, seed ${seed})`}`,
+    ]),
+  ];
+  return table(rows);
+}

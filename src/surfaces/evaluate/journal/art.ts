@@ -1,0 +1,246 @@
+/**
+ * The Agent Run Trace: the 14 fields of the specification, derived from the journal of a run. `tenant_id` and `user_scope` are
+ * two keys. `schema.ts` has the JSON Schema.
+ */
+import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Json } from '../../../expr/json.ts';
+import { BUDGET_ROWS, DIMENSION_ROWS, shownAmount } from '../../../ir/dimensions.ts';
+import type { Event } from '../../../ir/events.ts';
+import { clockOf, isCounted } from '../../../ir/meters.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import type { Report } from '../../../runtime/engine/types.ts';
+import { isRecord } from './record.ts';
+import type { CallRecord, RunRecord } from './record.ts';
+
+export interface AgentRunTrace {
+  readonly run_id: string;
+  readonly tenant_id: string;
+  readonly user_scope: string;
+  readonly goal_object: Json;
+  readonly autonomy_boundary_version: { readonly [agent: string]: string };
+  readonly workflow_graph_version: string;
+  readonly model_versions: { readonly [agent: string]: string };
+  readonly prompt_template_versions: { readonly [agent: string]: string };
+  readonly tool_registry_version: string;
+  readonly state_checkpoints: readonly Checkpoint[];
+  readonly tool_calls: readonly TracedCall[];
+  readonly budget_vector: { readonly [dimension: string]: { readonly used: number; readonly limit: number | null } };
+  readonly validation_results: readonly ValidationResult[];
+  readonly escalation_events: readonly EscalationEvent[];
+  readonly terminal_code: string | null;
+}
+interface Checkpoint {
+  readonly seq: number;
+  readonly branch: string;
+  readonly node: string;
+  readonly slots: readonly string[];
+  /** The event in which the observation was accepted; null for a value that the flow computed. */
+  readonly verified_by: number | null;
+}
+interface TracedCall {
+  readonly seq: number;
+  readonly tool: string;
+  readonly arguments_hash: string;
+  readonly request_id: string;
+  readonly status: 'ok' | 'failed' | 'pending' | 'refused';
+  readonly attempts: number;
+  /** The event that holds the result. */
+  readonly observation: number | null;
+}
+interface ValidationResult {
+  readonly seq: number;
+  readonly kind: 'schema' | 'safety' | 'grounding' | 'acceptance';
+  readonly subject: string;
+  readonly passed: boolean;
+  readonly reason: string | null;
+}
+interface EscalationEvent {
+  readonly seq: number;
+  readonly id: string;
+  readonly about: string;
+  readonly code: string;
+  readonly requested_by: string;
+  readonly decision: string | null;
+  readonly decided_by: string | null;
+  readonly decided_at_seq: number | null;
+  readonly outcome: 'open' | 'answered' | 'expired' | 'closed';
+}
+
+/** The value of `tenant_id` and `user_scope` for a run that was started for no tenant or user. */
+const UNSCOPED = 'default';
+/** The version of an agent whose document declares no boundary. */
+const DEFAULT_BOUNDARY = 'default';
+
+export function agentRunTrace(record: RunRecord): AgentRunTrace {
+  const { read, report, calls } = record;
+  const { flow } = read.program;
+  const { tenant, user } = read.state.origin;
+  return {
+    run_id: report.run,
+    tenant_id: tenant ?? UNSCOPED,
+    user_scope: user ?? UNSCOPED,
+    goal_object: goalOf(record),
+    autonomy_boundary_version: mapValues(flow.agents, ({ id }) => flow.boundaries?.[id]?.version ?? DEFAULT_BOUNDARY),
+    workflow_graph_version: report.hash,
+    model_versions: modelVersions(record),
+    prompt_template_versions: mapValues(flow.agents, ({ instructions }) => sha256(instructions)),
+    tool_registry_version: sha256(canonicalize(flow.tools) ?? '{}'),
+    state_checkpoints: checkpointsOf(flow, read.events),
+    tool_calls: tracedCalls(record),
+    budget_vector: budgetVector(flow, report, read.state.raised ?? {}),
+    validation_results: calls.flatMap(validationsOf),
+    escalation_events: calls.flatMap((call) => escalationsOf(call, read.events)),
+    terminal_code: report.code,
+  };
+}
+
+/** The goal that the flow keeps, or else the input under the name of the flow. */
+function goalOf({ read, report }: RunRecord): Json {
+  const goal = read.state.threads.get('0')?.slots['goal'];
+  return goal === undefined || goal === null ? { flow: report.flow, input: read.state.input } : goal;
+}
+
+/** The models that really replied, where the replies name them; otherwise the models of the document. */
+function modelVersions({ read, calls }: RunRecord): AgentRunTrace['model_versions'] {
+  const { agents, models } = read.program.flow;
+  const declared = Object.values(agents).map(({ id, model }) => [id, versionOf(model, models)] as const);
+  const served = calls.flatMap((call) => {
+    const value = call.kind === 'model' ? call.attempts.at(-1)?.value : undefined;
+    return isRecord(value) && typeof value['served'] === 'string' ? [[call.name, value['served']] as const] : [];
+  });
+  return Object.fromEntries([...declared, ...served]);
+}
+
+function versionOf(alias: string | null, models: CompiledFlow['models']): string {
+  if (alias === null) return 'unspecified';
+  const row = models[alias];
+  return isRecord(row) && typeof row['model'] === 'string' ? `${String(row['provider'])}/${row['model']}` : alias;
+}
+
+function checkpointsOf(flow: CompiledFlow, events: readonly Event[]): readonly Checkpoint[] {
+  const accepted = new Map<string, number>();
+  return events.flatMap((event) => {
+    if (event.type === 'effect.judged' && event.verdict === 'accepted')
+      accepted.set(event.key.slice(0, event.key.lastIndexOf('#')), event.seq);
+    if (event.type !== 'slots.written' || event.writes.length === 0) return [];
+    const { seq, thread, node, writes } = event;
+    const verified = flow.nodes[node]?.op === 'do' ? (accepted.get(thread) ?? null) : null;
+    const slots = [...new Set(writes.map(({ slot }) => slot))];
+    return [{ seq, branch: thread, node: flow.nodes[node]?.label.name ?? node, slots, verified_by: verified }];
+  });
+}
+
+function tracedCalls({ calls, refused }: RunRecord): readonly TracedCall[] {
+  const made = calls.flatMap((call): TracedCall[] => {
+    if (call.kind !== 'tool' && call.kind !== 'undo') return [];
+    const last = call.attempts.at(-1);
+    return [
+      {
+        seq: call.seq,
+        tool: call.name,
+        arguments_hash: argumentsHash(call.input['args'] ?? null),
+        request_id: call.key,
+        status: last === undefined ? 'pending' : last.ok && call.verdict?.accepted !== false ? 'ok' : 'failed',
+        attempts: call.attempts.length,
+        observation: last?.seq ?? null,
+      },
+    ];
+  });
+  const held = refused.map(({ seq, tool, args }) => ({
+    seq,
+    tool,
+    arguments_hash: argumentsHash(args),
+    request_id: `refused-${seq}`,
+    status: 'refused' as const,
+    attempts: 0,
+    observation: seq,
+  }));
+  return [...made, ...held].sort((a, b) => a.seq - b.seq);
+}
+
+function argumentsHash(args: Json): string {
+  return sha256(canonicalize(args) ?? 'null');
+}
+
+function budgetVector(
+  flow: CompiledFlow,
+  { usage }: Report,
+  raised: { readonly [meter: string]: number },
+): AgentRunTrace['budget_vector'] {
+  const { meters } = flow;
+  const limitOf = (dimension: string): number | null => {
+    const id = dimension === 'steps' ? 'steps' : `budget.${dimension}`;
+    const meter = meters[id];
+    return meter === undefined || meter.max === null || !isCounted(meter.unit)
+      ? null
+      : shownAmount(meter.unit, meter.max + (raised[id] ?? 0));
+  };
+  const rows = DIMENSION_ROWS.map(({ name, key, measure }) => [
+    key,
+    { used: usage[measure], limit: BUDGET_ROWS.some((row) => row.name === name) ? limitOf(name) : null },
+  ]);
+  const most = clockOf(flow)?.max ?? null;
+  const seconds = { used: usage.wallClockSeconds, limit: most === null ? null : most / 1000 };
+  return Object.fromEntries([...rows, ['wall_clock_seconds', seconds]]) as AgentRunTrace['budget_vector'];
+}
+
+/** Judged answers of models and tools are schema checks; the checks of the flow name what they look at. */
+function validationsOf(call: CallRecord): readonly ValidationResult[] {
+  const kind = kindOf(call);
+  if (kind === null) return [];
+  const retried = call.retries.map(({ seq, error }) => ({
+    seq,
+    kind,
+    subject: call.node,
+    passed: false,
+    reason: error.message,
+  }));
+  if (call.verdict === null) return retried;
+  const value = call.attempts.at(-1)?.value;
+  const refused =
+    call.kind === 'check' && isRecord(value) && value['ok'] === false ? String(value['reason'] ?? '') : null;
+  const { seq, accepted, error } = call.verdict;
+  const reason = error?.message ?? refused;
+  return [...retried, { seq, kind, subject: call.node, passed: accepted && refused === null, reason: reason ?? null }];
+}
+
+function kindOf({ kind, name }: CallRecord): ValidationResult['kind'] | null {
+  if (kind === 'model' || kind === 'tool') return 'schema';
+  if (kind !== 'check') return null;
+  if (name === 'policy:grounding' || name === 'policy:provenance') return 'grounding';
+  if (name === 'policy:arguments') return 'schema';
+  return name.startsWith('policy:') ? 'safety' : 'acceptance';
+}
+
+function escalationsOf(
+  { question, seq, key, attempts }: CallRecord,
+  events: readonly Event[],
+): readonly EscalationEvent[] {
+  if (question === null) return [];
+  const answer = attempts.at(-1);
+  const fields = isRecord(answer?.value) ? answer.value : {};
+  const dropped = events.find((event) => event.type === 'effect.dropped' && event.key === key);
+  const outcome = answer === undefined ? (dropped === undefined ? 'open' : 'closed') : 'answered';
+  return [
+    {
+      seq,
+      id: question.id,
+      about: question.about,
+      code: question.code,
+      requested_by: question.askedBy,
+      decision: typeof fields['choice'] === 'string' ? fields['choice'] : null,
+      decided_by: typeof fields['by'] === 'string' ? fields['by'] : null,
+      decided_at_seq: answer?.seq ?? dropped?.seq ?? null,
+      outcome: fields['expired'] === true ? 'expired' : outcome,
+    },
+  ];
+}
+
+export function sha256(text: string): string {
+  return `sha256:${hash('sha256', text, 'hex')}`;
+}
+
+function mapValues<From, To>(from: { readonly [key: string]: From }, to: (value: From) => To): { [key: string]: To } {
+  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, to(value)]));
+}

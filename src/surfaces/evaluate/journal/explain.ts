@@ -1,0 +1,161 @@
+/** A run in one sentence, as the specification asks: allowed, path, tools, budget, state, and the reason of its end. */
+import { BUDGET_ROWS, shownAmount } from '../../../ir/dimensions.ts';
+import { isCounted } from '../../../ir/meters.ts';
+import { createNarrator } from '../../../runtime/report/narrate.ts';
+import type { StoryEvent } from '../../../runtime/report/run-events.ts';
+import { agentRunTrace } from './art.ts';
+import type { RunRecord } from './record.ts';
+
+export interface Explanation {
+  readonly sentence: string;
+  readonly allowed: {
+    readonly tools: readonly string[];
+    readonly agents: readonly string[];
+    readonly limits: readonly string[];
+  };
+  readonly path: readonly string[];
+  readonly tools: {
+    readonly [tool: string]: { readonly calls: number; readonly failed: number; readonly refused: number };
+  };
+  readonly spent: readonly string[];
+  readonly state: { readonly updates: number; readonly verified: number };
+  readonly end: string;
+  /** The notable events, in order. */
+  readonly detail: readonly { readonly seq: number; readonly text: string }[];
+}
+
+export function explain(record: RunRecord): Explanation {
+  const trace = agentRunTrace(record);
+  const { report } = record;
+  const tools: { [tool: string]: { calls: number; failed: number; refused: number } } = {};
+  for (const { tool, status } of trace.tool_calls) {
+    const entry = (tools[tool] ??= { calls: 0, failed: 0, refused: 0 });
+    if (status === 'refused') entry.refused += 1;
+    else entry.calls += 1;
+    if (status === 'failed') entry.failed += 1;
+  }
+  const updates = trace.state_checkpoints.length;
+  const verified = trace.state_checkpoints.filter(({ verified_by: by }) => by !== null).length;
+  const allowed = allowedIn(record);
+  const spent = spentIn(record);
+  const end = endOf(record);
+  const { path } = report;
+  return {
+    sentence: sentenceOf({ allowed, path, tools, spent, updates, verified, end }),
+    allowed,
+    path,
+    tools,
+    spent,
+    state: { updates, verified },
+    end,
+    detail: detailOf(record),
+  };
+}
+
+interface Parts extends Pick<Explanation, 'allowed' | 'path' | 'tools' | 'spent' | 'end'> {
+  readonly updates: number;
+  readonly verified: number;
+}
+
+function sentenceOf({ allowed, path, tools, spent, updates, verified, end }: Parts): string {
+  const may = allowed.tools.length === 0 ? 'call no tools' : `call ${listed(allowed.tools)}`;
+  const within = allowed.limits.length === 0 ? '' : ` within ${listed(allowed.limits)}`;
+  const called = Object.entries(tools).map(([tool, { calls, refused }]) =>
+    [tool, calls === 1 || calls === 0 ? '' : ` ×${calls}`, refused === 0 ? '' : ` (${refused} refused)`].join(''),
+  );
+  return [
+    `The agent was allowed to ${may}${within}`,
+    `chose the path ${path.length === 0 ? '(none)' : path.slice(0, PATH_MAX).join(' > ')}${path.length > PATH_MAX ? ` > … (${path.length} entries)` : ''}`,
+    `called ${called.length === 0 ? 'no tools' : listed(called)}`,
+    `spent ${listed(spent)}`,
+    `updated its state ${updates} times, ${verified} of them from verified observations`,
+    `and ${end}.`,
+  ].join(', ');
+}
+
+const PATH_MAX = 12;
+const NAMES_MAX = 8;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX);
+  const rest = names.length - shown.length;
+  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
+}
+
+/** Tools of agents, and tools that the author called in the flow. */
+function allowedIn({ read }: RunRecord): Explanation['allowed'] {
+  const { flow } = read.program;
+  const nodes = Object.values(flow.nodes).flatMap((node) =>
+    node.op === 'do' && node.effect.kind === 'tool' ? [node.effect.tool] : [],
+  );
+  const agents = Object.values(flow.agents);
+  const limits = Object.entries(flow.meters).flatMap(([id, { unit, max, label }]) => {
+    if (max === null || id.startsWith('~') || !(isCounted(unit) || unit === 'time')) return [];
+    return isCounted(unit) ? [`${label} ${shownAmount(unit, max)}`] : [`${label} ${max / 1000}`];
+  });
+  return {
+    tools: [...new Set([...agents.flatMap(({ tools }) => tools), ...nodes])],
+    agents: agents.map(({ id }) => id),
+    limits,
+  };
+}
+
+function spentIn({ report: { usage } }: RunRecord): readonly string[] {
+  const parts = BUDGET_ROWS.flatMap(({ measure, one, many, sums, largest }) => {
+    const used = usage[measure];
+    if (used === 0 || sums !== undefined || largest !== undefined) return [];
+    return measure === 'costUsd' ? [`$${Number(used.toPrecision(6))}`] : [`${used} ${used === 1 ? one : many}`];
+  });
+  return [...parts, `${usage.wallClockSeconds} s`];
+}
+
+function endOf(record: RunRecord): string {
+  const { report, read } = record;
+  if (report.state === 'suspended') {
+    const [first] = report.waiting;
+    return `waits for a person (${report.code ?? 'open question'}): ${first?.message ?? ''}`.trim();
+  }
+  if (report.code === null) return 'has not ended yet';
+  const end = read.events.findLast(({ type }) => type === 'run.ended');
+  const last = end?.type === 'run.ended' ? end.node : undefined;
+  const node = last === undefined ? undefined : read.program.flow.nodes[last]?.label.name;
+  const at = node === undefined ? '' : ` at ${node}`;
+  const why =
+    report.error === null
+      ? (report.reason ?? `the terminal condition${at} was met`)
+      : `${report.error.type}: ${report.error.message}`;
+  return `terminated with ${report.code} because ${why}`;
+}
+
+type Texts = {
+  readonly [type in StoryEvent['type']]?: (event: Extract<StoryEvent, { readonly type: type }>) => string;
+};
+
+/** The events that a person would want to know, in words. */
+const TEXTS: Texts = {
+  'node.started': ({ node }) => `entered ${node}`,
+  'node.retried': ({ node, error }) => `${node} was tried again after ${error.type}: ${error.message}`,
+  'tool.finished': ({ tool }) => `${tool} succeeded`,
+  'tool.failed': ({ tool, error }) => `${tool} failed with ${error.type}: ${error.message}`,
+  'tool.refused': ({ tool, reason }) => `${tool} was refused: ${reason}`,
+  'question.asked': ({ message }) => `asked a person: ${message}`,
+  'question.answered': ({ by, choice }) => `${by} answered ${choice}`,
+  'question.closed': ({ reason }) => `the question was closed (${reason})`,
+  'budget.reached': ({ budget, left, needed }) => `reached ${budget}: ${left} left, ${needed} needed`,
+  'budget.raised': ({ budget, by }) => `${budget} was raised by ${by}`,
+  trouble: ({ message }) => message,
+  'undo.finished': ({ tool, error }) =>
+    error === null ? `${tool} undid an effect` : `${tool} could not undo an effect: ${error.message}`,
+  'run.cancelled': ({ by, reason }) => `${by} cancelled the run: ${reason}`,
+  'run.ended': ({ code }) => `ended with ${code}`,
+};
+
+function detailOf({ read }: RunRecord): Explanation['detail'] {
+  const narrate = createNarrator(read.program);
+  return read.events.flatMap((event) =>
+    narrate(event).flatMap((each) => {
+      const words = TEXTS[each.type] as ((event: StoryEvent) => string) | undefined;
+      return words === undefined ? [] : [{ seq: each.seq, text: words(each) }];
+    }),
+  );
+}

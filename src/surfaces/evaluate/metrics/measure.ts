@@ -1,0 +1,151 @@
+/** Computes the metrics of many runs. Only small samples are kept, so that a year of runs fits in memory. */
+import type { RunId } from '../../../ir/events.ts';
+import { replay } from '../../../runtime/journal/audit.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import type { Journal } from '../../../runtime/ports.ts';
+import { recordOf } from '../journal/record.ts';
+import { isGood } from './labels.ts';
+import type { Labels, Measured } from './labels.ts';
+import { fisher, meanInterval, momentsOf, shareInterval, welch } from './statistics.ts';
+import type { Moments } from './statistics.ts';
+import { METRICS, metricOf } from './table.ts';
+import type { MetricId, Sample, Target } from './table.ts';
+
+/** The figures of one run. */
+export interface RunSample {
+  readonly run: RunId;
+  readonly flow: string;
+  readonly hash: string;
+  readonly at: number;
+  readonly state: string;
+  readonly code: string | null;
+  readonly steps: number;
+  readonly costUsd: number;
+  readonly durationMs: number;
+  readonly samples: { readonly [metric in MetricId]?: Sample };
+}
+
+/** One metric over all runs. */
+export interface Figure {
+  readonly id: MetricId;
+  readonly value: number | null;
+  /** The number of runs that say something about it. */
+  readonly runs: number;
+  readonly part: number;
+  readonly whole: number;
+  readonly moments: Moments;
+  /** 95 %; null where none can be given. */
+  readonly interval: readonly [number, number] | null;
+  readonly target: Target | null;
+  /** Null without a target or without data. */
+  readonly met: boolean | null;
+}
+
+export type MetricValues = { readonly [metric in MetricId]: number | null };
+
+export async function measureRun(journal: Journal, run: RunId, labels: Labels = {}): Promise<Measured> {
+  const read = await readRun(journal, run);
+  return { ...recordOf(read), labels, differsAt: await differenceIn(journal, run) };
+}
+
+export function sampleOf(run: Measured): RunSample {
+  const { report, read } = run;
+  const samples = METRICS.flatMap((metric) => {
+    const sample = metric.sample(run);
+    return sample === null ? [] : [[metric.id, sample] as const];
+  });
+  return {
+    run: report.run,
+    flow: report.flow,
+    hash: report.hash,
+    at: read.state.startedAt,
+    state: report.state,
+    code: report.code,
+    steps: report.usage.steps,
+    costUsd: report.usage.costUsd,
+    durationMs: read.state.now - read.state.startedAt,
+    samples: Object.fromEntries(samples),
+  };
+}
+
+/** `targets` overrides the targets of the table. */
+export function figuresOf(
+  given: readonly RunSample[],
+  targets: { readonly [metric in MetricId]?: Target } = {},
+): readonly Figure[] {
+  const samples = withReferences(given);
+  return METRICS.map(({ id, target: usual }) => figureOf(id, samples, targets[id] ?? usual));
+}
+
+export function valuesOf(figures: readonly Figure[]): MetricValues {
+  return Object.fromEntries(figures.map(({ id, value }) => [id, value])) as unknown as MetricValues;
+}
+
+export function meets(value: number, target: Target): boolean {
+  return 'atLeast' in target ? value >= target.atLeast : value <= target.atMost;
+}
+
+/** The probability that both sets of runs have the same value; null where it cannot be told. */
+export function likelihoodOfEqual(id: MetricId, a: Figure, b: Figure): number | null {
+  if (a.value === null || b.value === null) return null;
+  const { kind } = metricOf(id);
+  if (kind === 'share') return fisher(a.part, a.whole, b.part, b.whole);
+  return kind === 'mean' ? welch(a.moments, b.moments) : null;
+}
+
+function figureOf(id: MetricId, runs: readonly RunSample[], target: Target | null): Figure {
+  const samples = runs.flatMap((run) => run.samples[id] ?? []);
+  const part = samples.reduce((sum, each) => sum + each.part, 0);
+  const whole = samples.reduce((sum, each) => sum + each.whole, 0);
+  const moments = momentsOf(samples.map((each) => each.part));
+  const value = valueOf(id, samples, part, whole);
+  const interval = value === null ? null : intervalOf(id, part, whole, moments);
+  const met = value === null || target === null ? null : meets(value, target);
+  return { id, value, runs: samples.length, part, whole, moments, interval, target, met };
+}
+
+function valueOf(id: MetricId, samples: readonly Sample[], part: number, whole: number): number | null {
+  if (samples.length === 0) return null;
+  const { kind } = metricOf(id);
+  if (kind === 'most') return Math.max(...samples.map((each) => each.part));
+  if (kind === 'agreement') return agreement(samples);
+  return whole === 0 ? null : part / whole;
+}
+
+function intervalOf(id: MetricId, part: number, whole: number, moments: Moments): Figure['interval'] {
+  const { kind } = metricOf(id);
+  if (kind === 'share') return shareInterval(part, whole);
+  return kind === 'mean' && id !== 'costPerSuccess' && moments.count >= 2 ? meanInterval(moments) : null;
+}
+
+/** The smaller of precision and recall. `part` is 1 if the run escalated, `whole` is 1 if it should. */
+function agreement(samples: readonly Sample[]): number | null {
+  const both = samples.filter(({ part, whole }) => part === 1 && whole === 1).length;
+  const escalated = samples.filter(({ part }) => part === 1).length;
+  const due = samples.filter(({ whole }) => whole === 1).length;
+  if (escalated === 0 && due === 0) return null;
+  return Math.min(escalated === 0 ? 0 : both / escalated, due === 0 ? 0 : both / due);
+}
+
+/** Without a golden path, the shortest good run of the same graph is the reference. */
+function withReferences(runs: readonly RunSample[]): readonly RunSample[] {
+  const shortest = new Map<string, number>();
+  for (const { hash, code, steps } of runs)
+    if (isGood(code) && steps > 0) shortest.set(hash, Math.min(shortest.get(hash) ?? Infinity, steps));
+  return runs.map((run) => {
+    const reference = shortest.get(run.hash);
+    if (run.samples.trajectoryEfficiency !== undefined || reference === undefined || !isGood(run.code)) return run;
+    return { ...run, samples: { ...run.samples, trajectoryEfficiency: { part: run.steps / reference, whole: 1 } } };
+  });
+}
+
+/** A journal that was changed is not replayed: no event of it can be trusted. */
+async function differenceIn(journal: Journal, run: RunId): Promise<number | null> {
+  try {
+    return (await replay(journal, run)).difference?.seq ?? null;
+  } catch (error) {
+    if (error instanceof SluiceError && error.code === 'chain-broken') return 0;
+    throw error;
+  }
+}

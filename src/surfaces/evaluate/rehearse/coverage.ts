@@ -1,0 +1,109 @@
+/** Which authored nodes and edges the runs reached. */
+import type { Picture } from '../../../compile/picture/picture.ts';
+import type { Event, ThreadId } from '../../../ir/events.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import { enteredBy } from '../../../runtime/report/report.ts';
+import type { Defect } from './defects.ts';
+
+export interface Covered {
+  /** How many were reached. */
+  readonly reached: number;
+  readonly never: readonly string[];
+}
+export interface Coverage {
+  /** True if the run reached a node or an edge for the first time. */
+  add(events: readonly Event[]): boolean;
+  nodes(): Covered;
+  edges(): Covered;
+  /** Nodes and routes that no run reached. */
+  defects(): readonly Defect[];
+}
+
+export function createCoverage(flow: CompiledFlow, picture: Picture | null): Coverage {
+  const authored = [...new Set(Object.values(flow.nodes).flatMap(({ label }) => label.enters ?? []))];
+  const drawn = edgesIn(picture, new Set(authored));
+  const nodes = new Set<string>();
+  const edges = new Set<string>();
+  return {
+    add: (events) => {
+      const before = nodes.size + edges.size;
+      for (const [from, to] of movesIn(flow, events)) {
+        nodes.add(to);
+        if (from !== null) edges.add(edgeName(from, to));
+      }
+      return nodes.size + edges.size > before;
+    },
+    nodes: () => covered(authored, nodes),
+    edges: () => covered(drawn, edges),
+    defects: () => {
+      const lost = covered(authored, nodes).never;
+      const unreached = lost.map((about): Defect => ({
+        kind: 'unreached-node',
+        about,
+        seed: null,
+        runs: 0,
+        message: `no run reached ${about}`,
+      }));
+      const unmatched = covered(drawn, edges).never.filter(
+        (edge) => !lost.some((node) => edge.startsWith(`${node} `) || edge.endsWith(` ${node}`)),
+      );
+      return [
+        ...unreached,
+        ...unmatched.map((about): Defect => ({
+          kind: 'unmatched-route',
+          about,
+          seed: null,
+          runs: 0,
+          message: `no run took the route ${about}`,
+        })),
+      ];
+    },
+  };
+}
+
+function covered(all: readonly string[], reached: ReadonlySet<string>): Covered {
+  const never = all.filter((each) => !reached.has(each));
+  return { reached: all.length - never.length, never };
+}
+
+function edgeName(from: string, to: string): string {
+  return `${from} -> ${to}`;
+}
+
+/** Edges between authored nodes, by name. A join stands for the node whose branches it waits for. */
+function edgesIn(picture: Picture | null, authored: ReadonlySet<string>): readonly string[] {
+  if (picture === null) return [];
+  const labels = new Map(picture.nodes.map(({ id, label }) => [id, label]));
+  const nameOf = (id: string): string => {
+    const label = labels.get(id) ?? id;
+    if (authored.has(id) || !authored.has(label)) return authored.has(id) ? id : id.replace(/^~|~?join$/g, '');
+    return label;
+  };
+  const names = picture.edges
+    .filter(({ kind }) => kind !== 'join' && kind !== 'over')
+    .map(({ from, to }) => [nameOf(from), nameOf(to)] as const)
+    .filter(([from, to]) => authored.has(from) && authored.has(to))
+    .map(([from, to]) => edgeName(from, to));
+  return [...new Set(names)];
+}
+
+/** The authored nodes in the order of entry, each with the node before it in its branch. */
+function* movesIn(flow: CompiledFlow, events: readonly Event[]): Iterable<readonly [from: string | null, to: string]> {
+  const last = new Map<ThreadId, string>();
+  for (const event of events) {
+    const to = enteredBy(flow, event);
+    if (to === undefined) continue;
+    const thread = 'thread' in event ? event.thread : '0';
+    yield [before(last, thread), to];
+    last.set(thread, to);
+  }
+}
+
+/** A branch begins where the branch that it was forked from stands. */
+function before(last: ReadonlyMap<ThreadId, string>, thread: ThreadId): string | null {
+  for (let each = thread; ; each = each.slice(0, each.lastIndexOf(':'))) {
+    const name = last.get(each);
+    if (name !== undefined) return name;
+    if (!each.includes(':')) return null;
+  }
+}

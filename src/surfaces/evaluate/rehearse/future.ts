@@ -1,0 +1,118 @@
+/** One generated future of a flow: what models reply, tools return, people answer, and what goes wrong. All from one seed. */
+import type { Json } from '../../../expr/json.ts';
+import { costOf, priceIn } from '../../../ir/estimate.ts';
+import type { Answer, Command, Question, Settled } from '../../../ir/events.ts';
+import type { AskEffect, CompiledFlow } from '../../../ir/nodes.ts';
+import type { Chance } from '../../testing/chance.ts';
+import { createChance } from '../../testing/chance.ts';
+import { comparedObject, valueFor } from './generate.ts';
+import type { Generator } from './generate.ts';
+import type { Literals } from './literals.ts';
+
+export interface Future {
+  readonly chance: Chance;
+  input(): Json;
+  /** The result of a call, and the milliseconds that it takes. Null if a real performer must answer. */
+  result(command: Command): { readonly settled: Settled; readonly afterMs: number };
+  /** Null if no person ever answers. */
+  answer(question: Question, effect: AskEffect): { readonly answer: Answer; readonly afterMs: number } | null;
+  /** The data of a signal; null if it is never sent. */
+  signal(): { readonly data: Json; readonly afterMs: number } | null;
+}
+
+const FAILURES = [
+  { class: 'transient', type: 'TransientError', message: '503 overloaded' },
+  { class: 'timeout', type: 'TimeoutError', message: 'no answer in time' },
+  { class: 'rate_limit', type: 'RateLimitError', message: '429 too many requests' },
+  { class: 'fatal', type: 'FatalError', message: '500 broken' },
+] as const;
+const MINUTE = 60_000;
+
+export function createFuture(flow: CompiledFlow, literals: Literals, seed: number): Future {
+  const chance = createChance(seed);
+  // Some futures are calm, so that the good paths are seen to their end.
+  const trouble = chance.pick([0, 0, 40, 12, 5]);
+  const given: Generator = { chance, literals };
+  return {
+    chance,
+    input: () => inputFor(given, flow),
+    result: (command) => {
+      const afterMs = latency(chance);
+      if (chance.oneIn(trouble) && command.kind !== 'check')
+        return { settled: { ok: false, error: chance.pick(FAILURES), used: usedBy(flow, command, '') }, afterMs };
+      return { settled: successOf(given, flow, command), afterMs };
+    },
+    answer: (question, effect) => answerFor(given, question, effect),
+    signal: () => (chance.oneIn(10) ? null : { data: comparedObject(given), afterMs: chance.below(5 * MINUTE) }),
+  };
+}
+
+function inputFor(given: Generator, flow: CompiledFlow): Json {
+  if (flow.notation !== 'flow') return given.chance.pick(['Write the report.', 'Find the price of A-7.', '']);
+  const names = given.literals.inputs.length === 0 ? ['message'] : given.literals.inputs;
+  return Object.fromEntries(names.map((name) => [name, valueFor(given, undefined, name)]));
+}
+
+function latency(chance: Chance): number {
+  return chance.oneIn(20) ? chance.below(10 * MINUTE) : chance.below(2000);
+}
+
+function successOf(given: Generator, flow: CompiledFlow, command: Command): Settled {
+  if (command.kind === 'model') return reply(given, flow, command);
+  if (command.kind === 'check')
+    return { ok: true, value: { ok: !given.chance.oneIn(4), reason: 'generated', text: '' } };
+  const tool = Object.hasOwn(flow.tools, command.name) ? flow.tools[command.name] : undefined;
+  // A result that does not fit its schema is a fault of its own.
+  const schema = given.chance.oneIn(50) ? undefined : tool?.output;
+  return { ok: true, value: hasShape(schema) ? valueFor(given, schema) : comparedObject(given) };
+}
+
+function reply(given: Generator, flow: CompiledFlow, command: Command): Settled {
+  const agent = Object.hasOwn(flow.agents, command.name) ? flow.agents[command.name] : undefined;
+  const tools = agent?.tools ?? [];
+  if (tools.length > 0 && given.chance.oneIn(2)) {
+    const name = given.chance.pick(tools);
+    const args = valueFor(given, flow.tools[name]?.input ?? { type: 'object' });
+    const toolCalls = [{ id: 'c0', name, args: args === true ? {} : args }];
+    return { ok: true, value: { text: '', toolCalls } as Json, used: usedBy(flow, command, JSON.stringify(args)) };
+  }
+  const text = textOf(given, agent?.output);
+  return { ok: true, value: { text }, used: usedBy(flow, command, text) };
+}
+
+function textOf(given: Generator, schema: Json | undefined): string {
+  const { chance, literals } = given;
+  if (hasShape(schema)) return chance.oneIn(30) ? 'not what was asked for' : JSON.stringify(valueFor(given, schema));
+  if (literals.fields.size > 0 && !chance.oneIn(3)) return JSON.stringify(comparedObject(given));
+  if (literals.texts.length > 0 && !chance.oneIn(3)) return `Result.\n${chance.pick(literals.texts)}`;
+  return chance.pick(['Here is the result.', 'It is 42.', 'Order A-7 was checked.', '']);
+}
+
+function hasShape(schema: Json | undefined): boolean {
+  return typeof schema === 'object' && schema !== null && Object.keys(schema).length > 0;
+}
+
+/** Never more than the call reserved: a provider keeps its output limit. */
+function usedBy(flow: CompiledFlow, command: Command, text: string): NonNullable<Settled['used']> {
+  if (command.kind !== 'model') return {};
+  const inputTokens = Math.ceil(JSON.stringify(command.input).length / 4);
+  const cap = flow.agents[command.name]?.maxOutputTokens ?? Infinity;
+  const outputTokens = Math.min(cap, Math.ceil(text.length / 4));
+  const costMicros = costOf(priceIn(flow, command.name, command.target), { inputTokens, outputTokens });
+  return { inputTokens, outputTokens, costMicros };
+}
+
+function answerFor(given: Generator, { choices }: Question, effect: AskEffect): ReturnType<Future['answer']> {
+  const { chance } = given;
+  if (choices.length === 0 || chance.oneIn(25)) return null;
+  const choice = chance.pick(choices);
+  const declared = effect.choices.find(({ name }) => name === choice);
+  const needs = declared?.needs;
+  const edit =
+    declared?.edit !== undefined && (needs === 'edit' || needs === 'either')
+      ? { edit: valueFor(given, declared.edit) }
+      : {};
+  const text =
+    needs === 'text' || (needs === 'either' && declared?.edit === undefined) ? { text: 'use order A-7' } : {};
+  return { answer: { choice, by: 'rehearsal', ...edit, ...text }, afterMs: chance.below(5 * MINUTE) };
+}

@@ -1,0 +1,157 @@
+/** Metrics as text, Markdown, JUnit and HTML. */
+import type { Comparison } from '../metrics/compare.ts';
+import type { Figure, RunSample } from '../metrics/measure.ts';
+import { metricOf } from '../metrics/table.ts';
+import type { Target } from '../metrics/table.ts';
+import { junitXml } from './junit.ts';
+import type { JUnitCase } from './junit.ts';
+import { badge, htmlPage, htmlTable } from './page.ts';
+import type { Section } from './page.ts';
+import { barPlot, escapeXml, histogram, intervalPlot, shortNumber } from './plots.ts';
+
+export interface MetricsReport {
+  readonly title: string;
+  readonly summary: string;
+  readonly figures: readonly Figure[];
+  readonly samples: readonly RunSample[];
+  readonly comparisons: readonly Comparison[];
+}
+
+export function shownValue({ id, value }: Pick<Figure, 'id' | 'value'>): string {
+  if (value === null) return '-';
+  const { kind, unit } = metricOf(id);
+  if (kind === 'share' || kind === 'agreement') return `${shortNumber(Number((value * 100).toFixed(2)))} %`;
+  return id === 'costPerSuccess' ? `$${Number(value.toPrecision(4))}` : `${shortNumber(value)} ${unit}`;
+}
+
+export function shownTarget(id: Figure['id'], target: Target | null): string {
+  if (target === null) return '-';
+  const sign = 'atLeast' in target ? '≥' : '≤';
+  const value = 'atLeast' in target ? target.atLeast : target.atMost;
+  const { kind } = metricOf(id);
+  return kind === 'share' || kind === 'agreement'
+    ? `${sign} ${Number((value * 100).toFixed(2))} %`
+    : `${sign} ${value}`;
+}
+
+/** Rows of a table: the metric, its value, its target, met or missed, and the number of runs. */
+export function metricRows(figures: readonly Figure[]): string[][] {
+  return figures.map((figure) => [
+    metricOf(figure.id).title,
+    shownValue(figure),
+    shownTarget(figure.id, figure.target),
+    verdictOf(figure),
+    `${figure.runs}`,
+  ]);
+}
+
+export function metricsMarkdown({ title, summary, figures, comparisons }: MetricsReport): string {
+  const head = ['Metric', 'Value', 'Target', '', 'Runs'];
+  const rows = [head, head.map(() => '---'), ...metricRows(figures)];
+  const table = rows.map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+  const changes = comparisons.map((each) => `- ${comparisonLine(each)}`);
+  const compared = changes.length === 0 ? '' : `\n\n**Against the baseline**\n\n${changes.join('\n')}`;
+  return `### ${title}\n\n${summary}\n\n${table}${compared}\n`;
+}
+
+export function metricsJUnit({ title, figures, comparisons }: MetricsReport): string {
+  const targets = figures.map((figure): JUnitCase => {
+    const group = 'metrics';
+    const name = figure.id;
+    if (figure.value === null) return { group, name, problems: [], skipped: 'no data' };
+    const missed = `${shownValue(figure)} misses the target ${shownTarget(figure.id, figure.target)}`;
+    return { group, name, problems: figure.met === false ? [missed] : [] };
+  });
+  const changes = comparisons.map((each) => ({
+    group: 'baseline',
+    name: each.id,
+    problems: each.worse ? [comparisonLine(each)] : [],
+  }));
+  return junitXml(title, [...targets, ...changes]);
+}
+
+export function metricsHtml(report: MetricsReport): string {
+  return htmlPage(report.title, report.summary, metricSections(report));
+}
+
+export function metricSections({ figures, samples, comparisons }: MetricsReport): readonly Section[] {
+  const codes: { [code: string]: number } = {};
+  for (const { code, state } of samples) codes[code ?? state] = (codes[code ?? state] ?? 0) + 1;
+  const compared =
+    comparisons.length === 0
+      ? []
+      : [
+          {
+            title: 'Against the baseline',
+            body: htmlTable(['Metric', 'Before', 'Now', 'p', ''], comparisons.map(comparisonCells)),
+          },
+        ];
+  return [
+    { title: 'Metrics', body: htmlTable(['Metric', 'Value', '', 'Target', '', 'Formula'], figures.map(figureCells)) },
+    ...compared,
+    { title: 'How runs ended', body: barPlot(codes) },
+    {
+      title: 'Steps',
+      body: histogram(
+        samples.map(({ steps }) => steps),
+        'steps',
+      ),
+    },
+    {
+      title: 'Cost',
+      body: histogram(
+        samples.map(({ costUsd }) => costUsd),
+        'USD',
+      ),
+    },
+    {
+      title: 'Duration',
+      body: histogram(
+        samples.map(({ durationMs }) => durationMs / 1000),
+        's',
+      ),
+    },
+  ];
+}
+
+export function comparisonLine({ id, before, now, probability, worse }: Comparison): string {
+  const { title } = metricOf(id);
+  const sure = probability === null ? '' : `, p = ${shortNumber(probability)}`;
+  const change = `${shownValue({ id, value: before })} → ${shownValue({ id, value: now })}`;
+  return `${title}: ${change}${sure}${worse ? ' (worse)' : ''}`;
+}
+
+function comparisonCells(each: Comparison): string[] {
+  const { id, before, now, probability, worse, better } = each;
+  const verdict = worse ? badge('bad', 'worse') : better ? badge('good', 'better') : badge('neutral', 'same');
+  const shown = probability === null ? '-' : shortNumber(probability);
+  return [metricOf(id).title, shownValue({ id, value: before }), shownValue({ id, value: now }), shown, verdict];
+}
+
+function figureCells(figure: Figure): string[] {
+  const { title, formula, kind } = metricOf(figure.id);
+  const target =
+    figure.target === null ? null : 'atLeast' in figure.target ? figure.target.atLeast : figure.target.atMost;
+  const plot =
+    figure.value === null || (kind !== 'share' && kind !== 'agreement')
+      ? ''
+      : intervalPlot(figure.value, figure.interval, target);
+  const is = figure.met === null ? 'neutral' : figure.met ? 'good' : 'bad';
+  return [
+    escapeXml(title),
+    escapeXml(shownValue(figure)),
+    plot,
+    escapeXml(shownTarget(figure.id, figure.target)),
+    badge(is, verdictOf(figure)),
+    `<small>${escapeXml(formula)}</small>`,
+  ];
+}
+
+function verdictOf({ met, value }: Figure): string {
+  if (value === null) return 'no data';
+  return met === null ? '' : met ? 'met' : 'missed';
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+}

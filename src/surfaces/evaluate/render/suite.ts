@@ -1,0 +1,86 @@
+/** The result of a suite as text, Markdown, JUnit and HTML. */
+import type { SuiteResult } from '../suite/suite.ts';
+import { junitXml } from './junit.ts';
+import { comparisonLine, metricSections, metricsMarkdown } from './metrics.ts';
+import type { MetricsReport } from './metrics.ts';
+import { badge, htmlPage, htmlTable } from './page.ts';
+import { escapeXml } from './plots.ts';
+
+export function suiteSummary({ passed, failed, missed, comparisons }: SuiteResult): string {
+  const worse = comparisons.filter((each) => each.worse).length;
+  return [
+    `${passed} passed, ${failed} failed`,
+    ...(missed.length > 0 ? [`${missed.length} thresholds missed`] : []),
+    ...(worse > 0 ? [`${worse} metrics got worse`] : []),
+  ].join('; ');
+}
+
+export function suiteMarkdown(result: SuiteResult): string {
+  const failures = failedCases(result).map(
+    ({ name, mode, problems }) => `- **${name}** (${mode}): ${problems.join('; ')}`,
+  );
+  const policy = result.policy.map(({ call, before, after }) => `- \`${call}\`: ${before} → ${after}`);
+  const parts = [
+    metricsMarkdown(reportOf(result)),
+    ...(failures.length === 0 ? [] : [`**Failed cases**\n\n${failures.join('\n')}\n`]),
+    ...(result.missed.length === 0
+      ? []
+      : [`**Missed thresholds**\n\n${result.missed.map((each) => `- ${each}`).join('\n')}\n`]),
+    ...(policy.length === 0 ? [] : [`**Changed decisions**\n\n${policy.join('\n')}\n`]),
+  ];
+  return parts.join('\n');
+}
+
+export function suiteJUnit({ suite, cases, missed, comparisons }: SuiteResult): string {
+  return junitXml(suite, [
+    ...cases.map(({ name, mode, problems }) => ({ name, group: mode, problems })),
+    ...missed.map((each) => ({ name: each.split(' ')[0] ?? each, group: 'thresholds', problems: [each] })),
+    ...comparisons.map((each) => ({
+      name: each.id,
+      group: 'baseline',
+      problems: each.worse ? [comparisonLine(each)] : [],
+    })),
+  ]);
+}
+
+export function suiteHtml(result: SuiteResult): string {
+  const rows = result.cases.map(({ name, mode, passed, code, problems }) => [
+    passed ? badge('good', 'passed') : badge('bad', 'failed'),
+    escapeXml(name),
+    escapeXml(mode),
+    escapeXml(code ?? '-'),
+    problems.length === 0 ? '' : `<ul>${problems.map((each) => `<li>${escapeXml(each)}</li>`).join('')}</ul>`,
+  ]);
+  return htmlPage(result.suite, suiteSummary(result), [
+    { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Problems'], rows) },
+    ...(result.missed.length === 0
+      ? []
+      : [
+          {
+            title: 'Missed thresholds',
+            body: `<ul>${result.missed.map((each) => `<li>${escapeXml(each)}</li>`).join('')}</ul>`,
+          },
+        ]),
+    ...(result.policy.length === 0
+      ? []
+      : [
+          {
+            title: 'Changed decisions',
+            body: htmlTable(
+              ['Case', 'Call', 'Before', 'After'],
+              result.policy.map((each) => [each.case, each.call, each.before, each.after].map(escapeXml)),
+            ),
+          },
+        ]),
+    ...metricSections(reportOf(result)),
+  ]);
+}
+
+export function failedCases({ cases }: SuiteResult): SuiteResult['cases'] {
+  return cases.filter(({ passed }) => !passed);
+}
+
+function reportOf(result: SuiteResult): MetricsReport {
+  const { suite, figures, samples, comparisons } = result;
+  return { title: suite, summary: suiteSummary(result), figures, samples, comparisons };
+}

@@ -1,0 +1,210 @@
+/** The seven modes of testing. Each turns the cases of a suite into checks, and gives one result for each check. */
+import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
+import type { BudgetKey, Measure } from '../../../ir/dimensions.ts';
+import type { Script } from '../../../effects/scripted/script.ts';
+import type { Bounds } from '../../../compile/certificate/certificate.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import type { Asked, Performer } from '../../../runtime/ports.ts';
+import type { Labels, Measured } from '../metrics/labels.ts';
+import { isGood } from '../metrics/labels.ts';
+import { problemsIn, safetyProblems } from './expectations.ts';
+import { faultName, withFaults } from './faults.ts';
+import type { CaseRun } from './run-case.ts';
+import { runCase } from './run-case.ts';
+import { FAULT_KINDS } from './schema.ts';
+import type { FaultPlan, Mode, SuiteCase } from './schema.ts';
+
+export interface Variant {
+  readonly flow: CompiledFlow;
+  readonly bounds: Bounds;
+  /** The same document with other budgets; null if it does not compile. */
+  withBudget(key: BudgetKey, amount: number): CompiledFlow | null;
+}
+export interface PreparedCase {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly tags: readonly string[];
+  readonly given: SuiteCase;
+  readonly run: CaseRun;
+  readonly fault?: FaultPlan;
+  readonly variant: Variant;
+}
+export interface CaseResult {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly tags: readonly string[];
+  readonly passed: boolean;
+  readonly problems: readonly string[];
+  readonly code: string | null;
+  readonly measured: Measured | null;
+  /** The matrix of the suite put a fault into the run. */
+  readonly injected: boolean;
+}
+/** One check of a mode. */
+export interface Check {
+  readonly name: string;
+  perform(): Promise<Pick<CaseResult, 'problems' | 'measured'>>;
+}
+
+/** The checks of a case in a mode. Replay, soak and policy are about the whole suite. */
+export function checksOf(prepared: PreparedCase): readonly Check[] {
+  switch (prepared.mode) {
+    case 'faults':
+      return faultChecks(prepared);
+    case 'budgets':
+      return budgetChecks(prepared);
+    case 'escalations':
+      return escalationChecks(prepared);
+    default:
+      return [goldenCheck(prepared)];
+  }
+}
+
+export function labelsOf({ expect = {} }: SuiteCase): Labels {
+  const { code, path, asks } = expect;
+  const escalates =
+    asks === undefined && code === undefined
+      ? undefined
+      : (asks ?? []).length > 0 || (code !== undefined && !isGood(code));
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(path === undefined ? {} : { steps: path.length }),
+    ...(escalates === undefined ? {} : { escalates }),
+  };
+}
+
+function goldenCheck({ name, given, run, fault }: PreparedCase): Check {
+  const wrap = fault === undefined ? {} : { wrap: (inner: Performer) => withFaults(inner, fault, run.seed) };
+  return {
+    name,
+    perform: async () => {
+      const measured = await runCase({ ...run, ...wrap, labels: fault === undefined ? labelsOf(given) : {} });
+      const problems = fault === undefined ? problemsIn(measured, given.expect ?? {}) : soundProblems(measured, given);
+      return { measured, problems };
+    },
+  };
+}
+
+/** Every model and every tool, each kind of fault, at its first call; then faults at random. */
+function faultChecks({ name, given, run }: PreparedCase): readonly Check[] {
+  const { flow } = run;
+  const targets: Pick<FaultPlan, 'agent' | 'tool'>[] = Object.values(flow.nodes).flatMap(
+    (node): Pick<FaultPlan, 'agent' | 'tool'>[] => {
+      if (node.op !== 'do') return [];
+      if (node.effect.kind === 'model') return [{ agent: node.effect.agent }];
+      return node.effect.kind === 'tool' ? [{ tool: node.effect.tool }] : [];
+    },
+  );
+  const unique = [...new Map(targets.map((target) => [JSON.stringify(target), target])).values()];
+  const plans: FaultPlan[] = [
+    ...unique.flatMap((target) => FAULT_KINDS.map((kind) => ({ ...target, kind, at: 1 }))),
+    ...FAULT_KINDS.map((kind) => ({ kind, rate: 0.3 })),
+  ];
+  return plans.map((plan) => ({
+    name: `${name} [${faultName(plan)}]`,
+    perform: async () => {
+      const measured = await runCase({ ...run, wrap: (inner) => withFaults(inner, plan, run.seed) });
+      return { measured, problems: soundProblems(measured, given) };
+    },
+  }));
+}
+
+/** Whatever goes wrong, a run ends or waits, keeps its budgets, and does nothing forbidden. */
+function soundProblems(measured: Measured, { expect = {} }: SuiteCase): readonly string[] {
+  const { report, differsAt } = measured;
+  const problems = [...safetyProblems(measured, expect)];
+  if (report.state === 'running' || report.state === 'pending')
+    problems.push(`the run is ${report.state} and does not end`);
+  if (report.state !== 'suspended' && report.code === null) problems.push('the run ended without a code');
+  if (differsAt !== null) problems.push(`a replay differs at event ${differsAt}`);
+  return problems;
+}
+
+/** Each dimension with each amount from 0 to the certificate's most. Large ranges are sampled. */
+function budgetChecks({ name, given, run, variant }: PreparedCase): readonly Check[] {
+  return BUDGET_ROWS.filter(({ largest }) => largest === undefined).flatMap(({ key, measure, scale }) => {
+    const { most } = variant.bounds.flow[measure];
+    return amountsUpTo(most, scale).map((amount) => ({
+      name: `${name} [${key} ${amount}]`,
+      perform: async () => {
+        const flow = variant.withBudget(key, amount);
+        if (flow === null) return { measured: null, problems: [] };
+        const [free, measured] = [await runCase(run), await runCase({ ...run, flow })];
+        return { measured, problems: budgetProblems(free, measured, measure, amount, given) };
+      },
+    }));
+  });
+}
+
+const EVERY_MAX = 24;
+
+function amountsUpTo(most: number | null, scale: number): readonly number[] {
+  const top = most ?? 50;
+  if (top === 0) return [0];
+  if (scale === 1 && top <= EVERY_MAX) return Array.from({ length: top + 1 }, (_, amount) => amount);
+  const shares = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1].map((share) => share * top);
+  const amounts = scale === 1 ? [...shares.map(Math.round), 1, 2, 3] : shares;
+  return [...new Set(amounts)].filter((amount) => amount <= top).sort((a, b) => a - b);
+}
+
+function budgetProblems(
+  free: Measured,
+  measured: Measured,
+  measure: Measure,
+  amount: number,
+  given: SuiteCase,
+): readonly string[] {
+  const { report } = measured;
+  const problems = [...soundProblems(measured, given)];
+  const used = report.usage[measure];
+  if (used > amount + 1e-9) problems.push(`${measure} is ${used}, above the limit of ${amount}`);
+  const isEnough = free.report.usage[measure] <= amount;
+  const isSame = report.code === free.report.code;
+  const isDenied = report.code === 'BUDGET_EXHAUSTED' || report.state === 'suspended';
+  // A smaller budget may also lead to another path, but not to the same success.
+  if (!isEnough && isGood(report.code) && used === free.report.usage[measure])
+    problems.push(`the run succeeded with ${used} of ${measure}, and only ${amount} is allowed`);
+  if (isEnough && !isSame && !isDenied)
+    problems.push(`the code is ${report.code}, and it is ${free.report.code} without the limit, which is not reached`);
+  return problems;
+}
+
+const ABSENT = 'absent';
+const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
+
+/** The approver is absent, late or rejects. A high-risk call that a model proposed must then not be made. */
+function escalationChecks({ name, given, run }: PreparedCase): readonly Check[] {
+  return [ABSENT, 'late', 'rejecting'].map((approver) => ({
+    name: `${name} [approver ${approver}]`,
+    perform: async () => {
+      const measured = await runCase({
+        ...run,
+        ...scriptFor(run.script, approver),
+        wrap: (inner) => ({ ...inner, answer: (asked) => answerOf(approver, asked) }),
+      });
+      return { measured, problems: [...soundProblems(measured, given), ...bypasses(measured)] };
+    },
+  }));
+}
+
+/** A late approver is one who does not answer before the deadline: on the virtual clock the deadline passes at once. */
+function answerOf(approver: string, { question }: Asked): ReturnType<NonNullable<Performer['answer']>> {
+  if (approver !== 'rejecting') return null;
+  const choice = question.choices.find((each) => each === 'reject') ?? question.choices.at(-1) ?? '';
+  return { choice, by: 'nobody' };
+}
+
+function scriptFor(script: Script | undefined, approver: string): { readonly script?: Script } {
+  if (script === undefined) return {};
+  const { approvals: _, ...rest } = script;
+  return { script: approver === 'rejecting' ? rest : rest };
+}
+
+function bypasses({ report, calls }: Measured): readonly string[] {
+  return report.receipts.flatMap(({ seq, tool, effect, approvedBy }) => {
+    const call = calls.find(({ verdict }) => verdict?.seq === seq);
+    return RISKY.has(effect) && approvedBy === null && call?.proposed === true
+      ? [`${tool} (${effect}) was committed at event ${seq} without an approval`]
+      : [];
+  });
+}

@@ -1,0 +1,215 @@
+/** Turns the cases of a suite into runs: every combination of model, prompt, seed, fault plan and repetition. */
+import { hash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import { readText } from '../../cli/files.ts';
+import { countLine, DiagnosticsError, failedCompile, renderAll } from '../../cli/diagnostics.ts';
+import { compileFile, flowIn } from '../../cli/document.ts';
+import type { CompiledFile } from '../../cli/document.ts';
+import { readScript } from '../../cli/script.ts';
+import { textReader } from '../../library/compile.ts';
+import { compile } from '../../../compile/compile.ts';
+import { priceOf } from '../../../effects/models/prices.ts';
+import { checkPolicy } from '../../../effects/policy/cedar.ts';
+import type { Script } from '../../../effects/scripted/script.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import type { BudgetKey } from '../../../ir/dimensions.ts';
+import { isRecord } from '../journal/record.ts';
+import { faultName } from './faults.ts';
+import type { PreparedCase, Variant } from './modes.ts';
+import type { FaultPlan, Mode, Suite, SuiteCase } from './schema.ts';
+
+export interface PrepareOptions {
+  readonly suite: Suite;
+  /** The folder of the suite. */
+  readonly dir: string;
+  /** Only cases with one of these tags; all if empty. */
+  readonly tags: readonly string[];
+  /** The model of `--model`. */
+  readonly model?: string;
+}
+
+export interface PreparedSuite {
+  readonly flow: CompiledFlow;
+  readonly cases: readonly PreparedCase[];
+}
+
+export async function prepareSuite(options: PrepareOptions): Promise<PreparedSuite> {
+  const { suite, dir, tags } = options;
+  const file = join(dir, suite.flow);
+  const chosen = (suite.cases ?? []).filter(
+    (each) => tags.length === 0 || each.tags?.some((tag) => tags.includes(tag)) === true,
+  );
+  const variants = new Map<string, Variant>();
+  const variantOf = async (model: string | undefined, prompts: Prompts | undefined): Promise<Variant> => {
+    const key = JSON.stringify([model, prompts]);
+    const known = variants.get(key) ?? (await compileVariant(file, model, prompts));
+    variants.set(key, known);
+    return known;
+  };
+  const main = await variantOf(options.model, undefined);
+  const cases: PreparedCase[] = [];
+  for (const given of chosen)
+    for (const combination of combinationsOf(suite, given, options.model)) {
+      const variant = await variantOf(combination.model, combination.prompts);
+      cases.push(...preparedCases(options, given, combination, variant));
+    }
+  return { flow: main.flow, cases };
+}
+
+type Prompts = { readonly [agent: string]: string };
+interface Combination {
+  readonly label: string;
+  readonly model: string | undefined;
+  readonly prompts: Prompts | undefined;
+  readonly seed: number;
+  readonly fault: FaultPlan | undefined;
+  /** False for a repetition. */
+  readonly first: boolean;
+}
+
+function combinationsOf(
+  { matrix = {}, repeat = 1 }: Suite,
+  given: SuiteCase,
+  model: string | undefined,
+): readonly Combination[] {
+  const models = matrix.models?.map((each) => ({ model: each, label: each })) ?? [
+    { model: given.model ?? model, label: '' },
+  ];
+  const prompts = Object.entries(matrix.prompts ?? {}).map(([label, each]) => ({
+    prompts: each as Prompts | undefined,
+    label,
+  }));
+  const seeds = matrix.seeds?.map((seed) => ({ seed, label: `seed ${seed}` })) ?? [
+    { seed: given.seed ?? 1, label: '' },
+  ];
+  const faults = [
+    { fault: undefined as FaultPlan | undefined, label: '' },
+    ...(matrix.faults ?? []).map((fault) => ({ fault, label: faultName(fault) })),
+  ];
+  const times = given.repeat ?? repeat;
+  return models.flatMap((m) =>
+    (prompts.length === 0 ? [{ prompts: undefined, label: '' }] : prompts).flatMap((p) =>
+      seeds.flatMap((s) =>
+        faults.flatMap((f) =>
+          Array.from({ length: times }, (_, index) => {
+            const parts = [m.label, p.label, s.label, f.label].filter((label) => label !== '');
+            const label = `${parts.length === 0 ? '' : ` [${parts.join(', ')}]`}${times === 1 ? '' : ` (${index + 1} of ${times})`}`;
+            return {
+              label,
+              model: m.model,
+              prompts: p.prompts,
+              seed: s.seed + index,
+              fault: f.fault,
+              first: index === 0,
+            };
+          }),
+        ),
+      ),
+    ),
+  );
+}
+
+function preparedCases(
+  { suite, dir }: PrepareOptions,
+  given: SuiteCase,
+  combination: Combination,
+  variant: Variant,
+): readonly PreparedCase[] {
+  const { label, seed, fault, model } = combination;
+  const script = scriptOf(given.script ?? suite.script, dir, variant.flow);
+  const isReal = script === undefined && model !== undefined;
+  const run = {
+    flow: variant.flow,
+    input: inputOf(given.input, variant.flow.notation),
+    script: script ?? (isReal ? undefined : {}),
+    seed,
+    documentDir: dirname(join(dir, suite.flow)),
+    ...(isReal ? { models: { model } } : {}),
+  };
+  // The other modes have faults and variations of their own.
+  const isPlain = combination.first && fault === undefined;
+  const modes = (suite.modes ?? ['golden']).filter((mode) => isPlain || mode === 'golden');
+  return modes.map((mode: Mode) => ({
+    name: `${given.name}${label}`,
+    mode,
+    tags: given.tags ?? [],
+    given,
+    run,
+    variant,
+    ...(fault === undefined ? {} : { fault }),
+  }));
+}
+
+function inputOf(input: Json | undefined, notation: string): Json {
+  if (notation === 'flow') return input === undefined ? {} : typeof input === 'string' ? { message: input } : input;
+  return input === undefined ? '' : typeof input === 'string' ? input : JSON.stringify(input);
+}
+
+export function scriptOf(given: SuiteCase['script'], dir: string, flow: CompiledFlow): Script | undefined {
+  if (typeof given !== 'string') return given;
+  const file = join(dir, given);
+  const text = readText(file);
+  const { script, diagnostics } = readScript(text, file, flow);
+  if (script === null)
+    throw new DiagnosticsError(
+      { ok: false, diagnostics },
+      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
+    );
+  return script;
+}
+
+async function compileVariant(file: string, model: string | undefined, prompts: Prompts | undefined): Promise<Variant> {
+  const plain = await compileFile(file, model);
+  const compiled =
+    prompts === undefined || plain.text === undefined
+      ? plain
+      : compileText(file, withPrompts(plain.text, prompts), model);
+  const flow = flowIn(compiled);
+  const { bounds } = compiled.result;
+  if (flow === null || bounds === undefined) throw failedCompile(compiled);
+  const withBudget = (key: BudgetKey, amount: number): CompiledFlow | null => {
+    if (compiled.text === undefined) return null;
+    const document = documentOf(prompts === undefined ? compiled.text : withPrompts(compiled.text, prompts));
+    const budgets = isRecord(document['budgets']) ? document['budgets'] : {};
+    return flowIn(compileText(file, JSON.stringify({ ...document, budgets: { ...budgets, [key]: amount } }), model));
+  };
+  return { flow, bounds, withBudget };
+}
+
+/** A changed document in the place of the file. */
+function compileText(file: string, text: string, model: string | undefined): CompiledFile {
+  const result = compile(text, {
+    file,
+    hash: (each) => hash('sha256', each, 'hex'),
+    priceOf,
+    checkPolicy,
+    readText: textReader(dirname(file)),
+    ...(model === undefined ? {} : { model }),
+  });
+  return { file, text, result };
+}
+
+function documentOf(text: string): { readonly [key: string]: Json } {
+  const parsed = parse(text) as Json;
+  return isRecord(parsed) ? parsed : {};
+}
+
+/** Replaces the instructions of agents, in the list of the document or of a team. */
+function withPrompts(text: string, prompts: Prompts): string {
+  const replaced = (agent: Json): Json => {
+    if (!isRecord(agent)) return agent;
+    const lower = prompts[String(agent['id'] ?? agent['name'] ?? '')];
+    if (lower !== undefined) return { ...agent, instructions: lower };
+    const upper = prompts[String(agent['Name'] ?? '')];
+    return upper === undefined ? agent : { ...agent, Instructions: upper };
+  };
+  const visit = (value: Json, key: string): Json => {
+    if (Array.isArray(value)) return key === 'agents' || key === 'Agents' ? value.map(replaced) : value;
+    return isRecord(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, visit(each, name)]))
+      : value;
+  };
+  return JSON.stringify(visit(documentOf(text), ''));
+}

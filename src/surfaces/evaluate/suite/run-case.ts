@@ -1,0 +1,50 @@
+/** Runs one case in memory with the real engine, on a virtual clock that always starts at the same moment. */
+import { createWorld } from '../../../effects/world.ts';
+import type { Script } from '../../../effects/scripted/script.ts';
+import type { ModelPerformerOptions } from '../../../effects/models/performer.ts';
+import type { Json } from '../../../expr/json.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import { createVirtualClock, realClock } from '../../../runtime/engine/clock.ts';
+import { createRuntime } from '../../../runtime/engine/engine.ts';
+import type { Performer, Store } from '../../../runtime/ports.ts';
+import { openMemory } from '../../../stores/memory/open.ts';
+import type { Labels, Measured } from '../metrics/labels.ts';
+import { measureRun } from '../metrics/measure.ts';
+
+export interface CaseRun {
+  readonly flow: CompiledFlow;
+  readonly input: Json;
+  readonly script: Script | undefined;
+  readonly seed: number;
+  readonly documentDir: string;
+  readonly models?: ModelPerformerOptions;
+  readonly labels?: Labels;
+  /** Puts something between the engine and the world, such as faults. */
+  readonly wrap?: (performer: Performer) => Performer;
+  /** Reads the journal before the run is forgotten. */
+  readonly inspect?: (store: Store, run: string) => Promise<void>;
+}
+
+const START = Date.UTC(2026, 0, 1);
+
+export async function runCase(given: CaseRun): Promise<Measured> {
+  const { flow, script, documentDir, models, wrap = (performer) => performer } = given;
+  const isReal = models !== undefined || script === undefined || script.clock === 'real';
+  const world = createWorld({
+    toolOptions: { documentDir },
+    clock: isReal ? realClock : createVirtualClock(START),
+    ...(script === undefined ? {} : { script }),
+    ...(models === undefined ? {} : { models }),
+  });
+  const store = openMemory();
+  const engine = createRuntime({ store, performer: wrap(world.performer), clock: world.clock, pickUp: false });
+  try {
+    const run = await engine.start(flow, { input: given.input, seed: given.seed, origin: { pins: world.pins(flow) } });
+    await engine.wait(run);
+    await given.inspect?.(store, run);
+    return await measureRun(store.journal, run, given.labels);
+  } finally {
+    await engine.close();
+    await world.close();
+  }
+}

@@ -1,0 +1,208 @@
+/** The suite: a YAML file beside the flow. Read as strictly as a document; mistakes have a line, a column and the nearest name. */
+import * as z from 'zod';
+import type { Diagnostic, Report } from '../../../compile/diagnose/diagnostics.ts';
+import { nearest } from '../../../compile/diagnose/nearest.ts';
+import {
+  bool,
+  int,
+  json,
+  list,
+  map,
+  name,
+  number,
+  oneOf,
+  record,
+  text,
+} from '../../../compile/document/shape/fields.ts';
+import { readShape } from '../../../compile/document/shape/shape.ts';
+import type { Shaped } from '../../../compile/document/shape/shape.ts';
+import { checkExpression } from '../../../compile/expressions/expression.ts';
+import { codeOfProblem, helpOfProblem } from '../../../compile/expressions/problem.ts';
+import { rangeWithin } from '../../../compile/source/scalar-range.ts';
+import { parseSource } from '../../../compile/source/source.ts';
+import { TERMINAL_CODES } from '../../../ir/codes.ts';
+import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import { scriptSchema } from '../../cli/script.ts';
+import { METRICS } from '../metrics/table.ts';
+
+export const MODES = ['golden', 'faults', 'budgets', 'escalations', 'replay', 'soak', 'policy'] as const;
+export type Mode = (typeof MODES)[number];
+export const FAULT_KINDS = ['fail', 'fatal', 'delay', 'malformed', 'deny'] as const;
+
+const faultPlan = record({
+  name: name().optional(),
+  agent: name().optional(),
+  tool: name().optional(),
+  kind: oneOf(FAULT_KINDS),
+  at: int({ min: 1 }).optional(),
+  rate: number({ min: 0, max: 1 }).optional(),
+});
+const expectation = record({
+  code: oneOf(TERMINAL_CODES).optional(),
+  output: json().optional(),
+  schema: json().optional(),
+  when: text().optional(),
+  judge: record({ criteria: text({ min: 1 }), model: name().optional() }).optional(),
+  path: list(name()).optional(),
+  includes: list(name()).optional(),
+  order: list(name()).optional(),
+  tools: list(name()).optional(),
+  never: record({ nodes: list(name()).optional(), tools: list(name()).optional() }).optional(),
+  atMost: map(number({ min: 0 })).optional(),
+  asks: list(name()).optional(),
+});
+const suiteCase = record({
+  name: name(),
+  input: json().optional(),
+  script: z.union([text({ min: 1 }), scriptSchema]).optional(),
+  model: name().optional(),
+  seed: int({ min: 0 }).optional(),
+  tags: list(name()).optional(),
+  repeat: int({ min: 1, max: 10_000 }).optional(),
+  expect: expectation.optional(),
+});
+const threshold = z.union([number(), record({ atLeast: number().optional(), atMost: number().optional() })]);
+const suiteSchema = record({
+  flow: text({ min: 1 }),
+  modes: list(oneOf(MODES), { min: 1 }).optional(),
+  cases: list(suiteCase).optional(),
+  script: z.union([text({ min: 1 }), scriptSchema]).optional(),
+  matrix: record({
+    models: list(name()).optional(),
+    prompts: map(map(text())).optional(),
+    seeds: list(int({ min: 0 })).optional(),
+    faults: list(faultPlan).optional(),
+  }).optional(),
+  repeat: int({ min: 1, max: 10_000 }).optional(),
+  thresholds: map(threshold).optional(),
+  policy: record({ before: text({ min: 1 }), allowed: list(name()).optional() }).optional(),
+  soak: record({
+    runs: int({ min: 1, max: 1_000_000 }).optional(),
+    growthMb: number({ min: 0 }).optional(),
+  }).optional(),
+  strict: bool().optional(),
+});
+export type Suite = z.output<typeof suiteSchema>;
+export type SuiteCase = z.output<typeof suiteCase>;
+export type Expectation = z.output<typeof expectation>;
+export type FaultPlan = z.output<typeof faultPlan>;
+
+export interface ReadSuite {
+  /** Null if the suite has errors. */
+  readonly suite: Suite | null;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Reports names that the flow does not have. Call it once the flow is compiled. */
+  checkNames(flow: CompiledFlow): readonly Diagnostic[];
+}
+
+/** The variables of `expect.when`. */
+export const WHEN_NAMES = [
+  'output',
+  'code',
+  'state',
+  'path',
+  'usage',
+  'receipts',
+  'approvals',
+  'asks',
+  'input',
+] as const;
+
+export function readSuite(source: string, file: string): ReadSuite {
+  const { doc, report } = parseSource(source, file, SUITE);
+  const shaped = doc === null ? null : readShape(suiteSchema, doc, report, { what: SUITE.what });
+  if (shaped !== null) {
+    checkConditions(shaped, report);
+    checkKeys(shaped, report);
+  }
+  return {
+    suite: shaped === null || report.failed() ? null : shaped.value,
+    diagnostics: report.list(),
+    checkNames: (flow) => {
+      if (shaped !== null) checkFlowNames(shaped, flow, report);
+      return report.list();
+    },
+  };
+}
+
+const SUITE = { what: 'this suite', start: 'Write `flow:` with the path of a document, and `cases:`.' };
+const MEASURES = [...DIMENSION_ROWS.map(({ measure }) => measure), 'wallClockSeconds', 'reviews', 'scalarCostUsd'];
+
+function checkConditions({ value, located }: Shaped<Suite>, report: Report): void {
+  for (const [index, { expect }] of (value.cases ?? []).entries()) {
+    if (expect?.when === undefined) continue;
+    const checked = checkExpression(expect.when, { names: WHEN_NAMES });
+    const scalar = located('cases', index, 'expect', 'when');
+    if (checked.ok || scalar?.kind !== 'scalar') continue;
+    for (const problem of checked.problems)
+      report.error(
+        codeOfProblem(problem),
+        rangeWithin(report.source, scalar, problem.start, problem.end),
+        problem.message,
+        {
+          help: helpOfProblem(problem),
+        },
+      );
+  }
+}
+
+/** Metrics and amounts have fixed names. Case names are unique, because reports are compared by them. */
+function checkKeys({ value, key, at }: Shaped<Suite>, report: Report): void {
+  const known = METRICS.map(({ id }) => id as string);
+  for (const id of Object.keys(value.thresholds ?? {}))
+    if (!known.includes(id)) unknown(report, key('thresholds', id), `there is no metric \`${id}\``, id, known);
+  const names = new Set<string>();
+  for (const [index, { name: given, expect }] of (value.cases ?? []).entries()) {
+    if (names.has(given)) report.error('bad-suite', at('cases', index, 'name'), `two cases are called \`${given}\``);
+    names.add(given);
+    for (const measure of Object.keys(expect?.atMost ?? {}))
+      if (!MEASURES.includes(measure))
+        unknown(
+          report,
+          key('cases', index, 'expect', 'atMost', measure),
+          `there is no amount \`${measure}\``,
+          measure,
+          MEASURES,
+        );
+  }
+}
+
+function checkFlowNames({ value, at }: Shaped<Suite>, flow: CompiledFlow, report: Report): void {
+  const nodes = [...new Set(Object.values(flow.nodes).flatMap(({ label }) => label.enters ?? []))];
+  const tools = Object.keys(flow.tools);
+  const check = (
+    kind: string,
+    known: readonly string[],
+    names: readonly string[] | undefined,
+    ...path: (string | number)[]
+  ): void => {
+    for (const [index, each] of (names ?? []).entries()) {
+      const plain = each.slice(each.lastIndexOf('/') + 1);
+      if (known.includes(each) || known.includes(plain)) continue;
+      unknown(report, at(...path, index), `flow \`${flow.id}\` has no ${kind} \`${each}\``, each, known);
+    }
+  };
+  for (const [index, { expect }] of (value.cases ?? []).entries()) {
+    if (expect === undefined) continue;
+    const path = ['cases', index, 'expect'] as const;
+    check('node', nodes, expect.path, ...path, 'path');
+    check('node', nodes, expect.includes, ...path, 'includes');
+    check('node', nodes, expect.order, ...path, 'order');
+    check('node', nodes, expect.never?.nodes, ...path, 'never', 'nodes');
+    check('tool', tools, expect.never?.tools, ...path, 'never', 'tools');
+    check('tool', tools, expect.tools, ...path, 'tools');
+  }
+}
+
+function unknown(
+  report: Report,
+  at: Parameters<Report['error']>[1],
+  message: string,
+  given: string,
+  known: readonly string[],
+): void {
+  const near = nearest(given, known);
+  const help = near === undefined ? `Use one of ${known.slice(0, 30).join(', ')}.` : `Did you mean \`${near}\`?`;
+  report.error('bad-suite', at, message, { help });
+}

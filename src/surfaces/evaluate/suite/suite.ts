@@ -1,0 +1,216 @@
+/** Runs a suite: all cases in all modes and variants, the metrics over all runs, the thresholds and the comparison. */
+import type { Store } from '../../../runtime/ports.ts';
+import type { Comparison } from '../metrics/compare.ts';
+import { compareFigures } from '../metrics/compare.ts';
+import { figuresOf, meets, sampleOf, valuesOf } from '../metrics/measure.ts';
+import type { Figure, MetricValues, RunSample } from '../metrics/measure.ts';
+import { shareInterval } from '../metrics/statistics.ts';
+import { metricOf } from '../metrics/table.ts';
+import type { MetricId, Target } from '../metrics/table.ts';
+import { checksOf } from './modes.ts';
+import type { CaseResult, Check, PreparedCase } from './modes.ts';
+import type { CaseRun } from './run-case.ts';
+import type { Suite } from './schema.ts';
+import { comparePolicies, replayAll, soak } from './whole-suite.ts';
+import type { PolicyChange, Soak } from './whole-suite.ts';
+
+export interface SuiteResult {
+  readonly suite: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly cases: readonly CaseReport[];
+  readonly metrics: MetricValues;
+  readonly figures: readonly Figure[];
+  readonly samples: readonly RunSample[];
+  /** Thresholds that the suite sets and that are missed. */
+  readonly missed: readonly string[];
+  readonly comparisons: readonly Comparison[];
+  /** Cases that are repeated: the share that passed, with its 95 % interval. */
+  readonly repeated: {
+    readonly [name: string]: {
+      readonly passed: number;
+      readonly runs: number;
+      readonly interval: readonly [number, number];
+    };
+  };
+  readonly policy: readonly PolicyChange[];
+  readonly soak: Soak | null;
+}
+export interface CaseReport {
+  readonly name: string;
+  readonly mode: string;
+  readonly tags: readonly string[];
+  readonly passed: boolean;
+  readonly problems: readonly string[];
+  readonly code: string | null;
+}
+export interface SuiteOptions {
+  readonly name: string;
+  readonly suite: Suite;
+  readonly cases: readonly PreparedCase[];
+  /** The runs of the cases under the document before the change, for the policy mode. */
+  readonly before: ((prepared: PreparedCase) => CaseRun) | null;
+  readonly store: Store | null;
+  readonly baseline: readonly Figure[] | null;
+  readonly onProgress: (done: number, of: number, failed: number) => void;
+  /** Judges an output in words; null where no case has a judge. */
+  readonly judge: ((prepared: PreparedCase, output: unknown) => Promise<readonly string[]>) | null;
+}
+
+const AT_ONCE = 8;
+
+export async function runSuite(options: SuiteOptions): Promise<SuiteResult> {
+  const { suite } = options;
+  const modes = new Set(suite.modes ?? ['golden']);
+  const results: CaseResult[] = await runChecks(options);
+  const policy: PolicyChange[] = [];
+  let soaked: Soak | null = null;
+  const add = (result: Omit<CaseResult, 'tags' | 'injected'>): void =>
+    void results.push({ ...result, tags: [], injected: false });
+  if (modes.has('replay')) for (const result of await replayAll(options.store)) add(result);
+  const plain = options.cases.filter(({ mode }) => mode === 'soak');
+  if (modes.has('soak')) {
+    const done = await soak(plain, suite.soak ?? {}, (count, of) => options.onProgress(count, of, 0));
+    soaked = done.soak;
+    add(done.result);
+  }
+  if (modes.has('policy') && options.before !== null)
+    for (const prepared of options.cases.filter(({ mode }) => mode === 'policy')) {
+      const { changes, result } = await comparePolicies(
+        prepared,
+        options.before(prepared),
+        suite.policy?.allowed ?? [],
+      );
+      policy.push(...changes);
+      add(result);
+    }
+  return summary(options, results, policy, soaked);
+}
+
+/** A few cases at once: while one waits for its clock, another works. Results keep the order of the cases. */
+async function runChecks({ cases, onProgress, judge }: SuiteOptions): Promise<CaseResult[]> {
+  const checks = cases
+    .filter(({ mode }) => mode !== 'soak' && mode !== 'policy' && mode !== 'replay')
+    .flatMap((prepared) => checksOf(prepared).map((check) => ({ prepared, check })));
+  const results: CaseResult[] = [];
+  let [next, done, failed] = [0, 0, 0];
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < checks.length; index = next++) {
+      const { prepared, check } = checks[index] as (typeof checks)[number];
+      const result = await perform(prepared, check, judge);
+      results[index] = result;
+      done += 1;
+      if (!result.passed) failed += 1;
+      onProgress(done, checks.length, failed);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return results;
+}
+
+async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions['judge']): Promise<CaseResult> {
+  const { mode, tags } = prepared;
+  const injected = prepared.fault !== undefined;
+  try {
+    const { measured, problems } = await check.perform();
+    const judged =
+      mode === 'golden' && judge !== null && measured !== null ? await judge(prepared, measured.report.output) : [];
+    const all = [...problems, ...judged];
+    return {
+      name: check.name,
+      mode,
+      tags,
+      passed: all.length === 0,
+      problems: all,
+      code: measured?.report.code ?? null,
+      measured,
+      injected,
+    };
+  } catch (error) {
+    return {
+      name: check.name,
+      mode,
+      tags,
+      passed: false,
+      problems: [(error as Error).message],
+      code: null,
+      measured: null,
+      injected,
+    };
+  }
+}
+
+function summary(
+  { name, suite, baseline }: SuiteOptions,
+  results: readonly CaseResult[],
+  policy: readonly PolicyChange[],
+  soaked: Soak | null,
+): SuiteResult {
+  const targets = targetsOf(suite);
+  // Injected faults and small budgets say nothing about the quality of the flow.
+  const golden = results.filter(({ mode, injected }) => mode === 'golden' && !injected);
+  const samples = golden.flatMap(({ measured }) => (measured === null ? [] : [sampleOf(measured)]));
+  const figures = figuresOf(samples, targets);
+  const failed = results.filter(({ passed }) => !passed).length;
+  return {
+    suite: name,
+    passed: results.length - failed,
+    failed,
+    cases: results.map(({ name: each, mode, tags, passed, problems, code }) => ({
+      name: each,
+      mode,
+      tags,
+      passed,
+      problems,
+      code,
+    })),
+    metrics: valuesOf(figures),
+    figures,
+    samples,
+    missed: missedTargets(figures, targets),
+    comparisons: baseline === null ? [] : compareFigures(baseline, figures),
+    repeated: repeatedCases(results),
+    policy,
+    soak: soaked,
+  };
+}
+
+/** A number is the least or the most, as the target of the metric is; without one, the most. */
+export function targetsOf({ thresholds = {} }: Suite): { readonly [metric in MetricId]?: Target } {
+  return Object.fromEntries(
+    Object.entries(thresholds).map(([id, given]) => {
+      if (typeof given !== 'number')
+        return [id, given.atLeast !== undefined ? { atLeast: given.atLeast } : { atMost: given.atMost ?? Infinity }];
+      const usual = metricOf(id as MetricId).target;
+      return [id, usual !== null && 'atLeast' in usual ? { atLeast: given } : { atMost: given }];
+    }),
+  );
+}
+
+function missedTargets(
+  figures: readonly Figure[],
+  targets: { readonly [metric in MetricId]?: Target },
+): readonly string[] {
+  return figures.flatMap(({ id, value }) => {
+    const target = targets[id];
+    if (target === undefined) return [];
+    if (value === null) return [`${id} has no data, and the suite sets a threshold`];
+    const limit = 'atLeast' in target ? `at least ${target.atLeast}` : `at most ${target.atMost}`;
+    return meets(value, target) ? [] : [`${id} is ${value}, and must be ${limit}`];
+  });
+}
+
+const REPEATED = / \(\d+ of \d+\)$/;
+
+function repeatedCases(results: readonly CaseResult[]): SuiteResult['repeated'] {
+  const groups = new Map<string, boolean[]>();
+  for (const { name, passed } of results)
+    if (REPEATED.test(name))
+      groups.set(name.replace(REPEATED, ''), [...(groups.get(name.replace(REPEATED, '')) ?? []), passed]);
+  return Object.fromEntries(
+    [...groups].map(([name, all]) => {
+      const passed = all.filter(Boolean).length;
+      return [name, { passed, runs: all.length, interval: shareInterval(passed, all.length) }];
+    }),
+  );
+}

@@ -1,0 +1,144 @@
+/** The modes that are about all runs at once: replay of stored runs, long soak runs, and policies before and after a change. */
+import type { Store } from '../../../runtime/ports.ts';
+import { replay } from '../../../runtime/journal/audit.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import type { Measured } from '../metrics/labels.ts';
+import type { CaseResult, PreparedCase } from './modes.ts';
+import type { CaseRun } from './run-case.ts';
+import { runCase } from './run-case.ts';
+
+type Result = Omit<CaseResult, 'tags' | 'injected'>;
+
+/** All stored runs, decided again under the present engine. */
+export async function replayAll(store: Store | null): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const entry of store === null ? [] : await store.roster.list()) {
+    const problems: string[] = [];
+    try {
+      const { difference } = await replay((store as Store).journal, entry.run, entry);
+      if (difference !== null) problems.push(`the replay differs at event ${difference.seq}`);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      problems.push(error.message);
+    }
+    results.push({
+      name: `replay of ${entry.run}`,
+      mode: 'replay',
+      passed: problems.length === 0,
+      problems,
+      code: entry.code,
+      measured: null,
+    });
+  }
+  return results;
+}
+
+export interface Soak {
+  readonly runs: number;
+  readonly seconds: number;
+  readonly heapGrowthMb: number;
+  readonly journalBytesPerRun: number;
+  readonly eventsPerRun: number;
+  readonly waiting: number;
+}
+
+const GROWTH_MB = 50;
+
+/** Runs the cases in turn. Memory is compared after the first tenth, when everything is warm, and at the end. */
+export async function soak(
+  cases: readonly PreparedCase[],
+  { runs = 1000, growthMb = GROWTH_MB }: { readonly runs?: number | undefined; readonly growthMb?: number | undefined },
+  onProgress: (done: number, of: number) => void,
+): Promise<{ readonly soak: Soak; readonly result: Result }> {
+  const begun = performance.now();
+  let [bytes, events, waiting, warm] = [0, 0, 0, 0];
+  for (let index = 0; index < runs && cases.length > 0; index++) {
+    const { run } = cases[index % cases.length] as PreparedCase;
+    const measured = await runCase({
+      ...run,
+      seed: run.seed + index,
+      inspect: async (store, id) => {
+        const stored = await store.journal.load(id, { snapshot: false });
+        for (const { body } of stored?.appends ?? []) bytes += body.length;
+      },
+    });
+    events += measured.read.events.length;
+    waiting += measured.report.waiting.length;
+    if (index === Math.floor(runs / 10)) warm = heapMb();
+    if (index % 20 === 0) onProgress(index, runs);
+  }
+  const count = Math.max(1, runs);
+  const heapGrowthMb = Math.max(0, heapMb() - warm);
+  const problems = heapGrowthMb > growthMb ? [`the heap grew by ${heapGrowthMb.toFixed(1)} MB over ${runs} runs`] : [];
+  return {
+    soak: {
+      runs,
+      seconds: (performance.now() - begun) / 1000,
+      heapGrowthMb,
+      journalBytesPerRun: Math.round(bytes / count),
+      eventsPerRun: Math.round(events / count),
+      waiting,
+    },
+    result: {
+      name: `soak of ${runs} runs`,
+      mode: 'soak',
+      passed: problems.length === 0,
+      problems,
+      code: null,
+      measured: null,
+    },
+  };
+}
+
+function heapMb(): number {
+  (globalThis as { gc?: () => void }).gc?.();
+  return process.memoryUsage().heapUsed / 1_048_576;
+}
+
+export interface PolicyChange {
+  readonly case: string;
+  readonly call: string;
+  readonly before: Verdict;
+  readonly after: Verdict;
+}
+type Verdict = 'allowed' | 'asked' | 'denied';
+
+/** The same trajectory under the document before and after a change: every proposed call, and what became of it. */
+export async function comparePolicies(
+  prepared: PreparedCase,
+  before: CaseRun,
+  allowed: readonly string[],
+): Promise<{ readonly changes: readonly PolicyChange[]; readonly result: Result }> {
+  const [old, now] = [verdictsIn(await runCase(before)), verdictsIn(await runCase(prepared.run))];
+  const changes = [...now].flatMap(([call, after]): PolicyChange[] => {
+    const earlier = old.get(call);
+    return earlier === undefined || earlier === after ? [] : [{ case: prepared.name, call, before: earlier, after }];
+  });
+  const loosened = changes.filter(
+    ({ call, before: was, after }) =>
+      STRICTNESS[after] < STRICTNESS[was] && !allowed.includes(call.split(' ')[0] ?? ''),
+  );
+  const problems = loosened.map(({ call, before: was, after }) => `${call} was ${was} and is now ${after}`);
+  const name = `${prepared.name} [policy]`;
+  return {
+    changes,
+    result: { name, mode: 'policy', passed: problems.length === 0, problems, code: null, measured: null },
+  };
+}
+
+const STRICTNESS: { readonly [verdict in Verdict]: number } = { allowed: 0, asked: 1, denied: 2 };
+
+/** The strictest verdict of each call, by tool and arguments. */
+function verdictsIn({ calls, refused }: Measured): ReadonlyMap<string, Verdict> {
+  const verdicts = new Map<string, Verdict>();
+  const add = (call: string, verdict: Verdict): void => {
+    const known = verdicts.get(call);
+    if (known === undefined || STRICTNESS[verdict] > STRICTNESS[known]) verdicts.set(call, verdict);
+  };
+  for (const { kind, print } of calls) if (kind === 'tool') add(print, 'allowed');
+  for (const { question, input } of calls)
+    if (question !== null && typeof input['tool'] === 'string')
+      add(`${input['tool']} ${JSON.stringify(input['args'] ?? null)}`, 'asked');
+  for (const { tool, args, check } of refused) if (check !== 'schema') add(`${tool} ${JSON.stringify(args)}`, 'denied');
+  return verdicts;
+}

@@ -1,0 +1,107 @@
+/** `metrics`, `explain` and the formats of `trace` through the command line. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { folder, root, sluice } from './cli.ts';
+
+const EXAMPLES = join(root, 'examples');
+const KEYS = [
+  'taskSuccessRate',
+  'correctTermination',
+  'trajectoryValidity',
+  'trajectoryEfficiency',
+  'escalationAccuracy',
+  'stepCountEfficiency',
+  'loopDepthLimit',
+  'toolCallCount',
+  'failedToolCalls',
+  'retryRate',
+  'timeoutRate',
+  'budgetAdherence',
+  'costPerSuccess',
+  'observationGroundingRate',
+  'memoryWriteQuality',
+  'humanOverrideRate',
+  'userCorrectionRate',
+  'traceCompleteness',
+];
+
+const FAILS = `
+tools: { find: { effect: read } }
+flow: { id: failing, entry: look, nodes: [{ id: look, type: tool, tool: find }] }
+`;
+
+async function ranExamples(): Promise<string> {
+  const cwd = folder({ 'failing.flow.yaml': FAILS, 'failing.script.yaml': 'tools: { find: [{ error: fatal }] }' });
+  const run = (file: string, name: string): string[] => [
+    'run',
+    `${file}.flow.yaml`,
+    '--script',
+    `${file}.script.yaml`,
+    '-q',
+    '--run',
+    name,
+  ];
+  await sluice(run(join(EXAMPLES, 'refund'), 'refund'), { cwd });
+  await sluice(run('failing', 'failing'), { cwd });
+  return cwd;
+}
+
+describe('metrics, explain and trace', () => {
+  test('one command each, over the same journals', { timeout: 60_000 }, async () => {
+    const cwd = await ranExamples();
+    const json = await sluice(['metrics', '--json'], { cwd });
+    const metrics = JSON.parse(json.stdout) as { readonly [key: string]: number | null };
+    expect(Object.keys(metrics)).toEqual(KEYS);
+    expect(metrics).toMatchObject({ taskSuccessRate: 0.5, correctTermination: 1, escalationAccuracy: null });
+
+    const files = ['m.json', 'm.md', 'm.html', 'm.xml', 'm.txt'];
+    const written = await sluice(['metrics', '--report', ...files], { cwd });
+    expect([written.status, written.stdout]).toEqual([0, expect.stringContaining('Task Success Rate')]);
+    const [, markdown = '', html = '', junit = ''] = files.map((file) => readFileSync(join(cwd, file), 'utf8'));
+    expect(markdown).toContain('| Task Success Rate | 50 % | ≥ 98 % | missed | 2 |');
+    expect(html).toMatch(/<svg[\s\S]*<\/html>/);
+    expect(html).not.toMatch(/<script|src=|https?:/);
+    expect(junit).toMatch(/<testcase classname="metrics" name="taskSuccessRate"[^>]*><failure/);
+    const gated = await sluice(['metrics', '--gate', '--since', '1h', '--baseline', 'm.json'], { cwd });
+    expect(gated.status).toBe(1);
+    const same = await sluice(['metrics', '--baseline', 'm.json'], { cwd });
+    expect([same.status, same.stdout]).toEqual([0, expect.stringContaining('50 % → 50 %, p = 1')]);
+
+    const art = JSON.parse((await sluice(['trace', 'refund', '--format', 'art'], { cwd })).stdout) as object;
+    expect(art).toMatchObject({ run_id: 'refund', tenant_id: 'default', terminal_code: 'SUCCESS' });
+    const said = await sluice(['explain', 'refund'], { cwd });
+    expect(said.stdout).toMatch(/^The agent was allowed to call payments\.refund/);
+  });
+
+  test('no database is no data, and mistakes are named', { timeout: 60_000 }, async () => {
+    const cwd = folder({ 'x.json': '{}' });
+    const none = JSON.parse((await sluice(['metrics', '--json'], { cwd })).stdout) as object;
+    expect(new Set(Object.values(none))).toEqual(new Set([null]));
+    const wrong = await Promise.all(
+      [
+        ['metrics', '--since', 'yesterday'],
+        ['metrics', '--report', 'report.pdf'],
+        ['metrics', '--baseline', 'x.json'],
+        ['trace', 'r_1', '--format', 'xml'],
+      ].map((args) => sluice(args, { cwd })),
+    );
+    expect(wrong.map(({ status }) => status)).toEqual([2, 2, 1, 2]);
+    expect(wrong[0]?.stderr).toContain('a date such as 2026-11-01');
+    expect(wrong[1]?.stderr).toContain('.json, .md, .html, .xml, .txt');
+    expect(wrong[2]?.stderr).toContain('bad-baseline');
+  });
+});
+
+test('diagnose: a run, a span, and mistakes', { timeout: 60_000 }, async () => {
+  const cwd = await ranExamples();
+  const one = await sluice(['diagnose', 'failing', '--json'], { cwd });
+  expect([one.status, JSON.parse(one.stdout)]).toMatchObject([
+    0,
+    { run: 'failing', findings: [], failure: { node: 'look' } },
+  ]);
+  const all = await sluice(['diagnose', '--since', '1h', '--json'], { cwd });
+  expect(JSON.parse(all.stdout)).toMatchObject({ runs: 2 });
+  expect((await sluice(['diagnose'], { cwd })).status).toBe(2);
+  expect((await sluice(['diagnose', 'nope'], { cwd })).status).toBe(1);
+});

@@ -1,0 +1,76 @@
+/** Every pathology: a planted run that has it, and a near miss that does not. The runs are real; only models and tools are scripted. */
+import { describe, expect, test } from 'vitest';
+import { diagnose, PATHOLOGIES } from '../../src/surfaces/evaluate/diagnose/diagnose.ts';
+import type { Diagnosis } from '../../src/surfaces/evaluate/diagnose/diagnose.ts';
+import type { Peers } from '../../src/surfaces/evaluate/diagnose/detector.ts';
+import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
+import { compileLoop, drive } from '../loop/drive.ts';
+import { FIRST } from './planted-first.ts';
+import { steps } from './planted-kit.ts';
+import type { Given, Planted } from './planted-kit.ts';
+import { REST } from './planted-rest.ts';
+
+const CASES = { ...FIRST, ...REST };
+
+async function diagnosed({ document, script, peers, ...options }: Given): Promise<Diagnosis> {
+  const { read } = await drive(compileLoop(document), script, options);
+  const record = recordOf(read);
+  const usual = { successes: [], openQuestions: 0, now: read.state.now };
+  return diagnose(record, { ...usual, ...peers });
+}
+
+describe('pathologies', () => {
+  test('all 23 have a case', () => {
+    expect(Object.keys(CASES)).toEqual(PATHOLOGIES.map(({ id }) => id));
+    expect(PATHOLOGIES).toHaveLength(23);
+  });
+
+  test.each(Object.keys(CASES))('%s: found in the planted run, with events that exist', async (id) => {
+    const diagnosis = await diagnosed(await (CASES[id] as Planted)[0]());
+    const finding = diagnosis.findings.find((each) => each.id === id);
+    expect(finding, JSON.stringify(diagnosis)).toBeDefined();
+    expect(finding?.events.length).toBeGreaterThan(0);
+    expect(finding?.events.every((seq) => Number.isInteger(seq) && seq > 0)).toBe(true);
+    expect(finding?.containment).not.toBe('');
+    expect(finding?.remedy).toMatch(/`|node |document/);
+  });
+
+  test.each(Object.keys(CASES))('%s: not found in the near miss', async (id) => {
+    const diagnosis = await diagnosed(await (CASES[id] as Planted)[1]());
+    expect(diagnosis.findings.filter((each) => each.id === id)).toEqual([]);
+  });
+
+  test('the amounts of successful runs are in the remedy', async () => {
+    const successes = steps(20, (n) => ({
+      toolCalls: n === 20 ? 6 : 4,
+      modelCalls: 2,
+      costUsd: 0.01,
+    })) as Peers['successes'];
+    const [planted] = CASES['tool-spam'] as Planted;
+    const { findings } = await diagnosed({ ...(await planted()), peers: { successes } });
+    expect(findings.find(({ id }) => id === 'tool-spam')?.remedy).toContain(
+      'lower `tool_calls` to 6: 95 % of successes need 4',
+    );
+  });
+
+  test('the agent and the first decisive step of a failed run are named', async () => {
+    const two = {
+      agents: [{ id: 'a' }, { id: 'b' }],
+      flow: {
+        id: 'f',
+        entry: 'one',
+        nodes: [
+          { id: 'one', type: 'agent', agent: 'a', routes: [{ to: 'two' }] },
+          { id: 'two', type: 'agent', agent: 'b' },
+        ],
+      },
+    };
+    const { failure } = await diagnosed({
+      document: two,
+      script: { agents: { a: ['fine'], b: [{ error: 'fatal', message: 'broken' }] } },
+    });
+    expect(failure).toMatchObject({ agent: 'b', node: 'two', why: 'broken' });
+    const { failure: none } = await diagnosed({ document: two, script: { agents: { a: ['fine'], b: ['fine too'] } } });
+    expect(none).toBeNull();
+  });
+});

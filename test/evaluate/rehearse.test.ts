@@ -1,0 +1,111 @@
+/** Rehearsal: the same seed gives the same result, planted defects are found, and certificates hold on every example. */
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { compile } from '../../src/index.ts';
+import { rehearse } from '../../src/surfaces/evaluate/rehearse/rehearse.ts';
+import type { Rehearsal } from '../../src/surfaces/evaluate/rehearse/rehearse.ts';
+import { rehearsalHtml, rehearsalJUnit } from '../../src/surfaces/evaluate/render/rehearsal.ts';
+import { realChecks } from '../../src/surfaces/cli/commands/simulate.ts';
+import { compileFile } from '../../src/surfaces/cli/document.ts';
+import type { CompileResult } from '../../src/compile/compile.ts';
+
+async function rehearsed({ flow, bounds, graph }: CompileResult, runs = 300, seed = 1): Promise<Rehearsal> {
+  if (flow === undefined || bounds === undefined) throw new Error('does not compile');
+  return rehearse({ flow, bounds, picture: graph ?? null, runs, seed, check: realChecks(flow, '.') });
+}
+const flowOf = (nodes: readonly object[], more: object = {}) =>
+  compile({
+    agents: [{ id: 'bot', output: { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'] } }],
+    tools: { save: { effect: 'write' }, check: { effect: 'read' } },
+    flow: { id: 'f', entry: 'sort', nodes },
+    ...more,
+  });
+const sort = (...routes: readonly object[]) => ({ id: 'sort', type: 'agent', agent: 'bot', routes });
+const kinds = ({ defects }: Rehearsal) => defects.map(({ kind, about }) => `${kind} ${about}`);
+
+describe('rehearsal', () => {
+  test('the same seed gives the same result, another seed another one', async () => {
+    const refund = (await compileFile(new URL('../../examples/refund.flow.yaml', import.meta.url).pathname)).result;
+    const [one, same, other] = [await rehearsed(refund), await rehearsed(refund), await rehearsed(refund, 300, 5000)];
+    expect(same).toEqual(one);
+    expect(other.samples).not.toEqual(one.samples);
+    expect(one).toMatchObject({ runs: 300, nodes: { never: [] }, edges: { never: [] } });
+    const worst = await rehearsed(refund, 1, one.worst?.seed);
+    expect(worst).toMatchObject({ runs: 1, worst: one.worst, codes: { [one.worst?.code ?? '']: 1 } });
+  });
+
+  test('an unreachable branch and a route that never matches', async () => {
+    const result = await rehearsed(
+      flowOf([
+        sort({ when: "kind == 'a'", to: 'good' }, { when: 'size(kind) > 4000', to: 'lost' }, { to: 'good' }),
+        { id: 'good', type: 'tool', tool: 'check' },
+        { id: 'lost', type: 'tool', tool: 'check' },
+      ]),
+    );
+    expect(result.nodes.never).toEqual(['lost']);
+    expect(result.edges.never).toEqual(['sort -> lost']);
+    expect(kinds(result)).toContain('unreached-node lost');
+    const both = await rehearsed(
+      flowOf([
+        sort({ when: "kind == 'a'", to: 'good' }, { when: 'size(kind) > 4000', to: 'other' }, { to: 'good' }),
+        { id: 'good', type: 'tool', tool: 'check', routes: [{ to: 'other' }] },
+        { id: 'other', type: 'tool', tool: 'check' },
+      ]),
+    );
+    expect(both.nodes.never).toEqual([]);
+    expect(kinds(both)).toContain('unmatched-route sort -> other');
+  });
+
+  test('a budget that is too small, and a missing compensation', async () => {
+    const nodes = [
+      sort({ to: 'save' }),
+      { id: 'save', type: 'tool', tool: 'save', routes: [{ to: 'check' }] },
+      { id: 'check', type: 'tool', tool: 'check' },
+    ];
+    const small = await rehearsed(flowOf(nodes, { budgets: { tool_calls: 1 } }));
+    expect(small.codes['BUDGET_EXHAUSTED']).toBeGreaterThan(100);
+    expect(kinds(small)).toContain('budget-too-small budgets.tool_calls');
+    const undone = await rehearsed(flowOf(nodes));
+    expect(kinds(undone)).toContain('missing-compensation save');
+    const tools = {
+      save: { effect: 'write', compensate: 'unsave' },
+      unsave: { effect: 'write' },
+      check: { effect: 'read' },
+    };
+    expect(kinds(await rehearsed(flowOf(nodes, { tools })))).not.toContain('missing-compensation save');
+  });
+
+  test('stops when nothing new is reached', async () => {
+    const {
+      flow,
+      bounds,
+      graph = null,
+    } = flowOf([sort({ to: 'check' }), { id: 'check', type: 'tool', tool: 'check' }]);
+    if (flow === undefined || bounds === undefined) throw new Error('does not compile');
+    const options = { flow, bounds, picture: graph, runs: 20_000, seed: 1, check: realChecks(flow, '.') };
+    const { runs, nodes } = await rehearse({ ...options, untilCoverage: true });
+    expect(runs).toBeLessThan(5000);
+    expect(nodes.never).toEqual([]);
+  });
+
+  test('the page stands alone, and JUnit names what was never reached', async () => {
+    const result = await rehearsed(
+      flowOf([sort({ when: 'size(kind) > 4000', to: 'lost' }), { id: 'lost', type: 'tool', tool: 'check' }]),
+    );
+    const html = rehearsalHtml(result);
+    expect(html).toContain('<svg');
+    expect(html).not.toMatch(/<script|src=|https?:/);
+    expect(rehearsalJUnit(result)).toContain('no run reached lost');
+  });
+
+  test.each(
+    readdirSync(new URL('../../examples/', import.meta.url)).filter((file) =>
+      /\.(flow|workflow|team|loop)\.yaml$/.test(file),
+    ),
+  )('%s: no run exceeds the certificate or gets stuck', { timeout: 60_000 }, async (file) => {
+    const { result } = await compileFile(new URL(`../../examples/${file}`, import.meta.url).pathname);
+    const { certificate, codes } = await rehearsed(result, 40);
+    expect(Object.entries(certificate).filter(([, { holds }]) => !holds)).toEqual([]);
+    expect(codes['STUCK']).toBeUndefined();
+  });
+});
