@@ -63,6 +63,7 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
   };
   if (event.timed !== undefined) pending.timed = event.timed;
   if (event.watched !== undefined) pending.watched = event.watched;
+  if (event.turns !== undefined) pending.turns = event.turns;
   if (event.until !== undefined) pending.until = event.until;
   if (event.signal !== undefined) pending.signal = event.signal;
   expect(state, pending);
@@ -198,21 +199,23 @@ function forgetUndo(thread: Thread, key: string): void {
 
 function watch(
   state: RunState,
-  { watched, key, name, print, input }: Extract<Event, { type: 'effect.requested' }>,
+  { watched = [], turns = [], key, name, print, input }: Extract<Event, { type: 'effect.requested' }>,
 ): void {
-  for (const meter of watched ?? []) {
+  for (const meter of [...watched, ...turns]) {
     const call = { key, name, print: `${name} ${print ?? input}`, ok: null, result: null };
     state.recent[meter] = [...(state.recent[meter] ?? []).slice(1 - RECENT_MAX), call];
   }
 }
 
 /** Keeps the result of a call for the loop detector; of a retried call, the last one. */
-function watchResult(state: RunState, { watched, key, kind }: Pending, result: Settled): void {
-  for (const meter of watched ?? []) {
-    const settledCall = kind === 'model' ? settledTurn(result) : settledTool(result);
-    const recent = state.recent[meter] ?? [];
-    state.recent[meter] = recent.map((call) => (call.key === key ? { ...call, ...settledCall } : call));
-  }
+function watchResult(state: RunState, { watched, turns, key }: Pending, result: Settled): void {
+  for (const meter of watched ?? []) keepResult(state, meter, key, settledTool(result));
+  for (const meter of turns ?? []) keepResult(state, meter, key, settledTurn(result));
+}
+
+function keepResult(state: RunState, meter: string, key: string, settled: Pick<RecentCall, 'ok' | 'result'>): void {
+  const recent = state.recent[meter] ?? [];
+  state.recent[meter] = recent.map((call) => (call.key === key ? { ...call, ...settled } : call));
 }
 
 function settledTool(result: Settled): Pick<RecentCall, 'ok' | 'result'> {

@@ -27,7 +27,7 @@ import { stuckBefore } from './turns.ts';
 import { normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
-import { deadlineFrom, enclosingDeadline, sooner, timingOf } from './timing.ts';
+import { deadlineFrom, sooner, timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
 
 export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
@@ -43,7 +43,7 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   if (stuck !== null) return [stuck];
   const timing = timingOf(program, state, thread, node);
   if ('type' in timing) return [timing];
-  const untimely = untimelyCall(state, thread, node, timing);
+  const untimely = untimelyCall(state, node, timing);
   if (untimely !== null) return unasked(program, thread, node, untimely);
   const wait = waitOf(state, node, prepared.input);
   if ('class' in wait) return unasked(program, thread, node, wait);
@@ -84,7 +84,8 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
     deadline: sooner(sooner(timeout, timing.until), wait.until ?? null),
     holds: holds.length > 0 ? holds : undefined,
     charge: visits,
-    watched: turns === undefined ? repeats : [...(repeats ?? []), ...turns],
+    watched: repeats,
+    turns,
     print: compared === fingerprint ? undefined : compared,
     notBefore,
     paced,
@@ -158,20 +159,21 @@ function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRec
 }
 
 /** The error of a call that has to wait too long, or for which too little time is left. */
-function untimelyCall(state: RunState, thread: Thread, node: DoNode, { notBefore }: Timing): ErrorRecord | null {
+function untimelyCall(state: RunState, node: DoNode, { notBefore }: Timing): ErrorRecord | null {
   if (notBefore !== undefined && notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return tooEarly(node);
-  return isNearlyOver(state, thread, node) ? tooLate(node) : null;
+  return isNearlyOver(state, node) ? tooLate(node) : null;
 }
 
-/** A call that cannot end in the time that is left is not made. Two percent of its own time, at most a second, is too little. */
-function isNearlyOver(state: RunState, thread: Thread, { timeoutMs, effect }: DoNode): boolean {
-  if (timeoutMs === null || effect.kind === 'ask') return false;
-  const end = sooner(deadlineFrom(state, state.now, null), enclosingDeadline(state, thread.id));
-  return end !== null && end - state.now < Math.min(1000, timeoutMs / 50);
+/** True in the last two percent of the run's time, at most the last second: a call would not end in time. */
+function isNearlyOver(state: RunState, { effect }: DoNode): boolean {
+  const end = deadlineFrom(state, state.now, null);
+  if (end === null || effect.kind === 'ask') return false;
+  const wholeMs = end - state.startedAt - (state.waitedMs ?? 0);
+  return end - state.now < Math.min(1000, wholeMs / 50);
 }
 
 function tooLate(node: DoNode): ErrorRecord {
-  const message = `\`${nameOf(node)}\` was not called: the time of the run or of its stage is nearly over`;
+  const message = `\`${nameOf(node)}\` was not called: the time of the run is nearly over`;
   return errorRecord(node, { class: 'timeout', type: 'DeadlineError', message }, 1);
 }
 

@@ -148,6 +148,8 @@ export type EventBody =
       readonly holds?: readonly Hold[];
       readonly charge?: readonly MeterId[];
       readonly watched?: readonly MeterId[];
+      /** The `turns` meters that compare its reply. */
+      readonly turns?: readonly MeterId[];
       /** The fingerprint of the normalised input, which `repeats` meters compare. */
       readonly print?: string;
       readonly notBefore?: Instant;
@@ -347,6 +349,8 @@ export interface Pending {
   timed?: readonly MeterId[];
   /** The `repeats` meters that compare it. */
   watched?: readonly MeterId[];
+  /** The `turns` meters that compare its reply. */
+  turns?: readonly MeterId[];
   readonly question: Question | null;
   /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
   until?: Instant;

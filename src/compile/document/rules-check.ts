@@ -111,15 +111,12 @@ function priceHelp(alias: string | null, { provider, model }: ModelFacts): strin
   return `Declare it under \`models\`, as in \`own: { provider: ${provider}, model: "${model}", ${price} }\`, ${where}`;
 }
 
-/**
- * A tool that changes something needs a tool that undoes it. Without one, a failed run leaves its effect behind. Other
- * notations warn only if the document uses compensations at all.
- */
+/** In a flow with a tier, a tool that changes something needs a tool that undoes it: a failed run leaves no effect behind. */
 export function checkCompensations({ body }: Lowered, { sections }: ReadDocument, report: Report): void {
   const { tools } = sections.value;
   const undoes = new Set(Object.values(tools).flatMap(({ compensate }) => compensate ?? []));
   const isRegulated = body.tier === 'regulated';
-  if (!isRegulated && body.tier === undefined && undoes.size === 0) return;
+  if (body.tier === undefined) return;
   for (const [name, { effect, compensate }] of Object.entries(tools)) {
     if (effect === 'read' || compensate !== undefined || undoes.has(name) || !isCalled(body, name)) continue;
     const message = `\`${name}\` changes something, and no tool undoes it`;
