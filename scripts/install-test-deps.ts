@@ -2,7 +2,9 @@
  * Installs what the tests need beyond npm. A package that is missing and cannot be installed is an error with a name, so
  * that no test is left out without anybody noticing.
  */
-import { run } from './tool.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, run } from './tool.ts';
 import type { Ran } from './tool.ts';
 
 /** A command that a test calls, and the Debian package that brings it. */
@@ -16,6 +18,18 @@ const NEEDS: readonly Need[] = [
 ];
 
 export function installTestDeps(): Ran {
+  const node = installNode22();
+  return node.ok ? installPrograms() : node;
+}
+
+/** The package is also tested on Node 22. */
+function installNode22(): Ran {
+  const dir = join(root, 'test/package/node22');
+  if (existsSync(join(dir, 'node_modules/node/bin/node'))) return { ok: true, output: '' };
+  return run('npm', ['ci', '--prefix', dir, '--no-audit', '--no-fund']);
+}
+
+function installPrograms(): Ran {
   const missing = NEEDS.filter(({ command }) => !run('sh', ['-c', `command -v ${command}`]).ok);
   if (missing.length === 0) return { ok: true, output: '' };
   const packages = missing.map(({ debian }) => debian);

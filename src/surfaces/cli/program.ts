@@ -63,6 +63,7 @@ function addAuthoring(program: Command, call: Caller): void {
     .command('init')
     .description('make a new project that runs offline')
     .argument('[dir]', 'where', '.')
+    .option('--template <name>', 'support, research, team or typescript, with a test')
     .option('--force', 'overwrite files that are there')
     .action(call(async () => (await import('./commands/init.ts')).initCommand));
   program

@@ -1,41 +1,63 @@
 /** `sluice init`: a new project that runs offline. Overwrites files only with `--force`. */
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { nearest } from '../../../compile/diagnose/nearest.ts';
 import { withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { PROJECT_FILES } from '../init-files.ts';
 import { makeFolder } from '../option-values.ts';
+import { TEMPLATES } from '../templates/templates.ts';
+import type { Template } from '../templates/templates.ts';
 import { shellWord } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface InitOptions {
   readonly force?: boolean;
+  readonly template?: string;
 }
 
-export async function initCommand(cli: Cli, dir: string, { force = false }: InitOptions): Promise<ExitStatus> {
+export async function initCommand(cli: Cli, dir: string, options: InitOptions): Promise<ExitStatus> {
+  const { force = false } = options;
+  const { files: project, next } = templateOf(options.template);
   makeFolder('init', dir);
-  const files = Object.keys(PROJECT_FILES);
+  const files = Object.keys(project);
   const there = files.filter((file) => existsSync(join(dir, file)));
   if (there.length > 0 && !force)
     throw usage(
       `${there.map((file) => `\`${join(dir, file)}\``).join(', ')} would be overwritten`,
       'Choose an empty folder, or add `--force`.',
     );
-  for (const [file, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, file), text);
+  for (const [file, text] of Object.entries(project)) {
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    writeFileSync(join(dir, file), text);
+  }
   if (cli.json) cli.printJson({ dir, files });
-  else cli.screen.print(nextSteps(dir, files));
+  else cli.screen.print(nextSteps(dir, files, next));
   return OK;
 }
 
-function nextSteps(dir: string, files: readonly string[]): string {
+function templateOf(name: string | undefined): Template {
+  if (name === undefined) return { files: PROJECT_FILES, next: FIRST };
+  const template = Object.hasOwn(TEMPLATES, name) ? TEMPLATES[name] : undefined;
+  if (template !== undefined) return template;
+  const near = nearest(name, Object.keys(TEMPLATES));
+  const help = near === undefined ? `Choose one of ${Object.keys(TEMPLATES).join(', ')}.` : `Did you mean \`${near}\`?`;
+  throw usage(`there is no template \`${name}\``, help);
+}
+
+const FIRST = [
+  'sluice check support.flow.yaml',
+  'sluice run support.flow.yaml --script support.script.yaml --input @input.json',
+];
+
+function nextSteps(dir: string, files: readonly string[], next: readonly string[]): string {
   const enter = dir === '.' ? [] : [`  cd ${shellWord(dir)}`];
   return [
     `created ${files.join(', ')}${dir === '.' ? '' : ` in ${dir}`}`,
     '',
     'Next:',
     ...enter,
-    withCommandName('  sluice check support.flow.yaml'),
-    withCommandName('  sluice run support.flow.yaml --script support.script.yaml --input @input.json'),
+    ...next.map((command) => withCommandName(`  ${command}`)),
   ].join('\n');
 }
