@@ -36,7 +36,9 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** The Nodes at hand: the pinned one, and the one in `node22`. */
-const nodes = [process.execPath, join(import.meta.dirname, 'node22/node_modules/node/bin/node')].filter((file) => existsSync(file));
+const nodes = [process.execPath, join(import.meta.dirname, 'node22/node_modules/node/bin/node')].filter((file) =>
+  existsSync(file),
+);
 
 test('both releases of Node are here', () => {
   expect(nodes.map((file) => run(file, ['-p', 'process.versions.node.split(".")[0]']).stdout.trim())).toEqual([
