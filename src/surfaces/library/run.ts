@@ -2,7 +2,7 @@
 import { createProgram } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import type { ChainedEvent, Delta, Engine, Report, SignalOptions, Waiting } from '../../runtime/engine/types.ts';
+import type { ChainedEvent, Delta, Engine, Report, Waiting } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { createPublicEvents } from '../../runtime/report/public-events.ts';
 import type { RunEvent } from '../../runtime/report/run-events.ts';
@@ -56,7 +56,7 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
     options: AnswerOptions,
   ): Promise<void>;
   /** Sends a signal to a run that waits for it. */
-  signal(name: string, options?: SignalOptions): Promise<void>;
+  signal(name: string, options?: Parameters<Engine['signal']>[2]): Promise<void>;
   /** Stops the run and undoes what it did. */
   cancel(options: { readonly by: string; readonly reason?: string }): Promise<void>;
   /** The state of the run now. */
