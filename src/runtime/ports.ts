@@ -176,6 +176,9 @@ export interface Clock {
 }
 
 /** A command with everything that its performer may need. */
+/** The kind of streamed text: the reply itself, its reasoning, or the arguments of a tool call. */
+export type StreamedPart = 'text' | 'reasoning' | 'arguments';
+
 export interface Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
@@ -186,7 +189,7 @@ export interface Call {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Takes the text of a reply while it is generated. Undefined when no reader asked for it. The text is not stored. */
-  readonly onText?: ((text: string) => void) | undefined;
+  readonly onText?: ((text: string, part?: StreamedPart) => void) | undefined;
 }
 export interface Performer {
   perform(call: Call): Promise<Settled>;

@@ -21,10 +21,44 @@ test('doctor says what is there and never what a key is', async () => {
   const found = new Map(checks.map(({ name, status }) => [name, status]));
   expect(found.get('node')).toBe('ok');
   expect(found.get('write-ahead log')).toBe('ok');
-  expect(found.get('OPENAI_API_KEY')).toBe('ok');
+  expect(found.get('provider openai')).toBe('ok');
+  expect(found.get('provider groq')).toBe('missing');
   expect([...found.keys()]).toEqual(
     expect.arrayContaining(['sqlite', 'database folder', 'free disk', 'clock', 'bubblewrap', 'chromium']),
   );
+});
+
+test('doctor names the models of a document: key, package, and with --connect the server', async () => {
+  const cwd = folder({
+    'x.flow.yaml': `models:
+  keyed: { provider: openai, model: gpt-4o }
+  azure: { provider: "@ai-sdk/azure", model: x }
+  here: { provider: openai-compatible, model: m, base_url: "http://127.0.0.1:9" }
+agents: [{ id: a, model: here }]
+flow: { id: f, entry: n, nodes: [{ id: n, type: agent, agent: a }] }
+`,
+  });
+  const found = async (...args: readonly string[]) => {
+    const ran = await sluice(['doctor', 'x.flow.yaml', '--json', ...args], { cwd, env: { OPENAI_API_KEY: '' } });
+    const { checks } = json(ran) as {
+      checks: readonly { name: string; status: string; found: string; help?: string }[];
+    };
+    return new Map(checks.map((check) => [check.name, check]));
+  };
+  const checks = await found();
+  expect(checks.get('model keyed')).toMatchObject({
+    status: 'bad',
+    found: expect.stringContaining('OPENAI_API_KEY') as string,
+  });
+  expect(checks.get('model azure')).toMatchObject({
+    status: 'bad',
+    help: expect.stringContaining('npm install @ai-sdk/azure') as string,
+  });
+  expect(checks.get('model here')).toMatchObject({ status: 'ok' });
+  expect((await found('--connect')).get('model here')).toMatchObject({
+    status: 'bad',
+    found: expect.stringContaining('does not answer') as string,
+  });
 });
 
 test('doctor leaves nothing behind', async () => {

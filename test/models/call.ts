@@ -5,7 +5,7 @@ import type { Settled } from '../../src/ir/events.ts';
 import { modelPerformer } from '../../src/effects/models/performer.ts';
 import type { ModelPerformerOptions } from '../../src/effects/models/performer.ts';
 import { realClock } from '../../src/runtime/engine/clock.ts';
-import type { Clock } from '../../src/runtime/ports.ts';
+import type { Call, Clock } from '../../src/runtime/ports.ts';
 import { failureOf } from '../../src/runtime/failures.ts';
 
 export interface Given {
@@ -16,6 +16,7 @@ export interface Given {
   readonly standIn?: string;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
+  readonly onText?: Call['onText'];
 }
 
 export const KEYS = {
@@ -41,7 +42,13 @@ export function flowOf({ models, agent = {}, tools = {} }: Given): CompiledFlow 
 
 /** Never rejects, as the worker never lets a call do. */
 export async function call(given: Given, options: ModelPerformerOptions = {}): Promise<Settled> {
-  const { input = { prompt: 'Hello?' }, standIn, signal = new AbortController().signal, clock = realClock } = given;
+  const {
+    input = { prompt: 'Hello?' },
+    standIn,
+    signal = new AbortController().signal,
+    clock = realClock,
+    onText,
+  } = given;
   const command = {
     run: 'r_1',
     key: '0#0',
@@ -62,6 +69,7 @@ export async function call(given: Given, options: ModelPerformerOptions = {}): P
       idempotencyKey: 'k',
       signal,
       clock,
+      onText,
     });
   } catch (error) {
     return { ok: false, error: failureOf(error) };

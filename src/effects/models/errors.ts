@@ -80,7 +80,8 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
     type: facts.name.replace(/^AI_/, ''),
   };
   const lead = type === 'AuthenticationError' ? keyRefused(target) : target.name;
-  const failure: Failure = { class: kind, type, message: messageOf(lead, facts, target) };
+  const hint = type === 'ModelNotFoundError' ? otherProtocol(target) : '';
+  const failure: Failure = { class: kind, type, message: `${messageOf(lead, facts, target)}${hint}` };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
   const wait = retryAfterMs(facts, now);
   const reached = !facts.disconnected && (facts.malformed || (facts.status >= 200 && facts.status < 300));
@@ -114,6 +115,22 @@ function messageOf(lead: string, { status, message, malformed, disconnected }: E
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
+}
+
+/** Many servers that speak the protocols of OpenAI have no Responses. */
+function otherProtocol({ how, baseUrl }: Target): string {
+  if (how.protocol !== 'openai' || baseUrl === undefined) return '';
+  return '; if the server has no `/responses`, use the provider `openai.chat`';
+}
+
+/** The text that Groq reports when a model wrote a tool call that cannot be read; undefined for any other error. */
+export function failedToolCall(error: unknown): string | undefined {
+  const causes = causesOf(error);
+  // The AI SDK keeps only the fields that it knows, so the body comes first.
+  const body = parsed(textIn(firstOf(causes, 'responseBody')) ?? '');
+  const reports = [body, firstOf(causes, 'data')].flatMap(errorObjects);
+  const report = reports.find(({ code }) => code === 'tool_use_failed');
+  return report === undefined ? undefined : (textIn(report['failed_generation']) ?? '');
 }
 
 function keyRefused({ provider, name, keyFrom }: Target): string {
@@ -177,7 +194,11 @@ function errorFacts(error: unknown): ErrorFacts {
   const names = causes.flatMap(({ name }) => textIn(name) ?? []);
   const name = names[0] ?? (error instanceof StreamError ? 'ProviderError' : 'Error');
   const labels = [...texts('type'), ...texts('code'), ...texts('status'), ...texts('reason')].join(' ').toLowerCase();
-  const message = providerMessage(error, texts('message')[0]);
+  const upstream = reports
+    .map(({ metadata }) => (isFields(metadata) ? upstreamReason(metadata) : undefined))
+    .find(Boolean);
+  const own = providerMessage(error, texts('message')[0]);
+  const message = upstream === undefined ? own : `${own} (${upstream})`;
   const retryable = causes.map(({ isRetryable }) => isRetryable).find((each) => typeof each === 'boolean');
   return {
     name,
@@ -209,6 +230,14 @@ function statusOf(causes: readonly Fields[], reports: readonly Fields[]): number
   if (typeof status === 'number') return status;
   const codes = reports.map(({ code }) => code);
   return codes.find((code): code is number => typeof code === 'number' && code >= 400 && code < 600) ?? 0;
+}
+
+/** OpenRouter reports the error of the provider behind it as JSON text. */
+function upstreamReason({ raw, provider_name: provider }: Fields): string | undefined {
+  const text = textIn(raw);
+  if (text === undefined) return undefined;
+  const inner = errorObjects(parsed(text)).flatMap(({ message }) => textIn(message) ?? [])[0] ?? text;
+  return `${textIn(provider) ?? 'upstream'}: ${inner}`;
 }
 
 /** Without the unreadable text that the AI SDK appends in full. */

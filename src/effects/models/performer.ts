@@ -12,7 +12,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
 import type { Fetch } from './connect.ts';
-import { classify } from './errors.ts';
+import { classify, failedToolCall } from './errors.ts';
 import { continued, recordOf, usageOf } from './record.ts';
 import { append, assistantMessage, continuation, problemOf } from './outcome.ts';
 import { refuseLosses, watchOptions } from './options.ts';
@@ -129,10 +129,28 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
     }
   } catch (error) {
     if (call.signal.aborted) throw error;
+    const written = failedToolCall(error);
+    if (written !== undefined) return unreadableCall(written, target, request);
     if (error instanceof SluiceError) return (options.onMissing ?? notConfigured)(call, error);
     return { ok: false, error: classify(error, target, call.clock.now()), ...partialUsage(reply, target, request) };
   }
   return settle(reply, target, request, call);
+}
+
+/** A tool call that the provider could not read counts as a call with unreadable arguments, which the agent corrects. */
+function unreadableCall(written: string, target: Target, request: Request): Settled {
+  const named = /<function=([\w.-]+)/.exec(written)?.[1] ?? /"name"\s*:\s*"([^"]+)"/.exec(written)?.[1] ?? 'unknown';
+  const reply = emptyReply();
+  reply.parts.push({
+    type: 'call',
+    id: '',
+    name: named,
+    input: written === '' ? 'null' : written,
+    metadata: undefined,
+  });
+  reply.finish = { unified: 'tool-calls', raw: 'tool_use_failed' };
+  const used = usageOf(reply, target, sentText(request));
+  return { ok: true, value: redactValue(recordOf(reply, target, request.offer, false), target.key), used };
 }
 
 function agentOf({ flow, command }: Call): AgentDef {
@@ -168,10 +186,10 @@ async function receive(
       raw: wire.see,
       unreadable: wire.unreadable,
       warned: (warnings) => refuseLosses(warnings, tuning, target),
-      text: (delta) => {
+      text: (delta, part) => {
         const text = redactValue(delta, target.key);
-        onDelta?.(command.run, command.key, text);
-        call.onText?.(text);
+        if (part === 'text') onDelta?.(command.run, command.key, text);
+        call.onText?.(text, part);
       },
     });
   }

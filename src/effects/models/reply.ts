@@ -12,6 +12,8 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 
+import type { StreamedPart } from '../../runtime/ports.ts';
+
 type Metadata = SharedV4ProviderMetadata | undefined;
 
 interface TextPart {
@@ -73,8 +75,8 @@ export function readBody(result: LanguageModelV4GenerateResult, reply: Reply): v
 }
 
 export interface StreamListener {
-  /** The text of the reply as it arrives. */
-  text(delta: string): void;
+  /** The text, the reasoning and the arguments of tool calls as they arrive. */
+  text(delta: string, part: StreamedPart): void;
   /** Every event of the stream, as the provider sent it. */
   raw(value: unknown): void;
   /** What the AI SDK reports about the request. */
@@ -92,12 +94,6 @@ export async function readStream(
   const open = new Map<string, TextPart>();
   for await (const part of stream) {
     switch (part.type) {
-      case 'stream-start':
-        listener.warned(part.warnings);
-        break;
-      case 'raw':
-        listener.raw(part.rawValue);
-        break;
       case 'text-start':
       case 'reasoning-start':
         start(open, reply, part);
@@ -121,9 +117,15 @@ export async function readStream(
         if (!listener.unreadable(part.error)) throw new StreamError(part.error);
         break;
       default:
-        break;
+        passOn(part, listener);
     }
   }
+}
+
+function passOn(part: LanguageModelV4StreamPart, listener: StreamListener): void {
+  if (part.type === 'stream-start') listener.warned(part.warnings);
+  else if (part.type === 'raw') listener.raw(part.rawValue);
+  else if (part.type === 'tool-input-delta') listener.text(part.delta, 'arguments');
 }
 
 type Start = Extract<LanguageModelV4StreamPart, { type: `${'text' | 'reasoning'}-start` }>;
@@ -149,7 +151,7 @@ function extend(open: TextPart | undefined, part: Extension, listener: StreamLis
   open.metadata = merged(open.metadata, part.providerMetadata);
   if (!('delta' in part)) return;
   open.text += part.delta;
-  if (open.type === 'text' && !isSummary(open.metadata)) listener.text(part.delta);
+  if (!isSummary(open.metadata)) listener.text(part.delta, open.type);
 }
 
 /** Repeats the id and usage of the message. Providers do not take it back. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { digest } from '../../core/digest.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Command, EffectKey, Pins, RunId } from '../../ir/events.ts';
-import type { Call, Clock } from '../ports.ts';
+import type { Call, Clock, StreamedPart } from '../ports.ts';
 import { pure } from './pure.ts';
 
 export class Calls {
@@ -52,7 +52,7 @@ export interface CallContext {
 /** Receive the text of model replies while it is generated. */
 export interface TextListeners {
   hasListener(run: RunId): boolean;
-  onText(command: Command, text: string): void;
+  onText(command: Command, text: string, part?: StreamedPart): void;
 }
 
 class RunningCall implements Call {
@@ -78,12 +78,12 @@ class RunningCall implements Call {
     return this.#controller.signal;
   }
 
-  get onText(): ((text: string) => void) | undefined {
+  get onText(): ((text: string, part?: StreamedPart) => void) | undefined {
     const listeners = this.#listeners;
     if (listeners === undefined || !listeners.hasListener(this.command.run)) return undefined;
-    return (text) => {
+    return (text, part) => {
       // Drop text that arrives after an abort.
-      if (!this.#aborted && text !== '') listeners.onText(this.command, text);
+      if (!this.#aborted && text !== '') listeners.onText(this.command, text, part);
     };
   }
 

@@ -5,7 +5,7 @@
 import type { Command, Event, RunId } from '../../ir/events.ts';
 import { linkEvents } from '../journal/chain.ts';
 import { readRun } from '../journal/read.ts';
-import type { Journal } from '../ports.ts';
+import type { Journal, StreamedPart } from '../ports.ts';
 import type { TextListeners } from './calls.ts';
 import type { ChainedEvent, Delta } from './types.ts';
 
@@ -36,10 +36,10 @@ export class Feed implements TextListeners {
     return [...(this.#readers.get(run) ?? [])].some(({ deltas }) => deltas);
   }
 
-  onText(command: Command, text: string): void {
+  onText(command: Command, text: string, part: StreamedPart = 'text'): void {
     for (const reader of this.#readers.get(command.run) ?? []) {
       if (!reader.deltas) continue;
-      addDelta(reader.queue, command, text);
+      addDelta(reader.queue, command, text, part);
       reader.wake();
     }
   }
@@ -177,9 +177,15 @@ async function eventsAfter(journal: Journal, run: RunId, seen: number): Promise<
 }
 
 /** A slow reader gets longer pieces of text, not more of them. */
-function addDelta(queue: (ChainedEvent | Delta)[], { run, key, attempt, name }: Command, text: string): void {
+function addDelta(
+  queue: (ChainedEvent | Delta)[],
+  { run, key, attempt, name }: Command,
+  text: string,
+  part: StreamedPart,
+): void {
   const last = queue.at(-1);
-  if (last?.type === 'reply.streamed' && last.key === key && last.attempt === attempt)
+  const kind = part === 'text' ? {} : { part };
+  if (last?.type === 'reply.streamed' && last.key === key && last.attempt === attempt && last.part === kind.part)
     queue[queue.length - 1] = { ...last, text: last.text + text };
-  else queue.push({ type: 'reply.streamed', run, key, attempt, agent: name, text });
+  else queue.push({ type: 'reply.streamed', run, key, attempt, agent: name, ...kind, text });
 }

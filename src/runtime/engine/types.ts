@@ -92,6 +92,8 @@ export interface Delta {
   readonly key: EffectKey;
   readonly attempt: number;
   readonly agent: string;
+  /** Absent for the text of the reply. */
+  readonly part?: 'reasoning' | 'arguments';
   readonly text: string;
 }
 

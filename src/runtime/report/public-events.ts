@@ -19,6 +19,7 @@ export function createPublicEvents(program: Program): (event: Event | Delta) => 
   let streamed = 0;
   return (event) => {
     if (event.type === 'reply.streamed') {
+      if (event.part !== undefined) return [];
       const { key, agent, text } = event;
       const place = places.get(key) ?? { node: agent, branch: '0' };
       // Text has no place in the journal. Its id is after the events of the last journal event.

@@ -71,8 +71,9 @@ function watch({ engine }: Session, run: RunId, view: View, deltas: boolean): Wa
   let seen = 0;
   const pump = async (): Promise<void> => {
     for await (const event of engine.events(run, { deltas })) {
-      if (event.type === 'reply.streamed') view.hear(event.key, event.text);
-      else {
+      if (event.type === 'reply.streamed') {
+        if (event.part === undefined) view.hear(event.key, event.text);
+      } else {
         seen = event.seq;
         view.take(event);
       }

@@ -310,7 +310,8 @@ function addMachine(program: Command, call: Caller): void {
   program
     .command('doctor')
     .description('what this machine has and lacks')
-    .argument('[files...]', 'documents whose tools and MCP servers are checked too')
+    .argument('[files...]', 'documents whose models, tools and MCP servers are checked too')
+    .option('--connect', 'also ask the servers of the models for an answer')
     .action(call(async () => (await import('./commands/doctor.ts')).doctorCommand));
   program
     .command('completion')

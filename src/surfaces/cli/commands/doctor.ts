@@ -5,13 +5,26 @@ import { plural, table } from '../text.ts';
 import { discoverMcp } from '../../../effects/mcp/discover.ts';
 import type { McpServer } from '../../../effects/tools/tool.ts';
 import type { SluiceError } from '../../../runtime/errors.ts';
+import { PROVIDERS } from '../../../catalog/providers.ts';
+import { requirePackage } from '../../../effects/models/packages.ts';
+import { requireKey, targetOf } from '../../../effects/models/target.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { compileFile, prerequisiteDiagnostics } from '../document.ts';
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-export async function doctorCommand(cli: Cli, files: readonly string[] = []): Promise<ExitStatus> {
-  const findings = [...(await examine(cli.db)), ...(await Promise.all(files.map(needsOf))).flat()];
+export interface DoctorOptions {
+  readonly connect?: boolean;
+}
+
+export async function doctorCommand(
+  cli: Cli,
+  files: readonly string[] = [],
+  { connect = false }: DoctorOptions = {},
+): Promise<ExitStatus> {
+  const needs = await Promise.all(files.map((file) => needsOf(file, connect)));
+  const findings = [...(await examine(cli.db)), ...needs.flat()];
   const ok = findings.every(({ status }) => status !== 'bad');
   if (cli.json) cli.printJson({ ok, checks: findings });
   else cli.screen.print(`${table(findings.map(rowOf))}\n\n${ok ? 'ready' : 'not ready: see what is marked `bad`'}`);
@@ -34,15 +47,17 @@ async function examine(db: string): Promise<readonly Finding[]> {
   return [node(), sqlite(), ...disk(db), clock(), ...programs(), ...keys(process.env)];
 }
 
-/** The prerequisites of the tools and MCP servers of a document. */
-async function needsOf(file: string): Promise<readonly Finding[]> {
+/** The prerequisites of the models, tools and MCP servers of a document. */
+async function needsOf(file: string, connect: boolean): Promise<readonly Finding[]> {
   const compiled = await compileFile(file);
   const missing = await prerequisiteDiagnostics(compiled, 'error');
   const bad = missing.map(({ message, help = '' }): Finding => ({ name: file, status: 'bad', found: message, help }));
   const servers = await Promise.all(
     Object.entries(compiled.result.servers ?? {}).map((entry) => serverFinding(file, entry)),
   );
-  const all = [...bad, ...servers];
+  const { flow } = compiled.result;
+  const models = flow === undefined ? [] : await modelFindings(file, flow, connect);
+  const all = [...bad, ...servers, ...models];
   return all.length === 0 ? [{ name: file, status: 'ok', found: 'its tools have what they need' }] : all;
 }
 
@@ -159,13 +174,59 @@ function programs(): readonly Finding[] {
   });
 }
 
-const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'] as const;
-
+/** The providers: the variable of the key that is set, or the one to set. */
 function keys(env: NodeJS.ProcessEnv): readonly Finding[] {
-  return KEYS.map((name) => {
-    const set = env[name] !== undefined && env[name] !== '';
-    return { name, status: set ? 'ok' : 'missing', found: set ? 'set' : 'not set' };
-  });
+  return Object.entries(PROVIDERS)
+    .filter(([name, { open }]) => open !== true && name !== 'openai.chat')
+    .map(([name, { keys: variables }]): Finding => {
+      const found = variables.find((variable) => (env[variable] ?? '') !== '');
+      if (found !== undefined) return { name: `provider ${name}`, status: 'ok', found: `${found} is set` };
+      return { name: `provider ${name}`, status: 'missing', found: `${variables[0] ?? ''} is not set` };
+    });
+}
+
+/** The models of a document: the key, the provider package, and with `--connect` whether the server answers. */
+async function modelFindings(file: string, flow: CompiledFlow, connect: boolean): Promise<readonly Finding[]> {
+  const aliases = Object.keys(flow.models).filter((alias) => alias !== '');
+  return Promise.all(
+    aliases.map(async (alias): Promise<Finding> => {
+      const name = `model ${alias}`;
+      try {
+        const target = targetOf(flow, '', alias, {});
+        requireKey(target);
+        if (target.how.protocol === 'package') requirePackage(target.provider, dirname(file));
+        const found =
+          target.keyFrom === undefined
+            ? 'needs no key'
+            : `${target.keyFrom} ${target.key ? 'is set' : 'is not needed'}`;
+        return connect && target.baseUrl !== undefined
+          ? await reached(name, target.baseUrl)
+          : { name, status: 'ok', found: `${target.name}, ${found}` };
+      } catch (error) {
+        const { message, help } = error as SluiceError;
+        return { name, status: 'bad', found: message, ...(help === undefined ? {} : { help }) };
+      }
+    }),
+  );
+}
+
+const REACH_TIMEOUT_MS = 5000;
+
+/** Any answer counts: a server that wants a key is there. */
+async function reached(name: string, url: string): Promise<Finding> {
+  try {
+    const { status } = await fetch(url, { signal: AbortSignal.timeout(REACH_TIMEOUT_MS), redirect: 'manual' });
+    return { name, status: 'ok', found: `${url} answers with ${status}` };
+  } catch (error) {
+    const { cause, message } = error as Error;
+    const reason = cause instanceof Error ? cause.message : message;
+    return {
+      name,
+      status: 'bad',
+      found: `${url} does not answer: ${reason}`,
+      help: 'check `base_url` and the network',
+    };
+  }
 }
 
 function nearestFolder(path: string): string {

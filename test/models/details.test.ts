@@ -1,0 +1,158 @@
+/** Details of single providers that would otherwise end a run or hide its reason. */
+import { describe, expect, test } from 'vitest';
+import { call } from './call.ts';
+import { json, serve, sse } from './serve.ts';
+import type { Answer } from './serve.ts';
+
+const TOOLS = { 'web.search': { description: 'Search.', input: true as const } };
+const usage = { prompt_tokens: 3, completion_tokens: 2 };
+
+async function ask(answer: Answer, provider = 'openai-compatible', stream = false) {
+  await using served = await serve(answer);
+  const models = { m: { provider, model: 'm', base_url: served.url } };
+  return await call({ models, tools: TOOLS }, { stream });
+}
+
+describe('a tool call without arguments has the arguments {}', () => {
+  const chat = (fn: object) =>
+    json(200, {
+      id: 'c',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: fn }] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage,
+    });
+  test.each<[string, string, Answer]>([
+    ['Chat Completions, empty', 'openai.chat', chat({ name: 'web_search', arguments: '' })],
+    ['compatible, empty', 'openai-compatible', chat({ name: 'web_search', arguments: '' })],
+    [
+      'Responses, empty',
+      'openai',
+      json(200, {
+        id: 'r',
+        object: 'response',
+        created_at: 1,
+        model: 'm',
+        status: 'completed',
+        output: [
+          { id: 'f', type: 'function_call', call_id: 'x', name: 'web_search', arguments: '', status: 'completed' },
+        ],
+        usage: { input_tokens: 3, output_tokens: 2 },
+      }),
+    ],
+    [
+      'Messages, no input',
+      'anthropic',
+      json(200, {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        content: [{ type: 'tool_use', id: 'x', name: 'web_search', input: {} }],
+        stop_reason: 'tool_use',
+        usage: { input_tokens: 3, output_tokens: 2 },
+      }),
+    ],
+  ])('%s', async (_, provider, answer) => {
+    expect(await ask(answer, provider)).toMatchObject({
+      ok: true,
+      value: { toolCalls: [{ id: 'x', name: 'web.search', args: {} }] },
+    });
+  });
+});
+
+describe("Groq's tool_use_failed is a call that the agent corrects", () => {
+  const failed = (failed_generation: string) =>
+    json(400, {
+      error: {
+        message: 'Failed to call a function.',
+        type: 'invalid_request_error',
+        code: 'tool_use_failed',
+        failed_generation,
+      },
+    });
+
+  test('the name of the tool and the text are kept', async () => {
+    const settled = await ask(failed('<function=web_search{"q": "tea"</function>'));
+    expect(settled).toMatchObject({
+      ok: true,
+      value: { toolCalls: [{ name: 'web.search', args: null, raw: '<function=web_search{"q": "tea"</function>' }] },
+    });
+    expect(settled.used).toMatchObject({ inputTokens: expect.any(Number) as number });
+  });
+
+  test('a text without a name is a call of an unknown tool', async () => {
+    expect(await ask(failed('I will search'))).toMatchObject({ ok: true, value: { toolCalls: [{ name: 'unknown' }] } });
+  });
+});
+
+test("OpenRouter's upstream reason is in the message", async () => {
+  const raw = JSON.stringify({ error: { message: 'The model is loading.' } });
+  const settled = await ask(
+    json(502, { error: { message: 'Provider returned error', code: 502, metadata: { provider_name: 'Acme', raw } } }),
+  );
+  expect(settled).toMatchObject({ ok: false, error: { class: 'transient' } });
+  expect(JSON.stringify(settled)).toContain('Provider returned error (Acme: The model is loading.)');
+});
+
+test('a server without /responses: the message suggests openai.chat', async () => {
+  const settled = await ask(json(404, { error: { message: 'Not Found' } }), 'openai');
+  expect(settled).toMatchObject({ ok: false, error: { type: 'ModelNotFoundError' } });
+  expect(JSON.stringify(settled)).toContain('use the provider `openai.chat`');
+  expect(JSON.stringify(await ask(json(404, { error: { message: 'Not Found' } }), 'openai.chat'))).not.toContain(
+    '/responses',
+  );
+});
+
+test('calls with the same id each get their own', async () => {
+  const one = { id: 'x', type: 'function', function: { name: 'web_search', arguments: '{"q":1}' } };
+  const settled = await ask(
+    json(200, {
+      id: 'c',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, tool_calls: [one, one] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage,
+    }),
+  );
+  const { toolCalls } = (settled as unknown as { value: { toolCalls: { id: string }[] } }).value;
+  expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(2);
+});
+
+test('streamed reasoning and tool arguments are passed on with their kind', async () => {
+  const delta = (fields: object, finish_reason: string | null = null): string => {
+    const choices = [{ index: 0, delta: fields, finish_reason }];
+    return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
+  };
+  const first = { name: 'web_search', arguments: '{"q":' };
+  const body = [
+    delta({ role: 'assistant', reasoning_content: 'Hmm.' }),
+    delta({ content: 'Looking.' }),
+    delta({ tool_calls: [{ index: 0, id: 'x', type: 'function', function: first }] }),
+    delta({ tool_calls: [{ index: 0, function: { arguments: '"tea"}' } }] }),
+    delta({}, 'tool_calls'),
+    'data: [DONE]\n\n',
+  ];
+  await using served = await serve(sse(body.join('')));
+  const heard: string[] = [];
+  const models = { m: { provider: 'openai-compatible', model: 'm', base_url: served.url } };
+  await call(
+    { models, tools: TOOLS, onText: (text, part) => heard.push(`${part ?? 'text'}: ${text}`) },
+    { stream: true },
+  );
+  expect(heard).toEqual(['reasoning: Hmm.', 'text: Looking.', 'arguments: {"q":', 'arguments: "tea"}']);
+});
