@@ -159,6 +159,9 @@ export function decisionOf(failure: FailureKind, action: RecoveryAction, cause?:
   return { failure, action, mast: mastOf(failure, cause) };
 }
 
+/** The cause of a suspected deadlock, by the rule of the monitor. */
+export const STUCK_CAUSES = { cycle: 'handoff_cycle', repeated_reply: 'stuck_supervisor', hops: 'hops' } as const;
+
 /** A change of a cell that the document declares. */
 export interface CellChange {
   readonly retries?: number | undefined;

@@ -2,7 +2,7 @@
  * The recovery decisions of a run, in order: what failed, and what was done about it. Some are nodes of the flow, others are
  * retries, and others were made by protections that all runs share.
  */
-import { decisionOf } from '../../catalog/failures.ts';
+import { STUCK_CAUSES, decisionOf } from '../../catalog/failures.ts';
 import type { Event } from '../../ir/events.ts';
 import type { BreakerCause, ErrorRecord } from '../../ir/facts.ts';
 import type { CompiledFlow, Decision } from '../../ir/nodes.ts';
@@ -31,7 +31,7 @@ function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
         ? null
         : decisionOf(KIND_OF_CAUSE[event.cause], event.fallback === 'answer' ? 'fallback' : 'block');
     case 'deadlock.suspected':
-      return decisionOf('deadlock', 'surface', CAUSE_OF_RULE[event.stuck.rule]);
+      return decisionOf('deadlock', 'surface', STUCK_CAUSES[event.stuck.rule]);
     case 'retry.denied':
       return decisionOf('provider_error', 'block');
     case 'slots.written':
@@ -54,8 +54,6 @@ function retried({ class: kind }: ErrorRecord, target: string | undefined): Deci
   if (recoveryClassOf(kind) === 'semantic') return null;
   return decisionOf('provider_error', target === undefined ? 'retry' : 'fallback');
 }
-
-const CAUSE_OF_RULE = { cycle: 'handoff_cycle', repeated_reply: 'stuck_supervisor', hops: 'hops' } as const;
 
 const KIND_OF_CAUSE: { readonly [cause in BreakerCause]: FailureKind } = {
   provider_errors: 'provider_error',
