@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, sluice } from './cli.ts';
+import { folder, root, sluice } from './cli.ts';
 
 const FLOW = `
 agents:
@@ -165,6 +165,11 @@ cases:
     expect((await sluice(['eval', 'runs.suite.yaml'], { cwd })).status).toBe(0);
     expect((await sluice(['eval', 'from-runs', '--where', 'code =='], { cwd })).status).toBe(2);
   });
+});
+
+test('the suite among the examples passes', { timeout: 60_000 }, async () => {
+  const { status, stdout } = await sluice(['eval', join(root, 'examples/refund.suite.yaml')], { cwd: folder() });
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/\d+ passed, 0 failed/)]);
 });
 
 describe('simulate', () => {
