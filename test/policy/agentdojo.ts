@@ -230,7 +230,7 @@ export function profiled(profile: 'support' | 'research'): (tools: Catalogue['to
   });
 }
 
-export function effectByName(name: string, parameters: Json): string {
+function effectByName(name: string, parameters: Json): string {
   const fields = Object.keys((parameters as { properties?: object }).properties ?? {});
   const reads = /^(?:get|read|search|list|find|check|fetch|show|count)_/.test(name);
   if (reads) return fields.some((field) => /^(?:url|uri|host|link)$/.test(field)) ? 'egress' : 'read';

@@ -75,7 +75,7 @@ export interface Finding {
   readonly node: string | null;
 }
 /** The agent and the first decisive step of a run that did not succeed. */
-export interface Blame {
+interface Blame {
   readonly agent: string | null;
   readonly node: string | null;
   readonly seq: number;

@@ -50,7 +50,7 @@ export interface ReplyStep {
   /** Replies that were tried again or refused because of their form. */
   readonly invalid: readonly number[];
 }
-export interface Trip {
+interface Trip {
   readonly seq: number;
   readonly unit: Meter['unit'];
   readonly label: string;
@@ -60,7 +60,7 @@ export interface Trip {
   readonly rule: string | null;
   readonly limit: number | null;
 }
-export interface QuestionStep {
+interface QuestionStep {
   readonly seq: number;
   readonly at: number;
   readonly node: string;
@@ -69,7 +69,7 @@ export interface QuestionStep {
   readonly expired: boolean;
   readonly open: boolean;
 }
-export interface MemoryStep {
+interface MemoryStep {
   readonly seq: number;
   readonly kind: 'write' | 'read';
   readonly stored: boolean;

@@ -276,7 +276,7 @@ interface Unsupported {
 }
 
 /** Claims of actions and lookups in replies, against the calls that had succeeded by then. */
-export function unsupportedIn(run: Trajectory): readonly Unsupported[] {
+function unsupportedIn(run: Trajectory): readonly Unsupported[] {
   const tools = Object.entries(run.tools).map(([name, tool]) => wordsOf(name, tool));
   if (tools.length === 0) return [];
   return run.replies.flatMap((reply) => {

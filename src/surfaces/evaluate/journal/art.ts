@@ -237,7 +237,7 @@ function escalationsOf(
   ];
 }
 
-export function sha256(text: string): string {
+function sha256(text: string): string {
   return `sha256:${hash('sha256', text, 'hex')}`;
 }
 

@@ -162,7 +162,7 @@ function addCall(
   });
 }
 
-export function printOf(name: string, args: Json): string {
+function printOf(name: string, args: Json): string {
   return `${name} ${canonicalize(args) ?? 'null'}`;
 }
 

@@ -15,7 +15,7 @@ export interface Comparison {
 }
 
 /** A change with a probability below this is not chance. */
-export const SIGNIFICANT = 0.05;
+const SIGNIFICANT = 0.05;
 
 /** `before` has the figures of the earlier report. Metrics without a value on both sides are left out. */
 export function compareFigures(

@@ -30,7 +30,7 @@ export interface RehearsalOptions {
   readonly check: RealCheck;
   readonly onProgress?: (done: number) => void;
 }
-export interface Spread {
+interface Spread {
   readonly p50: number;
   readonly p95: number;
   readonly max: number;

@@ -17,7 +17,7 @@ export interface MetricsReport {
   readonly comparisons: readonly Comparison[];
 }
 
-export function shownValue({ id, value }: Pick<Figure, 'id' | 'value'>): string {
+function shownValue({ id, value }: Pick<Figure, 'id' | 'value'>): string {
   if (value === null) return '-';
   const { kind, unit } = metricOf(id);
   if (kind === 'share' || kind === 'agreement') return `${shortNumber(Number((value * 100).toFixed(2)))} %`;

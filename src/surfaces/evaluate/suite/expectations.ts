@@ -129,7 +129,7 @@ function conditionProblems({ report, calls, read }: RunRecord, when: string): re
   }
 }
 
-export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
   let at = 0;
   for (const each of whole) if (each === part[at]) at += 1;
   return at === part.length;

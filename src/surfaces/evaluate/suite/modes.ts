@@ -60,7 +60,7 @@ export function checksOf(prepared: PreparedCase): readonly Check[] {
   }
 }
 
-export function labelsOf({ expect = {} }: SuiteCase): Labels {
+function labelsOf({ expect = {} }: SuiteCase): Labels {
   const { code, path, asks } = expect;
   const escalates =
     asks === undefined && code === undefined

@@ -147,7 +147,7 @@ function inputOf(input: Json | undefined, notation: string): Json {
   return input === undefined ? '' : typeof input === 'string' ? input : JSON.stringify(input);
 }
 
-export function scriptOf(given: SuiteCase['script'], dir: string, flow: CompiledFlow): Script | undefined {
+function scriptOf(given: SuiteCase['script'], dir: string, flow: CompiledFlow): Script | undefined {
   if (typeof given !== 'string') return given;
   const file = join(dir, given);
   const text = readText(file);

@@ -26,7 +26,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { scriptSchema } from '../../cli/script.ts';
 import { METRICS } from '../metrics/table.ts';
 
-export const MODES = ['golden', 'faults', 'budgets', 'escalations', 'replay', 'soak', 'policy'] as const;
+const MODES = ['golden', 'faults', 'budgets', 'escalations', 'replay', 'soak', 'policy'] as const;
 export type Mode = (typeof MODES)[number];
 export const FAULT_KINDS = ['fail', 'fatal', 'delay', 'malformed', 'deny'] as const;
 
@@ -97,17 +97,7 @@ export interface ReadSuite {
 }
 
 /** The variables of `expect.when`. */
-export const WHEN_NAMES = [
-  'output',
-  'code',
-  'state',
-  'path',
-  'usage',
-  'receipts',
-  'approvals',
-  'asks',
-  'input',
-] as const;
+const WHEN_NAMES = ['output', 'code', 'state', 'path', 'usage', 'receipts', 'approvals', 'asks', 'input'] as const;
 
 export function readSuite(source: string, file: string): ReadSuite {
   const { doc, report } = parseSource(source, file, SUITE);

@@ -36,7 +36,7 @@ export interface SuiteResult {
   readonly policy: readonly PolicyChange[];
   readonly soak: Soak | null;
 }
-export interface CaseReport {
+interface CaseReport {
   readonly name: string;
   readonly mode: string;
   readonly tags: readonly string[];
@@ -176,7 +176,7 @@ function summary(
 }
 
 /** A number is the least or the most, as the target of the metric is; without one, the most. */
-export function targetsOf({ thresholds = {} }: Suite): { readonly [metric in MetricId]?: Target } {
+function targetsOf({ thresholds = {} }: Suite): { readonly [metric in MetricId]?: Target } {
   return Object.fromEntries(
     Object.entries(thresholds).map(([id, given]) => {
       if (typeof given !== 'number')
