@@ -391,11 +391,10 @@ export interface RunState {
   calls: { [name: string]: number };
   /** The latest calls that each `repeats` meter compares. */
   recent: { [meter: MeterId]: readonly RecentCall[] };
-  /** Nothing expires before this instant. A lower bound, so that most facts need no search. */
+  /** A lower bound of the next expiry. */
   wake: Instant | null;
   undoFailed: boolean;
   outcome: Outcome | null;
 }
-
 export type { Refusal } from './refusal.ts';
 export type { Command, Outbox, RecentCall } from './commands.ts';

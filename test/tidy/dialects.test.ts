@@ -24,7 +24,11 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
   'src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/runtime/report/decisions.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
+  'src/ir/nodes.ts': { words: ['parallel'], because: 'a setting of providers' },
+  'src/runtime/report/decisions.ts': {
+    words: ['loop', 'handoff', 'supervisor'],
+    because: 'a kind of failure in the decision table, and two causes of the failure modes',
+  },
   'src/runtime/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
 };
 

@@ -28,25 +28,13 @@ export const DIAGNOSTIC_CODES = {
     title: 'Aliases expand too far',
     summary: 'The aliases of the document would expand to too many values.',
   },
-  'too-deep': {
-    title: 'Nested too deeply',
-    summary: 'Lists and maps are nested too deeply.',
-  },
-  'too-large': {
-    title: 'The document is too large',
-    summary: 'The text is too long.',
-  },
+  'too-deep': { title: 'Nested too deeply', summary: 'Lists and maps are nested too deeply.' },
+  'too-large': { title: 'The document is too large', summary: 'The text is too long.' },
 
   // Shapes
-  'unknown-key': {
-    title: 'An unknown key',
-    summary: 'A map has a key that is not known there.',
-  },
+  'unknown-key': { title: 'An unknown key', summary: 'A map has a key that is not known there.' },
   'missing-field': { title: 'A required field is missing', summary: 'A map lacks a key that it needs.' },
-  'wrong-type': {
-    title: 'A value of the wrong type',
-    summary: 'The value has another type than its key needs.',
-  },
+  'wrong-type': { title: 'A value of the wrong type', summary: 'The value has another type than its key needs.' },
   'bad-value': {
     title: 'A value that is not allowed',
     summary: 'The type is right, but the value is not one that is allowed.',
@@ -66,24 +54,15 @@ export const DIAGNOSTIC_CODES = {
     title: 'More than one notation',
     summary: 'The document describes what to run in two notations.',
   },
-  'unknown-notation': {
-    title: 'A misspelt notation',
-    summary: 'A top-level key resembles a notation.',
-  },
+  'unknown-notation': { title: 'A misspelt notation', summary: 'A top-level key resembles a notation.' },
   'bad-version': {
     title: 'An unknown version',
     summary: '`sluice:` names a version of the notation that this release does not read.',
   },
 
   // Names
-  'duplicate-id': {
-    title: 'An id is used twice',
-    summary: 'Two agents, nodes or steps have the same id.',
-  },
-  'reserved-id': {
-    title: 'A reserved id',
-    summary: 'The id is a word that the notation uses itself.',
-  },
+  'duplicate-id': { title: 'An id is used twice', summary: 'Two agents, nodes or steps have the same id.' },
+  'reserved-id': { title: 'A reserved id', summary: 'The id is a word that the notation uses itself.' },
   'unknown-agent': {
     title: 'An unknown agent',
     summary: 'A node or step names an agent that the document does not declare.',
@@ -152,10 +131,7 @@ export const DIAGNOSTIC_CODES = {
     title: 'Silence that approves',
     summary: 'An approval that nobody answers in time counts as its first choice.',
   },
-  'unknown-name': {
-    title: 'An unknown name',
-    summary: 'An expression reads a name that never has a value.',
-  },
+  'unknown-name': { title: 'An unknown name', summary: 'An expression reads a name that never has a value.' },
   'unknown-variable': {
     title: 'An unknown variable',
     summary: 'A template names a variable that no earlier step writes.',
@@ -224,22 +200,10 @@ export const DIAGNOSTIC_CODES = {
   },
 
   // The graph
-  'unreachable-node': {
-    title: 'A node that is never reached',
-    summary: 'No path leads from the entry to the node.',
-  },
-  'uncapped-cycle': {
-    title: 'A cycle without a limit',
-    summary: 'The graph can repeat a cycle without end.',
-  },
-  'no-way-out': {
-    title: 'A node without a route',
-    summary: 'A path stops at a node that is not an end.',
-  },
-  'no-terminal': {
-    title: 'A path without an end',
-    summary: 'A failure, a limit or a cancellation leads to no end.',
-  },
+  'unreachable-node': { title: 'A node that is never reached', summary: 'No path leads from the entry to the node.' },
+  'uncapped-cycle': { title: 'A cycle without a limit', summary: 'The graph can repeat a cycle without end.' },
+  'no-way-out': { title: 'A node without a route', summary: 'A path stops at a node that is not an end.' },
+  'no-terminal': { title: 'A path without an end', summary: 'A failure, a limit or a cancellation leads to no end.' },
   'too-few-branches': { title: 'Too few branches', summary: 'A parallel node needs at least two branches.' },
   'branch-to-end': {
     title: 'A branch without a node',
@@ -261,14 +225,8 @@ export const DIAGNOSTIC_CODES = {
     title: 'An error route without a condition',
     summary: 'An error route has neither `match` nor `default: true`.',
   },
-  'unreachable-route': {
-    title: 'A route that is never taken',
-    summary: 'An earlier route always matches first.',
-  },
-  'never-holds': {
-    title: 'A condition that never holds',
-    summary: 'The condition is always false.',
-  },
+  'unreachable-route': { title: 'A route that is never taken', summary: 'An earlier route always matches first.' },
+  'never-holds': { title: 'A condition that never holds', summary: 'The condition is always false.' },
   'overlapping-guards': {
     title: 'Two conditions that can both hold',
     summary: 'Two conditions of one node can hold at once, so their order decides.',
@@ -301,26 +259,14 @@ export const DIAGNOSTIC_CODES = {
   },
 
   // Steps
-  'missing-agent': {
-    title: 'No agent',
-    summary: 'A step, loop or node needs an agent and names none.',
-  },
-  'same-agent': {
-    title: 'An agent that hands over to itself',
-    summary: 'Two steps in a row use the same agent.',
-  },
-  'collect-without-fanout': {
-    title: 'Nothing to collect',
-    summary: 'A Collect step does not follow a FanOut step.',
-  },
+  'missing-agent': { title: 'No agent', summary: 'A step, loop or node needs an agent and names none.' },
+  'same-agent': { title: 'An agent that hands over to itself', summary: 'Two steps in a row use the same agent.' },
+  'collect-without-fanout': { title: 'Nothing to collect', summary: 'A Collect step does not follow a FanOut step.' },
   'empty-condition': {
     title: 'A condition without text',
     summary: 'A Conditional or Loop step has no text to look for.',
   },
-  'unused-field': {
-    title: 'A field without effect',
-    summary: 'A step has a field that its mode does not use.',
-  },
+  'unused-field': { title: 'A field without effect', summary: 'A step has a field that its mode does not use.' },
 
   // Teams
   'unknown-validator': {
@@ -343,14 +289,8 @@ export const DIAGNOSTIC_CODES = {
     title: 'A termination without effect',
     summary: 'The strategy ends by its own rules and ignores `Termination`.',
   },
-  'shadowed-keyword': {
-    title: 'Keywords that begin alike',
-    summary: 'One keyword is the beginning of another.',
-  },
-  'same-role': {
-    title: 'One agent in two roles',
-    summary: 'An agent would judge its own work.',
-  },
+  'shadowed-keyword': { title: 'Keywords that begin alike', summary: 'One keyword is the beginning of another.' },
+  'same-role': { title: 'One agent in two roles', summary: 'An agent would judge its own work.' },
   'bad-parallel': {
     title: 'Invalid parallel branches',
     summary: 'A parallel transition or group breaks a rule of parallel branches.',
@@ -361,10 +301,7 @@ export const DIAGNOSTIC_CODES = {
   },
 
   // The certificate and the input
-  'unbounded-cost': {
-    title: 'No upper limit on the cost',
-    summary: 'The worst case of the flow has no limit.',
-  },
+  'unbounded-cost': { title: 'No upper limit on the cost', summary: 'The worst case of the flow has no limit.' },
   'budget-too-small': {
     title: 'A budget that is too small for any run',
     summary: 'A budget is smaller than what the shortest successful run must reserve.',

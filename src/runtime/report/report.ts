@@ -44,10 +44,10 @@ export function reportOf({ program, state, events }: ReadRun): Report {
 
 /** The row of the escalation table for a failed run. A failure under the name of a model call is the provider's. */
 function takenOverBy(
-  flow: Program['flow'],
+  { nodes }: Pick<CompiledFlow, 'nodes'>,
   { code, error }: NonNullable<RunState['outcome']>,
 ): Report['escalation'] | null {
-  const ofModel = Object.values(flow.nodes).some(
+  const ofModel = Object.values(nodes).some(
     (node) => node.op === 'do' && node.effect.kind === 'model' && authorOf(node) === error?.node,
   );
   return escalationOfEnd({ code, error, ofModel });
