@@ -49,10 +49,15 @@ export function retry(
     target,
     ...markOf(policy),
     notBefore: start,
-    deadline: sooner(deadlineFrom(state, start, node.timeoutMs), timing.until),
+    deadline: sooner(sooner(deadlineFrom(state, start, node.timeoutMs), timing.until), timerOf(pending, start)),
     holds: reserved.holds.length > 0 ? reserved.holds : undefined,
     paced: timing.paced,
   };
+}
+
+/** The instant of a timer has passed when its result is rejected, so the next attempt ends when it starts. */
+function timerOf({ until }: Pending, start: Instant): Instant | null {
+  return until === undefined ? null : Math.max(until, start);
 }
 
 function worstOf(

@@ -264,10 +264,16 @@ describe('approval', () => {
   });
 
   test('edited: judged again, and called as edited', async () => {
-    const approvals = { 'mail.send': { choice: 'edit', edit: { to: 'b@b.c', count: '2' } } };
+    const approvals = { 'mail.send': { choice: 'edit', edit: { to: 'b@b.c', count: 2 } } };
     const { dispatched, events, report } = await play(doc(), { agents: calls(send()), tools: SENT, approvals });
     expect([report.code, dispatched]).toEqual(['SUCCESS', ['mail.send']]);
     expect(JSON.stringify(events)).toContain('{"ok":true,"args":{"to":"b@b.c","count":2}}');
+  });
+
+  test('edited against the schema: the question stays open', async () => {
+    const approvals = { 'mail.send': { choice: 'edit', edit: { to: 'b@b.c', count: 'two' } } };
+    const { dispatched, report } = await play(doc(), { agents: calls(send()), tools: SENT, approvals });
+    expect([report.code, dispatched]).toEqual(['CONFIRM_REQUIRED', []]);
   });
 
   test('edited into something invalid: refused', async () => {

@@ -54,6 +54,7 @@ function within<T>(files: Files, work: (dir: string) => T): T {
 
 function examples(): Files {
   const files: { [path: string]: string } = {
+    'src/node-version.ts': 'export const node = 24;\n',
     'src/index.ts': "export { surfacesValue } from './surfaces/example.ts';\n",
     'src/testing.ts': "export { storesValue } from './stores/example.ts';\n",
   };
