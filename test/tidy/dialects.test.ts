@@ -26,8 +26,8 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/ir/nodes.ts': { words: ['parallel'], because: 'a setting of providers' },
   'src/runtime/report/decisions.ts': {
-    words: ['loop', 'handoff', 'supervisor'],
-    because: 'a kind of failure in the decision table, and two causes of the failure modes',
+    words: ['loop'],
+    because: 'a kind of failure in the decision table',
   },
   'src/runtime/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
 };
