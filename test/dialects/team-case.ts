@@ -169,7 +169,11 @@ async function play(
 /** Models and people by script; plugins and checks for real, where the script does not stand in for them. */
 export function world(script: Script, workDir: string): Performer {
   const tools = toolPerformer({ workDir });
-  const evidence = evidencePerformer({ workDir, documentDir: import.meta.dirname });
+  // The folder of a case, as for the compiler.
+  const evidence = evidencePerformer({
+    workDir,
+    documentDir: join(import.meta.dirname, 'team', 'validator-of-your-own'),
+  });
   const policy = policyPerformer();
   return scriptedPerformer(script, {
     perform: (call) =>

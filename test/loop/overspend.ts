@@ -294,11 +294,20 @@ export function overspent(flow: CompiledFlow, events: readonly Event[]): readonl
 /** Whether a model, a tool or a check was asked for when there was no time; a person may be, where they can grant more. */
 function askedLate(flow: CompiledFlow, events: readonly Event[]): boolean {
   let deadline = Infinity;
+  let last = 0;
+  const open = new Map<string, string>();
   for (const event of events) {
+    // Time in which a run only waits for people does not count.
+    if (open.size > 0 && [...open.values()].every((kind) => kind === 'ask')) deadline += event.at - last;
+    last = event.at;
     if (event.type === 'run.started') deadline = event.deadline ?? Infinity;
     if (event.type === 'meter.raised') deadline = event.deadline ?? deadline;
-    if (event.type !== 'effect.requested' || event.at < deadline) continue;
-    if (event.kind !== 'ask' || stopsAtDeadline(flow)) return true;
+    if (event.type === 'effect.settled' || event.type === 'effect.dropped') open.delete(event.key);
+    if (event.type === 'effect.judged' && event.verdict === 'retry') open.set(event.key, 'call');
+    if (event.type === 'undo.requested') open.set(event.key, 'undo');
+    if (event.type !== 'effect.requested') continue;
+    open.set(event.key, event.kind);
+    if (event.at >= deadline && (event.kind !== 'ask' || stopsAtDeadline(flow))) return true;
   }
   return false;
 }
