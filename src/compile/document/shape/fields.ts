@@ -2,7 +2,6 @@
  * The words in which a notation describes its fields. They are zod schemas, so that one definition reads documents and gives
  * editors their JSON Schema; what they add is the phrase that an error says: "must be <phrase>, but is …".
  */
-import { POISON } from './poison.ts';
 import * as z from 'zod';
 import type { Json } from '../../../expr/json.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
@@ -17,8 +16,7 @@ export function text(options: { min?: number; max?: number } = {}) {
 
 /** A text of at least one character. */
 export function name() {
-  // The poison of a value that could not be read is this character.
-  return text({ min: 1, max: 1_000 }).refine((value) => value !== POISON, { error: expects('text') });
+  return text({ min: 1, max: 1_000 });
 }
 
 /** A text to search for: one line, trimmed. */

@@ -14,7 +14,9 @@ import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
 
 const schema = nodeSchema('flow', {
-  flow: name().describe('An id of `flows`, or a file whose path starts at the folder of the document.'),
+  flow: name()
+    .refine((value) => value !== POISON)
+    .describe('An id of `flows`, or a file whose path starts at the folder of the document.'),
   input: jsonMap()
     .optional()
     .describe('What the sub-flow reads as `event.payload`. Without it, the input of the run. Templates work.'),
