@@ -251,7 +251,7 @@ export const BUILTIN_TOOLS = {
   },
   session_context_write: {
     ...FILE,
-    description: 'Leaves a summary for whoever works next; it replaces the one before.',
+    description: 'Leaves a summary for the next agent; it replaces the one before.',
     input: record({ content: text('The summary.') }),
     output: result({ bytes: WHOLE }),
     effect: 'write',

@@ -127,7 +127,7 @@ interface Ended {
   readonly ofModel: boolean;
 }
 
-/** The row of a failed run; null where nobody has to take over. */
+/** The escalation for a failed run; null if no person has to take over. */
 export function escalationOfEnd({ code, error, ofModel }: Ended): Escalation | null {
   // A person has decided.
   if (error?.type === 'ApprovalRejectedError') return null;

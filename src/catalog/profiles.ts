@@ -124,7 +124,7 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
         words: ['contract', 'contracts', 'legal', 'commit', 'commitment*'],
         effects: MUTATING,
       },
-      { what: 'Sending to somebody outside', effects: ['communication'] },
+      { what: 'Sending to people outside', effects: ['communication'] },
       { what: 'Anything else that changes the world', effects: MUTATING },
     ],
     failClosed: [

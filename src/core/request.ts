@@ -187,7 +187,7 @@ interface Wait {
   readonly signal?: string;
 }
 
-/** What ends a wait, from its input; an error if the input says nothing that can end it. */
+/** Reads from its input what ends a wait; an error if the input names nothing that can end it. */
 function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait | ErrorRecord {
   if (node.effect.kind !== 'wait') return {};
   const { for: seconds, until, signal } = input;

@@ -57,7 +57,7 @@ function threadOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('#'));
 }
 
-/** What is compared of a reply: its first line. A short line, or JSON, says too little, so the whole text counts. */
+/** The part of a reply that is compared: its first line, or the whole text if the line is short or JSON. */
 export function comparedReply(reply: Json): string | null {
   const { text, toolCalls } = (reply ?? {}) as { readonly text?: Json; readonly toolCalls?: Json };
   if (typeof text !== 'string' || (Array.isArray(toolCalls) && toolCalls.length > 0)) return null;

@@ -56,7 +56,7 @@ export const LIST_FUNCTIONS: FnTable = {
       return n === 0 ? [] : items.slice(-n);
     },
   },
-  /** The element that occurs more often than every other; null where two are level or there is none. */
+  /** The element that occurs more often than every other; null for an empty list or a tie. */
   majority: {
     params: [['list']],
     forms: 'both',

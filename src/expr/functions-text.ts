@@ -229,7 +229,7 @@ export const PHRASE_FUNCTIONS: FnTable = {
   leading: phrases('leading', true),
   /** Of the phrases, those that are a whole line. */
   alone: phrases('alone', false),
-  /** The last line that is not empty, trimmed; null where there is none. */
+  /** The last line that is not empty, trimmed; null if every line is empty. */
   lastLine: {
     params: [['string']],
     forms: 'both',

@@ -88,7 +88,7 @@ export function parseTimestamp(text: string): Timestamp {
   return new Timestamp(BigInt(days) * DAY + BigInt(hour * 3600 + minute * 60 + second) * SECOND + nanos - offset);
 }
 
-/** The instant of an RFC 3339 text in milliseconds; null if it is none. */
+/** The instant of an RFC 3339 text in milliseconds; null if the text is not one. */
 export function instantOf(text: string): number | null {
   try {
     return Number(parseTimestamp(text).ns / 1_000_000n);

@@ -47,7 +47,7 @@ const EFFECTS: { readonly [tool: string]: string } = {
   post_webpage: 'communication',
   get_webpage: 'communication',
 };
-/** The bank's own books and the list of members: nobody outside writes into them. */
+/** The bank's own books and the list of members: outsiders cannot write into them. */
 const TRUSTED = new Set([
   'get_iban',
   'get_balance',

@@ -70,7 +70,7 @@ export interface Definitions {
   /** A name for what a boundary says: the same for the same. */
   versionOf(content: Json): string;
   readonly deadlineMs: number | null;
-  /** The text of a file beside the document, or null if there is none. Absent if files cannot be read. */
+  /** Reads a file beside the document and returns null if the file is missing. Undefined if this host cannot read files. */
   readonly readText?: (file: string) => string | null;
   readonly protections: Protections;
   /** The definitions of another document that is compiled with the same options. */
@@ -276,7 +276,7 @@ export function outputCap(
   return maxOutputTokens === null ? { maxOutputTokens } : { maxOutputTokens, continuations: 1 };
 }
 
-/** The settings that the author gives; nothing if there are none. */
+/** The author's settings, or an empty object. */
 export function settingsOf(given: {
   readonly [name in keyof CallSettings]: CallSettings[name] | undefined;
 }): Pick<AgentDef, 'settings'> {

@@ -33,7 +33,7 @@ export interface PictureEdge {
   readonly to: string;
   /** `join`: from a branch's last node into the join. `over`: taken when a bound is used up. */
   readonly kind: 'route' | 'error' | 'branch' | 'join' | 'over';
-  /** The condition, pattern or choice; null if there is none. */
+  /** The condition, pattern or choice that the edge shows; null for an edge without a label. */
   readonly label: string | null;
   /** True if the edge closes a cycle. */
   readonly back: boolean;

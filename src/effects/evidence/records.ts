@@ -5,7 +5,7 @@ import type { CommandRun, Observation } from './evidence.ts';
 
 const COMMANDS = new Set(['shell_run', 'shell_run_script']);
 const WRITES = new Set(['write_file', 'patch_file']);
-/** How a text result begins if the call failed. */
+/** The beginning of a text result of a failed call. */
 const FAILED = /^\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT\b)/;
 
 /** True if the call did its work. A command that ran and failed did not. */

@@ -20,7 +20,7 @@ export function readingsOf(text: string): readonly number[] {
   return plain[last] === ',' ? [grouped, split] : [split, grouped];
 }
 
-/** What `k`, `M` or `million` multiplies by. */
+/** The factor for `k`, `M` or `million`. */
 export function factorOf(magnitude: string | undefined): number {
   const word = (magnitude ?? '').trim();
   if (word === '') return 1;

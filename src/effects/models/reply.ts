@@ -79,7 +79,7 @@ export interface StreamListener {
   text(delta: string, part: StreamedPart): void;
   /** Every event of the stream, as the provider sent it. */
   raw(value: unknown): void;
-  /** What the AI SDK reports about the request. */
+  /** Warnings of the AI SDK about the request. */
   warned(warnings: readonly SharedV4Warning[]): void;
   /** Returns true if the error concerns one unreadable event only, so that reading can continue. */
   unreadable(error: unknown): boolean;

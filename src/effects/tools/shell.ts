@@ -67,7 +67,7 @@ function shellRun(run: ShellRunner): ToolWork {
   };
 }
 
-/** What a command may know about its call. */
+/** Facts about the call that a command receives as environment variables. */
 function callVariables(call: ToolCall['call']): { readonly [name: string]: string } {
   const deadline = deadlineText(call);
   return {

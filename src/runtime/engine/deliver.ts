@@ -37,7 +37,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
   }
 }
 
-/** What a person wrote enters the journal, so it is protected like the input of the run. */
+/** Text of a person enters the journal, so personal data in it is protected as in the run's input. */
 async function withoutPersonalData({ store, performer }: Host, run: RunId, fact: MailFact): Promise<MailFact> {
   if (performer.protect === undefined || !holdsText(fact)) return fact;
   if ((await store.roster.find(run)) === null) throw unknownRun(run);

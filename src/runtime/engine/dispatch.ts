@@ -99,7 +99,7 @@ export class Dispatcher {
     }
   }
 
-  /** What a script answers or sends enters the journal like what a person does. */
+  /** Answers and signals of a script enter the journal like those of a person. */
   #bring(owned: OwnedRun, fact: MailFact): void {
     const { performer, send } = this.#options;
     const { flow } = owned.program;

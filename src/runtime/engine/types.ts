@@ -40,7 +40,7 @@ export interface StartOptions {
 interface SignalOptions {
   /** The flow reads it as `<id>.data`. */
   readonly data?: Json;
-  /** Who sends it; recorded in the journal. */
+  /** The name of the sender; recorded in the journal. */
   readonly by?: string;
 }
 

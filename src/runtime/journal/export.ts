@@ -109,7 +109,7 @@ export function readHeadsFile(text: string): HeadsFile | null {
   return read?.['format'] === HEADS_FILE ? (read as unknown as HeadsFile) : null;
 }
 
-/** What the database lacks or has otherwise than when the heads were written. Later events are no difference. */
+/** Runs that are missing or changed since the heads were written. Events added later are not a difference. */
 export async function compareHeads(store: Store, { store: id, runs }: HeadsFile): Promise<readonly string[]> {
   if (store.id !== id) return ['the heads were written from another database'];
   const { list } = await store.roster.tombstones();

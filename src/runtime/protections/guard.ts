@@ -186,7 +186,7 @@ const WHY = {
   operator: 'an operator opened it',
 } as const;
 
-/** How a call went, in the eyes of its breaker. */
+/** The result of a call as its breaker counts it. */
 function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
   const { flow, command, clock, signal } = call;
   // The engine ends a call at its deadline. Any other abort says nothing about the provider.

@@ -89,7 +89,7 @@ export function reportPage(report: Report): string {
   return table(rows);
 }
 
-/** What the run waits for: people, signals and timers. */
+/** The people, signals and timers that the run waits for. */
 function waitRows({ waiting, waits }: Report): string[][] {
   const questions = waiting.flatMap((each) => {
     const line = escalationLine(each);

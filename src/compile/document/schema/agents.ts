@@ -69,7 +69,7 @@ const agentFields = record({
     .optional()
     .describe('How many tool calls of one reply run at once. Default 8; 1 runs them one after another.'),
 });
-/** What an agent may have. */
+/** The fields of an agent. */
 export const AGENT_KEYS: readonly string[] = Object.keys(agentFields.shape);
 
 const agent = ruled(agentFields, ({ id, name: called }, context) => {

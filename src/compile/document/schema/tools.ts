@@ -104,11 +104,11 @@ export const tools = map(
     trust: oneOf(['trusted', 'neutral', 'untrusted'])
       .default('untrusted')
       .describe(
-        'Whether what it gives was written by nobody outside (`trusted`), or only follows from its arguments (`neutral`).',
+        '`trusted` if outsiders cannot write any of its result; `neutral` if the result only follows from the arguments.',
       ),
     trusted_fields: list(name())
       .optional()
-      .describe('Fields of the result that nobody outside writes, such as an id or an amount.'),
+      .describe('Fields of the result that outsiders cannot write, such as an id or an amount.'),
     confidential: bool().optional().describe('Its results must not leave the machine without approval.'),
     verify: name()
       .optional()

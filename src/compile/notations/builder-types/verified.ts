@@ -9,7 +9,7 @@ export type Verified<Given, Wanted> = Given extends Wanted
     : Wanted
   : Wanted;
 
-/** The names, or a sentence where there are none: `never` would not say why nothing fits. */
+/** The names, or a sentence if the list is empty: the type `never` would not explain the error. */
 export type OneOf<Names, Otherwise> = [Names] extends [never] ? Otherwise : Names;
 
 /** The keys that are not wanted, at any depth. They are gathered, because to compare a type without them is slow. */

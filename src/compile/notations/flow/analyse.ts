@@ -35,7 +35,7 @@ export interface Analysed {
 }
 
 export interface SubFlow extends Analysed {
-  /** What the document of the sub-flow allows it to use. */
+  /** The budgets that the sub-flow's own document sets. */
   readonly budgets: Budgets | undefined;
   /** True if it stands in another file, so that its places mean nothing in this one. */
   readonly foreign: boolean;

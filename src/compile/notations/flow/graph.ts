@@ -48,7 +48,7 @@ export function graphOfFlow(flow: Flow): FlowGraph {
   };
 }
 
-/** What a run can do. Routes of a terminal, and routes after one that always matches, are never taken. */
+/** The nodes and routes that a run can reach. It never takes routes of a terminal, or routes after one that always matches. */
 export function taken(graph: FlowGraph, flow: Flow): ReadonlySet<string> {
   const { entry } = flow.value;
   return reachableFrom(flow.nodes.has(entry) ? [entry] : [], (id) => {

@@ -30,7 +30,7 @@ function warnOfSharedTarget(node: FlowNode, members: ReadonlySet<string>, flow: 
   }
 }
 
-/** A person seldom answers within the time of a join that nobody chose. */
+/** Warns about an approval inside a join that has only the default timeout: a person rarely answers that fast. */
 function warnOfImpatientJoin(node: FlowNode, members: ReadonlySet<string>, flow: Flow, report: Report): void {
   if (node.value.type !== 'parallel' || node.located('join', 'timeout') !== undefined || node.poisoned('join')) return;
   for (const member of members) {

@@ -62,7 +62,7 @@ function performed(
   };
 }
 
-/** What rules over a result can read. */
+/** The names that rules over a result can read. */
 function namesOf(l: Lowering, output: string): Names {
   return {
     output,

@@ -19,7 +19,7 @@ export interface Lowering {
   readonly scopes: Scopes;
 }
 
-/** What every call charges that is added while a stage is current. */
+/** The budget that calls are charged to while the lowering adds nodes of one stage. */
 export interface Scope {
   readonly meters: readonly MeterId[];
   /** Where a call goes that a budget has no room for. */

@@ -239,7 +239,7 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   );
 }
 
-/** Whoever approves after a budget was used up grants it once more. */
+/** Approving after a budget was used up grants that budget once more. */
 function grantsOf(l: Lowering, stage: Stage): NonNullable<DoNode['grant']> {
   const budgets = l.staged.definitions.budgets ?? {};
   const run = EFFECT_DIMENSIONS.flatMap(({ key, name, scale }) => {

@@ -68,7 +68,7 @@ export interface Reading {
   readonly report: Report;
   readonly names: Names;
   readonly sections: SectionNames;
-  /** Reads a file beside the document; null if there is none. Absent if files cannot be read. */
+  /** Reads a file beside the document and returns null if the file is missing. Undefined if this host cannot read files. */
   readonly readText?: ((file: string) => string | null) | undefined;
   at(...path: Path): Range;
   /** The keys of a map as written. A key counts as declared even if its value is faulty. */

@@ -24,7 +24,7 @@ interface Lowering {
   readonly workflow: Workflow;
   /** True if a slot holds the agent that wrote the input. */
   readonly tracks: boolean;
-  /** What a node of the step is called, and where it was written. */
+  /** The name of a node of the step, and its place in the document. */
   place(step: Step, part?: string): Place;
   at(step: Step): Range;
   /** The id of the node that enters a step. */

@@ -36,7 +36,7 @@ export interface Hole {
 }
 
 export const INPUT = 'input';
-/** How the name begins that stands for an agent who cannot be told. */
+/** The first character of the placeholder for an agent whose name could not be read. */
 export const NOBODY = '\u0000';
 
 /** A single step, or consecutive FanOut steps with the Collect that follows them. */

@@ -84,7 +84,7 @@ function curve(
       Math.abs(nx - px) < 1.5 ? `L${n(nx)} ${n(ny)}` : `C${n(px)} ${n(middle)} ${n(nx)} ${n(middle)} ${n(nx)} ${n(ny)}`;
     [px, py] = [nx, ny];
   };
-  // Between neighbouring rows only labels can be in the way; where there are none, one sweep is enough.
+  // Between neighbouring rows only labels can be in the way. Without labels one sweep is enough.
   const between = (items[first] as Item).row + 1;
   if (chain.aside !== null) {
     const lane = width + ASIDE_GAP * ((chain.aside % ASIDES_MAX) + 2);

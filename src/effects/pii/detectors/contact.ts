@@ -15,7 +15,7 @@ export const email: Detector = {
   ],
 };
 
-/** Countries whose national numbers are looked for. A number with `+` is found whatever its country. */
+/** Countries whose national numbers are looked for. A number with `+` is found for every country. */
 const COUNTRIES: readonly CountryCode[] = [
   'US',
   'GB',

@@ -24,7 +24,7 @@ export function digitsOf(text: string): string {
   return text.replace(/\D/g, '');
 }
 
-/** Whether a word of `words` stands in the field's name or close before the span. */
+/** True if one of `words` is in the field's name or shortly before the span. */
 export function hasContext({ text, field }: Scanned, { start, end }: Span, words: RegExp): boolean {
   return (
     (field !== null && words.test(field)) ||

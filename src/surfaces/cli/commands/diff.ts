@@ -33,7 +33,7 @@ export async function diffCommand(cli: Cli, first: string, second: string): Prom
 interface RunFacts {
   readonly run: string;
   readonly single: { readonly [what: string]: unknown };
-  /** What happened, one text per thing that a person would name. */
+  /** The run's story: one text per thing that a person would name. */
   readonly story: readonly string[];
 }
 

@@ -4,11 +4,11 @@ import type { Trajectory } from './trajectory.ts';
 export interface Found {
   /** Sequence numbers of the events that show it. */
   readonly events: readonly number[];
-  /** What was seen in this run. */
+  /** The symptom in this run. */
   readonly seen: string;
-  /** What the engine did about it; null if nothing stopped it. */
+  /** The engine's reaction; null if nothing stopped it. */
   readonly contained: string | null;
-  /** What to change in the document. */
+  /** The change to make in the document. */
   readonly remedy: string;
   readonly node?: string | null;
   readonly agent?: string | null;
@@ -20,9 +20,9 @@ export interface Pathology {
   readonly cause: string;
   /** The rule of the detector, in words. */
   readonly rule: string;
-  /** What must happen at once where nothing contained it. */
+  /** The step to take at once if nothing contained it. */
   readonly containment: string;
-  /** What prevents it. */
+  /** The setting that prevents it. */
   readonly prevention: string;
   /** The failure mode of the MAST taxonomy that is nearest; null if none is. */
   readonly mast: string | null;

@@ -66,7 +66,7 @@ export interface Finding {
   readonly symptom: string;
   readonly seen: string;
   readonly events: readonly number[];
-  /** What contained it, or what should happen now. */
+  /** The reaction that contained it, or the step to take now. */
   readonly containment: string;
   readonly contained: boolean;
   readonly remedy: string;

@@ -109,7 +109,7 @@ function faultChecks({ name, given, run }: PreparedCase): readonly Check[] {
   }));
 }
 
-/** Whatever goes wrong, a run ends or waits, keeps its budgets, and does nothing forbidden. */
+/** Under every fault a run must end or wait, keep its budgets, and do nothing forbidden. */
 function soundProblems(measured: Measured, { expect = {} }: SuiteCase): readonly string[] {
   const { report, differsAt } = measured;
   const problems = [...safetyProblems(measured, expect)];

@@ -47,7 +47,7 @@ interface Common<T> {
   in(list: Operand<readonly Comparable<T>[]>): Ref<boolean>;
   /** True if there is a value. */
   exists(): Ref<boolean>;
-  /** Another value where there is none. */
+  /** The value to use instead if this one is missing. */
   default<Other>(other: Operand<Other>): Ref<NonNullable<T> | Other>;
   /** A field by name, also one that is named like an operation. */
   field<Name extends keyof NonNullable<T> & string>(name: Name): Ref<FieldOf<T, Name>>;
