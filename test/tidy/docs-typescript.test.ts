@@ -18,9 +18,9 @@ const GIVEN = `import { compile, type CompiledFlow, type Engine } from 'sluice';
 declare const engine: Engine, flow: CompiledFlow, text: string;
 export const given: unknown = [compile, engine, flow, text];
 `;
-/** The README pays somewhere. */
+/** The function that the README's refund calls. */
 const PAY = `import type { Json } from 'sluice';
-declare global { function pay(args: unknown, key: string): Promise<Json>; }
+declare global { function pay(order: string, amount: number, key: string): Promise<Json>; }
 `;
 
 const pages = ['README.md', ...pathsIn('docs').filter((path) => path.endsWith('.md'))];
