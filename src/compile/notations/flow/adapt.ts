@@ -30,7 +30,7 @@ export function adaptDocument(doc: Located, report: Report): Located {
     tools: ({ value }) => adaptTools(value, doc, flow.value, report),
     agents: ({ value }) => mapItems(value, (agent) => adaptAgent(agent, report)),
     flow: ({ value }) => adaptFlow(value),
-    flows: ({ value }) => mapEntries(value, (entry) => ({ ...entry, value: adaptFlow(entry.value) })),
+    flows: ({ value }) => mapEntries(byId(value, report), (entry) => ({ ...entry, value: adaptFlow(withId(entry)) })),
   };
   return mapEntries(doc, (entry) => {
     if (Object.hasOwn(TOP_LEVEL, entry.key)) return dropped(entry, entry.key, report, TOP_LEVEL[entry.key]);
@@ -52,6 +52,27 @@ function adaptRuntime(entry: Entry, hasFlow: boolean, report: Report): Located |
 function runtimeHelp(key: string): string | undefined {
   if (key === 'timeout') return 'Write `budgets: { wall_clock_seconds: … }`.';
   return key === 'max_turns' ? 'Write `budgets: { model_calls: … }`.' : undefined;
+}
+
+/** `flows` as a map. A list whose items have ids is one. */
+function byId(flows: Located, report: Report): Located {
+  const ids = itemsOf(flows).map((flow) => childOf(flow, 'id'));
+  if (flows.kind !== 'list' || ids.some((id) => textOf(id) === undefined)) return flows;
+  const entries = new Map<string, Entry>();
+  for (const value of flows.items) {
+    const id = childOf(value, 'id') ?? value;
+    const key = textOf(id) ?? '';
+    if (entries.has(key)) report.error('duplicate-id', id.range, `two flows have the id '${key}'`);
+    entries.set(key, { key, keyRange: id.range, value });
+  }
+  return { kind: 'map', entries, range: flows.range };
+}
+
+/** The id of a flow under `flows` is its key. */
+function withId({ key, keyRange, value }: Entry): Located {
+  if (value.kind !== 'map' || value.entries.has('id')) return value;
+  const id: Entry = { key: 'id', keyRange, value: { kind: 'scalar', value: key, range: keyRange } };
+  return { ...value, entries: new Map([['id', id], ...value.entries]) };
 }
 
 /** `modules` names the modules that exist. A tool of one of them that nothing implements here runs under a script. */
