@@ -87,6 +87,7 @@ function compileDocument(
     report.error('unknown-key', document.sections.key('flows'), '`flows` has no effect in this notation', {
       help: 'Only `flow` nodes of a `flow:` run them.',
     });
+  warnAboutLimits(document, notation, report);
   checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,
@@ -114,3 +115,19 @@ function compileDocument(
     return { ok: false, ...graph };
   }
 }
+
+/** A limit of something that the notation does not have holds, but it limits nothing. */
+function warnAboutLimits({ sections }: ReadDocument, { limits = [] }: Notation, report: Report): void {
+  const { protections = {} } = sections.value;
+  for (const key of ['depth', 'spawn'] as const) {
+    if (protections[key] === undefined || protections[key] === false || limits.includes(key)) continue;
+    report.warning('unused-field', sections.at('protections', key), `\`protections.${key}\` limits nothing here`, {
+      help: UNLIMITED[key],
+    });
+  }
+}
+
+const UNLIMITED = {
+  depth: 'This notation has no teams, sub-flows or sub-graphs inside each other. Remove it.',
+  spawn: 'No model starts tasks in this notation; items of a `map` are not counted. Remove it, or set `budgets.model_calls`.',
+} as const;

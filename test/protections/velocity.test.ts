@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { AGENTS, flowOf, lab, says } from './run-flow.ts';
+import { AGENTS, DOWN, flowOf, lab, says } from './run-flow.ts';
 import type { Provider } from './run-flow.ts';
 
 /** A flow that asks the model ten times; each call uses 200 tokens and takes a second. */
@@ -92,6 +92,65 @@ describe('trips', () => {
       state: 'completed',
       usage: { modelCalls: 10, tokens: 2000 },
     });
+    await one.close();
+  });
+});
+
+describe('by agent and by stage', () => {
+  const fast: Provider = async ({ clock, command }) => {
+    await clock.sleep(1000);
+    return says(command.name === 'planner' ? '{"tasks": [{"id": "a", "brief": "A"}, {"id": "b", "brief": "B"}]}' : 'x');
+  };
+  const staged = (workers: object, velocity: object | false = {}) =>
+    flowOf({
+      ...AGENTS,
+      agents: ['planner', 'worker', 'writer'].map((id) => ({ id, model: 'main', max_output_tokens: 100 })),
+      protections: { velocity },
+      staged: { plan: { agent: 'planner' }, workers: { agent: 'worker', max: 1, ...workers }, finalize: { agent: 'writer' } },
+    });
+
+  test('without limits of their own, an agent and a stage spend as the run does', async () => {
+    const one = lab(fast);
+    expect(await one.run(staged({}))).toMatchObject({ state: 'completed', usage: { modelCalls: 4 } });
+    await one.close();
+  });
+
+  test('an agent that spends too fast is stopped, although the run does not', async () => {
+    const one = lab(fast);
+    const report = await one.run(
+      staged({}, { tokens_per_minute: 100_000, agents: { worker: { tokens_per_minute: 320 } }, on_trip: 'escalate' }),
+    );
+    expect(report).toMatchObject({ state: 'suspended', waiting: [{ choices: ['continue', 'stop'] }] });
+    expect(report.waiting[0]?.message).toContain('320 tokens a minute for worker');
+    const trip = (await one.events(report.run)).find(({ type }) => type === 'meter.tripped');
+    expect(trip).toMatchObject({ meter: 'velocity.tokens@agent:worker', velocity: { max: 320, perMs: 60_000 } });
+    await one.answer(report.waiting[0]?.id ?? '', 'continue');
+    expect(await one.settled(report.run)).toMatchObject({ state: 'completed' });
+    await one.close();
+  });
+
+  test('a stage has limits and an action of its own', async () => {
+    const one = lab(fast);
+    const own = (velocity: object | false) => ({ protections: { velocity } });
+    const report = await one.run(staged(own({ tokens_per_minute: 320, on_trip: 'cheaper', fallback: { model: 'cheap' } })));
+    expect(report).toMatchObject({ state: 'completed', decisions: [{ failure: 'cost_overrun', action: 'fallback' }] });
+    expect(one.sent.map(({ model }) => model)).toEqual([undefined, undefined, 'cheap', undefined]);
+    const trip = (await one.events(report.run)).find(({ type }) => type === 'meter.tripped');
+    expect(trip).toMatchObject({ meter: 'velocity.tokens@stage:workers' });
+    const stopped = await one.run(staged(own({ tokens_per_minute: 320, on_trip: 'stop' })));
+    expect(stopped).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED', usage: { modelCalls: 2 } });
+    const off = staged(own(false), { tokens_per_minute: 500, on_trip: 'stop' });
+    expect(await one.run(off)).toMatchObject({ state: 'completed' });
+    await one.close();
+  });
+
+  test('the breaker and the retry budget of a stage replace those of the document', async () => {
+    const one = lab((call, at) => (call.command.name === 'worker' && call.command.target !== 'cheap' ? DOWN : fast(call, at)));
+    const flow = staged({ protections: { breaker: { provider_errors: 1, fallback: { model: 'cheap' } } } });
+    const report = await one.run(flow);
+    expect(report).toMatchObject({ state: 'completed' });
+    expect(one.sent.filter(({ model }) => model === 'cheap').length).toBeGreaterThan(0);
+    await one.events(report.run);
     await one.close();
   });
 });

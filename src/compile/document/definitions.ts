@@ -90,6 +90,7 @@ export interface DefinitionOptions extends ModelOptions {
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
   const { models = {}, tools, mcp } = sections;
   const budgets = tighter(sections.budgets, sections.boundary?.budget);
+  const protections = protectionsOf(sections.protections, options.protections);
   const seconds = budgets?.wall_clock_seconds;
   const table = modelTable(models, options);
   const agents = Object.create(null) as { [id: string]: AgentDef };
@@ -118,8 +119,8 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
     ...(options.readText === undefined ? {} : { readText: options.readText }),
-    protections: protectionsOf(sections.protections, options.protections),
-    forSections: (other) => definitionsOf(other, options),
+    protections,
+    forSections: (other) => definitionsOf(other, { ...options, protections }),
     pii: piiOf(sections.pii),
   };
 }

@@ -1,6 +1,6 @@
 /** Names within the shared sections: each is declared once, and each reference leads to a declaration. */
 import { checkPii } from './pii.ts';
-import { checkProtections } from './protections.ts';
+import { checkProtections } from './protections-check.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
@@ -23,7 +23,13 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
   checkSchemas(sections, report);
   checkTools(sections, toolNames(sections.value, names, options.builtinTools), report);
   checkServers(sections, names.servers, report);
-  checkProtections(sections, report);
+  checkProtections(sections.value.protections, {
+    shaped: sections,
+    path: ['protections'],
+    models: childOf(doc, 'models') === undefined ? null : names.models,
+    agents: childOf(doc, 'agents') === undefined ? null : names.agents,
+    report,
+  });
   checkPii(sections, toolNames(sections.value, names, options.builtinTools), names.agents, report);
 }
 

@@ -1,10 +1,7 @@
-/** The protections of a document or a stage with their defaults, and the checks of the section. */
+/** The protections of a document or a stage, with their defaults. */
 import type { CellChange } from '../../catalog/failures.ts';
 import type { BreakerRules, FailureKind, RetryBudgetRules, Tier } from '../../ir/protections.ts';
-import type { Report } from '../diagnose/diagnostics.ts';
 import type { RawProtections } from './schema/protections.ts';
-import type { Sections } from './schema/schema.ts';
-import type { Shaped } from './shape/shape.ts';
 
 /** The rules of the loop detector. */
 export interface LoopRules {
@@ -16,10 +13,15 @@ export interface LoopRules {
   readonly onTrip: 'correct' | 'end' | 'escalate';
 }
 
-export interface VelocityRules {
-  /** Null: no limit. */
+/** Null: no limit. */
+export interface VelocityLimits {
   readonly usdPerHour: number | null;
   readonly tokensPerMinute: number | null;
+}
+
+export interface VelocityRules extends VelocityLimits {
+  /** Limits of single agents, besides those of the run. */
+  readonly agents: { readonly [agent: string]: VelocityLimits };
   readonly onTrip: 'cheaper' | 'escalate' | 'stop';
   readonly fallback: { readonly model: string } | null;
 }
@@ -58,7 +60,13 @@ const BREAKER: BreakerRules = {
 };
 const RETRY_BUDGET: RetryBudgetRules = { share: 0.15, burst: 10 };
 const LOOP: LoopRules = { window: 5, identical: 3, cycle: 4, failures: 4, ignore: [], onTrip: 'correct' };
-const VELOCITY: VelocityRules = { usdPerHour: 5, tokensPerMinute: 100_000, onTrip: 'escalate', fallback: null };
+const VELOCITY: VelocityRules = {
+  usdPerHour: 5,
+  tokensPerMinute: 100_000,
+  agents: {},
+  onTrip: 'escalate',
+  fallback: null,
+};
 const DEADLOCK: DeadlockRules = { cycle: 3, onTrip: 'escalate' };
 const HOPS = 5;
 const DEPTH = 8;
@@ -141,18 +149,24 @@ function breakerOf(raw: RawBreaker, base: BreakerRules): BreakerRules {
 }
 
 type RawVelocity = Exclude<RawProtections['velocity'], false | undefined>;
+type RawLimits = NonNullable<RawVelocity['agents']>[string];
 
 /** A section that names a limit has only the limits that it names. */
 function velocityOf(raw: RawVelocity, base: VelocityRules | null): VelocityRules {
-  const { usd_per_hour: usd, tokens_per_minute: tokens, on_trip: onTrip, fallback } = raw;
+  const { usd_per_hour: usd, tokens_per_minute: tokens, on_trip: onTrip, fallback, agents = {} } = raw;
   const common = base ?? VELOCITY;
   const named = usd !== undefined || tokens !== undefined;
   return {
     usdPerHour: named ? (usd ?? null) : common.usdPerHour,
     tokensPerMinute: named ? (tokens ?? null) : common.tokensPerMinute,
+    agents: Object.fromEntries(Object.entries(agents).map(([agent, limits]) => [agent, limitsOf(limits)])),
     onTrip: onTrip ?? (fallback === undefined ? common.onTrip : 'cheaper'),
     fallback: fallback ?? common.fallback,
   };
+}
+
+function limitsOf({ usd_per_hour: usd, tokens_per_minute: tokens }: RawLimits): VelocityLimits {
+  return { usdPerHour: usd ?? null, tokensPerMinute: tokens ?? null };
 }
 
 function changesOf(raw: NonNullable<RawProtections['on_failure']>): Protections['onFailure'] {
@@ -161,88 +175,6 @@ function changesOf(raw: NonNullable<RawProtections['on_failure']>): Protections[
       failure,
       { retries: cell.retries, replans: cell.replans, last: cell.then },
     ]),
-  );
-}
-
-type Switch = Exclude<keyof RawProtections, 'tier' | 'on_failure'>;
-
-/** The risk of switching each protection off, and the alternative. */
-const OFF: { readonly [key in Switch]: readonly [message: string, help: string] } = {
-  hops: [
-    'the hop limit is off: agents may hand a task on without end, until a budget is used up',
-    'Remove `hops: false`, or set a smaller `budgets.model_calls`.',
-  ],
-  depth: ['the depth limit is off: nested teams may start further teams without end', 'Remove `depth: false`.'],
-  spawn: [
-    'the spawn limit is off: a model decides how many tasks are started, and each one costs money',
-    'Remove `spawn: false`, or set `budgets.cost_usd`.',
-  ],
-  loop: [
-    'the loop detector is off: an agent that repeats a call stops only when a budget is used up',
-    'Remove `loop: false`, or set a smaller `budgets.tool_calls`.',
-  ],
-  breaker: [
-    'the circuit breaker is off: calls go on to a model that keeps failing, and each one is paid',
-    'Remove `breaker: false`, or set `budgets.retries`.',
-  ],
-  retry_budget: [
-    'the retry budget is off: in an outage every call is repeated, by all runs at once',
-    'Remove `retry_budget: false`, or set a larger `share`.',
-  ],
-  velocity: [
-    'the velocity limit is off: a run may spend its whole budget within seconds',
-    'Remove `velocity: false`, or set `budgets.cost_usd`.',
-  ],
-  deadlock: [
-    'the deadlock monitor is off: agents that wait for each other stop only when a budget is used up',
-    'Remove `deadlock: false`, or set a smaller `budgets.model_calls`.',
-  ],
-};
-
-/** Protections that this release reads but does not enforce. */
-const UNENFORCED: readonly Switch[] = ['depth', 'spawn'];
-
-export function checkProtections(sections: Shaped<Sections>, report: Report): void {
-  const raw = sections.value.protections;
-  if (raw === undefined) return;
-  for (const key of UNENFORCED)
-    if (raw[key] !== undefined && raw[key] !== false)
-      report.warning(
-        'not-enforced',
-        sections.at('protections', key),
-        `\`protections.${key}\` is checked but not enforced by this release`,
-        { help: 'Do not rely on it for safety yet.' },
-      );
-  for (const key of Object.keys(OFF) as Switch[]) {
-    if (raw[key] !== false) continue;
-    const [message, help] = OFF[key];
-    report.warning('protection-off', sections.at('protections', key), message, { help });
-  }
-  checkLoop(raw, sections, report);
-  checkFallbacks(raw, sections, report);
-}
-
-function checkLoop(raw: RawProtections, sections: Shaped<Sections>, report: Report): void {
-  const { loop } = protectionsOf(raw);
-  if (loop === null || loop.identical <= loop.window) return;
-  const field = typeof raw.loop === 'object' && raw.loop.identical !== undefined ? 'identical' : 'window';
-  report.error(
-    'bad-value',
-    sections.at('protections', 'loop', field),
-    `the last ${loop.window} calls cannot contain ${loop.identical} identical ones`,
-    { help: `Set \`identical\` to at most ${loop.window}, or \`window\` to at least ${loop.identical}.` },
-  );
-}
-
-/** `cheaper` without a model would change nothing. */
-function checkFallbacks(raw: RawProtections, sections: Shaped<Sections>, report: Report): void {
-  const { velocity } = raw;
-  if (typeof velocity !== 'object' || velocity.on_trip !== 'cheaper' || velocity.fallback !== undefined) return;
-  report.error(
-    'missing-field',
-    sections.at('protections', 'velocity', 'on_trip'),
-    '`on_trip: cheaper` needs a model to change to',
-    { help: 'Add `fallback: { model: … }` to `velocity`.' },
   );
 }
 

@@ -26,7 +26,7 @@ import { CLOCK, commonMeters, shareOf } from './budget-meters.ts';
 import type { BudgetShare, CommonMeters } from './budget-meters.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
-import { object } from '../expressions/cel-text.ts';
+import { object, quote } from '../expressions/cel-text.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
@@ -34,7 +34,7 @@ import type { SharedProtections } from '../../ir/protections.ts';
 import { ONE_REPAIR } from './fit.ts';
 import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall } from './protected-call.ts';
-import type { Place } from './protected-call.ts';
+import type { Place, StageProtections } from './protected-call.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share, Shares } from '../verify/graph.ts';
@@ -54,6 +54,8 @@ export interface BuilderOptions {
   readonly extendable?: boolean;
   /** False if the notation has a deadlock monitor of its own. */
   readonly monitored?: boolean;
+  /** The protections of the stage whose nodes are added now; null if they are those of the document. */
+  readonly stage?: () => StageProtections | null;
   /** Completes a node before the common meters are added: for fields that a notation sets on nodes of shared lowerings. */
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
@@ -96,7 +98,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const shares = new Map<MeterId, Share>();
   const open = createShares(meters);
   const effects = createEffects(definitions);
-  const { extendable = false, monitored = true, complete = (_, node) => node, returns } = options;
+  const { extendable = false, monitored = true, complete = (_, node) => node, stage = () => null, returns } = options;
   const fresh = createIds();
   const end = createEnds(nodes, fresh);
   const common = commonMeters({
@@ -109,11 +111,16 @@ export function createBuilder(notation: string, definitions: Definitions, option
   });
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
 
-  const place = placeIn(nodes, meters, common, { fresh, stopped: () => stoppedEnd(end, nodes, fresh, returns) });
+  // Where a notation recovers from failures, its table decides what follows.
+  const action = options.stage === undefined ? 'abort' : 'block';
+  const stopped = (): NodeId => stoppedEnd(end, nodes, fresh, { output: returns, action });
+  const place = placeIn(nodes, meters, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
     const { agents } = effects.used;
     const replying = finalReply(definitions.models.withFallback(complete(id, given), agents), agents);
-    const node = protectCall(id, replying, definitions.protections, place);
+    const own = stage();
+    if (own !== null) effects.standIns(fallbacksOf(own.protections));
+    const node = protectCall(id, replying, definitions.protections, place, own);
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
@@ -214,16 +221,29 @@ function stoppedEnd(
   end: Builder['end'],
   nodes: Map<NodeId, Node>,
   fresh: Builder['fresh'],
-  output: Expr | undefined,
+  { output, action }: { readonly output: Expr | undefined; readonly action: 'abort' | 'block' },
 ): NodeId {
   const next = end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output });
   const id = '~velocity.stopped';
   if (!nodes.has(id)) {
-    const label = { name: 'velocity', decision: decisionOf('cost_overrun', 'abort') };
-    nodes.set(fresh('velocity.stopped'), { op: 'let', label, writes: [], next });
+    const label = { name: 'velocity', decision: decisionOf('cost_overrun', action) };
+    nodes.set(fresh('velocity.stopped'), {
+      op: 'let',
+      label,
+      writes: [{ slot: 'error', mode: 'set', value: TOO_FAST }],
+      next,
+    });
   }
   return id;
 }
+
+const TOO_FAST = object([
+  ['class', quote('budget')],
+  ['type', quote('VelocityError')],
+  ['message', quote('the run spends faster than `protections.velocity` allows')],
+  ['node', quote('velocity')],
+  ['code', quote('BUDGET_EXHAUSTED')],
+]);
 
 interface OpenShares {
   readonly sharing: Builder['sharing'];
@@ -286,6 +306,8 @@ interface Effects {
 type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii'>;
 
 interface CollectedEffects extends Effects {
+  /** Models that only the protections of a stage name. */
+  standIns(models: readonly string[]): void;
   readonly used: { readonly agents: { readonly [id: string]: AgentDef } };
   definitionsUsed(): UsedDefinitions;
 }
@@ -295,6 +317,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
   const agents: { [id: string]: AgentDef } = { ...definitions.agents };
   const tools: { [name: string]: ToolDef } = { ...definitions.tools };
   const boundaries: { [agent: string]: BoundaryDef } = {};
+  const standIns = new Set(fallbacksOf(definitions.protections));
   const toolDef = (name: string): ToolDef | undefined => {
     const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions) ?? builtinTool(name));
     if (def !== undefined) tools[name] = def;
@@ -304,6 +327,9 @@ function createEffects(definitions: Definitions): CollectedEffects {
   return {
     definitions,
     used: { agents },
+    standIns(models) {
+      for (const model of models) standIns.add(model);
+    },
     agent(def) {
       agents[def.id] = def;
     },
@@ -338,7 +364,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
     definitionsUsed: () => ({
       agents,
       tools,
-      models: definitions.models.usedBy(Object.values(agents), fallbacksOf(definitions.protections)),
+      models: definitions.models.usedBy(Object.values(agents), [...standIns]),
       ...(hasPolicies() ? { policies: definitions.policies } : {}),
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
       ...(definitions.pii === undefined ? {} : { pii: definitions.pii }),

@@ -15,7 +15,7 @@ import type {
   PickNode,
 } from '../../ir/nodes.ts';
 import { decisionOf } from '../../catalog/failures.ts';
-import type { Protections, VelocityRules } from '../document/protections.ts';
+import type { Protections, VelocityLimits, VelocityRules } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
 
 /** Adds further nodes and meters of the flow. */
@@ -33,10 +33,33 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const ANSWER = '_protection';
 
+/** Protections of the stage that a call belongs to, where they differ from those of the document. */
+export interface StageProtections {
+  readonly stage: string;
+  readonly protections: Protections;
+}
+
 /** Completes a model call. Other nodes stay as they are. */
-export function protectCall(id: NodeId, given: Node, protections: Protections, place: Place): Node {
+export function protectCall(
+  id: NodeId,
+  given: Node,
+  protections: Protections,
+  place: Place,
+  own: StageProtections | null = null,
+): Node {
   if (given.op !== 'do' || given.effect.kind !== 'model') return given;
-  return withVelocity(id, withBreaker(id, given, protections, place), protections.velocity, place);
+  const shared = own === null ? given : { ...given, ...sharedOf(given, own.protections) };
+  return withVelocity(id, withBreaker(id, shared, protections, place), { protections, own, place });
+}
+
+/** The breaker and the retry budget of the stage replace those of the flow. */
+function sharedOf(node: DoNode, { declared, breaker, retryBudget }: Protections): Pick<DoNode, 'shared'> {
+  const shared = {
+    ...node.shared,
+    ...(declared.has('breaker') ? { breaker } : {}),
+    ...(declared.has('retry_budget') ? { retryBudget } : {}),
+  };
+  return Object.keys(shared).length === 0 ? {} : { shared };
 }
 
 function withBreaker(id: NodeId, node: DoNode, { breaker }: Protections, place: Place): DoNode {
@@ -53,11 +76,32 @@ function withBreaker(id: NodeId, node: DoNode, { breaker }: Protections, place: 
   return { ...node, failed: [{ when: 'error.type == "BreakerOpenError"', to: asked }, ...node.failed] };
 }
 
+interface Velocities {
+  readonly protections: Protections;
+  readonly own: StageProtections | null;
+  readonly place: Place;
+}
+
 /** The call charges a meter for each limit. When one trips, the call is made by a cheaper model, or not at all. */
-function withVelocity(id: NodeId, node: DoNode, rules: VelocityRules | null, place: Place): DoNode {
-  if (rules === null) return node;
-  const meters = velocityMeters(rules, place);
-  const charged: DoNode = { ...node, charges: [...(node.charges ?? []), ...meters] };
+function withVelocity(id: NodeId, node: DoNode, { protections, own, place }: Velocities): DoNode {
+  const stage = own?.protections.declared.has('velocity') === true ? own : null;
+  const rules = stage === null ? protections.velocity : stage.protections.velocity;
+  if (stage !== null && rules === null) return node;
+  const agent = node.effect.kind === 'model' ? node.effect.agent : '';
+  const limits = [
+    ...(protections.velocity === null ? [] : limitsOf(protections.velocity, '', 'protections.velocity')),
+    ...agentLimits(protections.velocity, agent, ''),
+    ...(stage === null || rules === null
+      ? []
+      : [
+          ...limitsOf(rules, `@stage:${stage.stage}`, `${stage.stage}.protections.velocity`),
+          ...agentLimits(rules, agent, `@stage:${stage.stage}`),
+        ]),
+  ];
+  if (rules === null || limits.length === 0) return node;
+  const over = place.stopped();
+  for (const { id: meter, words: _, ...limit } of limits) place.meter(meter, { ...limit, over });
+  const charged: DoNode = { ...node, charges: [...(node.charges ?? []), ...limits.map((each) => each.id)] };
   switch (rules.onTrip) {
     case 'stop':
       return charged;
@@ -69,44 +113,64 @@ function withVelocity(id: NodeId, node: DoNode, rules: VelocityRules | null, pla
       const asked = addQuestion(id, node, place, {
         about: 'velocity',
         decision: decisionOf('cost_overrun', 'escalate'),
-        message: quote(`${node.label.authored ?? node.label.name} spends faster than ${limitsOf(rules)}`),
+        message: quote(
+          `${node.label.authored ?? node.label.name} spends faster than ${limits.map(({ words }) => words).join(' or ')}`,
+        ),
         choices: ['continue', 'stop'],
-        stop: place.stopped(),
-        grant: Object.fromEntries(meters.map((meter) => [meter, grantOf(meter, rules)])),
+        stop: over,
+        // A person who lets the run go on adds each limit once more.
+        grant: Object.fromEntries(
+          limits.map((limit) => [limit.id, `it.choice == "continue" ? ${limit.max} : 0`]),
+        ),
       });
       return { ...charged, onVelocity: asked };
     }
   }
 }
 
-function velocityMeters({ usdPerHour, tokensPerMinute }: VelocityRules, place: Place): readonly MeterId[] {
-  const over = place.stopped();
-  const limits = [
-    { id: MONEY, unit: 'costMicros', max: microsOf(usdPerHour), perMs: HOUR_MS, key: 'usd_per_hour' },
-    { id: TOKENS, unit: 'tokens', max: tokensPerMinute, perMs: MINUTE_MS, key: 'tokens_per_minute' },
-  ] as const;
-  return limits.flatMap(({ id, unit, max, perMs, key }) =>
-    max === null ? [] : [place.meter(id, { unit, max, perMs, over, label: `protections.velocity.${key}` })],
-  );
-}
-const MONEY: MeterId = 'velocity.cost';
-const TOKENS: MeterId = 'velocity.tokens';
-
-/** A person who lets the run go on adds the limit once more. */
-function grantOf(meter: MeterId, { usdPerHour, tokensPerMinute }: VelocityRules): Expr {
-  const max = meter === MONEY ? microsOf(usdPerHour) : tokensPerMinute;
-  return `it.choice == "continue" ? ${max ?? 0} : 0`;
+interface Limit {
+  readonly id: MeterId;
+  readonly unit: 'costMicros' | 'tokens';
+  readonly max: number;
+  readonly perMs: number;
+  readonly label: string;
+  readonly words: string;
 }
 
-function microsOf(usd: number | null): number | null {
-  return usd === null ? null : Math.round(usd * 1_000_000);
-}
-
-function limitsOf({ usdPerHour, tokensPerMinute }: VelocityRules): string {
+function limitsOf({ usdPerHour, tokensPerMinute }: VelocityLimits, scope: string, label: string): readonly Limit[] {
   return [
-    ...(usdPerHour === null ? [] : [`$${usdPerHour} an hour`]),
-    ...(tokensPerMinute === null ? [] : [`${tokensPerMinute} tokens a minute`]),
-  ].join(' or ');
+    ...(usdPerHour === null
+      ? []
+      : [
+          {
+            id: `velocity.cost${scope}`,
+            unit: 'costMicros' as const,
+            max: Math.round(usdPerHour * 1_000_000),
+            perMs: HOUR_MS,
+            label: `${label}.usd_per_hour`,
+            words: `$${usdPerHour} an hour`,
+          },
+        ]),
+    ...(tokensPerMinute === null
+      ? []
+      : [
+          {
+            id: `velocity.tokens${scope}`,
+            unit: 'tokens' as const,
+            max: tokensPerMinute,
+            perMs: MINUTE_MS,
+            label: `${label}.tokens_per_minute`,
+            words: `${tokensPerMinute} tokens a minute`,
+          },
+        ]),
+  ];
+}
+
+function agentLimits(rules: VelocityRules | null, agent: string, scope: string): readonly Limit[] {
+  const own = rules !== null && Object.hasOwn(rules.agents, agent) ? rules.agents[agent] : undefined;
+  if (own === undefined) return [];
+  const named = limitsOf(own, `${scope}@agent:${agent}`, `protections.velocity.agents.${agent}`);
+  return named.map((limit) => ({ ...limit, words: `${limit.words} for ${agent}` }));
 }
 
 /** The same call by another model. It does not charge the velocity, so that the run goes on. */

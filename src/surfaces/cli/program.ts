@@ -212,7 +212,7 @@ function addProtections(program: Command, call: Caller): void {
       );
   program
     .command('budget')
-    .description('the retry budget that all runs of the database share')
+    .description('the retry budget that all runs share, and how fast the latest runs spend')
     .action(call(async () => (await import('./commands/budget.ts')).budgetCommand));
 }
 

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { FAILURE_KINDS, TIERS } from '../../../ir/protections.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
-import { int, list, name, number, oneOf, record, text } from '../shape/fields.ts';
+import { int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
 
 const seconds = () => number({ above: 0 });
 const count = () => int({ min: 1 });
@@ -37,9 +37,13 @@ const breaker = record({
   fallback: fallback.optional().describe('While the breaker is open: another model, a fixed answer, or a person.'),
 });
 
-const velocity = record({
+const velocityLimits = {
   usd_per_hour: number({ above: 0 }).optional(),
   tokens_per_minute: number({ above: 0 }).optional(),
+};
+const velocity = record({
+  ...velocityLimits,
+  agents: map(record(velocityLimits)).optional().describe('Limits of single agents, by id, besides those of the run.'),
   on_trip: oneOf(['cheaper', 'escalate', 'stop'])
     .optional()
     .describe('`cheaper` calls the model of `fallback`, `escalate` asks a person, `stop` ends the run.'),

@@ -16,6 +16,7 @@ export const flowNotation: Notation = {
   ...FLOW_KEYS,
   adapt: adaptDocument,
   schema: flowSchema,
+  limits: ['depth'],
   excess: flowExcess,
   lower: lowerFlow,
 };

@@ -49,6 +49,16 @@ export function findSubFlow(node: FlowNode, name: string, standing: Standing): S
     });
     return null;
   }
+  const { depth } = standing.definitions.protections;
+  if (depth !== null && names.length > depth) {
+    report.error(
+      'bad-value',
+      node.at('flow'),
+      `flow node '${node.id}' makes ${names.length} levels of flows, and ${depth} are allowed: ${names.join(' → ')}`,
+      { help: 'Flatten the flows, or set `protections.depth`.' },
+    );
+    return null;
+  }
   const below = [...chain, { key, name }];
   if (own !== undefined) return { ...standing, document: { ...document, body: own.value, bare: false }, chain: below };
   return readFile(node, path, { ...standing, chain: below });

@@ -5,6 +5,8 @@ import { nearest } from '../../diagnose/nearest.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { declareIds } from '../../document/names.ts';
+import { checkProtections } from '../../document/protections-check.ts';
+import type { RawProtections } from '../../document/schema/protections.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { checkExpression } from '../../expressions/expression.ts';
 import { reportProblems } from '../../expressions/problem.ts';
@@ -157,6 +159,7 @@ function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Pa
   const { body, report, path, tier } = section;
   checkRules(section, stage.guards, [...at, 'guards'], GUARD_NAMES);
   checkRequires(section, raw, topology, at, stage.requires ?? []);
+  checkStageProtections(section, topology, at, stage);
   if (stage.safe_fallback === undefined) return;
   const place = body.key(...path, ...at, 'safe_fallback');
   if ((stage.guards ?? []).length === 0)
@@ -170,6 +173,31 @@ function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Pa
           ? 'An unsafe output halts a batch run. Use `tier: interactive`, or remove it.'
           : 'A person decides about an unsafe output. Use `tier: interactive`, or remove it.',
     });
+}
+
+/** Protections of a stage: the same checks as for a document, and each belongs to a stage that it can act in. */
+function checkStageProtections(section: Section, topology: Topology, at: Path, { protections }: RawStage): void {
+  if (protections === undefined) return;
+  const { body, document, report, path } = section;
+  const place = [...path, ...at, 'protections'];
+  const has = (name: string): boolean => document.doc.entries.has(name);
+  checkProtections(protections, {
+    shaped: body,
+    path: place,
+    models: has('models') ? document.names.models : null,
+    agents: has('agents') ? document.names.agents : null,
+    report,
+  });
+  const isWork = at[0] === WORK_KEYS[topology];
+  const misplaced: readonly (readonly [key: keyof RawProtections, allowed: boolean, help: string])[] = [
+    ['tier', false, 'Write `tier` in `staged`: it is that of the whole run.'],
+    ['depth', false, 'Write it under `protections` of the document: it limits teams inside teams.'],
+    ['hops', isWork && topology === 'handoff', 'Only `peers` hand a task on.'],
+    ['spawn', (isWork && topology !== 'sop') || at[0] === 'plan', 'Write it under `plan` or under the work.'],
+  ];
+  for (const [key, allowed, help] of misplaced)
+    if (protections[key] !== undefined && !allowed)
+      report.error('bad-value', body.key(...place, key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
 }
 
 /** A name is a stage before this one, or a field of the input. */

@@ -37,6 +37,7 @@ export function lowerStaged(staged: Staged, at: Range): Lowered {
   const scopes: Scopes = { current: null };
   const builder = createBuilder('staged', definitionsFor(staged), {
     monitored: false,
+    stage: () => scopes.current?.own ?? null,
     complete: (_, node) => inScope(scopes, node),
   });
   const kit = createKit(builder, at);

@@ -1,8 +1,9 @@
 /** The state that all parts of the lowering share, and the names and limits of stages. */
 import type { NodeId, MeterId, Node } from '../../../ir/nodes.ts';
 import type { Builder } from '../../lower/builder.ts';
+import type { StageProtections } from '../../lower/protected-call.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
-import type { Staged } from './model.ts';
+import type { Stage, Staged } from './model.ts';
 import type { Visits } from './visits.ts';
 
 export interface Lowering {
@@ -24,6 +25,8 @@ export interface Scope {
   readonly meters: readonly MeterId[];
   /** Where a call goes that a budget has no room for. */
   readonly overspent: () => NodeId;
+  /** The protections of the stage, if it has its own. */
+  readonly own?: StageProtections | null;
 }
 
 /** The current stage. The builder completes each new node with it. */
@@ -64,4 +67,10 @@ export function entryOf(l: Lowering, stage: string): NodeId {
 export function stepOf(l: Lowering, stage: string, what: string): Step {
   const name = nameOf(l, stage);
   return { hint: `${name}.${what}`, origin: name };
+}
+
+/** Null if the stage has the protections of the document. */
+export function ownProtections(l: Lowering, stage: Stage): StageProtections | null {
+  const { protections } = stage;
+  return protections === l.staged.definitions.protections ? null : { stage: nameOf(l, stage.id), protections };
 }

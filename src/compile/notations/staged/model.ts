@@ -182,3 +182,14 @@ export function topologyOf(raw: RawStaged): Topology {
   if (raw.board !== undefined) return 'blackboard';
   return raw.swarm === undefined ? 'supervisor' : 'swarm';
 }
+
+/** How many tasks a plan may have: the limit of the work, and that of the plan if it has its own. */
+export function spawnMax({ plan, working, work, definitions }: Staged): number | null {
+  const own = plan.protections !== definitions.protections && plan.protections.declared.has('spawn');
+  const limits = [
+    working.protections.spawn,
+    own ? plan.protections.spawn : null,
+    work.is === 'swarm' ? work.max : null,
+  ].filter((limit) => limit !== null);
+  return limits.length === 0 ? null : Math.min(...limits);
+}

@@ -10,6 +10,7 @@ import { addObjection, addSchema } from './gates.ts';
 import type { Gate, Objection } from './gates.ts';
 import { nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
+import { spawnMax } from './model.ts';
 import type { Staged } from './model.ts';
 import { planPrompt } from './prompts.ts';
 import { CHECKED, PLAN, REQUEST, TASKS } from './slots.ts';
@@ -73,12 +74,6 @@ function addPlanChecks(l: Lowering, gate: Gate, next: NodeId): NodeId {
   const read = `type(${PLAN}) == string ? cel.bind(found, jsonIn(${PLAN}), found == null ? ${PLAN} : found) : ${PLAN}`;
   const look = l.kit.set(step('problem'), [set(PROBLEM, problem(l.staged))], judged);
   return l.kit.set(step('read'), [set(PLAN, read)], look);
-}
-
-/** How many tasks a plan may have. */
-export function spawnMax({ working, work }: Staged): number | null {
-  const { spawn } = working.protections;
-  return work.is === 'swarm' ? Math.min(work.max, spawn ?? work.max) : spawn;
 }
 
 /** The first problem of a plan, as a sentence; null for a valid plan. */

@@ -1,6 +1,7 @@
 /** The prompts of the stages. An agent reads the task, its part of it, and the objection to its last reply. */
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
+import { spawnMax } from './model.ts';
 import type { Staged } from './model.ts';
 import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, SUMMARIES, TASK, TASKS } from './slots.ts';
 
@@ -25,8 +26,8 @@ export function optional(title: string, value: Expr): Expr {
 export const TASK_PART: Expr = `${quote('Task:\n')}, ${REQUEST_TEXT}`;
 
 export function planPrompt(staged: Staged): Expr {
-  const { work, working } = staged;
-  const spawn = working.protections.spawn;
+  const { work } = staged;
+  const spawn = spawnMax(staged);
   const most = spawn === null ? '' : ` At most ${spawn} tasks.`;
   const names =
     work.is === 'workers' && work.agents.length > 1

@@ -12,7 +12,7 @@ import type { Json } from '../../../expr/json.ts';
 import { cellOf } from '../../../catalog/failures.ts';
 import { addGuards, addPass, addRequired, addSchema } from './gates.ts';
 import type { Gate } from './gates.ts';
-import { entryOf, nameOf, stepOf, within } from './lowering.ts';
+import { entryOf, nameOf, ownProtections, stepOf, within } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Stage } from './model.ts';
 import { addRecover } from './recover.ts';
@@ -127,7 +127,8 @@ export const COMMON_GATHER: ForkNode['gather'] = [
 /** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
 export function inBranch<Result>(l: Lowering, stage: Stage, add: () => Result): Result {
   const meters = stageMeters(l, stage).map(({ id }) => id);
-  return within(l, { meters, overspent: () => overspentOf(l, stage.id, l.builder.failedEnd()) }, add);
+  const own = ownProtections(l, stage);
+  return within(l, { meters, own, overspent: () => overspentOf(l, stage.id, l.builder.failedEnd()) }, add);
 }
 
 /** After a failed join: the failure of the first branch, or that the stage took too long. */
@@ -202,7 +203,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     ...(schema === null ? {} : { schema }),
     ...(rules === null ? {} : { loop: rules }),
     visitsMax: turn.visitsMax,
-    retry: { ...MODEL_RETRY, max: providerRetries(l) },
+    retry: { ...MODEL_RETRY, max: providerRetries(l, stage) },
     next: l.kit.set(step, [{ slot: result, mode: 'reply', value: `${REPLY}.text` }], next),
     fail,
     refused: fail,
@@ -210,8 +211,8 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
 }
 
 /** Retries of a call to a provider that fails, as the table says for the tier. */
-function providerRetries({ staged: { tier, definitions } }: Lowering): number {
-  const { tries } = cellOf('provider_error', tier, definitions.protections.onFailure.provider_error);
+function providerRetries({ staged: { tier } }: Lowering, { protections }: Stage): number {
+  const { tries } = cellOf('provider_error', tier, protections.onFailure.provider_error);
   return tries.find(({ action }) => action === 'retry')?.max ?? 0;
 }
 

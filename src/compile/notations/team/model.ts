@@ -70,6 +70,8 @@ export interface Reading {
   readonly sections: SectionNames;
   /** Reads a file beside the document and returns null if the file is missing. Undefined if this host cannot read files. */
   readonly readText?: ((file: string) => string | null) | undefined;
+  /** The deepest nesting of graphs that the document allows; null if it sets none. */
+  readonly depthMax: number | null;
   at(...path: Path): Range;
   /** The keys of a map as written. A key counts as declared even if its value is faulty. */
   keys(...path: Path): ReadonlySet<string>;

@@ -17,6 +17,7 @@ export const teamNotation: Notation = {
   key: 'Orchestration',
   bareKeys: ['Agents', 'Selection'],
   schema: teamSchema,
+  limits: ['depth', 'spawn'],
   bare: teamShape,
   boundedByTurns: true,
   excess: (_, authored) => teamExcess(authored),

@@ -76,7 +76,7 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   return { team, reading, plan: strategy?.plan(raw.Selection, reading, team) ?? null };
 }
 
-function readingOf(document: ReadDocument, body: Body, report: Report, { readText }: Definitions): Reading {
+function readingOf(document: ReadDocument, body: Body, report: Report, definitions: Definitions): Reading {
   declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
   const names = namesAt(document.body, 'Agents', TEAM_KEYS, ['Name']);
   return {
@@ -84,7 +84,8 @@ function readingOf(document: ReadDocument, body: Body, report: Report, { readTex
     report,
     names,
     sections: document.names,
-    readText,
+    readText: definitions.readText,
+    depthMax: definitions.protections.depth,
     at: (...path) => body.at(...path),
     keys: (...path) => {
       const map = body.located(...path);

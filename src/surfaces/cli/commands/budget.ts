@@ -1,10 +1,14 @@
-/** `sluice budget`: the retry budget that all runs of a database share. */
+/** `sluice budget`: the retry budget that all runs of a database share, and how fast its latest runs spend. */
+import type { Store } from '../../../runtime/ports.ts';
+import { streamRun } from '../../../runtime/journal/read.ts';
 import type { BudgetState } from '../../../runtime/protections/retry-budget.ts';
 import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY } from '../../../runtime/protections/retry-budget.ts';
+import { HOUR_MS, spendingOf, velocities } from '../../../runtime/report/velocity.ts';
+import type { Spending, Velocity } from '../../../runtime/report/velocity.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { withStore } from '../store.ts';
-import { table } from '../text.ts';
+import { oneLine, table } from '../text.ts';
 
 const UNUSED: BudgetState = {
   ...DEFAULT_RETRY_BUDGET,
@@ -16,13 +20,23 @@ const UNUSED: BudgetState = {
 };
 
 export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
-  const stored = await withStore(cli, async (store) => (store === null ? null : store.shared.get(RETRY_BUDGET_KEY)));
+  const now = Date.now();
+  const { stored, spent } = await withStore(cli, async (store) =>
+    store === null
+      ? { stored: null, spent: [] }
+      : { stored: await store.shared.get(RETRY_BUDGET_KEY), spent: await spentIn(store, now - HOUR_MS) },
+  );
   const { tokens, share, burst, calls, retries, denied, lastRetryAt } =
     stored === null ? UNUSED : (stored as unknown as BudgetState);
   const last = lastRetryAt === 0 ? null : new Date(lastRetryAt).toISOString();
   const retryBudget = { tokens, share, burst, calls, retries, denied, lastRetryAt: last };
-  if (cli.json) cli.printJson({ retryBudget });
-  else
+  const velocity = {
+    runs: velocities(spent, 'run', now),
+    agents: velocities(spent, 'agent', now),
+    stages: velocities(spent, 'stage', now),
+  };
+  if (cli.json) cli.printJson({ retryBudget, velocity });
+  else {
     cli.screen.print(
       table([
         ['retries left', `${Math.floor(tokens + 1e-9)} of ${burst}`],
@@ -33,5 +47,36 @@ export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
         ['last retry', last ?? '-'],
       ]),
     );
+    if (spent.length === 0) cli.hint('no model call has spent anything in the last hour');
+    else cli.screen.print(`\n${velocityTable(velocity)}`);
+  }
   return OK;
+}
+
+/** The spending of runs that were active after this instant. */
+async function spentIn({ roster, journal }: Store, after: number): Promise<readonly Spending[]> {
+  const spent: Spending[] = [];
+  for (const { run, updatedAt } of await roster.list()) {
+    if (updatedAt < after) continue;
+    const { program, events } = await streamRun(journal, run);
+    spent.push(...spendingOf(run, program.flow, events));
+  }
+  return spent;
+}
+
+const ROWS_MAX = 10;
+
+function velocityTable(velocity: { readonly [group: string]: readonly Velocity[] }): string {
+  const rows = Object.entries(velocity).flatMap(([group, list]) =>
+    list
+      .slice(0, ROWS_MAX)
+      .map(({ name, tokensPerMinute, usdPerHour, peakTokensPerMinute, peakUsdPerHour }) => [
+        `${group.slice(0, -1)} ${oneLine(name, 40)}`,
+        String(tokensPerMinute),
+        String(peakTokensPerMinute),
+        `$${usdPerHour}`,
+        `$${peakUsdPerHour}`,
+      ]),
+  );
+  return table([['SPENDS', 'TOKENS/MIN', 'PEAK', 'USD/HOUR', 'PEAK'], ...rows]);
 }

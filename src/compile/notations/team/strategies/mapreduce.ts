@@ -1,6 +1,7 @@
 /**
  * `mapreduce`: one agent makes a list of items, another works on each item alone, a third combines the results. A splitter
- * whose reply has no list gets a correction and another try, `MaxSplitterRetries` times.
+ * whose reply has no list, or one that is longer than `protections.spawn`, gets a correction and another try,
+ * `MaxSplitterRetries` times.
  */
 import type * as z from 'zod';
 import type { MeterId, NodeId } from '../../../../ir/nodes.ts';
@@ -75,7 +76,9 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
   const mapped = addMapped(l, raw, phases);
   const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
   const take = l.kit.set({ hint: `${hint}.items`, origin }, [set(ITEMS, found)], mapped);
-  const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list at \`${ItemsJsonPath}\`.`)})`;
+  const { spawn } = l.builder.definitions.protections;
+  const most = spawn === null ? '' : ` of at most ${spawn} items`;
+  const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list${most} at \`${ItemsJsonPath}\`.`)})`;
   const retry = l.kit.set(
     { hint: `${hint}.correction:split`, origin: 'correction:split' },
     [set(TRIES, `${TRIES} + 1`), tell(correction, Splitter)],
@@ -84,7 +87,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
   const judged = l.kit.pick(
     { hint: `${hint}.judged`, origin },
     [
-      { when: `type(${found}) == list`, to: take },
+      { when: `type(${found}) == list${spawn === null ? '' : ` && size(${found}) <= ${spawn}`}`, to: take },
       { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry },
     ],
     addFailed(l, raw, hint),
@@ -157,7 +160,9 @@ function addMap(
 }
 
 function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }: RawMapReduce, hint: string): NodeId {
-  const message = `${Splitter} gave no JSON with a list at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
+  const { spawn } = l.builder.definitions.protections;
+  const most = spawn === null ? '' : ` of at most ${spawn} items`;
+  const message = `${Splitter} gave no JSON with a list${most} at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
   return l.kit.fail(
     { hint: `${hint}.unsplit`, origin: `${l.prefix}${Splitter}` },
     { class: 'semantic', type: 'SplitError', code: 'REPEATED_FAILURE', message: quote(message) },

@@ -124,8 +124,11 @@ function innerOf(
   const spec = subGraphOf(node.SubGraphId, graph, path, place, reading);
   if (spec === undefined) return null;
   const below: Path = [...path, 'SubGraphs', node.SubGraphId];
-  if (depth + 1 <= NESTING_MAX) return readInner(spec, below, reading, depth);
-  report.error('bad-value', at(...below), `graphs are nested more than ${NESTING_MAX} deep`, { help: 'Flatten them.' });
+  const most = Math.min(NESTING_MAX, (reading.depthMax ?? Infinity) - 1);
+  if (depth + 1 <= most) return readInner(spec, below, reading, depth);
+  report.error('bad-value', at(...below), `graphs are nested more than ${most} deep`, {
+    help: most === NESTING_MAX ? 'Flatten them.' : 'Flatten them, or set `protections.depth`.',
+  });
   return null;
 }
 
