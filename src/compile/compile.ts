@@ -129,5 +129,6 @@ function warnAboutLimits({ sections }: ReadDocument, { limits = [] }: Notation, 
 
 const UNLIMITED = {
   depth: 'This notation has no teams, sub-flows or sub-graphs inside each other. Remove it.',
-  spawn: 'No model starts tasks in this notation; items of a `map` are not counted. Remove it, or set `budgets.model_calls`.',
+  spawn:
+    'No model starts tasks in this notation; items of a `map` are not counted. Remove it, or set `budgets.model_calls`.',
 } as const;

@@ -7,7 +7,7 @@ import { AGENTS as STAGE_AGENTS, GOOD, ONE, SUPERVISOR, actions, play } from '..
 const found = (document: object) =>
   compile(document)
     .diagnostics.filter(({ code }) => ['bad-value', 'unused-field', 'not-enforced'].includes(code))
-    .map(({ severity, code, message }) => `${severity} ${code}: ${message.replace(/^[\w.[\]]+: /, "")}`);
+    .map(({ severity, code, message }) => `${severity} ${code}: ${message.replace(/^[\w.[\]]+: /, '')}`);
 
 describe('depth', () => {
   const flow = (to: string | null) => ({
@@ -33,7 +33,11 @@ describe('depth', () => {
   });
   test('sub-graphs of a team', () => {
     const leaf = { Nodes: [{ Id: 'n', Agent: 'A', Terminal: true }], Edges: [] };
-    const inner = { Nodes: [{ Id: 'n', SubGraphId: 'g', Terminal: true }], Edges: [], SubGraphs: { g: { Graph: leaf } } };
+    const inner = {
+      Nodes: [{ Id: 'n', SubGraphId: 'g', Terminal: true }],
+      Edges: [],
+      SubGraphs: { g: { Graph: leaf } },
+    };
     const team = (protections: object) => ({
       protections,
       Orchestration: {

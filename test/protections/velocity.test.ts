@@ -106,7 +106,11 @@ describe('by agent and by stage', () => {
       ...AGENTS,
       agents: ['planner', 'worker', 'writer'].map((id) => ({ id, model: 'main', max_output_tokens: 100 })),
       protections: { velocity },
-      staged: { plan: { agent: 'planner' }, workers: { agent: 'worker', max: 1, ...workers }, finalize: { agent: 'writer' } },
+      staged: {
+        plan: { agent: 'planner' },
+        workers: { agent: 'worker', max: 1, ...workers },
+        finalize: { agent: 'writer' },
+      },
     });
 
   test('without limits of their own, an agent and a stage spend as the run does', async () => {
@@ -132,7 +136,9 @@ describe('by agent and by stage', () => {
   test('a stage has limits and an action of its own', async () => {
     const one = lab(fast);
     const own = (velocity: object | false) => ({ protections: { velocity } });
-    const report = await one.run(staged(own({ tokens_per_minute: 320, on_trip: 'cheaper', fallback: { model: 'cheap' } })));
+    const report = await one.run(
+      staged(own({ tokens_per_minute: 320, on_trip: 'cheaper', fallback: { model: 'cheap' } })),
+    );
     expect(report).toMatchObject({ state: 'completed', decisions: [{ failure: 'cost_overrun', action: 'fallback' }] });
     expect(one.sent.map(({ model }) => model)).toEqual([undefined, undefined, 'cheap', undefined]);
     const trip = (await one.events(report.run)).find(({ type }) => type === 'meter.tripped');
@@ -145,7 +151,9 @@ describe('by agent and by stage', () => {
   });
 
   test('the breaker and the retry budget of a stage replace those of the document', async () => {
-    const one = lab((call, at) => (call.command.name === 'worker' && call.command.target !== 'cheap' ? DOWN : fast(call, at)));
+    const one = lab((call, at) =>
+      call.command.name === 'worker' && call.command.target !== 'cheap' ? DOWN : fast(call, at),
+    );
     const flow = staged({ protections: { breaker: { provider_errors: 1, fallback: { model: 'cheap' } } } });
     const report = await one.run(flow);
     expect(report).toMatchObject({ state: 'completed' });

@@ -103,9 +103,14 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
   for (const agent of Object.keys(velocity.agents ?? {})) {
     if (agents === null || agents.has(agent)) continue;
     const near = agents.near(agent);
-    report.error('unknown-agent', at(place, 'velocity', 'agents', agent), `unknown agent \`${agent}\` on \`velocity\``, {
-      help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
-    });
+    report.error(
+      'unknown-agent',
+      at(place, 'velocity', 'agents', agent),
+      `unknown agent \`${agent}\` on \`velocity\``,
+      {
+        help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
+      },
+    );
   }
 }
 

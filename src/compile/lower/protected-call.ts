@@ -119,9 +119,7 @@ function withVelocity(id: NodeId, node: DoNode, { protections, own, place }: Vel
         choices: ['continue', 'stop'],
         stop: over,
         // A person who lets the run go on adds each limit once more.
-        grant: Object.fromEntries(
-          limits.map((limit) => [limit.id, `it.choice == "continue" ? ${limit.max} : 0`]),
-        ),
+        grant: Object.fromEntries(limits.map((limit) => [limit.id, `it.choice == "continue" ? ${limit.max} : 0`])),
       });
       return { ...charged, onVelocity: asked };
     }

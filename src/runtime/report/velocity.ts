@@ -1,4 +1,4 @@
-/** How fast runs spend: tokens of the latest minute and dollars of the latest hour, by run, agent and stage. From journals alone. */
+/** How fast runs spend: tokens of the latest minute and dollars of the latest hour, by run, agent and authored node. From journals alone. */
 import { authorOf } from '../../core/failure.ts';
 import type { Instant } from '../../ir/facts.ts';
 import type { ChainedEvent } from '../engine/types.ts';
@@ -8,8 +8,8 @@ export interface Spending {
   readonly at: Instant;
   readonly run: string;
   readonly agent: string;
-  /** The authored node, step or stage. */
-  readonly stage: string;
+  /** The authored node or step. */
+  readonly node: string;
   readonly tokens: number;
   readonly usd: number;
 }
@@ -25,12 +25,12 @@ export interface Velocity {
 
 /** The model calls of a run that spent something. */
 export function spendingOf(run: string, flow: CompiledFlow, events: Iterable<ChainedEvent>): readonly Spending[] {
-  const calls = new Map<string, Pick<Spending, 'agent' | 'stage'>>();
+  const calls = new Map<string, Pick<Spending, 'agent' | 'node'>>();
   const spent: Spending[] = [];
   for (const event of events) {
     if (event.type === 'effect.requested' && event.kind === 'model') {
       const node = flow.nodes[event.node];
-      calls.set(event.key, { agent: event.name, stage: node === undefined ? event.node : authorOf(node) });
+      calls.set(event.key, { agent: event.name, node: node === undefined ? event.node : authorOf(node) });
     }
     const call = event.type === 'effect.settled' ? calls.get(event.key) : undefined;
     if (event.type !== 'effect.settled' || call === undefined) continue;
@@ -47,7 +47,7 @@ export const HOUR_MS = 3_600_000;
 /** The velocity of each group, the one that spends most first. */
 export function velocities(
   spent: readonly Spending[],
-  by: 'run' | 'agent' | 'stage',
+  by: 'run' | 'agent' | 'node',
   now: Instant,
 ): readonly Velocity[] {
   const groups = Map.groupBy(spent, (each) => each[by]);

@@ -33,7 +33,7 @@ export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
   const velocity = {
     runs: velocities(spent, 'run', now),
     agents: velocities(spent, 'agent', now),
-    stages: velocities(spent, 'stage', now),
+    stages: velocities(spent, 'node', now),
   };
   if (cli.json) cli.printJson({ retryBudget, velocity });
   else {
