@@ -111,10 +111,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   });
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
 
-  // Where a notation recovers from failures, its table decides what follows.
-  const action = options.stage === undefined ? 'abort' : 'block';
-  const stopped = (): NodeId => stoppedEnd(end, nodes, fresh, { output: returns, action });
-  const place = placeIn(nodes, meters, common, { fresh, stopped });
+  const place = placeIn(nodes, meters, common, { fresh, stopped: () => stoppedEnd(end, nodes, fresh, options) });
   const finished = (id: NodeId, given: Node): Node => {
     const { agents } = effects.used;
     const replying = finalReply(definitions.models.withFallback(complete(id, given), agents), agents);
@@ -221,9 +218,11 @@ function stoppedEnd(
   end: Builder['end'],
   nodes: Map<NodeId, Node>,
   fresh: Builder['fresh'],
-  { output, action }: { readonly output: Expr | undefined; readonly action: 'abort' | 'block' },
+  { returns, stage }: BuilderOptions,
 ): NodeId {
-  const next = end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output });
+  const next = end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
+  // Where stages recover from failures, the table decides what follows.
+  const action = stage === undefined ? 'abort' : 'block';
   const id = '~velocity.stopped';
   if (!nodes.has(id)) {
     const label = { name: 'velocity', decision: decisionOf('cost_overrun', action) };

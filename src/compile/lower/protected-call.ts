@@ -83,47 +83,42 @@ interface Velocities {
 }
 
 /** The call charges a meter for each limit. When one trips, the call is made by a cheaper model, or not at all. */
-function withVelocity(id: NodeId, node: DoNode, { protections, own, place }: Velocities): DoNode {
-  const stage = own?.protections.declared.has('velocity') === true ? own : null;
-  const rules = stage === null ? protections.velocity : stage.protections.velocity;
-  if (stage !== null && rules === null) return node;
+function withVelocity(id: NodeId, node: DoNode, velocities: Velocities): DoNode {
+  const { protections, place } = velocities;
+  const stage = stageVelocity(velocities);
+  const rules = stage === null ? protections.velocity : stage.rules;
+  if (rules === null) return node;
   const agent = node.effect.kind === 'model' ? node.effect.agent : '';
   const limits = [
-    ...(protections.velocity === null ? [] : limitsOf(protections.velocity, '', 'protections.velocity')),
-    ...agentLimits(protections.velocity, agent, ''),
-    ...(stage === null || rules === null
-      ? []
-      : [
-          ...limitsOf(rules, `@stage:${stage.stage}`, `${stage.stage}.protections.velocity`),
-          ...agentLimits(rules, agent, `@stage:${stage.stage}`),
-        ]),
+    ...allLimits(protections.velocity, agent, '', 'protections.velocity'),
+    ...(stage === null ? [] : allLimits(rules, agent, `@stage:${stage.name}`, `${stage.name}.protections.velocity`)),
   ];
-  if (rules === null || limits.length === 0) return node;
+  if (limits.length === 0) return node;
   const over = place.stopped();
   for (const { id: meter, words: _, ...limit } of limits) place.meter(meter, { ...limit, over });
   const charged: DoNode = { ...node, charges: [...(node.charges ?? []), ...limits.map((each) => each.id)] };
-  switch (rules.onTrip) {
-    case 'stop':
-      return charged;
-    case 'cheaper':
-      return rules.fallback === null
-        ? charged
-        : { ...charged, onVelocity: addCheaper(id, node, rules.fallback, place) };
-    case 'escalate': {
-      const asked = addQuestion(id, node, place, {
-        about: 'velocity',
-        decision: decisionOf('cost_overrun', 'escalate'),
-        message: quote(
-          `${node.label.authored ?? node.label.name} spends faster than ${limits.map(({ words }) => words).join(' or ')}`,
-        ),
-        choices: ['continue', 'stop'],
-        stop: over,
-        // A person who lets the run go on adds each limit once more.
-        grant: Object.fromEntries(limits.map((limit) => [limit.id, `it.choice == "continue" ? ${limit.max} : 0`])),
-      });
-      return { ...charged, onVelocity: asked };
-    }
-  }
+  if (rules.onTrip === 'escalate') return { ...charged, onVelocity: addSlower(id, node, limits, place) };
+  if (rules.onTrip === 'stop' || rules.fallback === null) return charged;
+  return { ...charged, onVelocity: addCheaper(id, node, rules.fallback, place) };
+}
+
+/** The velocity of the stage, if it has its own; its rules are null if it is switched off. */
+function stageVelocity({ own }: Velocities): { readonly name: string; readonly rules: VelocityRules | null } | null {
+  if (own === null || !own.protections.declared.has('velocity')) return null;
+  return { name: own.stage, rules: own.protections.velocity };
+}
+
+/** A person decides. `continue` adds each limit once more. */
+function addSlower(id: NodeId, node: DoNode, limits: readonly Limit[], place: Place): NodeId {
+  const words = limits.map((limit) => limit.words).join(' or ');
+  return addQuestion(id, node, place, {
+    about: 'velocity',
+    decision: decisionOf('cost_overrun', 'escalate'),
+    message: quote(`${node.label.authored ?? node.label.name} spends faster than ${words}`),
+    choices: ['continue', 'stop'],
+    stop: place.stopped(),
+    grant: Object.fromEntries(limits.map((limit) => [limit.id, `it.choice == "continue" ? ${limit.max} : 0`])),
+  });
 }
 
 interface Limit {
@@ -164,11 +159,15 @@ function limitsOf({ usdPerHour, tokensPerMinute }: VelocityLimits, scope: string
   ];
 }
 
-function agentLimits(rules: VelocityRules | null, agent: string, scope: string): readonly Limit[] {
-  const own = rules !== null && Object.hasOwn(rules.agents, agent) ? rules.agents[agent] : undefined;
-  if (own === undefined) return [];
-  const named = limitsOf(own, `${scope}@agent:${agent}`, `protections.velocity.agents.${agent}`);
-  return named.map((limit) => ({ ...limit, words: `${limit.words} for ${agent}` }));
+/** The limits of the rules, and those of the agent. */
+function allLimits(rules: VelocityRules | null, agent: string, scope: string, label: string): readonly Limit[] {
+  if (rules === null) return [];
+  const own = Object.hasOwn(rules.agents, agent) ? rules.agents[agent] : undefined;
+  const named = own === undefined ? [] : limitsOf(own, `${scope}@agent:${agent}`, `${label}.agents.${agent}`);
+  return [
+    ...limitsOf(rules, scope, label),
+    ...named.map((limit) => ({ ...limit, words: `${limit.words} for ${agent}` })),
+  ];
 }
 
 /** The same call by another model. It does not charge the velocity, so that the run goes on. */
