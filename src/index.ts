@@ -3,7 +3,7 @@
 export { MINIMUM_NODE } from './node-version.ts';
 export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
-export type { CreateEngineOptions, Engine, RunOptions } from './surfaces/library/create-engine.ts';
+export type { CreateEngineOptions, Engine, EngineStartOptions, RunOptions } from './surfaces/library/create-engine.ts';
 export type { AnswerOptions, ReadOptions, Result, Run } from './surfaces/library/run.ts';
 export { CompileError, RunFailedError } from './surfaces/library/errors.ts';
 export { agent } from './surfaces/library/define/agent.ts';
@@ -19,6 +19,11 @@ export type { Definition, InputFor, OutputFor, QuestionsFor, Settings } from './
 export type { Flow, EndedFlow, Failure, Retry } from './surfaces/library/define/flow-types.ts';
 export type { Workflow } from './surfaces/library/define/workflow.ts';
 export { flow, loop, staged, team, workflow } from './surfaces/library/define/builders.ts';
+export { attachment } from './effects/attachments/input.ts';
+export type { Attachment, RunInput } from './effects/attachments/input.ts';
+export type { AttachmentSource } from './effects/attachments/source.ts';
+export type { AttachmentRef } from './ir/attachment.ts';
+export type { AttachmentStore, StoredAttachment } from './runtime/ports.ts';
 export type { ModelPerformerOptions } from './effects/models/performer.ts';
 export type { ModelObjects, WorldOptions, WorldToolOptions } from './effects/world.ts';
 export { discoverMcp } from './effects/mcp/discover.ts';

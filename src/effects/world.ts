@@ -5,13 +5,17 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
-import type { Pins, Settled } from '../ir/events.ts';
+import type { Pins, RunId, Settled } from '../ir/events.ts';
 import type { CompiledFlow, EffectKind, Node } from '../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
 import { toolResult } from '../runtime/engine/plain-json.ts';
 import { SluiceError } from '../runtime/errors.ts';
 import { PerformError } from '../runtime/failures.ts';
-import type { Call, Clock, Performer } from '../runtime/ports.ts';
+import type { AttachmentStore, Call, Clock, Performer } from '../runtime/ports.ts';
+import { Attachments } from './attachments/attachments.ts';
+import { attachInput, requireTaken } from './attachments/input.ts';
+import type { AttachInputOptions } from './attachments/input.ts';
+import { memoryAttachments } from './attachments/store.ts';
 import { evidencePerformer } from './evidence/performer.ts';
 import { functionPerformer } from './functions/performer.ts';
 import type { FlowTools, ModelFunction, ToolFunction } from './functions/performer.ts';
@@ -32,7 +36,7 @@ import { createVault, memoryPiiStore } from './pii/vault.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
 import { isScripted, scriptedPerformer } from './scripted/performer.ts';
 import type { Script } from './scripted/script.ts';
-import { pinsOf } from './pins.ts';
+import { pinsOf, workDirOf } from './pins.ts';
 import type { ToolOptions } from './tools/tool.ts';
 import { toolPerformer } from './tools/performer.ts';
 import { shellRunner } from './tools/sandbox.ts';
@@ -59,8 +63,10 @@ export interface WorldOptions {
   /** Opens the vault of personal data. Default: in this process only, with a random key. */
   readonly vault?: OpenVault;
   readonly clock?: Clock;
+  /** Stores the images and files of runs. Default: in this process only. */
+  readonly attachments?: AttachmentStore;
 }
-export interface WorldToolOptions extends Omit<ToolOptions, 'workDir'> {
+export interface WorldToolOptions extends Omit<ToolOptions, 'workDir' | 'attach'> {
   /** The work directory of all runs. Default: `.sluice/work/<run>`. */
   readonly workDir?: string;
   /** Stores what agents remember across runs. Default: in this process only. */
@@ -82,14 +88,19 @@ export interface World {
   pins(flow: CompiledFlow): Pins;
   /** Throws a SluiceError if the world lacks a model, a key or a tool for these calls. */
   require(flow: CompiledFlow, calls: Iterable<NeededCall>): void;
+  /**
+   * Adds the images and files of an input to a run, and returns the input with references to them. Throws a SluiceError if
+   * one cannot be used, or if no model of the flow takes it.
+   */
+  attachInput(flow: CompiledFlow, run: RunId, input: unknown, options?: AttachInputOptions): Promise<unknown>;
   /** Stops what the world started, such as MCP servers. */
   close(): Promise<void>;
 }
 
 /** @example createWorld({ models: { model: 'openai/gpt-5-mini' }, toolOptions: { workDir: './work' } }) */
 export function createWorld(options: WorldOptions = {}): World {
-  const { script, performer: custom, vault = inMemory() } = options;
-  const composed = compose(options);
+  const { script, performer: custom, vault = inMemory(), attachments = memoryAttachments() } = options;
+  const composed = compose(options, attachments);
   const isVirtual = script !== undefined && script.clock !== 'real' && !usesRealModels(options);
   return {
     performer: withPii(custom === undefined ? composed : withPolicy(custom), vault),
@@ -102,8 +113,28 @@ export function createWorld(options: WorldOptions = {}): World {
     require: (flow, calls) => {
       for (const call of calls) requireCall(options, flow, call);
     },
+    attachInput: async (flow, run, input, given = {}) => {
+      const { documentDir = '.', workDir, http } = options.toolOptions ?? {};
+      const folders = [documentDir, ...(workDir === undefined ? [] : [workDir])];
+      const store = new Attachments(attachments);
+      const { value, refs } = await attachInput(flow, input, given, (source, isOperator) =>
+        store.add(run, 'input', source, { folders: isOperator ? undefined : folders, http }),
+      );
+      requireTaken(refs, realTargets(options, flow));
+      return value;
+    },
     close: () => composed.close(),
   };
+}
+
+/** The models that answer the calls of a flow. Null if something else answers some of them. */
+function realTargets(options: WorldOptions, flow: CompiledFlow): readonly Target[] | null {
+  const { script, model, performer } = options;
+  if (performer !== undefined || model !== undefined || !usesRealModels(options)) return null;
+  const calls = [...callsOf(flow)].filter(({ kind }) => kind === 'model');
+  if (script !== undefined && calls.some((call) => isScripted(script, flow, call))) return null;
+  const settings = { priceOf, ...modelOptions(options.models) };
+  return calls.map(({ name, model: fallback }) => targetOf(flow, name, fallback, settings));
 }
 
 function inMemory(): OpenVault {
@@ -127,7 +158,7 @@ interface Composed extends Performer {
   close(): Promise<void>;
 }
 
-function compose(options: WorldOptions): Composed {
+function compose(options: WorldOptions, attachments: AttachmentStore): Composed {
   const { script, model, tools: functions, toolOptions = {} } = options;
   const { workDir: given, memory: store = createMemoryStore(), ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
@@ -135,11 +166,18 @@ function compose(options: WorldOptions): Composed {
   const { documentDir = '.', shell, resultMax } = settings;
   const models =
     model === undefined
-      ? modelPerformer({ priceOf, onMissing, documentDir, ...modelOptions(options.models) })
+      ? modelPerformer({ priceOf, onMissing, documentDir, attachments, ...modelOptions(options.models) })
       : undefined;
-  const own = functionPerformer({ model, tools: functions, flowTools: options.flowTools, resultMax });
+  const attach = new Attachments(attachments).forTools(settings.http);
+  const own = functionPerformer({
+    model,
+    tools: functions,
+    flowTools: options.flowTools,
+    resultMax,
+    attach: ({ command: { run }, pins }, source) => attach(run, workDirOf(pins, run, workDir(run)), source),
+  });
   const scripted = script === undefined ? undefined : scriptedPerformer(script);
-  const tools = toolPerformer({ ...settings, workDir });
+  const tools = toolPerformer({ ...settings, workDir, attach });
   const evidence = evidencePerformer({ workDir, documentDir, run: shellRunner(shell) });
   const policy = policyPerformer();
   const memory = memoryPerformer(store);

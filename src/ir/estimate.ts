@@ -3,6 +3,7 @@
  * Also the worst case of a call, which is reserved before it is made.
  */
 import type { Json } from '../expr/json.ts';
+import { attachmentTokens } from './attachment.ts';
 import { dimensionRow } from './dimensions.ts';
 import type { Amounts } from './dimensions.ts';
 import { isCounted } from './meters.ts';
@@ -88,7 +89,9 @@ export function worstCase(
   const { effect } = node;
   if (effect.kind !== 'model' || !limitsInput(flow, node)) return effect.reserve;
   const agent = flow.agents[effect.agent];
-  const inputTokens = pure.countTokens(`${agent?.instructions ?? ''}\n${JSON.stringify(input)}${offered(flow, agent)}`);
+  const given = JSON.stringify(input);
+  const text = `${agent?.instructions ?? ''}\n${given}${offered(flow, agent)}`;
+  const inputTokens = pure.countTokens(text) + attachmentTokens(given);
   const outputTokens = effect.reserve.outputTokens ?? 0;
   const costMicros = highestCost(priceIn(flow, effect.agent, target ?? effect.target), inputTokens, outputTokens);
   const tokens = inputTokens + outputTokens;

@@ -7,6 +7,8 @@ export interface PiiPolicy {
   /** Tools and agents that receive the original values. */
   readonly trusted: readonly string[];
   readonly custom: readonly CustomPii[];
+  /** True if attachments may be used, although personal data in them cannot be found. */
+  readonly attachments?: true;
   /** A Presidio analyzer that is asked in addition. */
   readonly service?: { readonly url: string; readonly language: string };
   /** The file with the key, relative to the document. */

@@ -144,6 +144,15 @@ export const ERROR_CODES = {
     summary: 'An input, an output or a result is larger than the journal stores.',
   },
 
+  'bad-attachment': {
+    title: 'The attachment cannot be used',
+    summary: 'An image or a file of the input is missing, too large, outside of its folder, or of another type.',
+  },
+  'attachment-not-taken': {
+    title: 'No model takes the attachment',
+    summary: 'The input has an image or a file, and no model of the document takes that kind.',
+  },
+
   // People
   'approval-not-found': { title: 'No such approval', summary: 'No open approval has this id.' },
   'approval-closed': { title: 'Already answered', summary: 'The approval was answered, cancelled or has expired.' },

@@ -219,6 +219,26 @@ export interface PiiStore {
   erase(run: RunId): number;
   close(): void;
 }
+/** Stores images and files of runs outside of the journal. Equal data is stored once. */
+export interface AttachmentStore {
+  add(run: RunId, attachment: StoredAttachment): void;
+  /** Null if the run has no such attachment, also if another run has it. */
+  find(run: RunId, id: string): StoredAttachment | null;
+  list(run: RunId): readonly string[];
+  /** Removes the attachments of a run, and data that no other run uses. Returns how many there were. */
+  erase(run: RunId): number;
+  close(): void;
+}
+/** `input`: the operator gave it with the input of the run. `tool`: a tool returned it. */
+export type AttachmentOrigin = 'input' | 'tool';
+export interface StoredAttachment {
+  /** `sha256-` and the hash of the data. */
+  readonly id: string;
+  readonly data: Uint8Array;
+  readonly mediaType: string;
+  readonly name: string;
+  readonly origin: AttachmentOrigin;
+}
 interface SealedToken {
   readonly token: string;
   readonly sealed: Uint8Array;

@@ -23,6 +23,8 @@ const tools = [
   { name: 'withdrawn', inputSchema: object },
   { name: 'nothing', inputSchema: object },
   { name: 'deep', inputSchema: object },
+  { name: 'pictures', inputSchema: object },
+  { name: 'picture_url', inputSchema: object },
   {
     name: 'slow_pattern',
     inputSchema: object,
@@ -117,6 +119,10 @@ function call(id: number, name: string): void {
       return void process.stdout.write(
         `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"v":${'['.repeat(50_000)}${']'.repeat(50_000)}}}}\n`,
       );
+    case 'pictures':
+      return answer(id, { content: pictures() });
+    case 'picture_url':
+      return answer(id, { content: [{ type: 'image', mimeType: 'image/png', data: 'data:image/png;base64,AAAA' }] });
     case 'slow_pattern':
       return answer(id, { ...text('5'), structuredContent: { a: `${'a'.repeat(5_000)}b` } });
     case 'odd_pattern':
@@ -126,6 +132,34 @@ function call(id: number, name: string): void {
     default:
       return answer(id, text(`pid ${process.pid}`));
   }
+}
+
+/** A picture, and things that only claim to be one. */
+function pictures(): object[] {
+  const image = (data: Buffer | string, mimeType = 'image/png'): object => ({
+    type: 'image',
+    mimeType,
+    data: typeof data === 'string' ? data : data.toString('base64'),
+  });
+  const url = `data:image/png;base64,${png(5, 5, 900).toString('base64')}`;
+  return [
+    image(png(4, 4)),
+    image(Buffer.from('<script>alert(1)</script>')),
+    image(png(4, 4), 'image/jpeg'),
+    image(png(60_000, 60_000)),
+    image(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/svg+xml'),
+    image(Buffer.alloc(0)),
+    { type: 'resource', resource: { uri: 'x://y', mimeType: '../../../etc/passwd', blob: 'AAAA' } },
+    { type: 'text', text: `look: ${url} and on` },
+  ];
+}
+
+function png(width: number, height: number, more = 40): Buffer {
+  const data = Buffer.alloc(24 + more, 1);
+  data.write('\x89PNG\r\n\x1a\n', 0, 'latin1');
+  data.writeUInt32BE(width, 16);
+  data.writeUInt32BE(height, 20);
+  return data;
 }
 
 function answer(id: number, result: object): void {

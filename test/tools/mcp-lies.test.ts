@@ -25,6 +25,7 @@ describe('a server that', () => {
     ['gives an answer without a result', 'nothing', 'timeout', 'TimeoutError', 2],
     ['gives 50 MB', 'huge', 'semantic', 'TooLargeError', 20],
     ['gives a line without end', 'endless_line', 'semantic', 'TooLargeError', 20],
+    ['gives a data URL as the data of an image', 'picture_url', 'semantic', 'McpResultError'],
     ['gives a tower', 'deep', 'semantic', 'ResultError'],
     ['takes back a tool that it listed', 'withdrawn', 'semantic', 'McpError'],
     ['refuses', 'refuses', 'semantic', 'McpError'],
@@ -48,6 +49,27 @@ describe('a server that', () => {
       { class: kind, type },
       { class: kind, type },
     ]);
+  });
+
+  test('gives pictures that are none: only the real one is an attachment, and nothing is text', async () => {
+    const { values, told, report } = await calling('pictures', 'serve');
+    expect(report.code).toBe('SUCCESS');
+    const { content } = values[0] as { content: { [field: string]: unknown }[] };
+    const attached = content.filter(({ attachment }) => attachment !== undefined);
+    expect(attached).toMatchObject([{ mimeType: 'image/png', mediaType: 'image/png', bytes: 64 }]);
+    expect(content.map(({ problem }) => String(problem ?? ''))).toEqual([
+      '',
+      expect.stringContaining('by its content'),
+      expect.stringContaining('declared as image/jpeg, but its content is image/png'),
+      expect.stringContaining('pixels'),
+      expect.stringContaining('by its content'),
+      expect.stringContaining('empty'),
+      '',
+      '',
+    ]);
+    expect(String(content[6]?.['path'])).toMatch(/^attachments\/[0-9a-f]{16}\.\w+$/);
+    expect(String(content[7]?.['text'])).toMatch(/^look: \{"attachment":"sha256-.* and on$/);
+    expect(told).not.toMatch(/[A-Za-z0-9+/]{200}/);
   });
 
   test('hangs altogether is started anew', async () => {

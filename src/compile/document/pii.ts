@@ -9,13 +9,23 @@ import type { Shaped } from './shape/shape.ts';
 
 export function piiOf(raw: Sections['pii']): PiiPolicy | undefined {
   if (raw === undefined || raw.mode === 'off') return undefined;
-  const { mode = 'tokenize', types = PII_TYPES, names = false, trusted = [], custom = [], service, key_file } = raw;
+  const {
+    mode = 'tokenize',
+    types = PII_TYPES,
+    names = false,
+    trusted = [],
+    custom = [],
+    service,
+    key_file,
+    attachments,
+  } = raw;
   return {
     mode,
     types,
     names,
     trusted,
     custom: custom.map(({ name, pattern, check }) => ({ name, pattern, ...(check === undefined ? {} : { check }) })),
+    ...(attachments === true ? { attachments } : {}),
     ...(service === undefined ? {} : { service: { url: service.url, language: service.language ?? 'en' } }),
     ...(key_file === undefined ? {} : { keyFile: key_file }),
   };

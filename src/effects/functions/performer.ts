@@ -5,6 +5,8 @@ import type { AgentDef } from '../../ir/nodes.ts';
 import type { Settled } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
+import type { AttachmentRef } from '../../ir/attachment.ts';
+import type { Attach, AttachmentSource } from '../attachments/source.ts';
 import { promptOf } from '../prompt/prompt.ts';
 import type { Message } from '../prompt/prompt.ts';
 import { toolResult } from '../../runtime/engine/plain-json.ts';
@@ -19,12 +21,14 @@ export interface ToolContext {
   readonly attempt: number;
   /** When the engine stops waiting, in milliseconds since 1970; null if there is no limit. */
   readonly deadline: number | null;
+  /** Adds an image or a file to the run. The returned reference, in the result, shows it to models. */
+  readonly attach: Attach;
 }
 export type ToolFunction = (
   args: { readonly [field: string]: Json },
   context: ToolContext,
 ) => Json | void | Promise<Json | void>;
-export interface ModelRequest extends ToolContext {
+export interface ModelRequest extends Omit<ToolContext, 'attach'> {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
   /** Streams text to the listeners of the run; undefined if there are none. The returned reply is recorded in any case. */
@@ -51,9 +55,12 @@ export interface Functions {
   readonly flowTools?: FlowTools | undefined;
   /** The largest result in characters. Default: 4 Mi. */
   readonly resultMax?: number;
+  /** Adds an image or a file to the run of a call. */
+  readonly attach?: ((call: Call, source: AttachmentSource) => Promise<AttachmentRef>) | undefined;
 }
 
-export function functionPerformer({ model, tools = {}, flowTools, resultMax }: Functions): Performer {
+export function functionPerformer(functions: Functions): Performer {
+  const { model, tools = {}, flowTools, resultMax, attach = noStore } = functions;
   return {
     perform: async (call): Promise<Settled> => {
       const { command, flow } = call;
@@ -69,14 +76,17 @@ export function functionPerformer({ model, tools = {}, flowTools, resultMax }: F
       const { name } = command;
       const tool = (await flowTools?.get(call)) ?? (Object.hasOwn(tools, name) ? tools[name] : undefined);
       if (tool === undefined) throw missing(`the tool \`${name}\` has no implementation`);
-      const given = await tool((command.input['args'] ?? {}) as { [field: string]: Json }, new Context(call));
+      const given = await tool(
+        (command.input['args'] ?? {}) as { [field: string]: Json },
+        new FunctionContext(call, attach),
+      );
       return { ok: true, value: toolResult(name, given ?? null, resultMax) };
     },
   };
 }
 
 /** Uses getters because most functions do not read the signal or the key, and creating them takes time. */
-class Context implements ToolContext {
+class Context implements Omit<ToolContext, 'attach'> {
   readonly #call: Call;
   constructor(call: Call) {
     this.#call = call;
@@ -99,6 +109,18 @@ class Context implements ToolContext {
   get deadline(): number | null {
     return this.#call.command.deadline;
   }
+}
+
+class FunctionContext extends Context implements ToolContext {
+  readonly attach: Attach;
+  constructor(call: Call, attach: NonNullable<Functions['attach']>) {
+    super(call);
+    this.attach = (source) => attach(call, source);
+  }
+}
+
+async function noStore(): Promise<never> {
+  throw missing('there is no store for attachments');
 }
 
 class Request extends Context implements ModelRequest {

@@ -144,11 +144,11 @@ async function perform(
   if (own === RESOURCE_HINTS && tool === LIST_RESOURCES)
     return (await client.listResources({ ...call.args }, options)) as unknown as Json;
   if (own === RESOURCE_HINTS && tool === READ_RESOURCE)
-    return resourceValue(await client.readResource({ uri: String(call.args['uri']) }, options), call.workDir);
+    return resourceValue(await client.readResource({ uri: String(call.args['uri']) }, options), call);
   const onprogress = (progress: { progress: number; total?: number; message?: string }): void =>
     call.call.onText?.(progressLine(progress));
   const result = await client.callTool({ name: tool, arguments: { ...call.args } }, { ...options, onprogress });
-  return valueOf(server, tool, result, call.workDir);
+  return valueOf(server, tool, result, call);
 }
 
 function progressLine({ progress, total, message }: { progress: number; total?: number; message?: string }): string {

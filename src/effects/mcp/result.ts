@@ -1,26 +1,36 @@
 /**
  * Results of MCP tools as values. Text and structured content stay as they are. Images, sound and other binary content are
- * written to files in the work directory, and the value names the file: base64 is useless to a model as text.
+ * written to files in the work directory, and the value names the file: base64 is useless to a model as text. Content that
+ * models take becomes an attachment too. What the server says about its type proves nothing.
  */
 import { hash } from 'node:crypto';
 import type { CallToolResult, ReadResourceResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
+import { failureOf } from '../../runtime/failures.ts';
+import type { Attach } from '../attachments/source.ts';
 import { writeBeneath } from '../safe-path.ts';
-import { fail } from '../tools/tool.ts';
+import { fail, reasonOf } from '../tools/tool.ts';
 
 type Part = CallToolResult['content'][number];
 type Resource = ReadResourceResult['contents'][number];
 
 const ATTACHMENTS = 'attachments';
 
+/** Where binary content goes. */
+export interface Places {
+  readonly workDir: string;
+  readonly attach: Attach;
+}
+
 /** The structured content, otherwise the text. With other kinds of content: all parts as a list. */
 export async function valueOf(
   server: string,
   tool: string,
   { content, structuredContent, isError }: CallToolResult,
-  workDir: string,
+  places: Places,
 ): Promise<Json> {
-  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const texts: string[] = [];
+  for (const part of content) if (part.type === 'text') texts.push(await withoutDataUrls(part.text, places));
   if (isError === true)
     throw fail(
       'fatal',
@@ -29,24 +39,24 @@ export async function valueOf(
     );
   const structured = structuredContent as Json | undefined;
   if (texts.length === content.length) return structured ?? texts.join('\n');
-  const parts = await Promise.all(content.map((part) => partValue(part, workDir)));
+  const parts = await Promise.all(content.map((part) => partValue(part, places)));
   return structured === undefined ? { content: parts } : { structuredContent: structured, content: parts };
 }
 
 /** The parts of a resource. */
-export async function resourceValue({ contents }: ReadResourceResult, workDir: string): Promise<Json> {
-  return { contents: await Promise.all(contents.map((part) => resourcePart(part, workDir))) };
+export async function resourceValue({ contents }: ReadResourceResult, places: Places): Promise<Json> {
+  return { contents: await Promise.all(contents.map((part) => resourcePart(part, places))) };
 }
 
-async function partValue(part: Part, workDir: string): Promise<Json> {
+async function partValue(part: Part, places: Places): Promise<Json> {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text };
+      return { type: 'text', text: await withoutDataUrls(part.text, places) };
     case 'image':
     case 'audio':
-      return { type: part.type, mimeType: part.mimeType, ...(await stored(part.data, part.mimeType, workDir)) };
+      return { type: part.type, mimeType: part.mimeType, ...(await stored(part.data, part.mimeType, places)) };
     case 'resource':
-      return { type: 'resource', ...(await resourcePart(part.resource, workDir)) };
+      return { type: 'resource', ...(await resourcePart(part.resource, places)) };
     case 'resource_link': {
       const { uri, name, description = '', mimeType = '' } = part;
       return { type: 'resource_link', uri, name, description, mimeType };
@@ -54,18 +64,41 @@ async function partValue(part: Part, workDir: string): Promise<Json> {
   }
 }
 
-async function resourcePart(resource: Resource, workDir: string): Promise<{ [field: string]: Json }> {
+async function resourcePart(resource: Resource, places: Places): Promise<{ [field: string]: Json }> {
   const { uri, mimeType = '' } = resource;
   if ('text' in resource) return { uri, mimeType, text: resource.text };
-  return { uri, mimeType, ...(await stored(resource.blob, mimeType, workDir)) };
+  return { uri, mimeType, ...(await stored(resource.blob, mimeType, places)) };
 }
 
-/** Writes the data once, under its hash. */
-async function stored(base64: string, mimeType: string, workDir: string): Promise<{ [field: string]: Json }> {
+/** A short data URL, such as an icon, may stay. */
+const DATA_URL = /data:([a-z]+\/[a-z0-9.+-]+)?(?:;[a-z0-9=-]+)*;base64,([A-Za-z0-9+/]{1000,}={0,2})/gi;
+
+/** Data inside a text becomes a file too, and the text names it. */
+async function withoutDataUrls(text: string, places: Places): Promise<string> {
+  if (!text.includes(';base64,')) return text;
+  const files = new Map<string, string>();
+  for (const [url, mimeType = '', data = ''] of text.matchAll(DATA_URL))
+    if (!files.has(url)) files.set(url, JSON.stringify(await stored(data, mimeType, places)));
+  return text.replaceAll(DATA_URL, (url) => files.get(url) ?? url);
+}
+
+/** Writes the data once, under its hash. `problem` says why it is no attachment. */
+async function stored(
+  base64: string,
+  mimeType: string,
+  { workDir, attach }: Places,
+): Promise<{ [field: string]: Json }> {
   const data = Buffer.from(base64, 'base64');
   const sha256 = hash('sha256', data, 'hex');
   const extension = /^[a-z]+\/(?:x-)?([a-z0-9]{1,8})/i.exec(mimeType)?.[1] ?? 'bin';
   const path = `${ATTACHMENTS}/${sha256.slice(0, 16)}.${extension.toLowerCase()}`;
   await writeBeneath(workDir, path, data);
-  return { path, bytes: data.length, sha256 };
+  const file = { path, bytes: data.length, sha256 };
+  const isOffered = /^(image|audio)\/|^application\/pdf/i.test(mimeType);
+  if (!isOffered) return file;
+  const name = path.slice(ATTACHMENTS.length + 1);
+  return attach({ data, mediaType: mimeType, name }).then(
+    (ref) => ({ ...ref, path, sha256 }),
+    (error: unknown) => (failureOf(error).type === 'AttachmentError' ? { ...file, problem: reasonOf(error) } : file),
+  );
 }

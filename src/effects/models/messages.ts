@@ -2,24 +2,36 @@
  * Converts messages to an AI SDK prompt. Assistant messages keep the parts, order and metadata of the reply. Content that
  * every provider rejects is left out: a tool call without a result, and an empty message.
  */
-import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
 import type { Json } from '../../expr/json.ts';
 import type { Message, ReplyPart, ToolRequest } from '../prompt/messages.ts';
+import type { SentFiles } from './attachments.ts';
 import type { Offer } from './tool-names.ts';
 
-export function toPrompt(messages: readonly Message[], offer: Offer): LanguageModelV4Prompt {
+export function toPrompt(messages: readonly Message[], offer: Offer, files: SentFiles): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   const answered = answeredCalls(messages);
   const open = new Set<string>();
+  const results = new Results(prompt, offer, files);
   for (const message of messages) {
     const { role, content } = message;
+    if (role === 'tool' && message.toolCallId !== undefined && open.delete(message.toolCallId)) {
+      results.add(message, message.toolCallId);
+      continue;
+    }
+    results.end();
     if (role === 'assistant') prompt.push(...assistantMessage(message, offer, answered, open));
-    else if (role === 'tool' && message.toolCallId !== undefined && open.delete(message.toolCallId))
-      addResult(prompt, message, message.toolCallId, offer);
     else if (role === 'system' && prompt.every((each) => each.role === 'system'))
       prompt.push({ role: 'system', content });
-    else if (content !== '') prompt.push({ role: 'user', content: [{ type: 'text', text: content }] });
+    else if (content !== '')
+      prompt.push({ role: 'user', content: [{ type: 'text', text: content }, ...files.in(content)] });
   }
+  results.end();
   if (prompt.every(({ role }) => role === 'system'))
     prompt.push({ role: 'user', content: [{ type: 'text', text: '(no input)' }] });
   return prompt;
@@ -91,22 +103,46 @@ function inputOf({ args, raw }: RecordedCall): Json {
   return written === null ? {} : { invalid_json: written };
 }
 
-/** The results of one reply's calls go into one message. */
-function addResult(
-  prompt: LanguageModelV4Prompt,
-  { content, name = '' }: Message,
-  toolCallId: string,
-  offer: Offer,
-): void {
-  const part = {
-    type: 'tool-result',
-    toolCallId,
-    toolName: offer.sent(name),
-    output: { type: 'text', value: content },
-  } as const;
-  const last = prompt.at(-1);
-  if (last?.role === 'tool') last.content.push(part);
-  else prompt.push({ role: 'tool', content: [part] });
+/**
+ * The results of one reply's calls go into one message. Files that the provider does not take inside a result follow after
+ * the results, in a message of their own.
+ */
+class Results {
+  readonly #prompt: LanguageModelV4Prompt;
+  readonly #offer: Offer;
+  readonly #files: SentFiles;
+  #pending: LanguageModelV4FilePart[] = [];
+
+  constructor(prompt: LanguageModelV4Prompt, offer: Offer, files: SentFiles) {
+    this.#prompt = prompt;
+    this.#offer = offer;
+    this.#files = files;
+  }
+
+  add({ content, name = '' }: Message, toolCallId: string): void {
+    const files = this.#files.in(content);
+    const isInside = this.#files.inResults && files.length > 0;
+    if (!isInside) this.#pending.push(...files);
+    const part = {
+      type: 'tool-result' as const,
+      toolCallId,
+      toolName: this.#offer.sent(name),
+      output: isInside
+        ? { type: 'content' as const, value: [{ type: 'text' as const, text: content }, ...files] }
+        : { type: 'text' as const, value: content },
+    };
+    const last = this.#prompt.at(-1);
+    if (last?.role === 'tool') last.content.push(part);
+    else this.#prompt.push({ role: 'tool', content: [part] });
+  }
+
+  end(): void {
+    if (this.#pending.length === 0) return;
+    const names = this.#pending.map(({ filename = 'a file' }) => filename).join(', ');
+    const text = `Files that the results above name: ${names}`;
+    this.#prompt.push({ role: 'user', content: [{ type: 'text', text }, ...this.#pending] });
+    this.#pending = [];
+  }
 }
 
 /** The calls whose results follow directly. */

@@ -7,7 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
-import type { Call, Clock, Performer } from '../../runtime/ports.ts';
+import type { AttachmentStore, Call, Clock, Performer } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
@@ -39,6 +39,8 @@ export interface ModelPerformerOptions extends TargetOptions {
   readonly fetch?: Fetch;
   /** The folder from which provider packages are loaded. Default: the current folder. */
   readonly documentDir?: string;
+  /** Holds the images and files of runs. */
+  readonly attachments?: AttachmentStore;
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -112,7 +114,7 @@ function noReply({ name, timeoutMs }: Target): PerformError {
 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
   const agent = agentOf(call);
-  const request = requestFor(call, agent, target, options.describe);
+  const request = requestFor(call, agent, target, options);
   const reply = emptyReply();
   try {
     await receive(call, target, request, reply, options);
@@ -218,5 +220,6 @@ function partialUsage(reply: Reply, target: Target, request: Request): Pick<Sett
 }
 
 function sentText({ options }: Request): string {
-  return JSON.stringify([options.prompt, options.tools ?? []]);
+  const isData = (value: unknown): boolean => value instanceof Uint8Array;
+  return JSON.stringify([options.prompt, options.tools ?? []], (_, value: unknown) => (isData(value) ? null : value));
 }

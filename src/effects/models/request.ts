@@ -8,9 +8,10 @@ import type {
 import type { Command } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Call } from '../../runtime/ports.ts';
+import type { AttachmentStore, Call } from '../../runtime/ports.ts';
 import { promptOf } from '../prompt/prompt.ts';
 import { turnOf } from '../prompt/messages.ts';
+import { filesFor } from './attachments.ts';
 import { toPrompt } from './messages.ts';
 import { tuningOf } from './options.ts';
 import type { Tuning } from './options.ts';
@@ -25,11 +26,16 @@ export interface Request {
   readonly offer: Offer;
 }
 
+interface RequestOptions {
+  readonly describe?: Describe | undefined;
+  readonly attachments?: AttachmentStore | undefined;
+}
+
 export function requestFor(
   { command, flow, signal }: Call,
   agent: AgentDef,
   target: Target,
-  describe?: Describe,
+  { describe, attachments }: RequestOptions = {},
 ): Request {
   const offer = offerTools(flow, agent, describe);
   const responseFormat = formatOf(agent.output);
@@ -37,7 +43,10 @@ export function requestFor(
   const preset = responseFormat === undefined ? {} : strictness(target, agent.output);
   const tuning = tuningOf(target, agent, hasTools, preset);
   const options: LanguageModelV4CallOptions = {
-    prompt: withBreakpoints(toPrompt(promptOf(flow, command), offer), target),
+    prompt: withBreakpoints(
+      toPrompt(promptOf(flow, command), offer, filesFor({ command, flow }, target, attachments)),
+      target,
+    ),
     abortSignal: signal,
     providerOptions: tuning.providerOptions,
     ...tuning.call,

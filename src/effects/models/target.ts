@@ -3,6 +3,8 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { CUSTOM_PROVIDER, PACKAGE_PROVIDER, PROVIDERS, packageOf, readModelRef } from '../../catalog/providers.ts';
 import type { ModelRef, Protocol, Provider } from '../../catalog/providers.ts';
+import { ATTACHMENT_KINDS, kindsTakenBy } from '../../catalog/attachment-kinds.ts';
+import type { AttachmentKind } from '../../catalog/attachment-kinds.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -41,6 +43,8 @@ export interface Target {
   readonly headers: { readonly [name: string]: string };
   /** Settings of the factory of a provider package. */
   readonly settings: { readonly [name: string]: Json };
+  /** The kinds of attachments that the model takes. */
+  readonly accepts: readonly AttachmentKind[];
   /** A model object of the program. */
   readonly object: ModelObject | undefined;
 }
@@ -75,8 +79,14 @@ export function targetOf(
     timeoutMs: timeout * 1000,
     headers: headersOf(entry),
     settings,
+    accepts: acceptedBy(entry, object),
     object,
   };
+}
+
+/** The program that brings a model object knows the model; a name that is not known here is left to it. */
+function acceptedBy({ accepts, model }: Entry, object: ModelObject | undefined): readonly AttachmentKind[] {
+  return accepts ?? kindsTakenBy(model) ?? (object === undefined ? [] : ATTACHMENT_KINDS);
 }
 
 function objectOf(alias: string, { objects = {} }: TargetOptions): ModelObject | undefined {
@@ -112,6 +122,7 @@ interface Entry {
   readonly headers?: { readonly [name: string]: string };
   readonly organization?: string;
   readonly settings?: { readonly [name: string]: Json };
+  readonly accepts?: readonly AttachmentKind[];
 }
 
 function entryOf(flow: CompiledFlow, agent: string, alias: string, object: ModelObject | undefined): Entry {

@@ -45,11 +45,33 @@ const STATUS_CLASSES: { readonly [status: number]: FailureClass } = {
   504: 'timeout',
 };
 
-export async function send(
+type SendOptions = HttpOptions & { readonly signal: AbortSignal };
+
+export async function send(first: HttpRequest, allowed: Allowed, options: SendOptions): Promise<HttpResponse> {
+  return follow(first, allowed, options, async (url, response) => {
+    const { data, truncated } = await bytesOf(response, options.responseMax ?? RESPONSE_MAX);
+    const body = decode(truncated ? wholeCharacters(data) : data).text;
+    return checked(url, response, { body, truncated });
+  });
+}
+
+/** The bytes of a file. A longer one is cut at `responseMax`. */
+export async function download(url: string, allowed: Allowed, options: SendOptions): Promise<Buffer> {
+  return follow({ method: 'GET', url, headers: {}, body: null }, allowed, options, async (final, response) => {
+    const { data, truncated } = await bytesOf(response, options.responseMax ?? RESPONSE_MAX);
+    const isFound = (response.statusCode ?? 0) >= 200 && (response.statusCode ?? 0) < 300;
+    if (!isFound) checked(final, response, { body: decode(data.subarray(0, 300)).text, truncated });
+    return data;
+  });
+}
+
+/** Follows redirects, within the time of the request. */
+async function follow<Result>(
   first: HttpRequest,
   allowed: Allowed,
-  options: HttpOptions & { readonly signal: AbortSignal },
-): Promise<HttpResponse> {
+  options: SendOptions,
+  read: (url: URL, response: IncomingMessage) => Promise<Result>,
+): Promise<Result> {
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const late = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([options.signal, late]);
@@ -60,7 +82,7 @@ export async function send(
       const addresses = await addressesOf(url, allowed, options.resolve);
       const response = await exchange(url, request, addresses, signal);
       const to = location(response);
-      if (to === null) return checked(url, response, await bodyOf(response, options.responseMax ?? RESPONSE_MAX));
+      if (to === null) return await read(url, response);
       response.destroy();
       if (hops >= (options.redirectsMax ?? REDIRECTS_MAX))
         throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
@@ -108,7 +130,7 @@ function exchange(
   });
 }
 
-async function bodyOf(response: IncomingMessage, max: number): Promise<{ body: string; truncated: boolean }> {
+async function bytesOf(response: IncomingMessage, max: number): Promise<{ data: Buffer; truncated: boolean }> {
   const kept: Buffer[] = [];
   let size = 0;
   try {
@@ -116,15 +138,14 @@ async function bodyOf(response: IncomingMessage, max: number): Promise<{ body: s
       const part = chunk.subarray(0, max - size);
       kept.push(part);
       size += part.length;
-      if (part.length < chunk.length)
-        return { body: decode(wholeCharacters(Buffer.concat(kept))).text, truncated: true };
+      if (part.length < chunk.length) return { data: Buffer.concat(kept), truncated: true };
     }
   } catch (error) {
     throw fail('transient', 'ConnectionError', `the response broke off: ${codeOf(error as Error)}`);
   } finally {
     response.destroy();
   }
-  return { body: decode(Buffer.concat(kept)).text, truncated: false };
+  return { data: Buffer.concat(kept), truncated: false };
 }
 
 function unpacked(response: IncomingMessage): Readable {

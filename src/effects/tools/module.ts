@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
+import type { Attach } from '../attachments/source.ts';
 import { changedModules } from '../pins.ts';
 import { fail, reasonOf } from './tool.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
@@ -21,6 +22,8 @@ export interface ModuleContext {
   readonly workDir: string;
   /** In a compensation: the result of the call that it undoes. Otherwise null. */
   readonly result: Json;
+  /** Adds an image or a file to the run. The returned reference, in the result, shows it to models. */
+  readonly attach: Attach;
 }
 export type ModuleTool = (args: Args, context: ModuleContext) => unknown;
 
@@ -29,15 +32,15 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
     /** A path and an export, such as `./tools.ts#send`. */
     declared: (reference) => {
       const [path = '', name = ''] = String(reference).split('#');
-      return ({ args, result, workDir, timeoutMs, signal: wanted, call }) =>
+      return ({ args, result, workDir, timeoutMs, signal: wanted, call, attach }) =>
         withTimeout(timeoutMs, wanted, async (signal) => {
           const file = resolve(call.pins?.documentDir ?? documentDir, path);
           if (call.pins !== undefined) refuseChanged(call.pins, file);
           const work = await load(file, name);
           const { idempotencyKey } = call;
           const { run, node, attempt, deadline } = call.command;
-          return ((await work(args, { signal, idempotencyKey, run, node, attempt, deadline, workDir, result })) ??
-            null) as Json;
+          const context = { signal, idempotencyKey, run, node, attempt, deadline, workDir, result, attach };
+          return ((await work(args, context)) ?? null) as Json;
         });
     },
   };

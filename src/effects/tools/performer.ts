@@ -142,7 +142,12 @@ async function toolCallOf(call: Call, args: Args, def: ToolDef | undefined, opti
     timeoutMs: def?.timeoutMs ?? builtinOf(name)?.timeoutMs ?? TIMEOUT_MS,
     signal: call.signal,
     call,
+    attach: (source) => (options.attach ?? noStore)(run, workDir, source),
   };
+}
+
+async function noStore(): Promise<never> {
+  throw fail('fatal', 'NotConfiguredError', 'there is no store for attachments');
 }
 
 function checkArguments(name: string, schema: Json, args: Args): void {

@@ -4,6 +4,7 @@ import type { RunId } from '../../ir/events.ts';
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call } from '../../runtime/ports.ts';
+import type { Attach, AttachTo } from '../attachments/source.ts';
 
 /** The instant at which the engine stops waiting for a call, as text: `2026-12-01T09:00:00.000Z`. */
 export function deadlineText({ command: { deadline } }: Call): string | null {
@@ -25,6 +26,8 @@ export interface ToolOptions {
   readonly mcp?: { readonly [server: string]: McpServer };
   /** The largest result in bytes of JSON. Default 4 MiB. */
   readonly resultMax?: number;
+  /** Takes images and files that tools return. Without it, they are only written to the work directory. */
+  readonly attach?: AttachTo;
   /** Values for `{{env.NAME}}` in documents. Default: the environment of the process. */
   readonly env?: { readonly [name: string]: string | undefined };
 }
@@ -97,6 +100,8 @@ export interface ToolCall {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly call: Call;
+  /** Adds an image or a file to the run. A path must be in the work directory. */
+  readonly attach: Attach;
 }
 export type ToolWork = (call: ToolCall) => Promise<Json>;
 

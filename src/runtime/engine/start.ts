@@ -125,7 +125,7 @@ function checkedInput(flow: CompiledFlow | undefined, input: unknown): Json {
 }
 
 /** Ids sort by time of creation and are short enough to type. */
-function newRunId(): RunId {
+export function newRunId(): RunId {
   return `r_${Date.now().toString(36)}${randomHex()}`;
 }
 

@@ -94,6 +94,7 @@ function addRunning(program: Command, call: Caller): void {
     .description('start a run and follow it')
     .argument('<file>', 'a flow document')
     .option('-i, --input <value>', 'text, JSON or @file')
+    .option('--attach <file...>', 'an image, PDF or sound for the input: a path or a URL')
     .option('--tenant <name>', 'for whom the run is')
     .option('--user <name>', 'who asks for it')
     .option('--run <id>', 'an id of your own: starting twice gives one run')

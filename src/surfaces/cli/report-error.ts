@@ -56,6 +56,8 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'mcp-unreachable',
   'mcp-changed',
   'no-credentials',
+  'bad-attachment',
+  'attachment-not-taken',
 ]);
 
 export function renderError(report: ErrorReport, { colors }: Screen): string {

@@ -11,6 +11,7 @@ import type { NeededCall, World as BaseWorld, WorldToolOptions } from '../../eff
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
 import { vaultBeside } from '../vault.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
@@ -56,9 +57,11 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
   const vault = vaultBeside({ journal: cli.db, onNotice: (message) => cli.screen.note(message) });
+  const attachments = attachmentsBeside(cli.db);
   const world = composeWorld({
     onMissing,
     vault,
+    attachments,
     flowTools: definitionTools,
     tools: options.functions ?? {},
     toolOptions: toolOptionsOf(cli, options),
@@ -72,6 +75,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const close = async (): Promise<void> => {
     await world.close();
     vault.close();
+    attachments.close();
   };
   return { ...world, close, missing, flags: flagsOf(cli, options) };
 }

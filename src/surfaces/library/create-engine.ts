@@ -1,10 +1,13 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
 import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
+import type { RunInput } from '../../effects/attachments/input.ts';
 import { createWorld } from '../../effects/world.ts';
 import type { World, WorldOptions } from '../../effects/world.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Origin, Pins, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import { newRunId } from '../../runtime/engine/start.ts';
+import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
 import { readRun } from '../../runtime/journal/read.ts';
@@ -31,6 +34,11 @@ export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
   readonly id?: RunId;
 }
 
+export interface EngineStartOptions extends Omit<StartOptions, 'input'> {
+  /** Plain data. Images and files are made with `attachment(…)`. */
+  readonly input?: RunInput;
+}
+
 export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposable {
   /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
   run<Defined extends AnyDefinition>(
@@ -39,9 +47,9 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposab
     options?: RunOptions,
   ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
   /** Starts a run of a compiled document. */
-  run(flow: CompiledFlow, input?: Json, options?: RunOptions): Promise<Run>;
+  run(flow: CompiledFlow, input?: RunInput, options?: RunOptions): Promise<Run>;
   /** Starts a run and resolves with its id when the start is stored. */
-  start(flow: CompiledFlow | AnyDefinition, options?: StartOptions): Promise<RunId>;
+  start(flow: CompiledFlow | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
   /** The handle of a run that exists. The definition gives it types, and the functions of its tools. */
   handle<Defined extends AnyDefinition>(
     run: RunId,
@@ -66,7 +74,16 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     typeof journal === 'string' && rest.vault === undefined
       ? vaultBeside({ journal, onNotice: rest.onNotice })
       : undefined;
-  const world = createWorld({ ...rest, flowTools: functions, ...(vault === undefined ? {} : { vault }) });
+  const attachments =
+    typeof journal === 'string' && journal !== ':memory:' && rest.attachments === undefined
+      ? attachmentsBeside(journal)
+      : undefined;
+  const world = createWorld({
+    ...rest,
+    flowTools: functions,
+    ...(vault === undefined ? {} : { vault }),
+    ...(attachments === undefined ? {} : { attachments }),
+  });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
@@ -75,18 +92,26 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await runtime.close();
     await world.close();
     vault?.close();
+    attachments?.close();
   };
   const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
-  const start = async (given: CompiledFlow | AnyDefinition, startOptions: StartOptions = {}): Promise<RunId> => {
+  const start = async (given: CompiledFlow | AnyDefinition, startOptions: EngineStartOptions = {}): Promise<RunId> => {
     const flow = isDefinition(given) ? definitions.compile(given) : given;
-    if (flow === undefined) return runtime.start(flow, startOptions);
-    const input = isDefinition(given) ? await checkedInput(given, startOptions.input) : startOptions.input;
+    if (flow === undefined) return runtime.start(flow, startOptions as StartOptions);
+    const { run: id = newRunId() } = startOptions;
+    const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
+    const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
     const origin = withPins(startOptions.origin, pinsOf(world, flow, given));
-    return runtime.start(flow, { ...startOptions, ...(input === undefined ? {} : { input }), origin });
+    const { input: _, ...others } = startOptions;
+    return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
   const run = async (given: CompiledFlow | AnyDefinition, input?: unknown, more: RunOptions = {}): Promise<Run> => {
     const { id, ...others } = more;
-    const started = await start(given, { ...others, input: input as Json, ...(id === undefined ? {} : { run: id }) });
+    const started = await start(given, {
+      ...others,
+      input: input as RunInput,
+      ...(id === undefined ? {} : { run: id }),
+    });
     return createRun(source, started);
   };
   return {

@@ -1,5 +1,6 @@
 /** The sections that say who thinks: `models` and `agents`. */
 import * as z from 'zod';
+import { ATTACHMENT_KINDS } from '../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../ir/nodes.ts';
 import { bool, fault, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
 import { boundary, budgets } from './bounds.ts';
@@ -39,6 +40,9 @@ export const models = map(
       .union([name().transform((alias) => [alias]), list(name())])
       .optional()
       .describe('The models to turn to, in order, while this one is not available.'),
+    accepts: list(oneOf(ATTACHMENT_KINDS))
+      .optional()
+      .describe('The attachments that the model takes: `image`, `pdf`, `audio`. Default: by the name of the model.'),
     settings: jsonMap().optional().describe('Settings of a provider package, such as the `region` of Bedrock.'),
     options: jsonMap().optional().describe('Passed to the provider as it is.'),
   }),

@@ -90,6 +90,9 @@ export const pii = record({
   )
     .optional()
     .describe('Kinds of your own.'),
+  attachments: bool()
+    .optional()
+    .describe('True: images and files may be used, although personal data in them cannot be found. Default: false.'),
   key_file: name().optional().describe('The file with the key: 32 bytes in base64.'),
   service: record({ url: name(), language: text().optional() })
     .optional()

@@ -71,6 +71,7 @@ function declareModel(definitions: Definitions, alias: string, model: RawModel):
     headers: settings.Headers,
     organization: settings.Organization,
     timeout: settings.TimeoutSeconds,
+    accepts: settings.Accepts,
     retries: settings.Retries,
     options: Object.keys(settings.Options ?? {}).length === 0 ? undefined : settings.Options,
   };
@@ -110,6 +111,7 @@ function memberOf(
       output: null,
       ...outputCap(settings?.MaxTokens, definitions.budgets, definitions.models.find(model)),
       temperature: settings?.Temperature ?? null,
+      ...(agent.ToolWidth === undefined ? {} : { toolWidth: agent.ToolWidth }),
       ...modelSettings(agent.Model, agent.FunctionChoice === 'required' ? 'required' : undefined),
     },
   };

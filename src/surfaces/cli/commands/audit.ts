@@ -1,5 +1,7 @@
 /** `sluice audit verify`: recomputes the hash chain of each run and names the event where it breaks. */
 import { audit, type Audit } from '../../../runtime/journal/audit.ts';
+import { withAttachments } from '../../../runtime/journal/audit-attachments.ts';
+import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { auditTombstones, type TombstoneAudit } from '../../../runtime/journal/audit-entry.ts';
 import type { Cli } from '../context.ts';
 import { runFileAt, verifyHeads, verifyRunFile } from './audit-files.ts';
@@ -32,7 +34,13 @@ async function verifyRuns(cli: Cli, given: string | undefined, shows: boolean): 
         : [await findRun(store, given, cli.db)];
     const results: Audit[] = [];
     if (store === null) return { runs: results, tombstones: NO_TOMBSTONES };
-    for (const run of ids) results.push(await audit(store.journal, run, await store.roster.find(run)));
+    const attachments = attachmentsBeside(cli.db);
+    try {
+      for (const run of ids)
+        results.push(withAttachments(await audit(store.journal, run, await store.roster.find(run)), attachments));
+    } finally {
+      attachments.close();
+    }
     return { runs: results, tombstones: await auditTombstones(store.roster) };
   });
   const ok = runs.every((each) => each.ok) && tombstones.ok;

@@ -1,6 +1,7 @@
 /** `sluice backup`: a consistent copy of the database while runs go on. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -11,7 +12,8 @@ export async function backupCommand(cli: Cli, file: string): Promise<ExitStatus>
   demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
   if (file === cli.db) throw usage('`backup` takes another file than the database itself');
   const files = [[cli.db, file] as const];
-  if (existsSync(piiFileOf(cli.db))) files.push([piiFileOf(cli.db), piiFileOf(file)]);
+  for (const beside of [piiFileOf, attachmentFileOf])
+    if (existsSync(beside(cli.db))) files.push([beside(cli.db), beside(file)]);
   for (const [from, to] of files) await copy(from, to);
   if (cli.json) cli.printJson({ files: files.map(([, to]) => to) });
   else cli.screen.print(`${cli.db} was copied to ${files.map(([, to]) => to).join(' and ')}`);

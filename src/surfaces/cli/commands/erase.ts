@@ -1,5 +1,6 @@
-/** `sluice erase`: deletes the personal data of a run. The journal keeps its tokens, and its chain still verifies. */
+/** `sluice erase`: deletes the personal data and the attachments of a run. The journal keeps their tokens, and still verifies. */
 import { existsSync } from 'node:fs';
+import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { openPiiStore, piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -9,10 +10,23 @@ import { plural } from '../text.ts';
 export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus> {
   const run = await withStore(cli, (store) => findRun(store, given, cli.db));
   const erased = erase(piiFileOf(cli.db), run);
-  if (cli.json) cli.printJson({ run, erased });
-  else if (erased === 0) cli.screen.print(`run ${run} has no personal data`);
-  else cli.screen.print(`${plural(erased, 'value')} of run ${run} erased; its tokens cannot be restored any more`);
+  const attachments = eraseAttachments(cli.db, run);
+  if (cli.json) cli.printJson({ run, erased, attachments });
+  else if (erased + attachments === 0) cli.screen.print(`run ${run} has no personal data and no attachments`);
+  if (cli.json) return OK;
+  if (erased > 0)
+    cli.screen.print(`${plural(erased, 'value')} of run ${run} erased; its tokens cannot be restored any more`);
+  if (attachments > 0) cli.screen.print(`${plural(attachments, 'attachment')} of run ${run} erased`);
   return OK;
+}
+
+function eraseAttachments(journal: string, run: string): number {
+  const store = attachmentsBeside(journal);
+  try {
+    return store.erase(run);
+  } finally {
+    store.close();
+  }
 }
 
 function erase(file: string, run: string): number {

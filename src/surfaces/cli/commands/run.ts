@@ -4,6 +4,7 @@ import type { Cli } from '../context.ts';
 import { discoverMcp, mcpDifferences } from '../../../effects/mcp/discover.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { checkedInput } from '../../library/define/definition.ts';
+import { newRunId } from '../../../runtime/engine/start.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
 import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
@@ -18,6 +19,8 @@ import { readText } from '../files.ts';
 
 export interface RunOptions extends WorldOptions {
   readonly input?: string;
+  /** Images and files that come with the input. */
+  readonly attach?: readonly string[];
   readonly tenant?: string;
   readonly user?: string;
   readonly run?: string;
@@ -32,14 +35,15 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   if (options.script === undefined) await requirePrerequisites(compiled);
   const { definition } = compiled;
   const given = readInput(options.input, flow.notation);
-  const input = definition === undefined ? given : await checkedInput(definition, given);
   const seed = readWhole('--seed', options.seed);
   const deadline = readInstant('--deadline', options.deadline);
   if (compiled.result.diagnostics.length > 0)
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen, file));
   const functions = definition?.tools ?? {};
   return withSession(cli, { ...options, documentDir: dirname(file), functions }, flow, async (session) => {
-    const { tenant, user } = options;
+    const { tenant, user, attach = [], run: id = newRunId() } = options;
+    const attached = await session.world.attachInput(flow, id, given, { parts: true, files: attach });
+    const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
     const places = session.world.pins(flow);
     const names = Object.keys(functions);
     const pins = names.length === 0 ? places : withDefinition(places, file, names);
@@ -47,7 +51,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     const run = await session.engine.start(flow, {
       input,
       origin,
-      ...(options.run === undefined ? {} : { run: options.run }),
+      run: id,
       ...(seed === undefined ? {} : { seed }),
       ...(deadline === undefined ? {} : { deadline }),
     });

@@ -1,5 +1,6 @@
 /** The agents of a team as authors write them: models, plugins, limits, and their view of the history. */
 import * as z from 'zod';
+import { ATTACHMENT_KINDS } from '../../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../../ir/nodes.ts';
 import { spellings } from '../spelling.ts';
 import { bool, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
@@ -21,6 +22,7 @@ const modelFields = record({
   TimeoutSeconds: number({ min: 0.001 }).optional().describe('Seconds that one call may take. Default: 120.'),
   Retries: int({ min: 0 }).optional().describe('How often a request is repeated that did not get through. Default: 2.'),
   MaxTokens: int({ min: 1 }).optional().describe('The most tokens of a reply.'),
+  Accepts: list(oneOf(ATTACHMENT_KINDS)).optional().describe('The attachments that the model takes.'),
   Options: map(json()).optional().describe('Passed to the provider as it is.'),
 });
 
@@ -79,6 +81,7 @@ const agent = record({
     .meta({ enum: spellings('FunctionChoice', CHOICES) })
     .default('auto'),
   MaxToolCallsPerTurn: int({ min: 0 }).default(0).describe('The most tool calls of one turn; 0 for no limit.'),
+  ToolWidth: int({ min: 1, max: 64 }).optional().describe('How many tool calls of one reply run at once. Default 8.'),
   MaxInTurnContextTokens: int({ min: 0 }).optional(),
   MaxInTurnToolPairs: int({ min: 0 }).optional(),
   TrustScore: number({ min: 0, max: 1 })

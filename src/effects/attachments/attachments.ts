@@ -1,0 +1,145 @@
+/**
+ * Adds images and files to a run: from a path, a URL or data. The content decides the type. Paths and URLs come from the
+ * operator or from code, never from a model: a model's text is not read here.
+ */
+import { hash } from 'node:crypto';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, isAbsolute, relative, resolve } from 'node:path';
+import type { AttachmentRef } from '../../ir/attachment.ts';
+import type { RunId } from '../../ir/events.ts';
+import { failureOf } from '../../runtime/failures.ts';
+import type { AttachmentOrigin, AttachmentStore } from '../../runtime/ports.ts';
+import { readBeneath } from '../safe-path.ts';
+import { download } from '../tools/http-client.ts';
+import type { HttpOptions } from '../tools/tool.ts';
+import { fail, reasonOf } from '../tools/tool.ts';
+import { recognise, tokensOf } from './media.ts';
+import type { AttachTo, AttachmentSource } from './source.ts';
+
+/** Where paths may lead, and which hosts may be called. */
+export interface Place {
+  /** Relative paths start at the first folder. A path must stay in one of them. Undefined: any path of the operator. */
+  readonly folders: readonly string[] | undefined;
+  readonly http?: HttpOptions | undefined;
+}
+
+/** The attachment cannot be used. The message says why, in one sentence. */
+export class AttachmentError extends Error {
+  override readonly name = 'AttachmentError';
+}
+
+export const BYTES_MAX = 20 * 1024 * 1024;
+const PIXELS_MAX = 50_000_000;
+const DOWNLOAD_MS = 30_000;
+
+export class Attachments {
+  readonly #store: AttachmentStore;
+
+  constructor(store: AttachmentStore) {
+    this.#store = store;
+  }
+
+  /** Throws an AttachmentError. */
+  async add(run: RunId, origin: AttachmentOrigin, source: AttachmentSource, place: Place): Promise<AttachmentRef> {
+    if ('path' in source) return this.#keep(run, origin, await readPath(source.path, place), nameOf(source));
+    if ('url' in source) return this.#keep(run, origin, await readUrl(source.url, place), nameOf(source));
+    return this.#keep(run, origin, Buffer.from(source.data), nameOf(source), source.mediaType);
+  }
+
+  /** For tools: a path must be in the work directory, and content that cannot be used is a failure of the call. */
+  forTools(http: HttpOptions | undefined): AttachTo {
+    return async (run, workDir, source) => {
+      try {
+        return await this.add(run, 'tool', source, { folders: [workDir], http });
+      } catch (error) {
+        throw fail('semantic', 'AttachmentError', reasonOf(error));
+      }
+    };
+  }
+
+  #keep(run: RunId, origin: AttachmentOrigin, data: Buffer, name: string, declared?: string): AttachmentRef {
+    const { mediaType, tokens } = examined(data, name, declared);
+    const id = `sha256-${hash('sha256', data, 'hex')}`;
+    this.#store.add(run, { id, data, mediaType, name, origin });
+    return { attachment: id, tokens, mediaType, bytes: data.length, name };
+  }
+}
+
+function examined(data: Buffer, name: string, declared?: string): { mediaType: string; tokens: number } {
+  if (data.length === 0) throw new AttachmentError(`\`${name}\` is empty`);
+  if (data.length > BYTES_MAX)
+    throw new AttachmentError(`\`${name}\` has ${data.length} bytes; an attachment has at most ${BYTES_MAX}`);
+  const media = recognise(data);
+  if (media === null)
+    throw new AttachmentError(`\`${name}\` is neither a PNG, JPEG, GIF, WebP, PDF, WAV nor MP3 by its content`);
+  const { mediaType, width = 1, height = 1 } = media;
+  if (declared !== undefined && canonical(declared) !== mediaType)
+    throw new AttachmentError(`\`${name}\` was declared as ${declared}, but its content is ${mediaType}`);
+  if (width === 0 || height === 0 || width * height > PIXELS_MAX)
+    throw new AttachmentError(`\`${name}\` has ${width} x ${height} pixels; an image has at most ${PIXELS_MAX}`);
+  return { mediaType, tokens: tokensOf(data, media) };
+}
+
+const SAME: { readonly [type: string]: string } = {
+  'image/jpg': 'image/jpeg',
+  'audio/mp3': 'audio/mpeg',
+  'audio/x-wav': 'audio/wav',
+  'audio/wave': 'audio/wav',
+};
+
+function canonical(mediaType: string): string {
+  const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase();
+  return SAME[type] ?? type;
+}
+
+function nameOf(source: AttachmentSource): string {
+  const own = 'path' in source ? basename(source.path) : 'url' in source ? fileIn(source.url) : 'attachment';
+  const name = (source.name ?? own).replaceAll(/[^\p{L}\p{N} ._()-]/gu, '_').slice(0, 100);
+  return name === '' ? 'attachment' : name;
+}
+
+function fileIn(url: string): string {
+  return URL.canParse(url) ? basename(new URL(url).pathname) : '';
+}
+
+/** Links are not followed, so a path cannot leave its folder. */
+async function readPath(path: string, { folders }: Place): Promise<Buffer> {
+  if (folders === undefined) return readAny(path);
+  const full = resolve(folders[0] ?? '.', path);
+  for (const folder of folders) {
+    const inner = relative(folder, full);
+    if (inner === '' || inner.startsWith('..') || isAbsolute(inner)) continue;
+    const root = await realpath(folder).catch(() => folder);
+    const read = await readBeneath(root, inner, BYTES_MAX + 1).catch((error: unknown) => {
+      throw new AttachmentError(`\`${path}\` cannot be read: ${failureOf(error).message}`);
+    });
+    if (read === null) throw new AttachmentError(`there is no file \`${full}\``);
+    return read.data;
+  }
+  throw new AttachmentError(`\`${path}\` is outside of ${folders.map((folder) => `\`${folder}\``).join(' and ')}`);
+}
+
+async function readAny(path: string): Promise<Buffer> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new AttachmentError(`\`${path}\` is not a file`);
+    if (found.size > BYTES_MAX)
+      throw new AttachmentError(`\`${path}\` has ${found.size} bytes; an attachment has at most ${BYTES_MAX}`);
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof AttachmentError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new AttachmentError(code === 'ENOENT' ? `there is no file \`${path}\`` : `\`${path}\`: ${message}`);
+  }
+}
+
+/** Fetched once, when it is added. Any public host may be called; a private one only if the operator allows it. */
+async function readUrl(url: string, { http = {} }: Place): Promise<Buffer> {
+  const allowed = { hosts: ['*'], privateHosts: http.privateHosts ?? [] };
+  const options = { ...http, responseMax: BYTES_MAX + 1, timeoutMs: DOWNLOAD_MS };
+  try {
+    return await download(url, allowed, { ...options, signal: AbortSignal.timeout(DOWNLOAD_MS) });
+  } catch (error) {
+    throw new AttachmentError(`\`${url}\` cannot be fetched: ${failureOf(error).message}`);
+  }
+}

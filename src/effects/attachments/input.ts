@@ -1,0 +1,190 @@
+/**
+ * Attachments in the input of a run. A program marks them with `attachment(…)`; on the command line the input has parts such
+ * as `{ "attachment": "./photo.png" }`. Input that a program passes on from its users is plain data, and names no file.
+ */
+import { kindOf } from '../../catalog/attachment-kinds.ts';
+import type { AttachmentKind } from '../../catalog/attachment-kinds.ts';
+import type { Json } from '../../expr/json.ts';
+import type { AttachmentRef } from '../../ir/attachment.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../../runtime/errors.ts';
+import { AttachmentError, BYTES_MAX } from './attachments.ts';
+import type { AttachmentSource } from './source.ts';
+
+export interface AttachInputOptions {
+  /** True: `{ "attachment": "./photo.png" }` in the input is an attachment, as on the command line. */
+  readonly parts?: boolean;
+  /** Paths and URLs that the operator names beside the input. They may lie anywhere. */
+  readonly files?: readonly string[];
+}
+type AddAny = (source: AttachmentSource, isOperator: boolean) => Promise<AttachmentRef>;
+
+/** The input with references. Throws a SluiceError. */
+export async function attachInput(
+  flow: CompiledFlow,
+  input: unknown,
+  { parts = false, files = [] }: AttachInputOptions,
+  add: AddAny,
+): Promise<{ readonly value: unknown; readonly refs: readonly AttachmentRef[] }> {
+  const allowed = (source: AttachmentSource, isOperator: boolean): Promise<AttachmentRef> => {
+    if (flow.pii === undefined || flow.pii.attachments === true) return add(source, isOperator);
+    throw new SluiceError(
+      'pii-blocked',
+      'the document protects personal data, and personal data in an attachment cannot be found',
+      'Set `pii.attachments: true` to use attachments all the same, or leave them out.',
+    );
+  };
+  const reader = new InputReader((source) => allowed(source, false), parts);
+  const named = new InputReader((source) => allowed(source, true), false);
+  try {
+    const value = await readInput(reader, input);
+    for (const file of files) await named.take(sourceOf(file) ?? { path: file });
+    return { value: withRefs(value, named.added), refs: [...reader.added, ...named.added] };
+  } catch (error) {
+    if (!(error instanceof AttachmentError)) throw error;
+    throw new SluiceError('bad-attachment', error.message, 'Paths start at the folder of the document.', error);
+  }
+}
+
+/** Text that is JSON is read as JSON: most notations take the input as text. */
+async function readInput(reader: InputReader, input: unknown): Promise<unknown> {
+  if (typeof input !== 'string') return reader.mayRead(input) ? reader.read(input) : input;
+  const parsed = input.includes('"attachment"') ? parseJson(input) : undefined;
+  if (parsed === undefined) return input;
+  const value = await reader.read(parsed);
+  return reader.added.length === 0 ? input : JSON.stringify(value);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An object gets the field `attachments`; text gets the references below it. */
+function withRefs(value: unknown, refs: readonly AttachmentRef[]): unknown {
+  if (refs.length === 0) return value;
+  if (typeof value === 'string') return [value, ...refs.map((ref) => JSON.stringify(ref))].join('\n');
+  return { ...(value as object | null), attachments: refs };
+}
+
+interface Taker {
+  readonly name: string;
+  readonly accepts: readonly AttachmentKind[];
+}
+
+/** Throws if an attachment is of a kind that none of the models takes. `models` is null if that is not known. */
+export function requireTaken(refs: readonly AttachmentRef[], models: readonly Taker[] | null): void {
+  if (models === null || models.length === 0) return;
+  for (const { mediaType, name } of refs) {
+    const kind = kindOf(mediaType);
+    if (models.some(({ accepts }) => accepts.includes(kind))) continue;
+    const names = [...new Set(models.map((model) => `\`${model.name}\``))].join(' and ');
+    throw new SluiceError(
+      'attachment-not-taken',
+      `\`${name}\` (${mediaType}) is not taken by ${names}`,
+      `Use another model. If the model takes it, declare it under \`models\` with \`accepts: [${kind}]\`.`,
+    );
+  }
+}
+
+/** An image or a file in the input of a run. Only `attachment(…)` makes one. */
+export class Attachment {
+  readonly source: AttachmentSource;
+  /** The path or the URL. The run gets a reference with the hash of the data in its place. */
+  readonly attachment: string;
+
+  constructor(source: AttachmentSource) {
+    this.source = source;
+    this.attachment = 'path' in source ? source.path : 'url' in source ? source.url : 'data';
+  }
+}
+
+/** JSON in which attachments can stand anywhere. */
+export type RunInput = Json | Attachment | readonly RunInput[] | { readonly [field: string]: RunInput };
+
+/**
+ * An image, a PDF or a sound for the input of a run, from a path, a URL or data.
+ * @example
+ * await engine.run(claims, { text: 'What is broken?', photo: attachment({ path: './car.jpg' }) });
+ */
+export function attachment(source: AttachmentSource): Attachment {
+  return new Attachment(source);
+}
+
+type Add = (source: AttachmentSource) => Promise<AttachmentRef>;
+
+const COUNT_MAX = 50;
+const DEPTH_MAX = 100;
+
+/** Replaces every attachment of an input by its reference. `parts`: also the written form of the command line. */
+class InputReader {
+  readonly #add: Add;
+  readonly #parts: boolean;
+  readonly added: AttachmentRef[] = [];
+
+  constructor(add: Add, parts: boolean) {
+    this.#add = add;
+    this.#parts = parts;
+  }
+
+  /** False for the usual input, which has no attachments and is not copied. */
+  mayRead(value: unknown, depth = 0): boolean {
+    if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return false;
+    if (value instanceof Attachment || (this.#parts && Object.hasOwn(value, 'attachment'))) return true;
+    for (const key in value) if (this.mayRead((value as { [key: string]: unknown })[key], depth + 1)) return true;
+    return false;
+  }
+
+  async read(value: unknown, depth = 0): Promise<unknown> {
+    if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return value;
+    const source = value instanceof Attachment ? value.source : this.#parts ? writtenSource(value) : null;
+    if (source !== null) return this.take(source);
+    if (Array.isArray(value)) return this.#list(value, depth);
+    if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+    const values = await this.#list(Object.values(value), depth);
+    return Object.fromEntries(Object.keys(value).map((key, index) => [key, values[index]]));
+  }
+
+  async take(source: AttachmentSource): Promise<AttachmentRef> {
+    if (this.added.length >= COUNT_MAX) throw new AttachmentError(`the input has more than ${COUNT_MAX} attachments`);
+    const ref = await this.#add(source);
+    this.added.push(ref);
+    return ref;
+  }
+
+  /** One after another, so that the order of the attachments is that of the input. */
+  async #list(values: readonly unknown[], depth: number): Promise<unknown[]> {
+    const read: unknown[] = [];
+    for (const value of values) read.push(await this.read(value, depth + 1));
+    return read;
+  }
+}
+
+const FIELDS = new Set(['attachment', 'name']);
+
+function writtenSource(value: object): AttachmentSource | null {
+  const { attachment: written, name } = value as { attachment?: unknown; name?: unknown };
+  if (typeof written !== 'string' || Object.keys(value).some((key) => !FIELDS.has(key))) return null;
+  const source = sourceOf(written);
+  return source === null || typeof name !== 'string' ? source : { ...source, name };
+}
+
+/** A path, an http(s) URL or a data URL. Null for a reference that is resolved already. */
+function sourceOf(written: string): AttachmentSource | null {
+  if (/^sha256-[0-9a-f]{64}$/.test(written)) return null;
+  if (/^https?:\/\//i.test(written)) return { url: written };
+  if (/^data:/i.test(written)) return dataSource(written);
+  const [, scheme] = /^([a-z][a-z0-9+.-]+):/i.exec(written) ?? [];
+  if (scheme !== undefined) throw new AttachmentError(`\`${scheme}:\` is not supported; use a path, http(s) or data`);
+  return { path: written };
+}
+
+function dataSource(url: string): AttachmentSource {
+  if (url.length > BYTES_MAX * 2) throw new AttachmentError(`the data URL is longer than ${BYTES_MAX} bytes`);
+  const [, mediaType = '', body = ''] = /^data:([^;,]*)(?:;[^;,]*)*?;base64,([A-Za-z0-9+/=\s]*)$/i.exec(url) ?? [];
+  if (body === '') throw new AttachmentError('the data URL is not base64: write `data:image/png;base64,…`');
+  return { data: Buffer.from(body, 'base64'), ...(mediaType === '' ? {} : { mediaType }) };
+}

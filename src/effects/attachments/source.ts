@@ -1,0 +1,16 @@
+/** Where an attachment comes from. */
+import type { AttachmentRef } from '../../ir/attachment.ts';
+import type { RunId } from '../../ir/events.ts';
+
+/** One of `path`, `url` and `data`. */
+export type AttachmentSource = (
+  | { readonly path: string }
+  | { readonly url: string }
+  | { readonly data: Uint8Array; readonly mediaType?: string }
+) & { readonly name?: string };
+
+/** Adds an image or a file to the run of a call. */
+export type Attach = (source: AttachmentSource) => Promise<AttachmentRef>;
+
+/** The same for a run and its work directory. */
+export type AttachTo = (run: RunId, workDir: string, source: AttachmentSource) => Promise<AttachmentRef>;
