@@ -70,29 +70,14 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposab
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   const { journal = '.sluice/sluice.db', flows = [], ...rest } = options;
   const functions = new Functions(rest.onNotice);
-  const vault =
-    typeof journal === 'string' && rest.vault === undefined
-      ? vaultBeside({ journal, onNotice: rest.onNotice })
-      : undefined;
-  const attachments =
-    typeof journal === 'string' && journal !== ':memory:' && rest.attachments === undefined
-      ? attachmentsBeside(journal)
-      : undefined;
-  const world = createWorld({
-    ...rest,
-    flowTools: functions,
-    ...(vault === undefined ? {} : { vault }),
-    ...(attachments === undefined ? {} : { attachments }),
-  });
+  const { world, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
   const runtime = createRuntime({ ...rest, store, performer: world.performer, clock: world.clock });
   const close = async (): Promise<void> => {
     await runtime.close();
-    await world.close();
-    vault?.close();
-    attachments?.close();
+    await closeWorld();
   };
   const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
   const start = async (given: CompiledFlow | AnyDefinition, startOptions: EngineStartOptions = {}): Promise<RunId> => {
@@ -129,6 +114,31 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Personal data and attachments of the runs lie beside the journal, unless the program brings stores of its own. */
+function worldBeside(
+  journal: string | Store,
+  options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
+): { readonly world: World; close(): Promise<void> } {
+  const file = typeof journal === 'string' ? journal : undefined;
+  const vault =
+    file === undefined || options.vault !== undefined
+      ? undefined
+      : vaultBeside({ journal: file, onNotice: options.onNotice });
+  const isStored = file !== undefined && file !== ':memory:' && options.attachments === undefined;
+  const attachments = isStored ? attachmentsBeside(file) : undefined;
+  const world = createWorld({
+    ...options,
+    ...(vault === undefined ? {} : { vault }),
+    ...(attachments === undefined ? {} : { attachments }),
+  });
+  const close = async (): Promise<void> => {
+    await world.close();
+    vault?.close();
+    attachments?.close();
+  };
+  return { world, close };
 }
 
 /** Compiles each definition once, and makes its functions known. */
