@@ -1,15 +1,15 @@
 /** Images and files: in the input, from tools, to models that take them and to models that do not. */
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Attachments } from '../../src/effects/attachments/attachments.ts';
 import { memoryAttachments } from '../../src/effects/attachments/store.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { attachmentTokens } from '../../src/ir/attachment.ts';
-import { attachment, compile, createEngine, openMemory } from '../../src/index.ts';
 import { folder, sluice as spawned } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
+import { png } from './png.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { ProtocolMock } from './protocols.ts';
 import { json, serve, text } from './serve.ts';
@@ -17,16 +17,6 @@ import type { Served } from './serve.ts';
 
 const [openai, anthropic] = PROTOCOLS as [ProtocolMock, ProtocolMock];
 
-/** A PNG of this size by its header. Nothing decodes it. */
-function png(width = 10, height = 10, salt = 0): Buffer {
-  const data = Buffer.alloc(64, salt);
-  data.write('\x89PNG\r\n\x1a\n', 0, 'latin1');
-  data.writeUInt32BE(13, 8);
-  data.write('IHDR', 12, 'latin1');
-  data.writeUInt32BE(width, 16);
-  data.writeUInt32BE(height, 20);
-  return data;
-}
 const BASE64 = png().toString('base64');
 
 const FLOW = `
@@ -363,55 +353,5 @@ flow:
     await go(served, { provider: 'openai.chat', model: 'gpt-4o' });
     const messages = served.asked[1]?.body['messages'] as { role: string; content: string }[];
     expect(messages.at(-1)?.content).toContain('is outside of');
-  });
-});
-
-describe('in a program', () => {
-  const flow = () => {
-    const compiled = compile(FLOW).flow;
-    if (compiled === undefined) throw new Error('does not compile');
-    return compiled;
-  };
-
-  test('attachment() becomes a reference; plain data of users names no file', async () => {
-    const seen: string[] = [];
-    const engine = createEngine({
-      journal: openMemory(),
-      model: ({ messages }) => (seen.push(String(messages.at(-1)?.content)), 'ok'),
-      toolOptions: { documentDir: project() },
-    });
-    onTestFinished(() => engine.close());
-    await (await engine.run(flow(), { question: 'What?', photo: attachment({ path: 'car.png' }) })).result();
-    await (await engine.run(flow(), { question: 'What?', photo: { attachment: './car.png' } })).result();
-    await (await engine.run(flow(), { photo: [attachment({ data: png(), mediaType: 'image/png' })] })).result();
-    expect(seen[0]).toMatch(
-      /\\"attachment\\":\\"sha256-[0-9a-f]{64}\\",\\"tokens\\":300,\\"mediaType\\":\\"image\/png\\"/,
-    );
-    expect(seen[1]).toContain('\\"attachment\\":\\"./car.png\\"');
-    expect(seen[2]).toContain('sha256-');
-    await expect(engine.run(flow(), { photo: attachment({ path: '../x.png' }) })).rejects.toThrow('is outside of');
-  });
-
-  test('a function of a tool attaches data', async () => {
-    const { flow: compiled } = compile({
-      agents: [{ id: 'a', tools: ['cam'] }],
-      tools: { cam: { effect: 'read' } },
-      boundary: { untrusted: 'off' },
-      flow: { id: 'f', entry: 'n', nodes: [{ id: 'n', type: 'agent', agent: 'a' }] },
-    });
-    if (compiled === undefined) throw new Error('does not compile');
-    const dir = folder();
-    const engine = createEngine({
-      journal: join(dir, 'j.db'),
-      tools: { cam: (_, { attach }) => attach({ data: png() }) },
-      model: ({ messages }) =>
-        messages.some(({ role }) => role === 'tool') ? 'seen' : { text: '', toolCalls: [{ name: 'cam' }] },
-    });
-    const run = await engine.run(compiled, {});
-    expect(await run.report()).toBeDefined();
-    await run.result();
-    await engine.close();
-    expect(existsSync(join(dir, 'j.db.attachments'))).toBe(true);
-    expect(readFileSync(join(dir, 'j.db')).includes(BASE64)).toBe(false);
   });
 });
