@@ -143,8 +143,9 @@ class Process {
         if (this.#strikes(12)) this.#leave(this.#given.chance.pick(['dead', 'dead', 'paused']), false);
         if (this.#isDead()) throw new Error('dead');
         if (this.#fate !== 'alive') {
-          // When it wakes up, another process owns the run.
-          await new Promise((resolve) => setImmediate(resolve));
+          // When it wakes up, another process owns the run. A run that was not started yet is owned once it is stored.
+          do await new Promise((resolve) => setImmediate(resolve));
+          while ((await inner.load(this.#given.run)) === null);
           const results = await inner.commit(worker, appends);
           if (results.includes('committed')) this.#given.violate('L8: a process without a lease could commit');
           return results;
