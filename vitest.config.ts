@@ -6,6 +6,8 @@ export default defineConfig({
     // Mutation testing tries each change against a few of them only.
     include: (process.env['SLUICE_TESTS'] ?? 'test/**/*.test.ts').split(' '),
     pool: 'forks',
+    // Files share a process, so that each does not load the compiler again. Tests leave no state behind.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,

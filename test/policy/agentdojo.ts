@@ -8,6 +8,7 @@ import { openMemory } from '../../src/stores/memory/open.ts';
 import type { ModelEntry } from '../../src/effects/scripted/script.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 
 const folder = new URL('agentdojo/', EVAL_DATA);
@@ -130,8 +131,7 @@ export async function attempt(
     tools,
     script: { agents: { assistant: [...plan(task, attack), 'done'] } },
   });
-  const { flow, diagnostics } = compile(documentFor(catalogue.tools[task.suite] ?? []));
-  if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
+  const flow = compiled(documentFor(catalogue.tools[task.suite] ?? []));
   const approvals: { call: string; approved: boolean }[] = [];
   try {
     const run = await engine.start(flow, { input: { message: task.prompt } });
@@ -155,6 +155,19 @@ export async function attempt(
   } finally {
     await engine.close();
   }
+}
+
+const flows = new Map<string, CompiledFlow>();
+
+/** The tasks of a suite have the same document. */
+function compiled(document: object): CompiledFlow {
+  const key = JSON.stringify(document);
+  const known = flows.get(key);
+  if (known !== undefined) return known;
+  const { flow, diagnostics } = compile(document);
+  if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
+  flows.set(key, flow);
+  return flow;
 }
 
 function exactKey({ name, args }: Pick<GoldCall, 'name' | 'args'>): string {
