@@ -27,8 +27,8 @@ import type { ModelPerformerOptions } from './models/performer.ts';
 import { priceOf } from './models/prices.ts';
 import { isModelObject } from './models/adapt.ts';
 import type { ModelObject } from './models/adapt.ts';
-import { requirePackage } from './models/packages.ts';
-import { requireKey, targetOf } from './models/target.ts';
+import { requireModel } from './models/packages.ts';
+import { targetOf } from './models/target.ts';
 import type { Target } from './models/target.ts';
 import { withPii } from './pii/pipeline.ts';
 import type { OpenVault } from './pii/pipeline.ts';
@@ -227,7 +227,10 @@ function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall
   const { script, model, tools = {}, performer, toolOptions } = options;
   if (performer !== undefined || (script !== undefined && isScripted(script, flow, call))) return;
   if (call.kind === 'model' && model === undefined && usesRealModels(options))
-    requireModel(targetOf(flow, call.name, call.model, { priceOf, ...modelOptions(options.models) }), toolOptions);
+    requireModel(
+      targetOf(flow, call.name, call.model, { priceOf, ...modelOptions(options.models) }),
+      toolOptions?.documentDir ?? '.',
+    );
   if (
     call.kind === 'tool' &&
     script === undefined &&
@@ -235,13 +238,6 @@ function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall
     !isImplemented(flow, call.name)
   )
     throw noImplementation(call);
-}
-
-/** Throws a SluiceError if the key or the provider package of a model is missing. */
-function requireModel(target: Target, { documentDir = '.' }: WorldToolOptions = {}): void {
-  if (target.object !== undefined) return;
-  requireKey(target);
-  if (target.how.protocol === 'package') requirePackage(target.provider, documentDir);
 }
 
 /** Model objects by alias, beside the options. */

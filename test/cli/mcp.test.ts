@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, json, root } from './cli.ts';
+import { folder, json, root, sluice as spawned } from './cli.ts';
 import { sluice } from './in-process.ts';
 
 const SERVER = join(root, 'test/tools/mcp-bad-server.ts');
@@ -98,5 +98,81 @@ flow:
     expect(existsSync(join(cwd, '.sluice'))).toBe(false);
     const doctor = await sluice(['doctor', 'a.flow.yaml'], { cwd, env });
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('SLUICE_NO_SUCH_KEY')]);
+  });
+
+  const missingIn = (ran: { stdout: string }): string[] =>
+    (json(ran as never) as { diagnostics: { code: string; message: string; help?: string }[] }).diagnostics
+      .filter(({ code }) => code === 'missing-prerequisite')
+      .map(({ message, help = '' }) => `${message} ${help}`);
+
+  test('programs of argv, keys, provider packages and MCP servers over HTTP', async () => {
+    const cwd = folder({
+      'a.flow.yaml': `models:
+  a: { provider: openai, model: gpt-5, api_key_env: SLUICE_NO_SUCH_KEY }
+  b: { provider: "@ai-sdk/no-such-package", model: m }
+mcp: { s: { url: "http://127.0.0.1:9/mcp" } }
+agents: [ { id: x, model: a }, { id: y, model: b } ]
+tools:
+  disk.scan: { effect: read, shell: { argv: [no-such-program, --all] } }
+  s.look: { effect: read, mcp: s/look }
+flow:
+  id: demo
+  entry: scan
+  nodes:
+    - { id: scan, type: tool, tool: disk.scan, routes: [{ to: look }] }
+    - { id: look, type: tool, tool: s.look, routes: [{ to: one }] }
+    - { id: one, type: agent, agent: x, routes: [{ to: two }] }
+    - { id: two, type: agent, agent: y }
+`,
+    });
+    const found = missingIn(await sluice(['check', 'a.flow.yaml', '--json'], { cwd }));
+    expect(found).toEqual([
+      expect.stringContaining('apt-get install no-such-program'),
+      expect.stringContaining('http://127.0.0.1:9/mcp cannot be reached'),
+      expect.stringContaining('`SLUICE_NO_SUCH_KEY` is not set'),
+      expect.stringContaining('npm install @ai-sdk/no-such-package'),
+    ]);
+    const doctor = await sluice(['doctor', 'a.flow.yaml'], { cwd });
+    expect(doctor.status).toBe(1);
+    for (const text of ['no-such-program', '127.0.0.1:9', 'SLUICE_NO_SUCH_KEY', 'no-such-package'])
+      expect(doctor.stdout).toContain(text);
+    const ran = await sluice(['run', 'a.flow.yaml'], { cwd });
+    expect(ran.status).toBe(2);
+    expect(existsSync(join(cwd, '.sluice'))).toBe(false);
+  });
+
+  test('a validator that runs tests needs bubblewrap, also with a script', async () => {
+    const cwd = folder({
+      'a.team.yaml': `Orchestration:
+  Agents: [ { Name: Planner, Instructions: Plan. }, { Name: Doer, Instructions: Do. } ]
+  Selection:
+    Type: keyword
+    Routes: [ { Keyword: READY, Agent: Doer, SourceAgents: [Planner], Validator: RequireRelatedTestsPass } ]
+  Termination: { Type: regex, Pattern: DONE, MaxIterations: 4 }
+`,
+      's.yaml': `agents: { Planner: [READY], Doer: [DONE] }\n`,
+    });
+    const ran = await spawned(['run', 'a.team.yaml', '--script', 's.yaml'], { cwd, env: { PATH: '/nonexistent' } });
+    expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('apt-get install bubblewrap')]);
+  });
+
+  test('with a script: only what it does not replace, and what its replies call', async () => {
+    const team = `Orchestration:
+  Agents: [ { Name: Coder, Instructions: Code., Plugins: [Shell] } ]
+  Selection: { Type: sequential }
+`;
+    const call = '{ tools: [ { name: shell_run, args: { command: "true" } } ] }';
+    const cwd = folder({
+      'a.team.yaml': team,
+      'calls.yaml': `agents: { Coder: [ ${call}, done ] }\n`,
+      'replaced.yaml': `agents: { Coder: [ ${call}, done ] }\ntools: { shell_run: [ { result: { exitCode: 0 } } ] }\n`,
+      'quiet.yaml': 'agents: { Coder: [ done ] }\n',
+    });
+    const env = { PATH: '/nonexistent' };
+    const run = (script: string) => spawned(['run', 'a.team.yaml', '--script', script], { cwd, env });
+    const refused = await run('calls.yaml');
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('apt-get install bubblewrap')]);
+    expect((await run('replaced.yaml')).status).toBe(0);
+    expect((await run('quiet.yaml')).status).toBe(0);
   });
 });

@@ -5,15 +5,19 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { packageOf } from '../../catalog/providers.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { adapt, isModelObject } from './adapt.ts';
+import { requireKey } from './target.ts';
+import type { Target } from './target.ts';
 import type { ModelObject } from './adapt.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 /** The settings of a package's factory, such as `fetch`, `headers` and `apiKey`. */
 export type FactorySettings = { readonly [name: string]: unknown };
 
-/** Throws a SluiceError with the command that installs the package if it is missing. */
-export function requirePackage(provider: string, folder: string): void {
-  entryOf(provider, folder);
+/** Throws a SluiceError if the key or the provider package of a model is missing, with the command that mends it. */
+export function requireModel(target: Target, folder: string): void {
+  if (target.object !== undefined) return;
+  requireKey(target);
+  if (target.how.protocol === 'package') entryOf(target.provider, folder);
 }
 
 export async function connectPackage(

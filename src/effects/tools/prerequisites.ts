@@ -1,61 +1,90 @@
 /**
- * Looks for what the tools of a flow need on this machine before anything is spent: bubblewrap, modules, programs and
- * environment variables. MCP servers are asked for their tools separately (see `../mcp/discover.ts`).
+ * Looks for what the tools and validators of a flow need on this machine before anything is spent: bubblewrap, modules,
+ * programs, MCP servers and environment variables. Servers are asked for their tools separately (`../mcp/discover.ts`).
  */
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Json } from '../../expr/json.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import { failureOf } from '../../runtime/failures.ts';
-import { INSTALL_BUBBLEWRAP, findBubblewrap, findProgram } from './sandbox.ts';
+import { INSTALL_BUBBLEWRAP, findBubblewrap, findInSandbox, findProgram } from './sandbox.ts';
 import { environmentIn } from './template.ts';
 import type { McpServer, ToolOptions } from './tool.ts';
 
 /** Something that is missing. */
 export interface Missing {
-  /** The tools that need it. */
-  readonly tools: readonly string[];
+  /** The tools and validators that need it. */
+  readonly users: readonly string[];
   readonly message: string;
   readonly help: string;
 }
 type Options = Pick<ToolOptions, 'documentDir' | 'env' | 'shell'>;
 type Implementation = { readonly [key: string]: Json };
-type Finding = Omit<Missing, 'tools'>;
+const SERVER_MS = 3_000;
+type Finding = Omit<Missing, 'users'>;
 
-/** The missing prerequisites of the tools of a flow. Tools that `replaced` names have another implementation. */
+/** Which calls of a flow are made for real. The others are scripted, or never made. */
+export interface RealCalls {
+  /** True if another implementation replaces the tool. */
+  replaces(tool: string): boolean;
+  /** True if the agent may call the tool in this run. */
+  mayCall(agent: string, tool: string): boolean;
+}
+const ALL: RealCalls = { replaces: () => false, mayCall: () => true };
+
+/** The missing prerequisites of the tools and validators of a flow. */
 export async function missingPrerequisites(
   flow: CompiledFlow,
   options: Options = {},
-  replaced: (tool: string) => boolean = () => false,
+  real: RealCalls = ALL,
 ): Promise<readonly Missing[]> {
-  const found = new Map<string, { finding: Finding; tools: string[] }>();
-  for (const tool of calledTools(flow)) {
-    const implementation = flow.tools[tool]?.implementation ?? null;
-    if (implementation === null || replaced(tool)) continue;
-    for (const finding of await findingsOf(implementation as Implementation, options)) {
-      const known = found.get(finding.message) ?? { finding, tools: [] };
-      known.tools.push(tool);
+  const found = new Map<string, { finding: Finding; users: Set<string> }>();
+  const add = (user: string, findings: readonly Finding[]): void => {
+    for (const finding of findings) {
+      const known = found.get(finding.message) ?? { finding, users: new Set<string>() };
+      known.users.add(user);
       found.set(finding.message, known);
     }
+  };
+  for (const tool of calledTools(flow, real)) {
+    const implementation = flow.tools[tool]?.implementation ?? null;
+    if (implementation === null || real.replaces(tool)) continue;
+    add(tool, await findingsOf(implementation as Implementation, options));
   }
-  return [...found.values()].map(({ finding, tools }) => ({ ...finding, tools }));
+  for (const node of Object.values<Node>(flow.nodes)) add(node.label.name, await checkFindings(node, options));
+  return [...found.values()].map(({ finding, users }) => ({ ...finding, users: [...users] }));
 }
 
 /** The tools that nodes call, and those that undo their calls. */
-function calledTools({ nodes }: CompiledFlow): ReadonlySet<string> {
+function calledTools({ nodes }: CompiledFlow, { mayCall }: RealCalls): ReadonlySet<string> {
   return new Set(
-    Object.values<Node>(nodes).flatMap((node) =>
-      node.op === 'do' && node.effect.kind === 'tool'
-        ? [node.effect.tool, ...(node.undo === undefined ? [] : [node.undo.tool])]
-        : [],
-    ),
+    Object.values<Node>(nodes).flatMap((node) => {
+      if (node.op !== 'do' || node.effect.kind !== 'tool') return [];
+      const agent = callerOf(node.effect.input['agent']);
+      if (agent !== null && !mayCall(agent, node.effect.tool)) return [];
+      return [node.effect.tool, ...(node.undo === undefined ? [] : [node.undo.tool])];
+    }),
   );
+}
+
+/** The agent whose call it is, written as a text in an expression. Null for a call of the author's own. */
+function callerOf(expression: string | undefined): string | null {
+  return expression === undefined ? null : expression.replace(/^"(.*)"$/s, '$1');
+}
+
+/** A validator that runs tests needs the sandbox. The compiler has looked for modules of validators. */
+async function checkFindings(node: Node, options: Options): Promise<readonly Finding[]> {
+  if (node.op !== 'do' || node.effect.kind !== 'check') return [];
+  const runsTests = /RelatedTestsPass/.test(JSON.stringify(node.effect));
+  const finding = runsTests ? await sandbox(options) : null;
+  return finding === null ? [] : [finding];
 }
 
 async function findingsOf(implementation: Implementation, options: Options): Promise<readonly Finding[]> {
   const { builtin, shell, module, server } = implementation;
   const checks = [
     ...(builtin === 'shell_run' || shell !== undefined ? [sandbox(options)] : []),
+    ...(shell === undefined ? [] : [program((shell as { argv?: readonly string[] }).argv?.[0])]),
     ...(typeof module === 'string' ? [moduleFile(module, options)] : []),
     ...(server === undefined ? [] : [serverProgram(server as McpServer)]),
   ];
@@ -72,6 +101,11 @@ async function sandbox({ shell }: Options): Promise<Finding | null> {
   }
 }
 
+async function program(name: string | undefined): Promise<Finding | null> {
+  if (name === undefined || (await findInSandbox(name)) !== null) return null;
+  return { message: `the program \`${name}\` is not installed`, help: `Install it: \`apt-get install ${name}\`.` };
+}
+
 async function moduleFile(reference: string, { documentDir = '.' }: Options): Promise<Finding | null> {
   const file = resolve(documentDir, reference.split('#')[0] ?? '');
   const isThere = await access(file).then(
@@ -81,9 +115,23 @@ async function moduleFile(reference: string, { documentDir = '.' }: Options): Pr
   return isThere ? null : { message: `the module \`${file}\` does not exist`, help: 'Create it, or mend its path.' };
 }
 
-async function serverProgram({ command }: McpServer): Promise<Finding | null> {
+async function serverProgram({ command, url }: McpServer): Promise<Finding | null> {
+  if (url !== undefined) return serverAnswers(url);
   if (command === undefined || (await findProgram(command)) !== null) return null;
-  return { message: `the program \`${command}\` of an MCP server is not installed`, help: `Install \`${command}\`.` };
+  const install = /^(npx|npm|node)$/.test(command) ? 'Install Node: https://nodejs.org' : `Install \`${command}\``;
+  return { message: `the program \`${command}\` of an MCP server is not installed`, help: `${install}.` };
+}
+
+/** Any answer counts, also one that asks for a key. */
+async function serverAnswers(url: string): Promise<Finding | null> {
+  const options = { signal: AbortSignal.timeout(SERVER_MS), redirect: 'manual' } as const;
+  return fetch(url, options).then(
+    async ({ body }) => (await body?.cancel(), null),
+    () => ({
+      message: `the MCP server at ${url} cannot be reached`,
+      help: `Start it, or mend its \`url\`: \`curl -i ${url}\` shows whether it answers.`,
+    }),
+  );
 }
 
 function variables(implementation: Implementation, { env = process.env }: Options): readonly Finding[] {

@@ -131,18 +131,21 @@ async function probe(name: string): Promise<Bubblewrap> {
   return { path, options: canDisable ? nested : [], hasSize };
 }
 
-export async function findProgram(name: string): Promise<string | null> {
-  const candidates = name.includes('/')
-    ? [name]
-    : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-  for (const path of candidates)
+/** Null if a program is not there for commands in the sandbox. A path is looked for by the command itself. */
+export async function findInSandbox(name: string): Promise<string | null> {
+  return name.includes('/') || name.includes('{{') ? name : findProgram(name, PATH);
+}
+
+export async function findProgram(name: string, path = process.env['PATH'] ?? ''): Promise<string | null> {
+  const candidates = name.includes('/') ? [name] : path.split(delimiter).map((folder) => join(folder, name));
+  for (const candidate of candidates)
     if (
-      await access(path, constants.X_OK).then(
+      await access(candidate, constants.X_OK).then(
         () => true,
         () => false,
       )
     )
-      return path;
+      return candidate;
   return null;
 }
 

@@ -9,6 +9,10 @@ import { pathToFileURL } from 'node:url';
 import { lockFileOf, readMcpLock } from '../../catalog/mcp-lock.ts';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { priceOf } from '../../effects/models/prices.ts';
+import { requireModel } from '../../effects/models/packages.ts';
+import { targetOf } from '../../effects/models/target.ts';
+import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import type { RealCalls } from '../../effects/tools/prerequisites.ts';
 import { missingPrerequisites } from '../../effects/tools/prerequisites.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
@@ -67,22 +71,39 @@ export function readLock(file: string): McpLock | undefined {
   }
 }
 
-/** Diagnostics for prerequisites of the tools that this machine lacks. */
+/** Diagnostics for prerequisites of the tools and validators that this machine lacks. */
 export async function prerequisiteDiagnostics(
   { file, result }: CompiledFile,
   severity: Diagnostic['severity'],
+  real?: RealCalls,
 ): Promise<readonly Diagnostic[]> {
   if (result.flow === undefined) return [];
-  const missing = await missingPrerequisites(result.flow, { documentDir: dirname(file) });
-  return missing.map(({ tools, message, help }) => ({
-    severity,
-    code: 'missing-prerequisite',
-    file,
-    line: 1,
-    column: 1,
-    message: `${message}, and ${tools.map((tool) => `\`${tool}\``).join(', ')} ${tools.length === 1 ? 'needs' : 'need'} it`,
-    help,
+  const missing = await missingPrerequisites(result.flow, { documentDir: dirname(file) }, real);
+  return missing.map(({ users, message, help }) => ({
+    ...diagnosticOf(file, severity, help),
+    message: `${message}, and ${users.map((user) => `\`${user}\``).join(', ')} ${users.length === 1 ? 'needs' : 'need'} it`,
   }));
+}
+
+/** Diagnostics for keys and provider packages of the models that the document names. */
+export function modelDiagnostics({ file, result }: CompiledFile): readonly Diagnostic[] {
+  const { flow } = result;
+  if (flow === undefined) return [];
+  return Object.keys(flow.models)
+    .filter((alias) => alias !== DEFAULT_MODEL)
+    .flatMap((alias) => {
+      try {
+        requireModel(targetOf(flow, '', alias, {}), dirname(file));
+        return [];
+      } catch (error) {
+        const { message, help = '' } = error as SluiceError;
+        return [{ ...diagnosticOf(file, 'warning', help), message }];
+      }
+    });
+}
+
+function diagnosticOf(file: string, severity: Diagnostic['severity'], help: string) {
+  return { severity, code: 'missing-prerequisite', file, line: 1, column: 1, help } as const;
 }
 
 export function flowIn({ result }: CompiledFile): CompiledFlow | null {

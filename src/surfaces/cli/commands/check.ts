@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
 import type { Cli } from '../context.ts';
 import { checkReport, countLine, renderAll } from '../diagnostics.ts';
-import { compileFile, prerequisiteDiagnostics, type CompiledFile } from '../document.ts';
+import { compileFile, modelDiagnostics, prerequisiteDiagnostics, type CompiledFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readNumber } from '../option-values.ts';
 import { dollars, grouped, oneLine, plural, table } from '../text.ts';
@@ -24,7 +24,7 @@ export async function checkCommand(cli: Cli, files: readonly string[], options: 
   }[] = [];
   for (const file of files) {
     const compiled = await compileFile(file);
-    const missing = await prerequisiteDiagnostics(compiled, 'warning');
+    const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
     const diagnostics = [...compiled.result.diagnostics, ...missing, ...tooDear(compiled, maxCost)];
     checked.push({ compiled, diagnostics, ok: diagnostics.every(({ severity }) => severity !== 'error') });
   }

@@ -6,8 +6,8 @@ import { discoverMcp } from '../../../effects/mcp/discover.ts';
 import type { McpServer } from '../../../effects/tools/tool.ts';
 import type { SluiceError } from '../../../runtime/errors.ts';
 import { PROVIDERS } from '../../../catalog/providers.ts';
-import { requirePackage } from '../../../effects/models/packages.ts';
-import { requireKey, targetOf } from '../../../effects/models/target.ts';
+import { requireModel } from '../../../effects/models/packages.ts';
+import { targetOf } from '../../../effects/models/target.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { compileFile, prerequisiteDiagnostics } from '../document.ts';
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
@@ -193,8 +193,7 @@ async function modelFindings(file: string, flow: CompiledFlow, connect: boolean)
       const name = `model ${alias}`;
       try {
         const target = targetOf(flow, '', alias, {});
-        requireKey(target);
-        if (target.how.protocol === 'package') requirePackage(target.provider, dirname(file));
+        requireModel(target, dirname(file));
         const found =
           target.keyFrom === undefined
             ? 'needs no key'

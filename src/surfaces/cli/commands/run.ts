@@ -2,6 +2,9 @@
 import { dirname } from 'node:path';
 import type { Cli } from '../context.ts';
 import { discoverMcp, mcpDifferences } from '../../../effects/mcp/discover.ts';
+import { isScripted } from '../../../effects/scripted/performer.ts';
+import type { RealCalls } from '../../../effects/tools/prerequisites.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { checkedInput } from '../../library/define/definition.ts';
 import { newRunId } from '../../../runtime/engine/start.ts';
@@ -11,6 +14,7 @@ import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
 import { USAGE, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
+import { readScript } from '../script.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';
 import { defaultModel, type WorldOptions } from '../world.ts';
@@ -32,7 +36,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   const compiled = await compileWithServers(file, options);
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
-  if (options.script === undefined) await requirePrerequisites(compiled);
+  await requirePrerequisites(compiled, realCalls(options, flow));
   const { definition } = compiled;
   const given = readInput(options.input, flow.notation);
   const seed = readWhole('--seed', options.seed);
@@ -64,11 +68,23 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
 }
 
 /** Refuses to start if a tool cannot work on this machine: the first model calls would be paid for nothing. */
-async function requirePrerequisites(compiled: CompiledFile): Promise<void> {
-  const missing = await prerequisiteDiagnostics(compiled, 'error');
+async function requirePrerequisites(compiled: CompiledFile, real: RealCalls | undefined): Promise<void> {
+  const missing = await prerequisiteDiagnostics(compiled, 'error', real);
   if (missing.length === 0) return;
   const report = { ok: false, diagnostics: missing };
   throw new DiagnosticsError(report, (screen) => renderAll(missing, compiled.text, screen), USAGE);
+}
+
+/** With a script: the tools that it does not replace, and that its replies call. */
+function realCalls({ script: file }: RunOptions, flow: CompiledFlow): RealCalls | undefined {
+  const script = file === undefined ? null : readScript(readText(file), file, flow).script;
+  if (script === null) return undefined;
+  const called = JSON.stringify(script.agents ?? {});
+  return {
+    replaces: (name) => isScripted(script, flow, { kind: 'tool', name }),
+    mayCall: (agent, tool) =>
+      !isScripted(script, flow, { kind: 'model', name: agent }) || called.includes(JSON.stringify(tool)),
+  };
 }
 
 /** Without a lock file, the servers are asked for their tools. The compiled flow records them. */
