@@ -50,13 +50,10 @@ class Lowering {
       output: 'a',
     };
     for (const unit of METERS) {
-      const shape = {
-        unit,
-        over: unit === 'toolCalls' ? 'fail' : 'over',
-        label: unit,
-        ...(unit === 'repeats' ? { window: 4, cycle: 2, failures: 2 } : {}),
-      };
-      this.#meters[unit] = { ...shape, max: this.#plan.caps[unit] };
+      const shape = { unit, over: unit === 'toolCalls' ? 'fail' : 'over', label: unit };
+      const rules = unit === 'repeats' ? { window: 4, cycle: 2, failures: 2 } : {};
+      this.#meters[unit] = { ...shape, ...rules, max: this.#plan.caps[unit] };
+      // Branches that run at once charge this one. It never trips, because the order of their calls depends on time.
       this.#meters[`loose_${unit}`] = { ...shape, max: 100_000 };
     }
     const last = this.#add('end', {
