@@ -4,11 +4,8 @@ import { expect, test } from 'vitest';
 import { compileText } from './compile-text.ts';
 
 const ATTEMPTS = 3;
-/**
- * A turn with tools: the first question, one more after each of 50 rounds of calls, and two after answers with bad references.
- * The certificate counts those two once per agent that can be asked, although a turn has one agent.
- */
-const withTools = (agents: number): number => (51 + 2 * agents) * ATTEMPTS;
+/** A turn with tools: the first question, one more after each of 50 rounds of calls, and two after answers with bad references. */
+const WITH_TOOLS = (51 + 2) * ATTEMPTS;
 
 test.each([
   ['sequential.team', 'three agents without tools', 3 * ATTEMPTS],
@@ -18,9 +15,9 @@ test.each([
   ['adversarial.team', 'two stages of three generations and three reviews', 2 * 6 * ATTEMPTS],
   ['graph.team', 'a hundred turns, inside the sub-graph or outside', 100 * ATTEMPTS],
   ['llm.team', 'ten turns, each after up to three selections', 10 * (1 + 3) * ATTEMPTS],
-  ['keyword.team', 'twenty turns with tools', 20 * withTools(3)],
-  ['dev-team.team', 'forty turns with tools', 40 * withTools(4)],
-  ['statemachine.team', 'thirty turns with tools', 30 * withTools(1)],
+  ['keyword.team', 'twenty turns with tools', 20 * WITH_TOOLS],
+  ['dev-team.team', 'forty turns with tools', 40 * WITH_TOOLS],
+  ['statemachine.team', 'thirty turns with tools', 30 * WITH_TOOLS],
   ['extract-validate-decide.workflow', 'two steps, one of them retried', 6],
   ['slow.flow', 'five agents', 5],
   ['gather.flow', 'four agents', 4],

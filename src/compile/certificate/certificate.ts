@@ -9,13 +9,12 @@ import type { FlowBody, NodeId } from '../../ir/nodes.ts';
 import { codesOf } from './shape.ts';
 import { atFirst } from './first.ts';
 import { leastFrom } from './least.ts';
-import { mostWithin } from './limits.ts';
-import { undoneMost } from './limits.ts';
+import { mostWithin, undoneMost } from './limits.ts';
 import { concurrencyOf, cyclesOf } from './shape.ts';
 import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';
 import { graphOf } from '../verify/graph.ts';
-import type { Shares } from '../verify/graph.ts';
+import type { Share } from '../verify/graph.ts';
 
 export interface Bound {
   readonly least: number;
@@ -36,7 +35,7 @@ export interface Bounds {
 
 export function boundsOf(
   body: FlowBody,
-  shares?: Shares,
+  shares?: readonly Share[],
 ): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
   const graph = graphOf(body, shares);
   const first = atFirst(graph);
@@ -52,8 +51,8 @@ export function boundsOf(
   const measuresAt = (id: NodeId, whole = false): Measures => {
     const entries = table.map(({ dimension, least, most, limit, undone }) => {
       const { measure, scale } = dimensionRow(dimension);
-      const made = Math.min(most.get(id) ?? 0, limit);
-      const upper = made + Math.min(made, undone.get(id) ?? 0);
+      const made = Math.min(most(id), limit);
+      const upper = made + Math.min(made, undone(id));
       const lower = whole && least.size > 0 ? wholeLeast(dimension) : (least.get(id) ?? 0);
       return [measure, { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null }];
     });

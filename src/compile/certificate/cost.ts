@@ -1,11 +1,10 @@
 /** The least and the most that one visit of a node uses. */
 import { dimensionRow } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension } from '../../ir/dimensions.ts';
-import type { FlowBody, ModelEffect, Node, NodeId } from '../../ir/nodes.ts';
+import type { FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL, writeFactor } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
-import type { Edge, Graph } from '../verify/graph.ts';
 
 /** The amount that a visit reserves, and that must be free before it. */
 export function needOf(node: Node, dimension: Dimension): number {
@@ -61,30 +60,6 @@ interface ModelFacts {
 }
 
 /** Zero times infinity is zero. */
-export function times(amount: number, price: number): number {
+function times(amount: number, price: number): number {
   return price === 0 || amount === 0 ? 0 : amount * price;
-}
-
-/** The most for one visit of a node and the most expensive path after it. */
-export function through(
-  graph: Graph,
-  dimension: Dimension,
-  id: NodeId,
-  then: (to: NodeId, kind: Edge['kind']) => number,
-): number {
-  const node = graph.node(id);
-  let onward = 0;
-  let over = 0;
-  for (const { to, kind } of graph.edges(id)) {
-    if (kind === 'over') over = Math.max(over, then(to, kind));
-    else if (kind !== 'branch') onward = Math.max(onward, then(to, kind));
-  }
-  return Math.max(over, mostOf(node, dimension, graph.body) + onward + branches(node, (to) => then(to, 'branch')));
-}
-
-/** The most for all branches of a fork. A list may have any length. */
-export function branches(node: Node, most: (head: NodeId) => number): number {
-  if (node.op !== 'fork') return 0;
-  if ('heads' in node.over) return node.over.heads.reduce((sum, { to }) => sum + most(to), 0);
-  return times(Infinity, most(node.over.head));
 }

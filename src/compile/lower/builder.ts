@@ -37,14 +37,14 @@ import { protectCall } from './protected-call.ts';
 import type { Place, StageProtections } from './protected-call.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
-import type { Share, Shares } from '../verify/graph.ts';
+import type { Share } from '../verify/graph.ts';
 
 export interface Lowered {
   readonly body: FlowBody;
   /** Where the author wrote what a node comes from. */
   readonly places: ReadonlyMap<NodeId, Range>;
   /** For the certificate: meters whose limit the lowering divides among the visits of a node. */
-  readonly shares?: Shares;
+  readonly shares?: readonly Share[];
 }
 
 export interface BuilderOptions {
@@ -76,7 +76,7 @@ export interface Builder extends Effects {
   add<Id extends NodeId>(id: Id, node: Node, at?: Range): Id;
   has(id: NodeId): boolean;
   /** Adds a meter; the node that charges it names it in `charges`. */
-  meter(id: MeterId, meter: Meter, share?: Share): MeterId;
+  meter(id: MeterId, meter: Meter, share?: { readonly of: NodeId; readonly max: number }): MeterId;
   /** Nodes that `add` adds also charge these budgets, under a name of their own. `over` is where a thread goes without room. */
   sharing<Result>(name: string, budgets: Budgets | undefined, over: NodeId, add: () => Result): Result;
   /** An end node, shared by all that end alike. */
@@ -140,7 +140,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
     has: (id) => nodes.has(id),
     meter(id, meter, share) {
       meters.set(id, meter);
-      if (share !== undefined) shares.set(id, share);
+      if (share !== undefined) shares.set(id, { counted: id, of: [share.of], max: share.max, atStart: 0 });
       return id;
     },
     sharing: open.sharing,
@@ -150,7 +150,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
       if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept };
-      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
+      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares: [...shares.values()] };
     },
   };
 }

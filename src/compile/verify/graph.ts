@@ -6,18 +6,20 @@ import { componentsOf } from './components.ts';
 import type { Component } from './components.ts';
 
 /**
- * Part of a meter's limit: nodes that charge the meter are visited at most `max` times after each visit of the node `of`. The
- * lowering guarantees this; the certificate uses it.
+ * A limit that the expressions of the flow keep: some nodes are visited at most `max` times after each visit of one of the
+ * nodes `of`, and `atStart` times before the first. The lowering guarantees this; the certificate uses it.
  */
 export interface Share {
-  readonly of: NodeId;
+  /** The nodes, or the meter that they charge. */
+  readonly counted: MeterId | readonly NodeId[];
+  readonly of: readonly NodeId[];
   readonly max: number;
+  readonly atStart: number;
 }
-export type Shares = ReadonlyMap<MeterId, Share>;
 
 export interface Graph {
   readonly body: FlowBody;
-  readonly shares: Shares;
+  readonly shares: readonly Share[];
   readonly ids: readonly NodeId[];
   node(id: NodeId): Node;
   /** Its place in the order of the document. */
@@ -34,7 +36,7 @@ export interface Graph {
   countsVisits(id: NodeId): boolean;
 }
 
-export function graphOf(body: FlowBody, shares: Shares = new Map()): Graph {
+export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
   const ids = Object.keys(body.nodes);
   const positions = new Map(ids.map((id, index) => [id, index]));
   const edges = new Map(

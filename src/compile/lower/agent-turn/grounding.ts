@@ -57,9 +57,10 @@ const GROUNDED = '_grounded';
 const REASON = `text(${GROUNDED}.reason)`;
 /** Repairs of one turn. */
 const REPAIRS_MAX = 2;
+type StartedTurn = AgentTurn & { readonly begin: NodeId };
 
 /** Returns the node after the last reply: `next`, or the check in front of it. `ask` asks the agent again. */
-export function addGroundedEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
+export function addGroundedEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   if (turn.tools.length === 0) return turn.next;
   const next = addGroundingEnd(kit, turn, ask);
   return addBinding(kit, turn, ask, next);
@@ -69,9 +70,9 @@ export function addGroundedEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
 export const REFERS = `${REPLY}.text.contains("{{obs.")`;
 
 /** Fills in references to observations. A reference to nothing goes back to the agent. */
-function addBinding(kit: Kit, turn: AgentTurn, ask: NodeId, next: NodeId): NodeId {
+function addBinding(kit: Kit, turn: StartedTurn, ask: NodeId, next: NodeId): NodeId {
   const { hint, origin } = turn;
-  const mend = addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`, 'bind');
+  const mend = addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`);
   const bound = kit.check(
     { hint: `${hint}.bind`, origin: `${origin}: bind`, authored: origin },
     {
@@ -85,7 +86,7 @@ function addBinding(kit: Kit, turn: AgentTurn, ask: NodeId, next: NodeId): NodeI
   return kit.pick({ hint: `${hint}.refers`, origin }, [{ when: REFERS, to: bound }], next);
 }
 
-function addGroundingEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
+function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   const { agent, hint, origin, tools, next } = turn;
   const { escalation, approvalTimeoutMs } = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const consequence = Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
@@ -120,22 +121,30 @@ function addGroundingEnd(kit: Kit, turn: AgentTurn, ask: NodeId): NodeId {
   );
 }
 
-function addRepair(kit: Kit, turn: AgentTurn, ask: NodeId, words: Expr, what = 'grounding'): NodeId {
+/** Sends the answer back to the agent, as long as the turn has repairs left. Each repair is a message of the user. */
+function addRepair(kit: Kit, turn: StartedTurn, ask: NodeId, words: Expr): NodeId {
   const { hint, origin } = turn;
-  const meter = kit.visits(
-    `${what}:${hint}`,
-    REPAIRS_MAX * turn.visitsMax,
-    addFailure(kit, turn),
-    `repairs of the answer of ${origin}`,
+  const failed = addFailure(kit, turn);
+  const meter = kit.builder.meter(
+    `repairs:${hint}`,
+    {
+      unit: 'visits',
+      max: REPAIRS_MAX * turn.visitsMax,
+      over: failed,
+      label: `repairs of the answer of ${origin}`,
+    },
+    { of: turn.begin, max: REPAIRS_MAX },
   );
-  return kit.set(
+  const mend = kit.set(
     { hint: `${hint}.grounding.mend`, origin, charges: [meter] },
     [append(TALK, { role: quote('user'), content: words })],
     ask,
   );
+  const isLeft = `size(${TALK}.filter(m, m.role == "user")) < ${REPAIRS_MAX}`;
+  return kit.pick({ hint: `${hint}.grounding.left`, origin }, [{ when: isLeft, to: mend }], failed);
 }
 
-function addQuestion(kit: Kit, turn: AgentTurn, ask: NodeId, timeoutMs: number | null): NodeId {
+function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number | null): NodeId {
   const { agent, hint, origin, next } = turn;
   const stopped = addFailure(kit, turn);
   const answered = addRepair(kit, turn, ask, `text(${GROUNDED}.text)`);

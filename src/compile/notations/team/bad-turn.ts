@@ -6,7 +6,7 @@ import type { Expr, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { set, errorOf } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
-import { BAD, NOTE, SAID, tell } from './slots.ts';
+import { BAD, NOTE, ONE_MORE_BAD, SAID, tell } from './slots.ts';
 
 const BAD_TURNS = 3;
 
@@ -61,6 +61,8 @@ export interface BadTurn {
   readonly reason?: Expr;
   /** The limit as an expression; the site's own when absent. */
   readonly limit?: Expr;
+  /** The most that `limit` can be. */
+  readonly limitMax?: number;
   /** The agent that the correction is addressed to; the site's own when absent. */
   readonly to?: string;
 }
@@ -69,19 +71,16 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
   const { hint, origin, again, agent } = site;
   const corrections = bad.corrections.map(({ type, when, text }) => {
     const writes = [
-      set(BAD, `${BAD} + 1`),
+      set(BAD, ONE_MORE_BAD),
       bad.shared === false ? set(NOTE, text) : tell(text, bad.to ?? agent),
       ...(bad.writes ?? []),
     ];
-    return {
-      when,
-      to: l.kit.set(
-        { hint: `${hint}.correction:${type}`, origin: `correction:${type}` },
-        writes,
-        bad.nextOf?.(type) ?? bad.next ?? again,
-      ),
-    };
+    const next = bad.nextOf?.(type) ?? bad.next ?? again;
+    const step = { hint: `${hint}.correction:${type}`, origin: `correction:${type}` };
+    return { when, next, to: l.kit.set(step, writes, next) };
   });
+  const nodes = corrections.flatMap(({ to, next }) => (next === again ? [to] : []));
+  l.corrections.push({ nodes, again, limit: Math.max(site.limit, bad.limitMax ?? 0) });
   const last = corrections.at(-1)?.to ?? again;
   const chosen = l.kit.pick(
     { hint: `${hint}.choose`, origin },
@@ -108,7 +107,7 @@ export function addStuck(l: Lowering, { hint, origin, agent }: Site, what: strin
   const error = errorOf({ class: 'semantic', type: 'StuckError', code: 'REPEATED_FAILURE', message }, origin);
   return l.kit.set(
     { hint: `${hint}.stuck`, origin },
-    [set(BAD, `${BAD} + 1`), set('error', error)],
+    [set(BAD, ONE_MORE_BAD), set('error', error)],
     l.builder.failedEnd(SAID),
   );
 }

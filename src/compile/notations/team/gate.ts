@@ -14,7 +14,7 @@ import type { Correction, Site } from './bad-turn.ts';
 import { set, setField } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
-import { ANSWER, BAD, CONTRACTS, FAILS, FAULT, RECOVERED, SAID, TURN, VERDICT, count, remark, tell } from './slots.ts';
+import { ANSWER, BAD, CONTRACTS, FAILS, FAULT, ONE_MORE_BAD, RECOVERED, SAID, TURN, VERDICT, count, remark, tell } from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Gate {
@@ -95,6 +95,7 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     what: `${what} was refused`,
     reason: REFUSED_BY,
     limit,
+    limitMax: Math.max(...EVIDENCE_FAILURES.map((failure) => policies[failure]?.Threshold ?? 0)),
     corrections: corrections(gate, limit),
     nextOf: (type) => (type === 'conflicting_evidence' || type === 'no_progress' ? gate.audit : undefined),
   });
@@ -155,7 +156,7 @@ function addRecovery(l: Lowering, { site, key, what }: Gate, recovery: string): 
   const diagnosis = `text(${quote(`RECOVERY: ${what} by ${agent} was refused `)}, ${count(FAILS, key)}, ${quote(' times in a row. ')}, ${VERDICT}.reason, " Remove what is in the way.")`;
   return l.kit.set(
     { hint: `${hint}.${key}.recover`, origin: 'recovery:activated' },
-    [set(BAD, `${BAD} + 1`), setField(RECOVERED, [key], 'true'), tell(diagnosis, recovery)],
+    [set(BAD, ONE_MORE_BAD), setField(RECOVERED, [key], 'true'), tell(diagnosis, recovery)],
     turn,
   );
 }

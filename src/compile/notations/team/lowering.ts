@@ -19,6 +19,14 @@ export interface Gated {
   readonly approval: boolean;
 }
 
+export interface Corrections {
+  readonly nodes: readonly NodeId[];
+  /** Where the turn begins again. */
+  readonly again: NodeId;
+  /** The bad turn in a row that stops the session at the latest. */
+  readonly limit: number;
+}
+
 export interface Lowering {
   readonly builder: Builder;
   readonly kit: Kit;
@@ -30,6 +38,8 @@ export interface Lowering {
   readonly turnsMax: number;
   /** Prefix of the names in `path`, for a graph that runs inside a node. */
   readonly prefix: string;
+  /** The corrections that lead back to a turn of the same agent, for the certificate. */
+  readonly corrections: Corrections[];
   /** The target of a termination that matched; the end of the session unless a branch must end first. */
   readonly ended?: NodeId;
   /** True if a cap can be hit that makes the session a partial success at best. */

@@ -1,11 +1,12 @@
 /** The team notation: reads the agents and the strategy of a document, and lowers them to the graph. */
 import { createBuilder } from '../../lower/builder.ts';
+import type { Share } from '../../verify/graph.ts';
 import { teamExcess } from '../../advise/excess.ts';
 import { createKit } from '../../lower/kit.ts';
 import type { Notation } from '../notation.ts';
 import { drawTeam } from './drawing.ts';
 import { exhausted, TURNS_DEFAULT } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import type { Corrections, Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
 import { teamSchema, teamShape } from './schema/schema.ts';
@@ -52,6 +53,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     meter: null,
     turnsMax,
     prefix: '',
+    corrections: [],
     at: (...path) => reading.at(...path),
   };
   const label =
@@ -61,5 +63,14 @@ function lower(team: Team, reading: Reading, plan: Plan) {
       ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
       : open;
   const entry = l.kit.set({ hint: 'session', origin: team.id }, begin(), plan.lower(l));
-  return builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID) });
+  const built = builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID) });
+  return { ...built, shares: [...(built.shares ?? []), ...sharesOf(l.corrections)] };
+}
+
+/** An agent that is corrected `limit - 1` times in a row had one more turn: that share of its turns can end in a correction. */
+function sharesOf(corrections: readonly Corrections[]): readonly Share[] {
+  return [...Map.groupBy(corrections, ({ again }) => again)].map(([again, list]) => {
+    const limit = Math.max(...list.map((each) => each.limit));
+    return { counted: list.flatMap(({ nodes }) => nodes), of: [again], max: (limit - 1) / limit, atStart: 0 };
+  });
 }

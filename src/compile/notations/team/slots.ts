@@ -15,6 +15,8 @@ export const SAID = 'said';
 export const SIGNAL = 'signal';
 export const HEARD = 'heard';
 export const BAD = 'bad';
+/** The value of `bad` after one more bad turn. */
+export const ONE_MORE_BAD = `${BAD} + 1`;
 export const FAILS = 'fails';
 export const RECOVERED = 'recovered';
 export const VERDICT = 'verdict';

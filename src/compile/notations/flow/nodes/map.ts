@@ -113,8 +113,7 @@ function addItems(
 ): NodeId {
   const { kit, slots } = lowering;
   const { node, parts } = prepared;
-  const { as, width, on_item_error: policy } = node.value;
-  const { most } = items(node.value);
+  const { as, width, on_item_error: policy, max_items: most } = node.value;
   const slot = slots.of(node.id);
   const part = (hint: string): Step => lowering.part(prepared, hint);
   const tooMany = kit.fail(part('too many'), {

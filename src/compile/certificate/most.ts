@@ -1,0 +1,223 @@
+/**
+ * The most that a run can use, as a linear program. Its variables are the visits of nodes and the ways between them. A thread
+ * leaves a node as often as it arrives there, a fork starts each of its branches once per visit, and every meter limits the
+ * visits that charge it. A run that is refused by a meter has not visited the node, so a question and the way back to the
+ * refused call cost nothing.
+ */
+import type { Dimension } from '../../ir/dimensions.ts';
+import { isCounted } from '../../ir/meters.ts';
+import type { ForkNode, Meter, MeterId, NodeId } from '../../ir/nodes.ts';
+import { reachableFrom } from '../verify/components.ts';
+import type { Edge, Graph, Share } from '../verify/graph.ts';
+import { mostOf, needOf } from './cost.ts';
+import { maximise } from './linear.ts';
+import type { Row } from './linear.ts';
+
+/** The most from a node on, to the end of its path. */
+export function mostFrom(graph: Graph, dimension: Dimension): (start: NodeId) => number {
+  const costs = new Map(graph.ids.map((id) => [id, costOf(graph, id, dimension)]));
+  const costly = graph.ids.filter((id) => (costs.get(id) ?? 0) > 0);
+  if (costly.length === 0) return () => 0;
+  const limited = new Map(costly.map((id) => [id, ownLimits(graph, id, dimension)]));
+  // A node of unknown cost whose use no budget limits makes every path to it unlimited.
+  const endless = costly.filter((id) => costs.get(id) === Infinity && limited.get(id)?.length === 0);
+  const ways = waysOf(graph, new Set(costly));
+  const isWhole = costly.every((id) => Number.isInteger(costs.get(id)) || costs.get(id) === Infinity);
+  return (start) => {
+    const reached = reachableFrom([start], graph.targets);
+    if (endless.some((id) => reached.has(id))) return Infinity;
+    const program = new Program(graph, ways, start);
+    for (const id of costly) if (reached.has(id)) program.use(id, costs.get(id) ?? 0, limited.get(id) ?? []);
+    const most = program.solve();
+    return isWhole && Number.isFinite(most) ? Math.floor(most + TOLERANCE) : most;
+  };
+}
+
+const TOLERANCE = 1e-4;
+
+/** A visit that a limit of 0 always refuses costs nothing. */
+function costOf(graph: Graph, id: NodeId, dimension: Dimension): number {
+  return graph.bounding(id).some(([, { max }]) => max === 0) ? 0 : mostOf(graph.node(id), dimension, graph.body);
+}
+
+/** The budgets of this dimension that the node charges: of the run, of an agent, of a stage. */
+function ownLimits(graph: Graph, id: NodeId, dimension: Dimension): readonly (readonly [MeterId, Meter])[] {
+  return (graph.node(id).charges ?? []).flatMap((meterId) => {
+    const meter = graph.body.meters[meterId];
+    const limits = meter?.unit === dimension && meter.max !== null && meter.perMs === undefined;
+    return limits && dimension !== 'steps' ? [[meterId, meter] as const] : [];
+  });
+}
+
+/** The nodes that matter, and how a thread gets from one to the next over nodes that do not. */
+interface Ways {
+  readonly kept: ReadonlySet<NodeId>;
+  /** The first kept nodes on the paths that begin at a node, itself included. */
+  from(id: NodeId): readonly NodeId[];
+}
+
+/** Keeps what costs or counts, and the forks, as far as something that costs can come after it. */
+function waysOf(graph: Graph, costly: ReadonlySet<NodeId>): Ways {
+  const leading = reachableFrom([...costly], (id) => graph.sources(id).map(({ from }) => from));
+  const shared = new Set(graph.shares.flatMap(({ counted, of }) => [...of, ...(typeof counted === 'string' ? [] : counted)]));
+  const marked = (id: NodeId): boolean =>
+    costly.has(id) || shared.has(id) || graph.bounding(id).length > 0 || graph.node(id).op === 'fork';
+  const kept = new Set(graph.ids.filter((id) => leading.has(id) && marked(id)));
+  const known = new Map<NodeId, readonly NodeId[]>();
+  const from = (id: NodeId): readonly NodeId[] => {
+    const found =
+      known.get(id) ??
+      [...reachableFrom([id], (each) => (kept.has(each) ? [] : graph.targets(each)))].filter((each) => kept.has(each));
+    known.set(id, found);
+    return found;
+  };
+  return { kept, from };
+}
+
+/** The rows of the program that begins with one thread at `start`. */
+class Program {
+  readonly #graph: Graph;
+  readonly #start: NodeId;
+  readonly #rows: Row[] = [];
+  readonly #objective = new Map<number, number>();
+  readonly #visits = new Map<NodeId, number>();
+  readonly #budgets = new Map<MeterId, { readonly terms: Map<number, number>; readonly limit: number }>();
+  #variables = 0;
+
+  constructor(graph: Graph, ways: Ways, start: NodeId) {
+    this.#graph = graph;
+    this.#start = start;
+    const begun = new Map(ways.from(start).map((id) => [id, this.#variable()]));
+    const reached = [...reachableFrom([...begun.keys()], (id) => graph.targets(id).flatMap(ways.from))];
+    for (const id of reached) this.#visits.set(id, this.#variable());
+    const arrivals = new Map(reached.map((id) => [id, new Map([[this.#visit(id), 1]])]));
+    for (const [id, variable] of begun) arrivals.get(id)?.set(variable, -1);
+    this.#limit(new Map([...begun.values()].map((variable) => [variable, 1])), 1);
+    for (const id of reached) this.#leave(id, ways, arrivals);
+    for (const terms of arrivals.values()) this.#limit(terms, 0);
+    this.#meters(reached);
+    for (const share of graph.shares) this.#share(share, reached);
+  }
+
+  /** What the visits of a node use counts towards the result and towards the budgets of its dimension. */
+  use(id: NodeId, cost: number, limits: readonly (readonly [MeterId, Meter])[]): void {
+    if (!this.#visits.has(id)) return;
+    if (limits.length === 0) {
+      this.#objective.set(this.#visit(id), cost);
+      return;
+    }
+    const used = this.#variable();
+    this.#objective.set(used, 1);
+    if (cost !== Infinity)
+      this.#limit(
+        new Map([
+          [used, 1],
+          [this.#visit(id), -cost],
+        ]),
+        0,
+      );
+    for (const [meter, { max }] of limits) {
+      const budget = this.#budgets.get(meter) ?? { terms: new Map<number, number>(), limit: max ?? Infinity };
+      budget.terms.set(used, 1);
+      this.#budgets.set(meter, budget);
+    }
+  }
+
+  solve(): number {
+    return maximise(this.#objective, [...this.#rows, ...this.#budgets.values()], this.#variables);
+  }
+
+  #variable(): number {
+    return this.#variables++;
+  }
+
+  #visit(id: NodeId): number {
+    return this.#visits.get(id) as number;
+  }
+
+  #limit(terms: ReadonlyMap<number, number>, limit: number): void {
+    this.#rows.push({ terms, limit });
+  }
+
+  /** A visit is followed by one way on. A refused visit goes on without having been one. */
+  #leave(id: NodeId, ways: Ways, arrivals: ReadonlyMap<NodeId, Map<number, number>>): void {
+    const { paid, unpaid } = exitsOf(this.#graph, id, ways);
+    const left = new Map([[this.#visit(id), -1]]);
+    const arrive = (to: NodeId): number => {
+      const way = this.#variable();
+      arrivals.get(to)?.set(way, -1);
+      return way;
+    };
+    for (const to of paid) left.set(arrive(to), 1);
+    if (paid.length > 0) this.#limit(left, 0);
+    for (const to of unpaid) if (to !== id) arrivals.get(id)?.set(arrive(to), 1);
+    const node = this.#graph.node(id);
+    if (node.op === 'fork') for (const branch of branchesOf(node)) this.#fork(id, branch, ways, arrive);
+  }
+
+  #fork(id: NodeId, { head, times }: Branch, ways: Ways, arrive: (to: NodeId) => number): void {
+    const begun = new Map(ways.from(head).map((to) => [arrive(to), 1]));
+    // The length of a list is not known, so only the meters of the branch limit its threads.
+    if (times === Infinity || begun.size === 0) return;
+    begun.set(this.#visit(id), -times);
+    this.#limit(begun, 0);
+  }
+
+  #meters(reached: readonly NodeId[]): void {
+    const meters = new Map<MeterId, { readonly max: number; readonly terms: Map<number, number> }>();
+    for (const id of reached)
+      for (const [meter, { max, unit }] of this.#graph.bounding(id)) {
+        const each = isCounted(unit) ? Math.max(1, needOf(this.#graph.node(id), unit)) : 1;
+        const row = meters.get(meter) ?? { max: max ?? Infinity, terms: new Map<number, number>() };
+        row.terms.set(this.#visit(id), each);
+        meters.set(meter, row);
+      }
+    for (const { max, terms } of meters.values()) this.#limit(terms, max);
+  }
+
+  #share({ counted, of, max, atStart }: Share, reached: readonly NodeId[]): void {
+    const charges = (id: NodeId): boolean =>
+      typeof counted === 'string' ? this.#graph.node(id).charges?.includes(counted) === true : counted.includes(id);
+    const nodes = reached.filter(charges);
+    const terms = new Map(nodes.map((id) => [this.#visit(id), 1]));
+    for (const id of of) if (this.#visits.has(id)) terms.set(this.#visit(id), -max);
+    this.#limit(terms, atStart + (this.#isInside(of, nodes) ? max : 0));
+  }
+
+  /** True if a thread that does not begin at the entry can get to one of the nodes before it comes to any of `of`. */
+  #isInside(of: readonly NodeId[], nodes: readonly NodeId[]): boolean {
+    if (this.#start === this.#graph.body.entry) return false;
+    const before = reachableFrom([this.#start], (id) => (of.includes(id) ? [] : this.#graph.targets(id)));
+    return nodes.some((id) => before.has(id));
+  }
+}
+
+interface Branch {
+  readonly head: NodeId;
+  readonly times: number;
+}
+
+function branchesOf({ over }: ForkNode): readonly Branch[] {
+  return 'heads' in over
+    ? over.heads.map(({ to }) => ({ head: to, times: 1 }))
+    : [{ head: over.head, times: lengthOf(over.each) }];
+}
+
+/** The length of a list that is written in the document. */
+function lengthOf(list: string): number {
+  try {
+    const value: unknown = JSON.parse(list);
+    return Array.isArray(value) ? value.length : Infinity;
+  } catch {
+    return Infinity;
+  }
+}
+
+/** A visit that a meter refuses is not counted. Neither is a call that fails before it reserves anything. */
+function exitsOf(graph: Graph, id: NodeId, ways: Ways): { paid: readonly NodeId[]; unpaid: readonly NodeId[] } {
+  const isFree = ({ kind }: Edge): boolean =>
+    kind === 'over' || (!graph.countsVisits(id) && (kind === 'error' || kind === 'fault'));
+  const edges = graph.edges(id).filter(({ kind }) => kind !== 'branch');
+  const targets = (list: readonly Edge[]): readonly NodeId[] => [...new Set(list.flatMap(({ to }) => ways.from(to)))];
+  return { paid: targets(edges.filter(({ kind }) => kind !== 'over')), unpaid: targets(edges.filter(isFree)) };
+}
