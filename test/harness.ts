@@ -123,6 +123,8 @@ export interface CoreWorld {
   readonly hangs?: (command: Command) => boolean;
   /** The call that ends next. Default: the first. */
   readonly order?: (open: readonly Command[]) => Command;
+  /** The answer to a question that has this choice. Default: `approve`. */
+  readonly answer?: Pick<Answer, 'choice' | 'text'>;
   /** The time between two calls. Default: 0. */
   readonly stepMs?: number;
 }
@@ -138,6 +140,10 @@ export interface CoreRun {
 /** Runs a flow on the core alone. Questions are approved. If no call can end, the clock goes to the next deadline. */
 export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): CoreRun {
   const { perform, hangs = () => false, order = ([first]) => first as Command, stepMs = 0 } = world;
+  const answerTo = ({ choices }: { readonly choices: readonly string[] }): Answer => {
+    const preferred = choices.includes(world.answer?.choice ?? '') ? world.answer : undefined;
+    return { choice: 'approve', ...preferred, by: 'ann' };
+  };
   const program = createProgram(flow, pure);
   const events: Event[] = [];
   const commands: Command[] = [];
@@ -153,9 +159,13 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
     const live = open.filter((command) => !hangs(command));
     if (live.length === 0) {
       const asked = [...state.pending.values()].find((pending) => !isOwed(pending) && pending.question !== null);
-      const answer = { choice: 'approve', by: 'ann' };
       at = asked === undefined ? (wake ?? at) : at;
-      state = feed(state, asked?.question ? { type: 'answer', id: asked.question.id, answer } : { type: 'tick' });
+      state = feed(
+        state,
+        asked?.question
+          ? { type: 'answer', id: asked.question.id, answer: answerTo(asked.question) }
+          : { type: 'tick' },
+      );
       continue;
     }
     const command = order(live);

@@ -81,3 +81,32 @@ steps: [${loop('r', 'a', 3)}]`,
     expect(flow?.modelCalls.least).toBe(4);
   });
 });
+
+describe('the certificate of a cycle through branches', () => {
+  const agents = '[{ id: a }, { id: b }, { id: c }]';
+  /** One agent, a fork of two, and back: 3 calls in 4 visits. */
+  const parallel = (flow: string, a = ''): string => `agents: ${agents}
+flow:
+  { id: f, entry: a, ${flow}, nodes: [
+    { id: a, type: agent, agent: a, ${a} routes: [{ to: p }] },
+    { id: p, type: parallel, branches: [{ to: b }, { to: c }], routes: [{ when: "a.output == 'x'", to: a }, { to: end }] },
+    { id: b, type: agent, agent: b }, { id: c, type: agent, agent: c }] }`;
+  test.each([
+    ['ten visits', parallel('max_iterations: 10'), 7],
+    ['a hundred visits', parallel('max_iterations: 100'), 75],
+    ['a thousand visits', parallel('max_iterations: 1000'), 750],
+    ['ten visits of one node', parallel('max_iterations: 1000', 'max_visits: 10,'), 30],
+  ])('under %s is exact', (_, source, most) => {
+    expect(compileText(source).bounds?.flow.modelCalls.most).toBe(most);
+  });
+
+  test('counts the items of a written list once per visit of the map', () => {
+    const source = `agents: ${agents}
+flow:
+  { id: f, entry: a, max_iterations: 100, nodes: [
+    { id: a, type: agent, agent: a, routes: [{ to: m }] },
+    { id: m, type: map, over: [1, 2, 3], do: w, routes: [{ when: "a.output == 'x'", to: a }, { to: end }] },
+    { id: w, type: agent, agent: b }] }`;
+    expect(compileText(source).bounds?.flow.modelCalls.most).toBe(80);
+  });
+});

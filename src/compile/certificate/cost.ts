@@ -28,6 +28,29 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
   return others.reduce((sum, most) => sum + most, times(1 + retry.max, own) + times(repairs, Math.max(own, ...others)));
 }
 
+/** The attempts after the first one of a visit: how many there can be, the most that each uses, and the most of all. */
+export interface Repeated {
+  readonly count: number;
+  readonly each: number;
+  readonly all: number;
+}
+
+/** Null where further attempts use nothing of the dimension. */
+export function repeatedIn(node: Node, dimension: Dimension, body: FlowBody): Repeated | null {
+  if (node.op !== 'do' || dimension === 'steps' || dimension === 'retries') return null;
+  const { effect, retry, fit } = node;
+  const targets = retry.fallback?.targets ?? [];
+  const costs =
+    effect.kind === 'model'
+      ? [body.agents[effect.agent]?.model ?? DEFAULT_MODEL, ...targets].map((alias) =>
+          callMost(effect, dimension, body, alias),
+        )
+      : [effect.reserve[dimension] ?? 0];
+  const all = mostOf(node, dimension, body) - (costs[0] ?? 0);
+  const count = retry.max + targets.length + (fit?.repairs ?? 0);
+  return all > 0 && Number.isFinite(all) ? { count, each: Math.max(...costs), all } : null;
+}
+
 function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, alias: string): number {
   const model = body.models[alias] as ModelFacts | undefined;
   const input = model?.limits?.context_tokens ?? Infinity;

@@ -22,7 +22,7 @@ export function maximise(objective: ReadonlyMap<number, number>, rows: readonly 
   // After a pivot, a column stands for the variable that left. Its number decides among equals, so that no basis comes twice.
   const columns = Array.from({ length: variables }, (_, index) => index);
   const basis = rows.map((_, index) => variables + index);
-  for (let idle = 0; ; ) {
+  for (let idle = 0; ;) {
     const column = entering(goal, columns, idle > rows.length);
     if (column === null) return goal[variables] as number;
     const row = leaving(table, basis, column, variables);

@@ -9,7 +9,8 @@ import { isCounted } from '../../ir/meters.ts';
 import type { ForkNode, Meter, MeterId, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Edge, Graph, Share } from '../verify/graph.ts';
-import { mostOf, needOf } from './cost.ts';
+import { mostOf, needOf, repeatedIn } from './cost.ts';
+import type { Repeated } from './cost.ts';
 import { maximise } from './linear.ts';
 import type { Row } from './linear.ts';
 
@@ -27,7 +28,13 @@ export function mostFrom(graph: Graph, dimension: Dimension): (start: NodeId) =>
     const reached = reachableFrom([start], graph.targets);
     if (endless.some((id) => reached.has(id))) return Infinity;
     const program = new Program(graph, ways, start);
-    for (const id of costly) if (reached.has(id)) program.use(id, costs.get(id) ?? 0, limited.get(id) ?? []);
+    for (const id of costly) {
+      if (!reached.has(id)) continue;
+      const [cost, limits] = [costs.get(id) ?? 0, limited.get(id) ?? []];
+      const repeated = isRationed(graph, id) ? repeatedIn(graph.node(id), dimension, graph.body) : null;
+      program.use(id, { cost: repeated === null ? cost : cost - repeated.all, limits });
+      if (repeated !== null) program.repeat(id, { cost: repeated.all, limits }, repeated);
+    }
     const most = program.solve();
     return isWhole && Number.isFinite(most) ? Math.floor(most + TOLERANCE) : most;
   };
@@ -41,7 +48,7 @@ function costOf(graph: Graph, id: NodeId, dimension: Dimension): number {
 }
 
 /** The budgets of this dimension that the node charges: of the run, of an agent, of a stage. */
-function ownLimits(graph: Graph, id: NodeId, dimension: Dimension): readonly (readonly [MeterId, Meter])[] {
+function ownLimits(graph: Graph, id: NodeId, dimension: Dimension): Meters {
   return (graph.node(id).charges ?? []).flatMap((meterId) => {
     const meter = graph.body.meters[meterId];
     const limits = meter?.unit === dimension && meter.max !== null && meter.perMs === undefined;
@@ -59,7 +66,9 @@ interface Ways {
 /** Keeps what costs or counts, and the forks, as far as something that costs can come after it. */
 function waysOf(graph: Graph, costly: ReadonlySet<NodeId>): Ways {
   const leading = reachableFrom([...costly], (id) => graph.sources(id).map(({ from }) => from));
-  const shared = new Set(graph.shares.flatMap(({ counted, of }) => [...of, ...(typeof counted === 'string' ? [] : counted)]));
+  const shared = new Set(
+    graph.shares.flatMap(({ counted, of }) => [...of, ...(typeof counted === 'string' ? [] : counted)]),
+  );
   const marked = (id: NodeId): boolean =>
     costly.has(id) || shared.has(id) || graph.bounding(id).length > 0 || graph.node(id).op === 'fork';
   const kept = new Set(graph.ids.filter((id) => leading.has(id) && marked(id)));
@@ -72,6 +81,22 @@ function waysOf(graph: Graph, costly: ReadonlySet<NodeId>): Ways {
     return found;
   };
   return { kept, from };
+}
+
+interface Use {
+  readonly cost: number;
+  /** The budgets of the dimension. */
+  readonly limits: Meters;
+}
+type Meters = readonly (readonly [MeterId, Meter])[];
+
+function isRationed(graph: Graph, id: NodeId): boolean {
+  return retriesOf(graph, id).length > 0;
+}
+
+/** The budgets of retries that the node charges. */
+function retriesOf(graph: Graph, id: NodeId): Meters {
+  return ownLimits(graph, id, 'retries');
 }
 
 /** The rows of the program that begins with one thread at `start`. */
@@ -100,27 +125,23 @@ class Program {
   }
 
   /** What the visits of a node use counts towards the result and towards the budgets of its dimension. */
-  use(id: NodeId, cost: number, limits: readonly (readonly [MeterId, Meter])[]): void {
-    if (!this.#visits.has(id)) return;
-    if (limits.length === 0) {
-      this.#objective.set(this.#visit(id), cost);
-      return;
-    }
+  use(id: NodeId, { cost, limits }: Use): number | null {
+    if (!this.#visits.has(id) || cost === 0) return null;
     const used = this.#variable();
     this.#objective.set(used, 1);
-    if (cost !== Infinity)
-      this.#limit(
-        new Map([
-          [used, 1],
-          [this.#visit(id), -cost],
-        ]),
-        0,
-      );
-    for (const [meter, { max }] of limits) {
-      const budget = this.#budgets.get(meter) ?? { terms: new Map<number, number>(), limit: max ?? Infinity };
-      budget.terms.set(used, 1);
-      this.#budgets.set(meter, budget);
-    }
+    if (cost !== Infinity) this.#atMost(used, cost, this.#visit(id));
+    for (const [meter, { max }] of limits) this.#budget(meter, max, used);
+    return used;
+  }
+
+  /** The attempts after the first also count towards the budget of retries. */
+  repeat(id: NodeId, use: Use, { count, each }: Repeated): void {
+    const used = this.use(id, use);
+    if (used === null) return;
+    const attempts = this.#variable();
+    this.#atMost(attempts, count, this.#visit(id));
+    this.#atMost(used, each, attempts);
+    for (const [meter, { max }] of retriesOf(this.#graph, id)) this.#budget(meter, max, attempts);
   }
 
   solve(): number {
@@ -133,6 +154,23 @@ class Program {
 
   #visit(id: NodeId): number {
     return this.#visits.get(id) as number;
+  }
+
+  /** One variable is at most a multiple of another. */
+  #atMost(one: number, factor: number, other: number): void {
+    this.#limit(
+      new Map([
+        [one, 1],
+        [other, -factor],
+      ]),
+      0,
+    );
+  }
+
+  #budget(meter: MeterId, max: number | null, used: number): void {
+    const budget = this.#budgets.get(meter) ?? { terms: new Map<number, number>(), limit: max ?? Infinity };
+    budget.terms.set(used, 1);
+    this.#budgets.set(meter, budget);
   }
 
   #limit(terms: ReadonlyMap<number, number>, limit: number): void {

@@ -95,7 +95,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const nodes = new Map<NodeId, Node>();
   const places = new Map<NodeId, Range>();
   const meters = new Map<MeterId, Meter>();
-  const shares = new Map<MeterId, Share>();
+  const shares: Share[] = [];
   const open = createShares(meters);
   const effects = createEffects(definitions);
   const { extendable = false, monitored = true, complete = (_, node) => node, stage = () => null, returns } = options;
@@ -140,7 +140,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
     has: (id) => nodes.has(id),
     meter(id, meter, share) {
       meters.set(id, meter);
-      if (share !== undefined) shares.set(id, { counted: id, of: [share.of], max: share.max, atStart: 0 });
+      if (share !== undefined) shares.push({ counted: id, of: [share.of], max: share.max, atStart: 0 });
       return id;
     },
     sharing: open.sharing,
@@ -150,7 +150,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
       if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept };
-      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares: [...shares.values()] };
+      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
     },
   };
 }

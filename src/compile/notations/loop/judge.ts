@@ -19,6 +19,7 @@ import {
   MARKS,
   PLAN,
   PROBLEM,
+  ONE_MORE_REPAIR,
   REPAIRS,
   RESULTS,
   REVIEWED,
@@ -164,14 +165,14 @@ function addReflection(l: Lowering): NodeId {
     [set(KIND, 'null'), set(PROBLEM, 'null')],
     on,
   );
-  const again = l.kit.set({ hint: 'repair.tool', origin: 'reflection_trigger' }, [set(REPAIRS, `${REPAIRS} + 1`)], on);
+  const again = l.kit.set({ hint: 'repair.tool', origin: 'reflection_trigger' }, [set(REPAIRS, ONE_MORE_REPAIR)], on);
   const told = append(TALK, {
     role: quote('user'),
     content: `text("This is not acceptable: ", ${PROBLEM}, ". Correct it.")`,
   });
   const mend = l.kit.set(
     { hint: 'repair.answer', origin: 'reflection_trigger' },
-    [set(REPAIRS, `${REPAIRS} + 1`), set(STATUS, '"repair"'), told],
+    [set(REPAIRS, ONE_MORE_REPAIR), set(STATUS, '"repair"'), told],
     on,
   );
   const room = `${REPAIRS} < ${reflection.repairs}`;

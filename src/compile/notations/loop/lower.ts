@@ -1,5 +1,5 @@
 /** The loop as a graph: one node per phase, in order, and the edges between them. */
-import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
+import type { Expr, FlowBody, Node, NodeId } from '../../../ir/nodes.ts';
 import { object, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
@@ -7,6 +7,7 @@ import type { Lowered } from '../../lower/builder.ts';
 import { createKit, set } from '../../lower/kit.ts';
 import { stateFaults } from '../../lower/state-rules.ts';
 import type { Range } from '../../source/range.ts';
+import type { Share } from '../../verify/graph.ts';
 import { addAction } from './act.ts';
 import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
@@ -25,8 +26,10 @@ import {
   GOAL,
   KIND,
   MARKS,
+  ONE_MORE_REPAIR,
   REASON,
   REJECTED,
+  REPAIRS,
   REVIEWED,
   SAID,
   STATUS,
@@ -60,7 +63,21 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
-  return lowered;
+  return { ...lowered, shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body)] };
+}
+
+/** Repairs in a row are limited. They count anew after a plan, an answer of a person, and at most after each tool call. */
+function repairsIn(l: Lowering, { nodes }: FlowBody): Share {
+  const writing = (value: Expr): readonly NodeId[] =>
+    Object.entries(nodes).flatMap(([id, node]) =>
+      node.op === 'let' && node.writes.some((write) => write.slot === REPAIRS && write.value === value) ? [id] : [],
+    );
+  return {
+    counted: writing(ONE_MORE_REPAIR),
+    of: [...writing('0'), idOf(l, 'tool_invocation')],
+    max: l.loop.reflection.repairs,
+    atStart: 0,
+  };
 }
 
 /** Errors are reported for the agent whose turn it is, or for the loop. Questions are reported under their own name. */

@@ -47,6 +47,8 @@ export const SCORE = 'score';
 /** The kind of problem that the loop cannot repair by itself. */
 export const TRIGGER = 'trigger';
 export const REPAIRS = 'repairs';
+/** The value of `REPAIRS` after one more repair. */
+export const ONE_MORE_REPAIR = `${REPAIRS} + 1`;
 export const DOUBTS = 'doubts';
 export const CROSSED = 'crossed';
 export const SCRATCH = 'scratch';

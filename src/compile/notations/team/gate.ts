@@ -14,7 +14,21 @@ import type { Correction, Site } from './bad-turn.ts';
 import { set, setField } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
-import { ANSWER, BAD, CONTRACTS, FAILS, FAULT, ONE_MORE_BAD, RECOVERED, SAID, TURN, VERDICT, count, remark, tell } from './slots.ts';
+import {
+  ANSWER,
+  BAD,
+  CONTRACTS,
+  FAILS,
+  FAULT,
+  ONE_MORE_BAD,
+  RECOVERED,
+  SAID,
+  TURN,
+  VERDICT,
+  count,
+  remark,
+  tell,
+} from './slots.ts';
 import { addTeamTurn } from './turn.ts';
 
 export interface Gate {
