@@ -91,15 +91,19 @@ export function alternativesOf(pattern: string): readonly (readonly string[])[] 
 
 /** True if the command does something, and the part occurs in it. */
 export function shows(command: SimpleCommand, part: string): boolean {
-  const name = nameOf(command.words);
   if (isIdle(command)) return false;
   const wanted = squeezed(part);
   const [text, bare] = [squeezed(command.text), squeezed(command.words.join(' '))];
-  if (FILE_COMMANDS.has(name)) return bare.startsWith(wanted) || text.startsWith(wanted);
+  if (isFileCommand(command)) return bare.startsWith(wanted) || text.startsWith(wanted);
   // A pattern may begin with an assignment (`CI=1 npm test`), but the value of one alone runs nothing.
   return (
     bare.includes(wanted) || text.lastIndexOf(wanted) + wanted.length > Math.max(command.assigned, wanted.length - 1)
   );
+}
+
+/** True if the command reads, lists or moves files: `cat pytest.ini` runs no test. */
+export function isFileCommand({ words }: SimpleCommand): boolean {
+  return FILE_COMMANDS.has(nameOf(words));
 }
 
 /** True if the command only prints, waits, changes the shell, or shows a help text. */

@@ -11,7 +11,7 @@ import type { Detector, Evidence, Finding, Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
 import { fitting, speaksOf } from './tool-words.ts';
 import type { Fit, ToolWords } from './tool-words.ts';
-import { LIGHT, LOOKING, MAKING, PARTICULAR, PAYING, akin, pastOf, stemsIn } from './words.ts';
+import { LIGHT, LOOKING, MAKING, PARTICULAR, PAYING, akin, isSame, pastOf, stemsIn } from './words.ts';
 
 export const actions: Detector = {
   detect: ({ text, claims }, evidence) => {
@@ -90,7 +90,7 @@ function fitByNoun({ verb, what, form }: Clause, words: readonly string[], tools
   const isOwn = (each: string): boolean => tools.some(({ verbs }) => verbs.some((own) => akin(own, each)));
   if (form === 'noun' || !LIGHT.has(verb) || isOwn(verb)) return null;
   const nouns = stemsIn(what.replace(PARTICIPLES, ' '));
-  const named = tools.filter(({ verbs }) => verbs.some((own) => nouns.some((noun) => akin(own, noun))));
+  const named = tools.filter(({ verbs }) => verbs.some((own) => nouns.some((noun) => isSame(own, noun))));
   return named.length === 0 ? null : { ...fitting(null, words, named), verb: true };
 }
 

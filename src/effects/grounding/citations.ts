@@ -48,12 +48,9 @@ function uncitedValues(
   text: string,
   { observations, tools, given, told }: Evidence,
 ): readonly Finding[] {
-  const observed = knownFrom([], observations, tools);
-  const allowed = knownFrom(
-    [...given, ...told],
-    observations.filter(({ id }) => cited.includes(id)),
-    tools,
-  );
+  const observed = knownFrom({ given: [], told: [], observations, tools });
+  const shown = observations.filter(({ id }) => cited.includes(id));
+  const allowed = knownFrom({ given, told, observations: shown, tools });
   const stated = valuesIn(text.replace(INLINE, ' ')).filter(({ kind }) => kind !== 'number');
   const value = stated.find((each) => observed.has(each) && !allowed.has(each));
   if (value === undefined) return [];

@@ -79,20 +79,14 @@ function scopeOf(parts: readonly Part[], heads: readonly (readonly Head[])[], at
 type Head = Pick<Clause, 'verb' | 'word' | 'form' | 'what'>;
 
 function headsOf(parts: readonly Part[], at: number): readonly Head[] {
-  const part = (parts[at]?.text ?? '').replace(/\s+/g, ' ');
+  const part = plainVerbs((parts[at]?.text ?? '').replace(/\s+/g, ' '));
   const found = new Map<string, Head>();
   const add: AddHead = (word, form, until, what) => {
     const verb = stem(word);
     if (!found.has(verb) && !isSupposed(part, until) && !NEGATED.test(part.slice(0, until)))
       found.set(verb, { verb, word: word.toLowerCase(), form, what });
   };
-  for (const [form, pattern] of FORMS)
-    for (const match of part.matchAll(pattern)) {
-      const word = match.groups?.['verb'] ?? '';
-      const end = match.index + match[0].length;
-      if (isParticiple(word))
-        add(word, form, end, form === 'self' ? thingIn(part.slice(end)) : subjectIn(part.slice(0, match.index)));
-    }
+  addForms(part, add);
   if (found.size > 0) addJoined(part, add);
   for (const { word, what } of foreignClaimsIn(part)) add(word, 'self', 0, what);
   addFinished(part, add);
@@ -100,6 +94,33 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   for (const { word, form, end, what } of agentlessIn(part, isHeading(parts, at))) add(word, form, end, what);
   return [...found.values()];
 }
+
+function addForms(part: string, add: AddHead): void {
+  for (const [form, pattern] of FORMS)
+    for (const match of part.matchAll(pattern)) {
+      const word = match.groups?.['verb'] ?? '';
+      const end = match.index + match[0].length;
+      if (isParticiple(word))
+        add(word, form, end, form === 'self' ? thingIn(part.slice(end)) : subjectIn(part.slice(0, match.index)));
+    }
+  for (const match of part.matchAll(ABLE))
+    add(match.groups?.['verb'] ?? '', 'self', match.index, thingIn(part.slice(match.index + match[0].length)));
+}
+
+/** Phrases that stand for one verb: `I went ahead and cancelled it`, `I have taken care of the cancellation`. */
+function plainVerbs(sentence: string): string {
+  return sentence
+    .replace(/\b(?:went|gone) ahead and\b/gi, '')
+    .replace(
+      /\b(?:proceeded|gone ahead|went ahead|dealt|followed through) with\b|\b(?:taken|took) care of\b/gi,
+      'completed',
+    )
+    .replace(/ {2,}/g, ' ');
+}
+
+/** `I was able to cancel it`, `we managed to cancel it` */
+const ABLE =
+  /\b(?:I|we)(?:['’]ve| have)?(?: also| just)? (?:was able to|were able to|been able to|managed to) (?<verb>\p{L}+)/giu;
 
 type AddHead = (word: string, form: Clause['form'], until: number, what: string) => void;
 
@@ -143,4 +164,4 @@ const FORMS: readonly (readonly [Clause['form'], RegExp])[] = [
   ['state', /\b(?:is|are)\s+now\s+(?<verb>\p{L}+)/giu],
 ];
 const FINISHED =
-  /\b(?:is|are|was|were|been)(?:\s+now|\s+all|\s+both|\s+successfully)*\s+(?:complete|completed|successful|confirmed|done|final|finished|finalized)\b|\b(?:went|gone) through\b|(?<=^\W*(?:[\p{L}\p{N}-]+ ){1,3})(?:complete|successful|done)(?=[.,;!]|$)/iu;
+  /\b(?:is|are|was|were|been)(?:\s+now|\s+all|\s+both|\s+successfully)*\s+(?:complete|completed|successful|confirmed|done|final|finished|finalized|a success|in place|in effect|on (?:its|the) way|being processed)\b|\b(?:went|gone) through\b|(?<=^\W*(?:[\p{L}\p{N}-]+ ){1,3})(?:complete|successful|done)(?=[.,;!]|$)/iu;

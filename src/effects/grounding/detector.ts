@@ -55,10 +55,12 @@ export interface Known {
   /** `arrives`: the value stands in a line about an arrival. */
   has(stated: Stated, arrives?: boolean): boolean;
   hasWord(word: string): boolean;
-  /** An observation has a record with this identifier. */
-  hasRecord(id: string): boolean;
-  /** The value belongs to another thing: the records of this one have values of its kind, and not this value. */
-  isOdd(stated: Stated, id: string): boolean;
+  /** The total of one list in an observation, by one field. */
+  isTotal(value: number): boolean;
+  /** Identifiers of objects that a line names. */
+  subjectsIn(line: string): readonly string[];
+  /** A date of another thing: the objects that the line names have dates, and not this one. */
+  isOdd(stated: Stated, line: string, heading: string | null, arrives: boolean): boolean;
 }
 
 export interface Evidence {

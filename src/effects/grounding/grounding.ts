@@ -24,7 +24,7 @@ export function judgeUtterance(utterance: Utterance, evidence: Evidence): Requir
 }
 
 export function evidenceOf(from: Omit<Evidence, 'known'>): Evidence {
-  return { ...from, known: knownFrom([...from.given, ...from.told, ...from.confirmed], from.observations, from.tools) };
+  return { ...from, known: knownFrom({ ...from, told: [...from.told, ...from.confirmed] }) };
 }
 
 interface Heard {

@@ -3,6 +3,7 @@
  * last change of a file. A number of tests must stand in the output of that run.
  */
 import type { Json } from '../../expr/json.ts';
+import { isFileCommand, isIdle, readCommandLine } from '../evidence/commands.ts';
 import { flat, structured } from '../policy/sources.ts';
 import { isSupposed, sentencesOf } from './clauses.ts';
 import { quoted } from './detector.ts';
@@ -33,19 +34,44 @@ const PASSING =
 const NEGATED =
   /\b(?:not|no|never|fail\w*|nicht|kein\w*|pas|aucun\w*|échou\w*|no|fallan?|non|fallit\w*|não|falh\w*|niet|geen|mislukt\w*|schlagen|fehlgeschlagen)\b|n['’]t\b/iu;
 
-function problemOf(claim: string, { observations }: Evidence): string | null {
+function problemOf(claim: string, { observations, tools }: Evidence): string | null {
   const runs = observations.filter(isTestRun);
   const last = runs.at(-1);
   if (last === undefined) return 'no observation shows a run of tests';
   if (!isPassed(last)) return 'the last run of tests failed';
+  const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
+  const since = observations.slice(observations.indexOf(last) + 1);
+  if (since.some((each) => each.ok && changing.has(each.tool) && hasPath(each.args)))
+    return 'a file was changed after the last run of tests';
   const count = /\d+/.exec(claim)?.[0];
   if (count !== undefined && !new RegExp(`(?<!\\d)${count}(?!\\d)`).test(flat(last.result ?? null)))
     return `no run of tests shows ${count} of them`;
   return null;
 }
 
+function hasPath(args: Json): boolean {
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) return false;
+  return Object.keys(args).some((key) => /^(?:file|path|file_?name|file_?path)$/i.test(key));
+}
+
 function isTestRun({ tool, args }: Observation): boolean {
-  return /(?:^|[._])tests?(?:$|[._])/i.test(tool) || (RUNNER.test(tool) && TESTING.test(flat(args)));
+  return /(?:^|[._])tests?(?:$|[._])/i.test(tool) || (RUNNER.test(tool) && commandsIn(args).some(runsTests));
+}
+
+/** The command lines in the arguments: a text, or a list of words. */
+function commandsIn(args: Json): readonly string[] {
+  if (typeof args === 'string') return [args];
+  if (args === null || typeof args !== 'object') return [];
+  if (Array.isArray(args)) return args.every((each) => typeof each === 'string') ? [args.join(' ')] : [];
+  return Object.values(args).flatMap(commandsIn);
+}
+
+/** The line runs tests and cannot exit with 0 where they fail. `echo pytest` and `pytest || true` do not count. */
+function runsTests(line: string): boolean {
+  if (!TESTING.test(line)) return false;
+  return readCommandLine(line).proven.some(
+    (command) => !isIdle(command) && !isFileCommand(command) && TESTING.test(command.text),
+  );
 }
 
 /** An exit code decides where there is one. */

@@ -8,7 +8,8 @@ import type { Detector, Evidence, Finding, Known, Observation } from './detector
 import { numberKey } from './numbers.ts';
 import { valuesIn } from './read-values.ts';
 import { recordsIn } from './records.ts';
-import { shownSums } from './sums.ts';
+import type { Records } from './records.ts';
+import { calculatedIn, listTotals, shownSums } from './sums.ts';
 import type { Stated } from './read-values.ts';
 import type { ToolWords } from './tool-words.ts';
 import { isCommon } from './words.ts';
@@ -23,13 +24,12 @@ export const values: Detector = {
     const unknown = new Set<string>();
     const derived = new Set<string>();
     const sums = shownSums(text, evidence.known);
-    for (const line of text.split('\n')) {
-      const stated = valuesIn(line);
-      const subject = subjectOf(stated, evidence.known);
-      for (const each of stated) {
+    for (const { line, heading } of linesOf(text, evidence.known)) {
+      for (const each of namedTwice(line)) unknown.add(each);
+      for (const each of valuesIn(line)) {
         if (each.kind === 'number' && !isJudged(each, strictness)) continue;
-        const isOdd = subject !== null && evidence.known.isOdd(each, subject);
-        if (!isOdd && evidence.known.has(each, ARRIVES.test(line))) continue;
+        const arrives = ARRIVES.test(line);
+        if (!evidence.known.isOdd(each, line, heading, arrives) && evidence.known.has(each, arrives)) continue;
         (sums.has(each.key) ? derived : unknown).add(each.text);
       }
     }
@@ -43,10 +43,37 @@ export const values: Detector = {
   },
 };
 
-/** The one identifier of a line that has records; null if there is none, or more than one. */
-function subjectOf(stated: readonly Stated[], known: Known): string | null {
-  const ids = new Set(stated.flatMap(({ kind, key }) => (kind === 'id' && known.hasRecord(key) ? [key] : [])));
-  return ids.size === 1 ? ([...ids][0] ?? null) : null;
+/** `on May 14 and May 14`: one of the two dates is wrong. */
+function namedTwice(line: string): readonly string[] {
+  const parts = line.split(/\s(?:and|und|et|en)\s/i);
+  const dates = parts.map((part) => valuesIn(part).filter(({ kind }) => kind === 'date'));
+  return parts.slice(1).flatMap((part, at) => {
+    const before = dates[at]?.find(({ text }) => parts[at]?.endsWith(text) === true);
+    const after = dates[at + 1]?.find(({ text }) => part.startsWith(text));
+    return before !== undefined && before.key === after?.key ? [after.text] : [];
+  });
+}
+
+interface Line {
+  readonly line: string;
+  /** The identifier that a line above names, where this line belongs to it. */
+  readonly heading: string | null;
+}
+
+/** The lines of a text. An item belongs to the last line above it that names one thing and is not indented more. */
+function linesOf(text: string, known: Known): readonly Line[] {
+  let above: readonly { readonly indent: number; readonly name: string }[] = [];
+  return text.split('\n').map((line) => {
+    const [subject, ...others] = known.subjectsIn(line);
+    const isItem = /^\s*(?:[-*•–]|\d+[.)])\s|^\s{2,}\S/.test(line);
+    const indent = line.length - line.trimStart().length;
+    if (line.trim() === '') return { line, heading: null };
+    above = isItem ? above.filter((each) => each.indent <= indent) : [];
+    const heading = isItem ? (above.at(-1)?.name ?? null) : null;
+    if (subject !== undefined && others.length === 0)
+      above = [...above.filter((each) => each.indent < indent), { indent, name: subject }];
+    return { line, heading };
+  });
 }
 
 /** A line about an arrival, which may be on the next day. */
@@ -77,22 +104,28 @@ function unsupported(verb: string, unknown: readonly string[], separator: string
 /** Characters of one text that are read. */
 const READ_MAX = 500_000;
 
-export function knownFrom(
-  given: readonly string[],
-  observations: readonly Observation[],
-  tools: readonly ToolWords[],
-): Known {
+/** The material of a run: texts by the author and by people, and observations. */
+export interface Material {
+  readonly given: readonly string[];
+  readonly told: readonly string[];
+  readonly observations: readonly Observation[];
+  readonly tools: readonly ToolWords[];
+}
+
+type Keys = ReadonlySet<string>;
+
+export function knownFrom({ given, told, observations, tools }: Material): Known {
   const keys = new Set<string>();
   const numbers = new Set<number>();
+  const totals = new Set<number>();
   const seen = new Set<string>();
   let complete = true;
   const learn = (text: string): void => {
     complete &&= text.length <= READ_MAX;
-    for (const each of valuesIn(text.slice(0, READ_MAX)))
-      for (const key of keysTaughtBy(each)) {
-        keys.add(key);
-        if (key.startsWith('number ')) numbers.add(Number(key.slice(7)));
-      }
+    for (const key of keysIn(text)) {
+      keys.add(key);
+      if (key.startsWith('number ')) numbers.add(Number(key.slice(7)));
+    }
   };
   const read = (text: string): void => {
     learn(text);
@@ -102,33 +135,69 @@ export function knownFrom(
   const knows = (stated: Stated, arrives = false): boolean =>
     !complete || isKnown(stated, keys) || isRounded(stated, numbers) || (nights && arrives && isNextDay(stated, keys));
   const nights = observations.some(({ result = null }) => NEXT_DAY.test(flat(result)));
-  const told = new Set(given.flatMap((text) => valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy)));
-  const records = recordsIn(observations, keysTaughtBy);
-  given.forEach(read);
+  const isOperand = (stated: Stated): boolean => knows(stated) || isSmall(stated) || totals.has(Number(stated.key));
+  const isNumber = (value: number): boolean => keys.has(`number ${value}`) || totals.has(value);
+  [...given, ...told].forEach(read);
   for (const { name } of tools) learn(name);
   for (const { tool, args, ok, result = null, error = null } of observations) {
-    const neutral = tools.some((each) => each.name === tool && each.neutral);
-    if (neutral && valuesIn(flat(args)).every((each) => knows(each) || isSmall(each))) learn(flat(result));
-    if (neutral) continue;
+    if (tools.some((each) => each.name === tool && each.neutral)) {
+      if (valuesIn(flat(args)).every(isOperand)) learn(flat(result));
+      for (const value of calculatedIn(flat(args), isNumber)) learn(String(value));
+      continue;
+    }
     for (const text of [flat(result), flat(error), ...centsIn(structured(result))]) read(text);
+    for (const total of listTotals(result)) totals.add(total);
     // A successful answer confirms that the things named in the arguments exist.
     if (ok && !isEmpty(result)) read(flat(args));
   }
   return {
     has: knows,
+    isTotal: (value) => totals.has(value),
     hasWord: (word) => !complete || seen.has(word),
-    hasRecord: (id) => records.has(id),
-    isOdd: (stated, id) => isOdd(stated, records.get(id) ?? NO_KEYS, told),
+    ...linesFrom({ given, told, observations, nights }),
   };
 }
 
-const NO_KEYS: ReadonlySet<string> = new Set();
+function keysIn(text: string): readonly string[] {
+  return valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy);
+}
 
-/** A date that the records of a thing do not have, although they have dates, and that no person gave. */
-function isOdd(stated: Stated, record: ReadonlySet<string>, told: ReadonlySet<string>): boolean {
-  if (stated.kind !== 'date' || isKnown(stated, record) || isKnown(stated, told)) return false;
-  for (const key of record) if (key.startsWith('date ')) return true;
-  return false;
+/** Which things a line is about, and whether a date in it is another thing's. */
+function linesFrom({
+  given,
+  told,
+  observations,
+  nights,
+}: Omit<Material, 'tools'> & { readonly nights: boolean }): Pick<Known, 'subjectsIn' | 'isOdd'> {
+  const records = recordsIn(observations, keysTaughtBy);
+  const byPeople: Keys = new Set(told.flatMap(keysIn));
+  const byAnyone: Keys = new Set([...byPeople, ...given.flatMap(keysIn)]);
+  return {
+    subjectsIn: (line) => records.namesIn(line).filter((name) => records.isSubject(name)),
+    isOdd: (stated, line, heading, arrives) => {
+      if (stated.kind !== 'date') return false;
+      // A line that describes an object by several names may not borrow a date from the instructions, such as today's.
+      const borrowed = records.namesIn(line).length > 1 ? byPeople : byAnyone;
+      if (isKnown(stated, borrowed)) return false;
+      return isForeign(stated, datesNamed(records, line, heading), nights && arrives);
+    },
+  };
+}
+
+/** The dates of the objects that a line names, with the line above it, alone, or by its one identifier. */
+function datesNamed(records: Records, line: string, heading: string | null): ReadonlySet<string> | null {
+  const names = records.namesIn(line);
+  const subjects = names.filter((name) => records.isSubject(name));
+  const above = heading === null ? null : records.datesOf(names, heading);
+  if (above !== null) return above;
+  if (subjects.length > 1 || names.length === 0) return null;
+  const alone = names.length > 1 ? records.datesOf(names) : null;
+  return alone ?? (subjects.length === 1 ? records.datesOf(subjects) : null);
+}
+
+/** The date is not among these dates. */
+function isForeign(stated: Stated, dates: ReadonlySet<string> | null, nextDay: boolean): boolean {
+  return dates !== null && !isKnown(stated, dates) && !(nextDay && isNextDay(stated, dates));
 }
 
 /** An observation that shows the next day: `07:05+1`. */

@@ -37,13 +37,6 @@ export function isSame(own: string, claimed: string): boolean {
   return others !== undefined && others.some((each) => akin(own, each));
 }
 
-/** By the stem of a claim's verb: the verbs of tools that do it. */
-const SYNONYMS: { readonly [claimed: string]: readonly string[] } = {
-  email: ['send', 'mail', 'messag', 'notif'],
-  messag: ['send', 'mail', 'post'],
-  publish: ['releas', 'deploy', 'post'],
-};
-
 /** The stems of the words that carry meaning; an identifier counts as its parts. */
 export function stemsIn(text: string): readonly string[] {
   const words = text.replace(/([a-z\d])([A-Z])/g, '$1 $2').split(/[^\p{L}\d'’]+/u);
@@ -138,7 +131,8 @@ const COMMON: ReadonlySet<string> = new Set(
 export const MAKING: ReadonlySet<string> = stems(
   `sent emailed booked cancelled refunded paid purchased transferred deleted removed deployed restarted rolled installed
   updated modified changed upgraded downgraded added submitted executed merged pushed created issued charged processed
-  completed saved written`,
+  completed saved written moved switched swapped rebooked rescheduled corrected replaced reset enabled disabled activated
+  deactivated`,
 );
 
 /** Verbs of a particular change: where no tool of the agent has such a verb or works on that thing, nothing can support it. */
@@ -149,7 +143,9 @@ export const PARTICULAR: ReadonlySet<string> = stems(
 /** Verbs whose noun names the action: `the refund was issued`. */
 export const LIGHT: ReadonlySet<string> = new Set([
   ...MAKING,
-  ...stems('made placed initiated arranged applied granted given triggered performed confirmed recorded credited'),
+  ...stems(
+    'made placed finalized handled initiated arranged applied granted given triggered performed confirmed recorded credited',
+  ),
 ]);
 
 /** Verbs for what customers do too. */
@@ -175,6 +171,23 @@ const SHOWN = 'indicates?|shows?|returned|reveal(?:s|ed)?|confirm(?:s|ed)?|quote
 export const SOURCED = new RegExp(
   `\\b(?:after|based on|according to|using|via|from)\\b[^.\\n]{0,80}\\b(?:${SOURCES})\\b|\\b(?:search|tool|query|source|article|evidence|results?)\\b[^.\\n]{0,40}\\b(?:${SHOWN})\\b`,
   'i',
+);
+
+/** By the stem of a claim's verb: the verbs of tools that do it. */
+const SYNONYMS: { readonly [claimed: string]: readonly string[] } = Object.fromEntries(
+  [
+    ['emailed notified informed', 'send mail message notify'],
+    ['messaged', 'send mail post'],
+    ['published released', 'release deploy post publish'],
+    ['upgraded downgraded switched adjusted amended edited changed modified rescheduled', 'update change modify edit'],
+    ['removed erased', 'delete remove'],
+    ['purchased bought ordered', 'buy purchase order'],
+    ['reimbursed', 'refund'],
+    ['wired remitted', 'transfer pay send'],
+  ].flatMap(([claimed = '', own = '']) => {
+    const verbs = own.split(' ').map(stem);
+    return claimed.split(' ').map((word) => [stem(word), verbs] as const);
+  }),
 );
 
 function stems(words: string): ReadonlySet<string> {
