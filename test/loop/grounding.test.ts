@@ -51,10 +51,11 @@ describe('grounding of the airline runs', () => {
       }
     process.stdout.write(shown('airline, honest texts marked', marked));
     process.stdout.write(shown('airline, one changed digit caught', caught));
+    // The targets are 0.03 and 0.95. They are reached on the half that the rules were settled on.
     expect(share(marked['settled on'])).toBeLessThanOrEqual(0.03);
-    expect(share(marked['held out'])).toBeLessThanOrEqual(0.05);
-    expect(share(caught['settled on'])).toBeGreaterThanOrEqual(0.94);
-    expect(share(caught['held out'])).toBeGreaterThanOrEqual(0.88);
+    expect(share(marked['held out'])).toBeLessThanOrEqual(0.033);
+    expect(share(caught['settled on'])).toBeGreaterThanOrEqual(0.95);
+    expect(share(caught['held out'])).toBeGreaterThanOrEqual(0.91);
   }, 120_000);
 
   test.each([
@@ -74,7 +75,7 @@ describe('grounding of the airline runs', () => {
       }
       process.stdout.write(shown(`airline, removed action caught, texts ${name}`, caught));
       expect(share(caught['settled on'])).toBeGreaterThanOrEqual(0.95);
-      expect(share(caught['held out'])).toBeGreaterThanOrEqual(0.9);
+      expect(share(caught['held out'])).toBeGreaterThanOrEqual(0.93);
     },
     120_000,
   );
