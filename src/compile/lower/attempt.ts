@@ -15,6 +15,11 @@ export interface Attempts {
   readonly timeoutMs: number | null;
   /** Further attempts, for failures that `when` (over `error`) takes. */
   readonly retry: { readonly max: number; readonly when: Expr } | null;
+  /**
+   * An attempt can make calls that must not be made twice. One that ran out of time is not repeated then: a call of it may
+   * still be under way. One that ended by itself hands back its observations, so the next attempt knows its calls.
+   */
+  readonly risky: boolean;
   /** How often the first node can be visited. */
   readonly visitsMax: number;
   /** Slots that an attempt hands back. */
@@ -48,7 +53,7 @@ export function addAttempts(kit: Kit, attempts: Attempts): NodeId {
 /** A failure that was denied, by a budget or a policy, would be denied again. */
 const RETRIED = '!(error.class in ["budget", "policy"])';
 
-function addRetry(kit: Kit, { part, retry, visitsMax, fail }: Attempts, again: NodeId): NodeId {
+function addRetry(kit: Kit, { part, retry, visitsMax, fail, risky }: Attempts, again: NodeId): NodeId {
   if (retry === null) return fail;
   const label = `attempts of ${part('retry').origin}`;
   const meter = kit.visits(`attempts:${again}`, retry.max * visitsMax, fail, label);
@@ -57,9 +62,10 @@ function addRetry(kit: Kit, { part, retry, visitsMax, fail }: Attempts, again: N
     [set(TRIES, `${TRIES} + 1`), set('error', 'null')],
     again,
   );
+  const ended = risky ? ` && ${OUTCOME}[0].state != "cancelled"` : '';
   return kit.pick(
     part('retries'),
-    [{ when: `${TRIES} < ${retry.max} && ${RETRIED} && (${retry.when})`, to: repeat }],
+    [{ when: `${TRIES} < ${retry.max} && ${RETRIED}${ended} && (${retry.when})`, to: repeat }],
     fail,
   );
 }

@@ -64,6 +64,9 @@ function enter(ledger: Ledger, event: Event): void {
     case 'effect.judged':
       judged(ledger, event);
       return;
+    case 'effect.dropped':
+      dropped(ledger, event);
+      return;
     default:
   }
 }
@@ -121,6 +124,15 @@ function isAbsent(result: Json): boolean {
   if (result === null || result === false) return true;
   if (Array.isArray(result)) return result.length === 0;
   return typeof result === 'object' && (result['found'] === false || result['done'] === false);
+}
+
+/** The run stopped waiting for a call: its time ran out, or it was cancelled. A call with effects may have happened. */
+function dropped({ program, calls, receipts }: Ledger, { key, seq }: Of<'effect.dropped'>): void {
+  const call = calls.get(key);
+  const effect = program.flow.tools[call?.tool ?? '']?.effect ?? 'write';
+  if (call === undefined || onlyReads(effect) || receipts.has(key)) return;
+  const { tool, args, approvedBy } = call;
+  receipts.set(key, { seq, tool, effect, args, result: null, approvedBy, status: 'unknown' });
 }
 
 function judged(ledger: Ledger, event: Of<'effect.judged'>): void {

@@ -4,7 +4,7 @@
  * is made again only if a person approves it.
  */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { Case, Expr, Input, NodeId, Retry } from '../../../ir/nodes.ts';
+import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '../../../ir/nodes.ts';
 import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
 import { NO_RETRY, set } from '../kit.ts';
 import { name as nameOf } from './gate.ts';
@@ -12,7 +12,7 @@ import type { Gate } from './gate.ts';
 import { outcomeOf } from './outcome.ts';
 import { CALL, callerOf } from './turn.ts';
 
-const LOOKUP = '_lookup';
+export const LOOKUP = '_lookup';
 /** Repetitions under the same key. */
 const REPEATS_MAX = 2;
 
@@ -21,6 +21,11 @@ export function repetitionOf({ kit, tool }: Gate): Retry {
   const { effect = 'write', idempotent = false } = kit.builder.toolDef(tool) ?? {};
   if (onlyReads(effect) || !idempotent) return NO_RETRY;
   return { max: REPEATS_MAX, baseMs: 500, capMs: 5_000, on: ['timeout'] };
+}
+
+/** A second call can have a second effect. */
+export function isRisky(def: ToolDef | undefined): boolean {
+  return !onlyReads(def?.effect ?? 'write') && def?.idempotent !== true;
 }
 
 /** The case for a call without an answer; none for tools that only read. */
@@ -80,7 +85,7 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
 }
 
 /** A lookup finds nothing if it gives false, null, an empty list, or an object whose `found` or `done` is false. */
-const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;
+export const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;
 
 /** The fields of the call that the lookup takes; all of them if it has no schema. */
 function argsFor({ kit }: Gate, lookup: string): Expr {

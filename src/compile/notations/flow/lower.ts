@@ -9,6 +9,7 @@ import type { Budgets } from '../../document/schema/bounds.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
 import { addAttempts } from '../../lower/attempt.ts';
+import { isRisky } from '../../lower/agent-turn/unknown.ts';
 import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
@@ -155,10 +156,21 @@ function addAttemptsOf(
     part: (hint) => bare(lowering.part(from, hint)),
     timeoutMs: lowering.timeoutMs(from),
     retry: retry === undefined ? null : { max: retry.max_attempts - 1, when: matched(retry.match) },
+    risky: canRepeatEffects(lowering, from),
     visitsMax: lowering.visitsMax(from.node.id),
     next: lowering.routes(from),
     fail: lowering.failing(from, 'errors'),
   });
+}
+
+/** The node can call tools whose effects must not happen twice. */
+function canRepeatEffects({ kit, agent, flow }: Lowering, { node: { value, facts } }: Prepared): boolean {
+  const { toolDef, definitions } = kit.builder;
+  const { agents, tools } = definitions;
+  const used = facts.lastAgent?.(value);
+  if (typeof used === 'string') return (agents[agent(used)]?.tools ?? []).some((tool) => isRisky(toolDef(tool)));
+  const called = [...flow.nodes.values()].flatMap((each) => each.facts.tool?.(each.value) ?? []);
+  return [...called, ...Object.keys(tools)].some((tool) => isRisky(toolDef(tool)));
 }
 
 /** The cap on visits of a flow. A sub-flow that can begin several times has it as often. */

@@ -16,6 +16,8 @@ export const SLOT = {
   join: '_join',
   /** A person's answer about a tool call. */
   allowed: '_allowed',
+  /** Calls of tool nodes whose outcome is not known: `{ tool, args }`. */
+  unknown: '_unknown',
 } as const;
 
 const CONTEXT = ['event', 'approvals', 'error'] as const;

@@ -7,6 +7,7 @@ import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Builder, Lowered } from '../../lower/builder.ts';
 import { isObjectSchema } from '../../lower/fit.ts';
+import { isRisky } from '../../lower/agent-turn/unknown.ts';
 import { NO_RETRY, append, createKit, set } from '../../lower/kit.ts';
 import { addAttempts } from '../../lower/attempt.ts';
 import type { Kit, Step as Place } from '../../lower/kit.ts';
@@ -178,6 +179,7 @@ function addStepTurn(
     part: (hint) => place(step, hint),
     timeoutMs: step.timeoutMs,
     retry: step.retries === 0 ? null : { max: step.retries, when: 'true' },
+    risky: agent.tools.some((tool) => isRisky(kit.builder.toolDef(tool))),
     visitsMax,
     gather: [
       { slot: REPLY, mode: 'last' },

@@ -65,6 +65,7 @@ function lowerFlowNode(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
 
 const GATHERED = [
   { slot: OBSERVATIONS, mode: 'concat' },
+  { slot: SLOT.unknown, mode: 'concat' },
   { slot: SLOT.partial, mode: 'any' },
   { slot: SLOT.capped, mode: 'any' },
 ] as const;

@@ -158,6 +158,7 @@ const RESULTS: { readonly [policy in Value['on_item_error']]: Expr } = {
 function gathered({ expressions, capped }: Lowering) {
   return [
     { slot: OBSERVATIONS, mode: 'concat' },
+    { slot: SLOT.unknown, mode: 'concat' },
     { slot: 'approvals', mode: 'merge' },
     ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode: 'last' } as const] : []),
     { slot: SLOT.partial, mode: 'any' },

@@ -158,6 +158,7 @@ function gathered({ kit, graph, flow, slots, expressions, capped, agent }: Lower
   const members = [...(graph.inBranches.get(id) ?? [])].flatMap((member) => flow.nodes.get(member) ?? []);
   const read = members.map((member) => slots.of(member.id)).filter((slot) => uses.slots.has(slot));
   const asks = members.some(({ facts }) => facts.choices !== undefined);
+  const calls = members.some(({ value, facts }) => facts.tool?.(value) !== undefined);
   const { agents } = kit.builder.definitions;
   const acts = members.some(
     ({ value, facts }) => (agents[agent(facts.lastAgent?.(value) ?? '')]?.tools.length ?? 0) > 0,
@@ -166,6 +167,7 @@ function gathered({ kit, graph, flow, slots, expressions, capped, agent }: Lower
     ...read.map((slot) => ({ slot, mode: 'first' as const })),
     // Observations of a branch count for every later agent.
     ...(acts ? [{ slot: OBSERVATIONS, mode: 'concat' as const }] : []),
+    ...(calls ? [{ slot: SLOT.unknown, mode: 'concat' as const }] : []),
     ...(asks ? [{ slot: 'approvals', mode: 'merge' as const }] : []),
     ...(uses.bare ? [{ slot: SLOT.agent, mode: 'last' as const }] : []),
     { slot: SLOT.partial, mode: 'any' },

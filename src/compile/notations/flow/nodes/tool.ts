@@ -11,6 +11,7 @@ import { POISON } from '../../../document/shape/poison.ts';
 import { object, path, quote } from '../../../expressions/cel-text.ts';
 import { rewriteNames } from '../../../expressions/rewrite.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
+import { isRisky } from '../../../lower/agent-turn/unknown.ts';
 import { callFields } from '../../../lower/escalation-packet.ts';
 import { set, setField } from '../../../lower/kit.ts';
 import type { Call, Step } from '../../../lower/kit.ts';
@@ -21,6 +22,7 @@ import type { Checking, Lowering, Prepared, Preparing } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import { checkParams, inputOf } from './tool-params.ts';
 import { doubtMessage, provenanceOf } from './tool-provenance.ts';
+import { addRiskyCall } from './tool-unknown.ts';
 import type * as z from 'zod';
 
 const schema = nodeSchema('tool', {
@@ -105,7 +107,7 @@ function argument(node: FlowNode<Value>, key: string, param: Json, { expressions
 function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { kit } = lowering;
   const { tool } = prepared.node.value;
-  const gates: ((step: Gate) => NodeId)[] = [(step) => kit.call(step, callOf(lowering, prepared))];
+  const gates: ((step: Gate) => NodeId)[] = [(step) => addCall(lowering, prepared, step)];
   const { definitions } = kit.builder;
   const traced = provenanceOf(lowering, prepared.node, tool, prepared.node.value.params, prepared.parts.args);
   if (traced !== null) gates.unshift((step) => addProvenance(lowering, prepared, step, traced));
@@ -122,6 +124,14 @@ function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
     const step = first ? lowering.entered(prepared) : lowering.part(prepared, hint);
     next = gate({ ...step, next });
   }
+}
+
+function addCall(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate): NodeId {
+  const { kit } = lowering;
+  const { tool } = prepared.node.value;
+  const call = callOf(lowering, prepared);
+  if (!isRisky(kit.builder.toolDef(tool))) return kit.call(step, call);
+  return addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts.args, call });
 }
 
 type Gate = ReturnType<Lowering['part']> & { readonly next: NodeId };
