@@ -106,9 +106,14 @@ describe('sums that can be checked', () => {
     ['a difference of two stated amounts', 'The old one is $152, the new one is $400. The difference is $248.', legs],
   ])('%s', (_, text, seen) => {
     expect(kindsIn(text, seen, [], tools)).toEqual([]);
-    expect(kindsIn(text.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 3) % 10)), seen, [], tools)).toEqual([
-      'value',
-    ]);
+    expect(
+      kindsIn(
+        text.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 3) % 10)),
+        seen,
+        [],
+        tools,
+      ),
+    ).toEqual(['value']);
   });
 
   test.each([
