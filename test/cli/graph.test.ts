@@ -33,3 +33,12 @@ test('a document with a mistake is drawn as far as it was understood, and the mi
   expect(ran.stdout).toMatch(/^flowchart /);
   expect(ran.stderr).toContain('error[unknown-target]');
 });
+
+test('--direction right draws from left to right, and another word is wrong usage', async () => {
+  const cwd = await newProject();
+  const ran = await sluice(['graph', 'support.flow.yaml', '--direction', 'right'], { cwd });
+  expect(ran.stdout).toMatch(/^flowchart LR/);
+  const wrong = await sluice(['graph', 'support.flow.yaml', '--direction', 'rihgt'], { cwd });
+  expect(wrong.status).toBe(2);
+  expect(wrong.stderr).toContain('right');
+});

@@ -113,8 +113,8 @@ test('an edge that leads back points up, and an error is drawn as one', () => {
     ],
     cycles: [{ nodes: ['work', 'check'], bound: 'max_iterations: 5' }],
   });
-  expect(svg).toMatch(/<path class="edge route back" d="[^"]+" marker-start=/);
-  expect(svg).toMatch(/<path class="edge error" d="[^"]+" marker-end="url\(#arrow-error\)"/);
+  expect(svg).toMatch(/<path class="edge route back" d="[^"]+"\/>\n<path class="tip route"/);
+  expect(svg).toMatch(/<path class="edge error" d="[^"]+"\/>\n<path class="tip error"/);
   expect(svg).toContain('↺ max_iterations: 5');
   expect(svg).toContain('says &lt;more&gt; &amp; &quot;this&quot;');
   expect(svg).toContain('prefers-color-scheme:dark');

@@ -1,16 +1,23 @@
 /** A picture as Graphviz text. */
-import type { Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
-import { edgeLabels } from './picture.ts';
+import type { Direction, Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
+import { edgeLabels, groupsOf, toolsLine } from './picture.ts';
 
-export function renderDot(picture: Picture): string {
+export function renderDot(picture: Picture, direction: Direction = 'down'): string {
   const labels = edgeLabels(picture);
   const lines = [
     `digraph ${quote(picture.title)} {`,
-    '  rankdir=TB;',
+    `  rankdir=${direction === 'right' ? 'LR' : 'TB'};`,
     '  node [fontname="Helvetica", fontsize=11];',
     '  edge [fontname="Helvetica", fontsize=9];',
   ];
-  for (const node of picture.nodes) lines.push(`  ${quote(node.id)} [${attributes(shape(node))}];`);
+  const draw = (node: PictureNode, indent: string): unknown =>
+    lines.push(`${indent}${quote(node.id)} [${attributes(shape(node))}];`);
+  for (const node of picture.nodes) if (node.group === undefined) draw(node, '  ');
+  for (const [index, [group, nodes]] of [...groupsOf(picture)].entries()) {
+    lines.push(`  subgraph cluster_${index} {`, `    label=${quote(group)};`);
+    for (const node of nodes) draw(node, '    ');
+    lines.push('  }');
+  }
   for (const [index, edge] of picture.edges.entries()) {
     lines.push(`  ${quote(edge.from)} -> ${quote(edge.to)} [${attributes(line(edge, labels[index] ?? null))}];`);
   }
@@ -29,10 +36,12 @@ const SHAPES: { readonly [kind in ShapeKind]: string } = {
   terminal: 'oval',
 };
 
-function shape({ kind, label, detail, description }: PictureNode): { readonly [name: string]: string } {
+function shape(node: PictureNode): { readonly [name: string]: string } {
+  const { kind, label, detail, description } = node;
+  const lines = [label, detail === label ? null : detail, toolsLine(node)].filter((line) => line !== null);
   return {
     shape: SHAPES[kind],
-    label: detail === null || detail === label ? label : `${label}\n${detail}`,
+    label: lines.join('\n'),
     ...(description === null ? {} : { tooltip: description }),
     ...(kind === 'approval' ? { penwidth: '2' } : {}),
   };

@@ -1,12 +1,19 @@
 /** A picture as Mermaid text: shapes by kind, conditions on edges, errors dotted, cycle bounds named on the edge that closes them. */
-import type { Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
-import { edgeLabels } from './picture.ts';
+import type { Direction, Picture, PictureEdge, PictureNode, ShapeKind } from './picture.ts';
+import { edgeLabels, groupsOf, toolsLine } from './picture.ts';
 
-export function renderMermaid(picture: Picture): string {
+export function renderMermaid(picture: Picture, direction: Direction = 'down'): string {
   const names = new Map(picture.nodes.map(({ id }, index) => [id, `n${index}`]));
   const labels = edgeLabels(picture);
-  const lines = ['flowchart TD'];
-  for (const node of picture.nodes) lines.push(`  ${names.get(node.id) ?? ''}${shape(node)}`);
+  const lines = [`flowchart ${direction === 'right' ? 'LR' : 'TD'}`];
+  const draw = (node: PictureNode, indent: string): unknown =>
+    lines.push(`${indent}${names.get(node.id) ?? ''}${shape(node)}`);
+  for (const node of picture.nodes) if (node.group === undefined) draw(node, '  ');
+  for (const [index, [group, nodes]] of [...groupsOf(picture)].entries()) {
+    lines.push(`  subgraph g${index}["${escape(group)}"]`);
+    for (const node of nodes) draw(node, '    ');
+    lines.push('  end');
+  }
   for (const [index, edge] of picture.edges.entries()) {
     const [from, to] = [names.get(edge.from), names.get(edge.to)];
     if (from !== undefined && to !== undefined) lines.push(`  ${from} ${arrow(edge, labels[index] ?? null)} ${to}`);
@@ -35,12 +42,11 @@ const STYLES: { readonly [kind in ShapeKind]?: string } = {
   terminal: 'stroke-width:2px',
 };
 
-function shape({ kind, label, detail }: PictureNode): string {
+function shape(node: PictureNode): string {
+  const { kind, label, detail } = node;
   const [open, close] = BRACKETS[kind];
-  const text =
-    detail === null || detail === label
-      ? escape(label)
-      : `${escape(label)}<br/><small>${escape(clipped(detail))}</small>`;
+  const small = [detail === label ? null : detail, toolsLine(node)].filter((line) => line !== null);
+  const text = [escape(label), ...small.map((line) => `<small>${escape(clipped(line))}</small>`)].join('<br/>');
   return `${open}"${text}"${close}`;
 }
 

@@ -26,6 +26,10 @@ export interface PictureNode {
   readonly detail: string | null;
   /** The author's description, for a tooltip. */
   readonly description: string | null;
+  /** The tools of an agent. */
+  readonly tools?: readonly string[] | undefined;
+  /** The sub-flow or phase that the node belongs to. */
+  readonly group?: string | undefined;
 }
 
 export interface PictureEdge {
@@ -37,6 +41,8 @@ export interface PictureEdge {
   readonly label: string | null;
   /** True if the edge closes a cycle. */
   readonly back: boolean;
+  /** What must pass before the edge is taken: validators, contracts, an approval. */
+  readonly guards?: readonly string[] | undefined;
 }
 
 /** A cycle, or several that share nodes, and what ends it. */
@@ -45,6 +51,10 @@ export interface PictureCycle {
   /** Such as `max_iterations: 100`; null where nothing bounds it. */
   readonly bound: string | null;
 }
+
+export const DIRECTIONS = ['down', 'right'] as const;
+/** From top to bottom, or from left to right. */
+export type Direction = (typeof DIRECTIONS)[number];
 
 export interface Picture {
   readonly title: string;
@@ -55,12 +65,29 @@ export interface Picture {
   readonly cycles: readonly PictureCycle[];
 }
 
+/** The groups in the order of their first nodes, with the nodes of each. */
+export function groupsOf({ nodes }: Picture): ReadonlyMap<string, readonly PictureNode[]> {
+  const groups = Map.groupBy(nodes, ({ group }) => group ?? '');
+  groups.delete('');
+  return groups;
+}
+
+/** An agent with many tools names the first ones. */
+const TOOLS_SHOWN = 3;
+
+export function toolsLine({ tools = [] }: PictureNode): string | null {
+  if (tools.length === 0) return null;
+  const more = tools.length > TOOLS_SHOWN + 1 ? tools.length - TOOLS_SHOWN : 0;
+  return `tools: ${(more === 0 ? tools : tools.slice(0, TOOLS_SHOWN)).join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
 export function edgeLabels(picture: Picture): readonly (string | null)[] {
   const bounds = new Map<string, string>();
   for (const { nodes, bound } of picture.cycles) for (const id of nodes) bounds.set(id, bound ?? 'no bound');
-  return picture.edges.map(({ to, label, back, kind }) => {
-    const shown =
+  return picture.edges.map(({ to, label, back, kind, guards = [] }) => {
+    const named =
       kind === 'error' ? (label === null ? 'error' : label === 'any error' ? label : `error: ${label}`) : label;
+    const shown = guards.length === 0 ? named : `${named === null ? '' : `${named} `}[${guards.join(', ')}]`;
     const bound = back ? bounds.get(to) : undefined;
     if (bound === undefined) return shown;
     return shown === null ? `↺ ${bound}` : `${shown} (↺ ${bound})`;

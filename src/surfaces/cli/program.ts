@@ -81,6 +81,7 @@ function addAuthoring(program: Command, call: Caller): void {
         .choices(['mermaid', 'dot', 'svg', 'json'])
         .default('mermaid'),
     )
+    .addOption(new Option('-d, --direction <way>', 'which way it runs').choices(['down', 'right']).default('down'))
     .action(call(async () => (await import('./commands/graph.ts')).graphCommand));
   program
     .command('schema')

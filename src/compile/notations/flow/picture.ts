@@ -8,14 +8,15 @@ import type { Flow, FlowEdge, FlowNode } from './model.ts';
 
 const [START_ID, END_ID] = ['~start', '~end'] as const;
 
-export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
+/** `toolsOf` gives the tools of an agent. */
+export function drawFlow(flow: Flow, graph: FlowGraph, toolsOf: (agent: string) => readonly string[]): Picture {
   const nodes: PictureNode[] = [plain(START_ID, 'start')];
   const edges: DrawnEdge[] = [];
   const within = placesOf(flow, graph);
   if (flow.nodes.has(flow.value.entry))
     edges.push({ from: START_ID, to: flow.value.entry, kind: 'route', label: null });
   for (const node of flow.nodes.values()) {
-    nodes.push(drawn(node));
+    nodes.push(drawn(node, toolsOf));
     const { join } = node.facts.draw(node.value);
     if (join !== undefined) nodes.push({ ...plain(joinId(node.id), 'join'), label: 'join', detail: join });
     edges.push(...edgesOfNode(node, graph, flow, within(node.id)));
@@ -30,6 +31,36 @@ export function drawFlow(flow: Flow, graph: FlowGraph): Picture {
     edges: marked(edges),
     cycles: graph.cycles.map((members) => ({ nodes: members, bound: boundOf(flow, members) ?? bound })),
   };
+}
+
+/** Each sub-flow in a frame of its own: its node leads to its first node, and its ends lead back to where the node's routes begin. */
+export function withSubFlows(outer: Picture, subs: ReadonlyMap<string, Picture>): Picture {
+  const back = (id: string): string => (subs.has(id) ? `${id} returns` : id);
+  const nodes = outer.nodes.flatMap((node): PictureNode[] => {
+    const inner = subs.get(node.id);
+    if (inner === undefined) return [node];
+    const group = node.group ?? node.id;
+    const own = inner.nodes.filter(({ id }) => id !== START_ID && id !== END_ID);
+    const returns = { ...plain(back(node.id), 'join'), label: 'join', detail: 'returns', group };
+    return [{ ...node, group }, ...own.map((each) => ({ ...each, id: `${node.id}/${each.id}`, group })), returns];
+  });
+  const inside = [...subs].flatMap(([id, { edges }]) =>
+    edges.map((edge) => ({
+      ...edge,
+      from: edge.from === START_ID ? id : `${id}/${edge.from}`,
+      to: edge.to === END_ID ? back(id) : `${id}/${edge.to}`,
+      kind: edge.from === START_ID ? ('branch' as const) : edge.to === END_ID ? ('join' as const) : edge.kind,
+    })),
+  );
+  const cycles = [...subs].flatMap(([id, inner]) =>
+    inner.cycles.map((cycle) => ({ ...cycle, nodes: cycle.nodes.map((each) => `${id}/${each}`) })),
+  );
+  const around = outer.cycles.map((cycle) => ({
+    ...cycle,
+    nodes: cycle.nodes.flatMap((id) => (subs.has(id) ? [id, back(id)] : [id])),
+  }));
+  const edges = [...outer.edges.map((edge) => ({ ...edge, from: back(edge.from) })), ...inside];
+  return { ...outer, nodes, edges, cycles: [...around, ...cycles] };
 }
 
 /** The tightest `max_visits` in a cycle. */
@@ -120,9 +151,11 @@ function marked(edges: readonly DrawnEdge[]): readonly PictureEdge[] {
   return edges.map((edge) => ({ ...edge, back: back.has(edge) }));
 }
 
-function drawn({ id, value, facts }: FlowNode): PictureNode {
+function drawn({ id, value, facts }: FlowNode, toolsOf: (agent: string) => readonly string[]): PictureNode {
   const { detail } = facts.draw(value);
+  const tools = facts.shape === 'agent' && detail !== null ? toolsOf(detail) : [];
   return {
+    ...(tools.length === 0 ? {} : { tools }),
     id,
     kind: facts.shape,
     label: id,

@@ -3,6 +3,15 @@ import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
 
+/** What the answer must pass. */
+function guardsOf({ criteria, confidence, review }: Loop): readonly string[] {
+  return [
+    ...(criteria.length === 0 ? [] : [`${criteria.length} criteria`]),
+    ...(confidence === null ? [] : [`confidence ≥ ${confidence}`]),
+    ...(review ? ['review by a person'] : []),
+  ];
+}
+
 export function drawLoop(loop: Loop): Picture {
   const tools = toolsOf(loop);
   const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode => ({
@@ -25,7 +34,7 @@ export function drawLoop(loop: Loop): Picture {
     ...(loop.planner === null ? [] : [node('plan', 'agent', loop.planner)]),
     node('action_selection', 'agent', loop.executor),
     ...(tools.length === 0 ? [] : [node('tool_invocation', 'tool', tools.join(', '))]),
-    node('validation', 'decision', loop.verifier),
+    node('validation', loop.verifier === null ? 'decision' : 'agent', loop.verifier),
     node('escalation', 'approval', loop.escalation.people ? 'people are asked' : 'ends the run'),
     node('end', 'end'),
   ];
@@ -39,7 +48,7 @@ export function drawLoop(loop: Loop): Picture {
       : [edge('action_selection', 'tool_invocation', 'calls'), edge('tool_invocation', 'validation')]),
     edge('action_selection', 'validation', 'answers'),
     edge('validation', 'action_selection', 'goes on', true),
-    edge('validation', 'end', 'complete'),
+    { ...edge('validation', 'end', 'complete'), guards: guardsOf(loop) },
     edge('validation', 'escalation', 'cannot go on'),
     edge('escalation', 'action_selection', 'answered', true),
     edge('escalation', 'end'),

@@ -12,13 +12,13 @@ export function drawStaged(staged: Staged): Picture {
   const repeats = repeatsPlan(staged);
   const nodes = [
     shape('start', 'start', 'start'),
-    shape('plan', 'agent', 'plan', plan.agent),
+    agentShape(staged, 'plan', 'plan', plan.agent ?? 'one task', plan.agent),
     shape('plan gate', 'decision', 'plan gate', 'tasks, ids, workers'),
     shape('work', 'parallel', working.id, workDetail(staged.work)),
-    ...partsOf(staged.work),
-    shape('aggregate', 'join', 'aggregate', aggregate.agent ?? 'list of summaries'),
-    shape('validate', 'decision', 'validate', validateDetail(staged)),
-    shape('finalize', 'agent', 'finalize', finalize.agent ?? 'the aggregate'),
+    ...partsOf(staged),
+    agentShape(staged, 'aggregate', 'aggregate', aggregate.agent ?? 'list of summaries', aggregate.agent),
+    agentShape(staged, 'validate', 'validate', validate.agent, validate.agent, 'decision'),
+    agentShape(staged, 'finalize', 'finalize', finalize.agent ?? 'the aggregate', finalize.agent),
     ...(asks ? [shape('escalation', 'approval', 'escalation', 'approve, edit, respond, reject')] : []),
     shape('abort', 'terminal', 'abort', 'undo what was done'),
     shape('end', 'end', 'end'),
@@ -30,7 +30,7 @@ export function drawStaged(staged: Staged): Picture {
     edge('plan gate', 'abort', 'malformed', 'error'),
     ...workEdges(staged.work),
     edge('aggregate', 'validate'),
-    edge('validate', 'finalize', 'pass'),
+    { ...edge('validate', 'finalize', 'pass'), guards: guardsOf(staged) },
     ...(repeats ? [back('validate', 'plan', 'replan')] : []),
     edge('validate', 'abort', 'refused', 'error'),
     edge('finalize', 'end'),
@@ -72,13 +72,26 @@ function repeatsPlan({ tier, definitions, replans }: Staged): boolean {
   return change?.replans === undefined ? own && replans > 0 : change.replans > 0;
 }
 
-function validateDetail({ validate: { agent, confidence, invariants } }: Staged): string | null {
-  const parts = [
-    ...(agent === null ? [] : [agent]),
+/** What the result must pass. */
+function guardsOf({ validate: { confidence, invariants, review } }: Staged): readonly string[] {
+  return [
     ...(confidence === null ? [] : [`confidence ≥ ${confidence}`]),
     ...(invariants.length === 0 ? [] : [`${invariants.length} invariant${invariants.length === 1 ? '' : 's'}`]),
+    ...(review ? ['review by a person'] : []),
   ];
-  return parts.length === 0 ? null : parts.join(', ');
+}
+
+/** A stage with an agent is drawn as that agent, with its tools. */
+function agentShape(
+  { definitions }: Staged,
+  id: string,
+  label: string,
+  detail: string | null,
+  agent: string | null,
+  without: ShapeKind = 'join',
+): PictureNode {
+  const tools = agent === null ? [] : (definitions.agents[agent]?.tools ?? []);
+  return { ...shape(id, agent === null ? without : 'agent', label, detail), ...(tools.length === 0 ? {} : { tools }) };
 }
 
 function workDetail(work: Work): string {
@@ -114,9 +127,13 @@ function membersOf(work: Work): readonly { readonly id: string; readonly agent: 
   }
 }
 
-function partsOf(work: Work): readonly PictureNode[] {
-  const judge = work.is === 'debate' && work.judge !== null ? [shape('judge', 'agent', 'judge', work.judge)] : [];
-  return [...membersOf(work).map(({ id, agent }) => shape(`work/${id}`, 'agent', id, agent)), ...judge];
+/** Several agents of the work stand in a frame. */
+function partsOf(staged: Staged): readonly PictureNode[] {
+  const { work, working } = staged;
+  const judge =
+    work.is === 'debate' && work.judge !== null ? [agentShape(staged, 'judge', 'judge', work.judge, work.judge)] : [];
+  const members = membersOf(work).map(({ id, agent }) => agentShape(staged, `work/${id}`, id, agent, agent ?? id));
+  return [...members, ...judge].map((node) => (members.length < 2 ? node : { ...node, group: working.id }));
 }
 
 function workEdges(work: Work): readonly PictureEdge[] {

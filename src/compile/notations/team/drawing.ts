@@ -2,12 +2,14 @@
 import { componentsOf } from '../../verify/components.ts';
 import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../picture/picture.ts';
 import { TURNS_DEFAULT } from './lowering.ts';
-import type { Team } from './model.ts';
+import type { Check, Team } from './model.ts';
 import { isPoison } from '../../document/shape/poison.ts';
 
 export interface Drawing {
   readonly nodes: readonly PictureNode[];
   readonly edges: readonly PictureEdge[];
+  /** The nodes that the session usually ends at. */
+  readonly last?: readonly string[];
   /** Derived from the edges and bounded by `MaxIterations` when absent. */
   readonly cycles?: readonly PictureCycle[];
 }
@@ -15,25 +17,44 @@ export interface Drawing {
 export const START: PictureNode = { id: '~start', kind: 'start', label: 'start', detail: null, description: null };
 export const END: PictureNode = { id: '~end', kind: 'end', label: 'end', detail: null, description: null };
 
-export function drawTeam(team: Team, drawing: Drawing): Picture {
+export function drawTeam(team: Team, given: Drawing): Picture {
+  const drawing = given.nodes.includes(END) ? given : ended(given, team);
   const { edges } = drawing;
-  const nodes = drawing.nodes.map((node) => ({
-    ...node,
-    label: shown(node.label),
-    detail: node.detail && shown(node.detail),
-  }));
+  const nodes = drawing.nodes.map((node) => {
+    const tools = (team.members.get(node.detail ?? '') ?? team.members.get(node.label))?.tools ?? [];
+    return {
+      ...node,
+      label: shown(node.label),
+      detail: node.detail && shown(node.detail),
+      ...(tools.length === 0 ? {} : { tools }),
+    };
+  });
   const cycles = drawing.cycles ?? cyclesIn(nodes, edges, `MaxIterations: ${team.termination.cap ?? TURNS_DEFAULT}`);
   return { title: team.id, notation: 'orchestration', description: team.raw.Description ?? null, nodes, edges, cycles };
 }
 
-export function agentShape(
-  id: string,
-  label: string,
-  agent: string,
-  description: string | null = null,
-  kind: PictureNode['kind'] = 'agent',
-): PictureNode {
-  return { id, kind, label, detail: label === agent ? null : agent, description };
+/** With the end that the rules of `Termination` lead to. A session that no rule ends is ended by its limit. */
+function ended({ nodes, edges, last: ending = [], ...rest }: Drawing, { termination: { rules, cap } }: Team): Drawing {
+  const speakers = nodes.filter(({ kind, id }) => kind === 'agent' && (ending.length === 0 || ending.includes(id)));
+  const agentOf = ({ label, detail }: PictureNode): string => detail ?? label;
+  const matched = rules.flatMap(({ pattern, agents, checks }) =>
+    speakers
+      .filter((node) => agents === null || agents.includes(agentOf(node)))
+      .map(({ id }) => guarded(edgeShape(id, END.id, `matches ${pattern}`), checks)),
+  );
+  const last = speakers.at(-1)?.id ?? START.id;
+  const capped = edgeShape(last, END.id, `MaxIterations: ${cap ?? TURNS_DEFAULT}`, false, 'over');
+  return { ...rest, nodes: [...nodes, END], edges: [...edges, ...(matched.length > 0 ? matched : [capped])] };
+}
+
+export function agentShape(id: string, label: string, agent: string, description: string | null = null): PictureNode {
+  return { id, kind: 'agent', label, detail: label === agent ? null : agent, description };
+}
+
+/** The edge with what must pass before it is taken. */
+export function guarded(edge: PictureEdge, checks: readonly Check[], approval = false): PictureEdge {
+  const guards = [...checks.map(({ label }) => label), ...(approval ? ['approval'] : [])];
+  return guards.length === 0 ? edge : { ...edge, guards };
 }
 
 export function edgeShape(

@@ -22,7 +22,12 @@ export const workflowNotation: Notation = {
     const { workflow, body } = read;
     const units = unitsOf(workflow.steps);
     const plan = planOf(units, createChecks({ workflow, body, report }));
-    const picture = drawWorkflow(workflow, units, body.value.description ?? null);
+    const picture = drawWorkflow(
+      workflow,
+      units,
+      body.value.description ?? null,
+      (agent) => definitions.agents[agent]?.tools ?? [],
+    );
     return { lowered: report.failed() ? null : lowerWorkflow(read, plan, definitions), picture };
   },
 };

@@ -3,7 +3,13 @@ import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../pict
 import { NOBODY } from './model.ts';
 import type { Step, Unit, Workflow } from './model.ts';
 
-export function drawWorkflow(workflow: Workflow, units: readonly Unit[], description: string | null): Picture {
+/** `toolsOf` gives the tools of an agent. */
+export function drawWorkflow(
+  workflow: Workflow,
+  units: readonly Unit[],
+  description: string | null,
+  toolsOf: (agent: string) => readonly string[],
+): Picture {
   const drawing = new Drawing();
   drawing.enter({ id: '~start', kind: 'start', label: 'start', detail: null, description: null });
   for (const unit of units) {
@@ -11,7 +17,12 @@ export function drawWorkflow(workflow: Workflow, units: readonly Unit[], descrip
     else drawStep(drawing, unit.step);
   }
   drawing.enter({ id: '~end', kind: 'end', label: 'end', detail: null, description: null });
-  const { nodes, edges, cycles } = drawing;
+  const { edges, cycles } = drawing;
+  const agents = new Map(workflow.steps.map((step) => [idOf(step), step.agent]));
+  const nodes = drawing.nodes.map((node) => {
+    const tools = toolsOf(agents.get(node.id) ?? '');
+    return tools.length === 0 ? node : { ...node, tools };
+  });
   return { title: workflow.name, notation: 'workflow', description, nodes, edges, cycles };
 }
 

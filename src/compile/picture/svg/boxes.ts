@@ -1,5 +1,6 @@
 /** The size and the text of each node. */
-import type { PictureNode, ShapeKind } from '../picture.ts';
+import { toolsLine } from '../picture.ts';
+import type { Direction, PictureNode, ShapeKind } from '../picture.ts';
 import { measure, wrap } from './text.ts';
 
 export const LABEL_SIZE = 14;
@@ -9,22 +10,30 @@ export interface Box {
   readonly node: PictureNode;
   readonly label: readonly string[];
   readonly detail: readonly string[];
+  readonly tools: readonly string[];
   readonly width: number;
   readonly height: number;
 }
 
+export interface PlacedBox {
+  readonly box: Box;
+  readonly centre: readonly [x: number, y: number];
+}
+
 export function boxOf(node: PictureNode): Box {
-  if (node.kind === 'start') return { node, label: [], detail: [], width: 16, height: 16 };
-  if (node.kind === 'end') return { node, label: [], detail: [], width: 22, height: 22 };
+  if (node.kind === 'start') return { node, label: [], detail: [], tools: [], width: 16, height: 16 };
+  if (node.kind === 'end') return { node, label: [], detail: [], tools: [], width: 22, height: 22 };
   const label = node.kind === 'join' ? [] : wrap(node.label, LABEL_SIZE, 200, 2);
   const said = node.kind === 'join' ? joinText(node) : (node.detail ?? '');
   const detail = said === '' ? [] : wrap(said, DETAIL_SIZE, 210, node.kind === 'decision' ? 1 : 2);
+  const used = toolsLine(node);
+  const tools = used === null ? [] : wrap(used, DETAIL_SIZE, 210, 2);
   const textWidth = Math.max(
     0,
     ...label.map((line) => measure(line, LABEL_SIZE)),
-    ...detail.map((line) => measure(line, DETAIL_SIZE)),
+    ...[...detail, ...tools].map((line) => measure(line, DETAIL_SIZE)),
   );
-  const textHeight = label.length * 18 + detail.length * 15;
+  const textHeight = label.length * 18 + (detail.length + tools.length) * 15;
   const { extraWidth, extraHeight, least } = ROOM[node.kind];
   // At the height of its text, a diamond is about half as wide as at its middle.
   const slant = node.kind === 'decision' ? 1.35 : 1;
@@ -32,9 +41,18 @@ export function boxOf(node: PictureNode): Box {
     node,
     label,
     detail,
+    tools,
     width: Math.max(least, textWidth * slant + extraWidth),
     height: textHeight * (node.kind === 'decision' ? 1.5 : 1) + extraHeight,
   };
+}
+
+/** The extent of a box across the direction of the picture, and along it. */
+export function extentOf(
+  { width, height }: Box,
+  direction: Direction,
+): { readonly across: number; readonly along: number } {
+  return direction === 'down' ? { across: width, along: height } : { across: height, along: width };
 }
 
 /** A join is a badge: its policy, and its name where it has one of its own. */

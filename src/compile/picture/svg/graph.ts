@@ -2,8 +2,8 @@
  * The picture as rows to be laid out. Nodes stand in even rows; every edge passes through the rows between its ends as a
  * chain of waypoints, one of which is as wide as its label, so that labels and nodes never overlap.
  */
-import type { Picture, PictureEdge } from '../picture.ts';
-import { boxOf, type Box } from './boxes.ts';
+import type { Direction, Picture, PictureEdge } from '../picture.ts';
+import { boxOf, extentOf, type Box } from './boxes.ts';
 import { rowsOf } from './rows.ts';
 import { measure, wrap } from './text.ts';
 
@@ -16,7 +16,7 @@ export const LOOP_REACH = 34;
 
 export interface Item {
   readonly row: number;
-  /** The distances from its middle to its sides. */
+  /** The distances from its middle to its sides, across the direction of the picture. */
   readonly left: number;
   readonly right: number;
   readonly height: number;
@@ -29,6 +29,8 @@ export interface Chain {
   /** True if the arrow points up. */
   readonly up: boolean;
   readonly label: readonly string[];
+  /** What must pass before the edge is taken, under the label. */
+  readonly guards: readonly string[];
   /** The bound of the cycle that this edge closes. */
   readonly bound: string | null;
   /** The item that the label is written on. */
@@ -37,13 +39,14 @@ export interface Chain {
   readonly aside: number | null;
 }
 export interface LayoutGraph {
+  readonly direction: Direction;
   readonly items: readonly Item[];
   /** Item numbers by row, in the order in which they are drawn. */
   readonly rows: number[][];
   readonly chains: readonly Chain[];
 }
 
-export function layoutGraph(picture: Picture): LayoutGraph {
+export function layoutGraph(picture: Picture, direction: Direction = 'down'): LayoutGraph {
   const index = new Map(picture.nodes.map(({ id }, position) => [id, position]));
   const edges = picture.edges.filter(({ from, to }) => index.has(from) && index.has(to));
   const ends = edges.map(({ from, to }) => [index.get(from) as number, index.get(to) as number] as const);
@@ -52,15 +55,14 @@ export function layoutGraph(picture: Picture): LayoutGraph {
   const items: Item[] = picture.nodes.map((node, position) => {
     const box = boxOf(node);
     const loops = edges.filter(({ from, to }) => from === node.id && to === node.id);
-    const beside = Math.max(
-      0,
-      ...loops.map((edge) => LOOP_REACH + labelRoom(labelLines(edge), bounds.get(edge) ?? null).width),
-    );
+    const { across, along } = extentOf(box, direction);
+    const rooms = loops.map((edge) => labelRoom(edge, bounds.get(edge) ?? null, direction));
+    const beside = Math.max(0, ...rooms.map((room) => LOOP_REACH + room.across));
     return {
       row: 2 * (nodeRows[position] as number),
-      left: box.width / 2,
-      right: box.width / 2 + beside,
-      height: box.height,
+      left: across / 2,
+      right: across / 2 + beside,
+      height: Math.max(along, ...rooms.map((room) => room.along)),
       box,
     };
   });
@@ -68,13 +70,22 @@ export function layoutGraph(picture: Picture): LayoutGraph {
   const chains = edges.map((edge, position): Chain => {
     const [from, to] = ends[position] as readonly [number, number];
     const aside = asides.get(position) ?? null;
-    if (aside === null) return chainOf(edge, [from, to], bounds.get(edge) ?? null, items);
+    if (aside === null) return chainOf(edge, [from, to], bounds.get(edge) ?? null, items, direction);
     const up = (items[from] as Item).row > (items[to] as Item).row;
-    return { edge, items: up ? [to, from] : [from, to], up, label: [], bound: null, labelItem: null, aside };
+    return {
+      edge,
+      items: up ? [to, from] : [from, to],
+      up,
+      label: [],
+      guards: [],
+      bound: null,
+      labelItem: null,
+      aside,
+    };
   });
   const rows: number[][] = [];
   for (const [position, { row }] of items.entries()) (rows[row] ??= []).push(position);
-  return { items, rows: Array.from(rows, (row) => row ?? []), chains };
+  return { direction, items, rows: Array.from(rows, (row) => row ?? []), chains };
 }
 
 /** In a large picture, the longest edges go around it, because their waypoints would take too much room. */
@@ -88,9 +99,16 @@ function asidesOf(spans: readonly number[]): ReadonlyMap<number, number> {
   return asides;
 }
 
-function chainOf(edge: PictureEdge, [from, to]: readonly [number, number], bound: string | null, items: Item[]): Chain {
+function chainOf(
+  edge: PictureEdge,
+  [from, to]: readonly [number, number],
+  bound: string | null,
+  items: Item[],
+  direction: Direction,
+): Chain {
   const label = labelLines(edge);
-  if (from === to) return { edge, items: [from], up: false, label, bound, labelItem: null, aside: null };
+  const guards = guardLines(edge);
+  if (from === to) return { edge, items: [from], up: false, label, guards, bound, labelItem: null, aside: null };
   const up = (items[from] as Item).row > (items[to] as Item).row;
   const [upper, lower] = up ? [to, from] : [from, to];
   const chain = [upper];
@@ -98,29 +116,34 @@ function chainOf(edge: PictureEdge, [from, to]: readonly [number, number], bound
   const labelled = up ? (items[lower] as Item).row - 1 : (items[upper] as Item).row + 1;
   let labelItem: number | null = null;
   for (let row = (items[upper] as Item).row + 1; row < (items[lower] as Item).row; row++) {
-    const carries = row === labelled && (label.length > 0 || bound !== null);
+    const carries = row === labelled && (label.length + guards.length > 0 || bound !== null);
     if (carries) labelItem = items.length;
     chain.push(items.length);
-    const { width, height } = carries ? labelRoom(label, bound) : { width: WAYPOINT_WIDTH, height: 0 };
-    items.push({ row, box: null, left: width / 2, right: width / 2, height });
+    const { across, along } = carries ? labelRoom(edge, bound, direction) : { across: WAYPOINT_WIDTH, along: 0 };
+    items.push({ row, box: null, left: across / 2, right: across / 2, height: along });
   }
-  return { edge, items: [...chain, lower], up, label, bound, labelItem, aside: null };
+  return { edge, items: [...chain, lower], up, label, guards, bound, labelItem, aside: null };
 }
 
 function labelLines({ label }: PictureEdge): readonly string[] {
   return label === null || label === '' ? [] : wrap(label, EDGE_SIZE, LABEL_WIDTH, 2);
 }
 
+function guardLines({ guards = [] }: PictureEdge): readonly string[] {
+  return guards.length === 0 ? [] : wrap(`✓ ${guards.join(', ')}`, EDGE_SIZE, LABEL_WIDTH, 2);
+}
+
 function labelRoom(
-  label: readonly string[],
+  edge: PictureEdge,
   bound: string | null,
-): { readonly width: number; readonly height: number } {
-  const lines = [...label, ...(bound === null ? [] : [`↺ ${bound}  `])];
-  if (lines.length === 0) return { width: 0, height: 0 };
-  return {
-    width: Math.max(...lines.map((line) => measure(line, EDGE_SIZE))) + 14,
-    height: label.length * 15 + (bound === null ? 0 : 20) + 6,
-  };
+  direction: Direction,
+): { readonly across: number; readonly along: number } {
+  const texts = [...labelLines(edge), ...guardLines(edge)];
+  const lines = [...texts, ...(bound === null ? [] : [`↺ ${bound}  `])];
+  if (lines.length === 0) return { across: 0, along: 0 };
+  const width = Math.max(...lines.map((line) => measure(line, EDGE_SIZE))) + 14;
+  const height = texts.length * 15 + (bound === null ? 0 : 20) + 6;
+  return direction === 'down' ? { across: width, along: height } : { across: height, along: width };
 }
 
 /** A bound is written once, at the first edge that closes its cycle. */

@@ -1,5 +1,6 @@
 /** The outline of each kind of node, and where on it an edge may touch. */
-import type { ShapeKind } from '../picture.ts';
+import type { Direction, ShapeKind } from '../picture.ts';
+import { extentOf } from './boxes.ts';
 import type { Box } from './boxes.ts';
 
 /** The body of a node around its centre (0, 0). */
@@ -29,10 +30,12 @@ export function outlineOf({ node: { kind }, width, height }: Box): string {
   }
 }
 
-/** How far below the top (or above the bottom) the outline is, `dx` away from the middle. */
-export function inset({ node: { kind }, width, height }: Box, dx: number): number {
-  const [w, h] = [width / 2, height / 2];
-  const away = Math.min(Math.abs(dx), w);
+/** How far inside the box the outline is where an edge touches it, `offset` away from the middle of that side. */
+export function inset(box: Box, offset: number, direction: Direction): number {
+  const { kind } = box.node;
+  const { across, along } = extentOf(box, direction);
+  const [w, h] = [across / 2, along / 2];
+  const away = Math.min(Math.abs(offset), w);
   switch (kind) {
     case 'decision':
       return (h * away) / w;
@@ -40,6 +43,7 @@ export function inset({ node: { kind }, width, height }: Box, dx: number): numbe
     case 'end':
       return h - Math.sqrt(Math.max(0, h * h - away * away));
     case 'approval':
+      if (direction === 'right') return (SLOPE * away) / w;
       return away > w - SLOPE ? (h * (away - w + SLOPE)) / SLOPE : 0;
     default:
       return 0;
@@ -47,8 +51,8 @@ export function inset({ node: { kind }, width, height }: Box, dx: number): numbe
 }
 
 /** How much of the width the places where edges touch may spread over. */
-export function portSpan({ node: { kind }, width }: Box): number {
-  return width * PORT_SHARE[kind];
+export function portSpan(box: Box, direction: Direction): number {
+  return extentOf(box, direction).across * PORT_SHARE[box.node.kind];
 }
 
 const SLOPE = 16;

@@ -15,6 +15,8 @@ interface Theme {
   readonly branch: string;
   readonly error: string;
   readonly over: string;
+  /** Text of what guards an edge. */
+  readonly guard: string;
   readonly tones: Tones;
 }
 
@@ -26,6 +28,7 @@ const LIGHT: Theme = {
   branch: '#7c5cc4',
   error: '#c62f3b',
   over: '#a36300',
+  guard: '#1f7a4d',
   tones: {
     start: { fill: '#2f3a48', stroke: '#2f3a48' },
     end: { fill: '#ffffff', stroke: '#2f3a48' },
@@ -47,6 +50,7 @@ const DARK: Theme = {
   branch: '#ab93ec',
   error: '#ff7d86',
   over: '#e5aa4a',
+  guard: '#49b883',
   tones: {
     start: { fill: '#d7dde4', stroke: '#d7dde4' },
     end: { fill: '#12161c', stroke: '#d7dde4' },
@@ -65,7 +69,11 @@ export function styleSheet(): string {
 .title{font-size:17px;font-weight:600;text-anchor:start}
 .subtitle{font-size:12px;text-anchor:start}
 .name{font-size:14px;font-weight:600}
-.detail,.label{font-size:11.5px}
+.detail,.label,.tools{font-size:11.5px}
+.tools{font-style:italic}
+.label.guard{font-weight:600}
+text.group{font-size:11.5px;text-anchor:start}
+.group rect{stroke-width:1;stroke-dasharray:4 4}
 .body{stroke-width:1.6}
 .terminal .body{stroke-width:2.4}
 .end .body{stroke-width:2}
@@ -82,17 +90,17 @@ ${themed(DARK)}
 }`;
 }
 
-function themed({ paper, ink, faint, route, branch, error, over, tones }: Theme): string {
+function themed({ paper, ink, faint, route, branch, error, over, guard, tones }: Theme): string {
   const nodes = Object.entries(tones).map(
     ([kind, { fill, stroke }]) =>
       `.${kind} .body{fill:${fill};stroke:${stroke}}.${kind} .line,.${kind} .bar{stroke:${stroke}}`,
   );
   return [
-    `.paper{fill:${paper}}.title,.name{fill:${ink}}.subtitle,.detail,.label{fill:${faint}}`,
+    `.paper{fill:${paper}}.title,.name{fill:${ink}}.subtitle,.detail,.label,.tools,text.group{fill:${faint}}.group rect{fill:none;stroke:${faint}}.label.guard{fill:${guard}}`,
     `.end .core{fill:${tones.end.stroke}}.person{fill:${tones.approval.stroke}}`,
     `.edge{stroke:${route}}.edge.branch,.edge.join{stroke:${branch}}.edge.error{stroke:${error}}.edge.over{stroke:${over}}`,
     `.label.error{fill:${error}}.label.over,.label.bound{fill:${over}}.label.branch{fill:${branch}}rect.bound{fill:${paper};stroke:${over}}`,
-    `.tip-route{fill:${route}}.tip-branch{fill:${branch}}.tip-error{fill:${error}}.tip-over{fill:${over}}`,
+    `.tip{fill:${route}}.tip.branch,.tip.join{fill:${branch}}.tip.error{fill:${error}}.tip.over{fill:${over}}`,
     ...nodes,
   ].join('\n');
 }

@@ -1,5 +1,5 @@
 /** `sluice graph`: draws the flow. A document with mistakes is drawn as far as it can be read. */
-import type { Picture } from '../../../compile/picture/picture.ts';
+import type { Direction, Picture } from '../../../compile/picture/picture.ts';
 import { renderDot } from '../../../compile/picture/dot.ts';
 import { renderMermaid } from '../../../compile/picture/mermaid.ts';
 import { renderSvg } from '../../../compile/picture/svg/svg.ts';
@@ -10,19 +10,22 @@ import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 
 export interface GraphOptions {
   readonly format: 'mermaid' | 'dot' | 'svg' | 'json';
+  readonly direction: Direction;
 }
 
-export async function graphCommand(cli: Cli, file: string, { format }: GraphOptions): Promise<ExitStatus> {
+export async function graphCommand(cli: Cli, file: string, { format, direction }: GraphOptions): Promise<ExitStatus> {
   const compiled = await compileFile(file);
   const { graph, ok, diagnostics } = compiled.result;
   if (graph === undefined) throw failedCompile(compiled);
   if (!ok) cli.screen.note(renderAll(diagnostics, compiled.text, cli.screen, file));
   if (cli.json || format === 'json') cli.printJson(graph);
-  else cli.screen.print(RENDERERS[format](graph).trimEnd());
+  else cli.screen.print(RENDERERS[format](graph, direction).trimEnd());
   return ok ? OK : FAILED;
 }
 
-const RENDERERS: { readonly [format in 'mermaid' | 'dot' | 'svg']: (picture: Picture) => string } = {
+const RENDERERS: {
+  readonly [format in 'mermaid' | 'dot' | 'svg']: (picture: Picture, direction: Direction) => string;
+} = {
   mermaid: renderMermaid,
   dot: renderDot,
   svg: renderSvg,

@@ -169,7 +169,7 @@ function draw(raw: RawAdversarial): Drawing {
       START,
       ...stages.flatMap(({ generate, criticise, Generator, Critic, Label }) => [
         agentShape(generate, Generator, Generator, Label),
-        agentShape(criticise, Critic, Critic, Label, 'decision'),
+        agentShape(criticise, Critic, Critic, Label),
       ]),
       END,
     ],

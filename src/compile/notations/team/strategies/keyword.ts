@@ -11,7 +11,7 @@ import { addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { readChecks } from '../checks.ts';
 import { choiceOf, heard, silenceOf } from '../corrections.ts';
-import { END, START, agentShapes, edgeShape } from '../drawing.ts';
+import { END, START, agentShapes, edgeShape, guarded } from '../drawing.ts';
 import type { Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
 import { member, success } from '../lowering.ts';
@@ -214,14 +214,13 @@ function addSilence(l: Lowering, site: Site, routes: readonly Route[], fallback:
 
 function draw({ routes, first, speaking, ends }: Model, team: Team): Drawing {
   const place = (agent: string): number => team.names.indexOf(agent);
-  const edges = routes.flatMap(({ raw }) =>
+  const edges = routes.flatMap(({ raw, checks }) =>
     [...speaking]
       .filter((agent) => mayTake(raw, agent))
-      .map((agent) =>
-        isTerminal(raw)
-          ? edgeShape(agent, END.id, raw.Keyword)
-          : edgeShape(agent, raw.Agent, raw.Keyword, place(raw.Agent) <= place(agent)),
-      ),
+      .map((agent) => {
+        const [to, back] = isTerminal(raw) ? [END.id, false] : [raw.Agent, place(raw.Agent) <= place(agent)];
+        return guarded(edgeShape(agent, to, raw.Keyword, back), checks, raw.RequireHumanApproval);
+      }),
   );
   return {
     nodes: [START, ...agentShapes(team, speaking), ...(ends ? [END] : [])],

@@ -45,7 +45,7 @@ export const llm = strategy({
   asks: ({ Model }, team) => ({ agents: [chooserDef(team, SELECTOR, Model, '')] }),
   lower: (l, { Prompt }) => lowerLlm(l, Prompt),
   draw: (_, team) => ({
-    nodes: [START, agentShape(SELECTOR, SELECTOR, SELECTOR, null, 'decision'), ...agentShapes(team)],
+    nodes: [START, agentShape(SELECTOR, SELECTOR, SELECTOR), ...agentShapes(team)],
     edges: [
       edgeShape(START.id, SELECTOR, null),
       ...team.names.flatMap((agent) => [edgeShape(SELECTOR, agent, agent), edgeShape(agent, SELECTOR, null, true)]),

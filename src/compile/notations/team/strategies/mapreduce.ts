@@ -50,7 +50,7 @@ export const mapReduce = strategy({
       START,
       agentShape('split', 'split', raw.Splitter),
       agentShape('map', 'map', raw.Mapper),
-      agentShape('reduce', 'reduce', raw.Reducer, null, 'join'),
+      agentShape('reduce', 'reduce', raw.Reducer),
       END,
     ],
     edges: [

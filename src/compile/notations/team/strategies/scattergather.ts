@@ -41,7 +41,7 @@ export const scatterGather = strategy({
   lower: (l, raw) => lowerScatterGather(l, raw, { hint: 'scattergather', origin: 'scattergather', next: success(l) }),
   draw(raw) {
     const members = raw.Participants.map((agent, index) => agentShape(`participant-${index}`, agent, agent));
-    const lead = agentShape('synthesizer', raw.Synthesizer, raw.Synthesizer, null, 'join');
+    const lead = agentShape('synthesizer', raw.Synthesizer, raw.Synthesizer);
     return {
       nodes: [START, ...members, lead, END],
       edges: [

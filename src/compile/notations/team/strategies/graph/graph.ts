@@ -3,7 +3,7 @@
  * in the order of the document that fits is taken. A back-edge begins a new phase.
  */
 import { reachableFrom } from '../../../../verify/components.ts';
-import { START, agentShape, edgeShape } from '../../drawing.ts';
+import { END, START, agentShape, edgeShape, guarded } from '../../drawing.ts';
 import type { Drawing } from '../../drawing.ts';
 import { success } from '../../lowering.ts';
 import type { Gated } from '../../lowering.ts';
@@ -68,18 +68,19 @@ function demandEnd(reading: Reading, team: Team, { nodes, entry, whole }: Graph,
 
 function draw(graph: Graph): Drawing {
   const nodes = [...graph.nodes.values()].map(({ id, raw }) =>
-    agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`, null, raw.Terminal ? 'terminal' : 'agent'),
+    agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`),
   );
   const edges = [...graph.nodes.values()].flatMap(({ edges: own }) =>
-    own.map(({ raw, back }) =>
-      edgeShape(
-        raw.From,
-        raw.To,
-        raw.Keyword ?? null,
-        back,
-        graph.nodes.get(raw.To)?.raw.Parallel === true ? 'branch' : 'route',
-      ),
-    ),
+    own.map(({ raw, back, checks }) => {
+      const kind = graph.nodes.get(raw.To)?.raw.Parallel === true ? 'branch' : 'route';
+      return guarded(edgeShape(raw.From, raw.To, raw.Keyword ?? null, back, kind), checks, raw.RequireHumanApproval);
+    }),
   );
-  return { nodes: [START, ...nodes], edges: [edgeShape(START.id, graph.entry, null), ...edges] };
+  const ends = [...graph.nodes.values()].flatMap(({ id, raw, checks }) =>
+    raw.Terminal ? [guarded(edgeShape(id, END.id, null), checks)] : [],
+  );
+  return {
+    nodes: [START, ...nodes, ...(ends.length > 0 ? [END] : [])],
+    edges: [edgeShape(START.id, graph.entry, null), ...edges, ...ends],
+  };
 }

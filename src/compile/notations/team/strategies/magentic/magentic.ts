@@ -40,7 +40,7 @@ export const magentic = strategy({
   }),
   lower: (l, raw) => lowerMagentic(l, raw),
   draw: (raw, team) => ({
-    nodes: [START, agentShape(MANAGER, MANAGER, MANAGER, null, 'decision'), ...agentShapes(team), END],
+    nodes: [START, agentShape(MANAGER, MANAGER, MANAGER), ...agentShapes(team), END],
     edges: [
       edgeShape(START.id, MANAGER, null),
       ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]),

@@ -2,7 +2,7 @@
  * `statemachine`: agents signal and the machine decides. Only the transitions of the current state can be taken, so no text
  * leads to any other state.
  */
-import { START, agentShape, edgeShape } from '../../drawing.ts';
+import { START, agentShape, edgeShape, guarded } from '../../drawing.ts';
 import type { Drawing } from '../../drawing.ts';
 import { demandEnding, demandTermination } from '../../termination.ts';
 import { lacking, strategy } from '../strategy.ts';
@@ -40,26 +40,19 @@ export const stateMachine = strategy({
   draw,
 });
 
-function draw({ raw }: Machine): Drawing {
+function draw({ raw, transitions }: Machine): Drawing {
   const names = Object.keys(raw.States);
-  const nodes = names.map((name) =>
-    agentShape(
-      name,
-      name,
-      raw.States[name]?.Agent ?? '',
-      null,
-      raw.States[name]?.Terminal === true ? 'terminal' : 'agent',
-    ),
-  );
+  const nodes = names.map((name) => agentShape(name, name, raw.States[name]?.Agent ?? ''));
   const edges = names.flatMap((from) =>
-    (raw.States[from]?.Transitions ?? []).flatMap(({ To, Signal = null, Parallel, Targets = [] }) => {
+    transitions(from).flatMap(({ raw: { To, Signal = null, Parallel, Targets = [] }, checks }) => {
       const back = names.indexOf(To) <= names.indexOf(from);
-      if (!Parallel) return [edgeShape(from, To, Signal, back)];
+      if (!Parallel) return [guarded(edgeShape(from, To, Signal, back), checks)];
       return Targets.flatMap((target) => [
         edgeShape(from, target, Signal, false, 'branch'),
         edgeShape(target, To, null, false, 'join'),
       ]);
     }),
   );
-  return { nodes: [START, ...nodes], edges: [edgeShape(START.id, raw.Initial, null), ...edges] };
+  const last = names.filter((name) => isTerminal(raw.States[name]));
+  return { nodes: [START, ...nodes], edges: [edgeShape(START.id, raw.Initial, null), ...edges], last };
 }
