@@ -200,6 +200,7 @@ function compose(options: WorldOptions, attachments: AttachmentStore): Composed 
       return onMissing(call, noImplementation(call.command));
     },
     ...(scripted?.answer === undefined ? {} : { answer: scripted.answer }),
+    ...(scripted?.expires === undefined ? {} : { expires: scripted.expires }),
     ...(scripted?.signal === undefined ? {} : { signal: scripted.signal }),
     close: () => tools.close(),
   };

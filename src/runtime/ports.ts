@@ -197,6 +197,8 @@ export interface Performer {
   protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string): Promise<Json>;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */
   answer?(question: Asked): Answer | null;
+  /** On a virtual clock: true if time passes up to the deadline of this open question. Absent: it always does. */
+  expires?(question: Asked): boolean;
   /** Sends a signal at once, as a script does. Null leaves it to the outside. */
   signal?(waiting: Awaited): { readonly data: Json } | null;
 }

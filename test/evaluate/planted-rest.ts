@@ -74,7 +74,7 @@ export const REST: { readonly [id: string]: Planted } = {
     }),
   ],
   'human-review-queue-saturation': [
-    () => ({ document: asking, script: {} }),
+    () => ({ document: asking, script: { approvals: { gate: { expires: true } } } }),
     () => ({ document: asking, script: { approvals: { gate: 'approve' } } }),
   ],
   'memory-write-poisoning': [

@@ -60,7 +60,8 @@ describe('where no person can be asked', () => {
 
 describe('a question about a call', () => {
   test('waits as long as any other, and counts as a no then', async () => {
-    const { report } = await drive(putting({ escalation: { timeout: 5 } }), SCRIPT);
+    const script = { ...SCRIPT, approvals: { put: { expires: true } } };
+    const { report } = await drive(putting({ escalation: { timeout: 5 } }), script);
     expect([report.code, report.approvals, report.usage.toolCalls]).toEqual(['SUCCESS', { put: 'reject' }, 0]);
   });
 

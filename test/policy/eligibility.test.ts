@@ -293,6 +293,7 @@ describe('approval', () => {
     const { report, dispatched } = await play(doc({ boundary: { approval_timeout: 5 } }), {
       agents: calls(send()),
       tools: SENT,
+      approvals: { 'mail.send': { expires: true } },
     });
     expect([report.code, dispatched]).toEqual(['SUCCESS', []]);
   });

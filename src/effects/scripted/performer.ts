@@ -11,7 +11,7 @@ import { PerformError } from '../../runtime/failures.ts';
 import type { Asked, Awaited, Call, Performer } from '../../runtime/ports.ts';
 import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
-import type { AnswerEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
+import type { ApprovalEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
 
 /** Calls of tools that the script does not name go to `otherwise`. */
 export function scriptedPerformer(script: Script, otherwise?: Performer): Performer {
@@ -25,6 +25,7 @@ export function scriptedPerformer(script: Script, otherwise?: Performer): Perfor
       throw scriptError(`the script has no entry for the ${command.kind} \`${command.name}\``);
     },
     answer: (asked) => answer(script, asked),
+    expires: (asked) => isExpiry(approvalEntry(script, asked)),
     signal: (waiting) => signal(script, waiting),
   };
 }
@@ -109,16 +110,27 @@ function failureOf(entry: EntryBase): Failure {
   return { class: failure, type, message: entry.message ?? `a scripted ${failure} failure` };
 }
 
-function answer(script: Script, { question, node, name, ordinal }: Asked): Answer | null {
+function answer(script: Script, asked: Asked): Answer | null {
+  const entry = approvalEntry(script, asked);
+  if (typeof entry === 'string') return { choice: entry, by: 'script' };
+  if (entry?.choice === undefined || isExpiry(entry)) return null;
+  const { expires: _, choice, ...rest } = entry;
+  return { by: 'script', choice, ...rest };
+}
+
+/** What the script says about a question; undefined if it leaves the question to a person. */
+function approvalEntry(script: Script, { question, node, name, ordinal }: Asked): ApprovalEntry | undefined {
   const approvals = script.approvals ?? {};
   const names = [question.id, ...suffixesOf(node), ...suffixesOf(question.about), name];
   const key = names.find((each) => Object.hasOwn(approvals, each));
-  if (key === undefined) return null;
-  const given = approvals[key] as string | AnswerEntry | readonly (string | AnswerEntry)[];
-  const list = Array.isArray(given) ? (given as readonly (string | AnswerEntry)[]) : [given as string | AnswerEntry];
-  const entry = script.strict === true ? list[ordinal] : list[Math.min(ordinal, list.length - 1)];
-  if (entry === undefined) return null;
-  return typeof entry === 'string' ? { choice: entry, by: 'script' } : { by: 'script', ...entry };
+  if (key === undefined) return undefined;
+  const given = approvals[key] as ApprovalEntry | readonly ApprovalEntry[];
+  const list = Array.isArray(given) ? (given as readonly ApprovalEntry[]) : [given as ApprovalEntry];
+  return script.strict === true ? list[ordinal] : list[Math.min(ordinal, list.length - 1)];
+}
+
+function isExpiry(entry: ApprovalEntry | undefined): boolean {
+  return typeof entry === 'object' && entry.expires === true;
 }
 
 /** The data of the signal that the script sends to a wait; null if the script does not name the wait. */

@@ -19,18 +19,22 @@ export interface ModelEntry extends EntryBase {
 export interface ToolEntry extends EntryBase {
   readonly result?: Json;
 }
+/** An entry needs a `choice`, or `expires`. */
 export interface AnswerEntry {
-  readonly choice: string;
+  readonly choice?: string;
+  /** No person answers: the timeout of the question passes. */
+  readonly expires?: boolean;
   readonly text?: string;
   readonly edit?: Json;
   readonly by?: string;
 }
+export type ApprovalEntry = string | AnswerEntry;
 export interface Script {
   /** By agent id or name. One entry per model call, in order. The last entry repeats unless the script is strict. */
   readonly agents?: { readonly [agent: string]: readonly (string | ModelEntry)[] };
   readonly tools?: { readonly [tool: string]: readonly ToolEntry[] };
   /** By node, route target, tool name or approval id. */
-  readonly approvals?: { readonly [about: string]: string | AnswerEntry | readonly (string | AnswerEntry)[] };
+  readonly approvals?: { readonly [about: string]: ApprovalEntry | readonly ApprovalEntry[] };
   /** By `wait` node: the data of the signal. A list has one entry for each time the node waits. */
   readonly signals?: { readonly [node: string]: Json };
   readonly clock?: 'virtual' | 'real';

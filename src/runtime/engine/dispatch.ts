@@ -75,11 +75,21 @@ export class Dispatcher {
     owned.cancelWake?.();
     owned.cancelWake = null;
     if (due === null || state.outcome !== null || !isOwned) return;
-    // On a virtual clock a wait for a person passes at once, but the caller's deadline does not end it.
-    if (this.#options.clock.virtual && due === state.origin.deadline && statusOf(state) === 'suspended') return;
+    if (this.#options.clock.virtual && statusOf(state) === 'suspended' && !this.#passes(owned, state, due)) return;
     owned.cancelWake = this.#at(owned, due, () => {
       owned.cancelWake = null;
       this.#options.send(owned, { fact: { type: 'tick' } });
+    });
+  }
+
+  /** On a virtual clock no time passes up to the caller's deadline, nor to one of a question that is left to a person. */
+  #passes(owned: OwnedRun, state: RunState, due: Instant): boolean {
+    const { performer, clock } = this.#options;
+    if (due === state.origin.deadline) return false;
+    if (due <= runNow(owned, clock)) return true;
+    return [...state.pending.values()].every(({ question, deadline, observed, name, ordinal, node }) => {
+      if (question === null || observed !== null || deadline !== due) return true;
+      return performer.expires?.({ question, name, ordinal, node: authorOf(nodeAt(owned.program, node)) }) ?? true;
     });
   }
 

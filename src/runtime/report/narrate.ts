@@ -7,8 +7,9 @@ import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
+import { skippedBy } from './skipped.ts';
 
-/** Turns journal events, given in order from the first one, into public events. */
+/** Takes journal events in order, from the first one. */
 export type Narrator = (event: Event) => readonly StoryEvent[];
 
 interface Step {
@@ -36,14 +37,16 @@ interface Story {
   /** The authored node that each branch is in. */
   readonly steps: Map<ThreadId, Step>;
   readonly calls: Map<EffectKey, CallInfo>;
+  /** Nodes that were entered or reported as skipped. */
+  readonly mentioned: Set<string>;
 }
 
 export function createNarrator(program: Program): Narrator {
-  const story: Story = { program, state: null, steps: new Map(), calls: new Map() };
+  const story: Story = { program, state: null, steps: new Map(), calls: new Map(), mentioned: new Set() };
   return (event) => {
     story.state = evolve(story.state, event);
     const entered = enter(story, event);
-    return [...entered, ...eventsOf(story, event), ...leave(story, event)];
+    return [...entered, ...eventsOf(story, event), ...passedOver(story, event), ...leave(story, event)];
   };
 }
 
@@ -60,8 +63,15 @@ function enter(story: Story, event: Event): readonly StoryEvent[] {
     return isOther ? finish(story, thread, event, 'finished') : [];
   }
   const before = finish(story, thread, event, 'finished');
+  story.mentioned.add(name);
   story.steps.set(thread, { name, startedAt: event.at, output: null, error: null });
   return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
+}
+
+function passedOver(story: Story, event: Event): readonly StoryEvent[] {
+  const thread = 'thread' in event ? event.thread : ROOT;
+  const { names, reason } = skippedBy(story.program.flow, event, story.steps.get(thread)?.name, story.mentioned);
+  return names.map((node) => ({ type: 'node.skipped', ...base(event), node, branch: thread, reason }));
 }
 
 function leave(story: Story, event: Event): readonly StoryEvent[] {
@@ -153,14 +163,11 @@ function protection(
 }
 
 function noteText(note: ProtectionNote): string {
-  switch (note.type) {
-    case 'breaker.changed':
-      return `circuit breaker ${note.breaker}: ${note.from} to ${note.to} (${note.cause.replaceAll('_', ' ')})`;
-    case 'breaker.denied':
-      return `circuit breaker ${note.breaker} is open (${note.cause.replaceAll('_', ' ')}): the call was not made`;
-    case 'retry.denied':
-      return `the retry budget is used up: the call was not repeated`;
-  }
+  if (note.type === 'retry.denied') return `the retry budget is used up: the call was not repeated`;
+  const cause = note.cause.replaceAll('_', ' ');
+  if (note.type === 'breaker.denied')
+    return `circuit breaker ${note.breaker} is open (${cause}): the call was not made`;
+  return `circuit breaker ${note.breaker}: ${note.from} to ${note.to} (${cause})`;
 }
 
 function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {
@@ -334,8 +341,8 @@ function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raise
       by,
     }));
   }
-  const { meter, left, needs, node, thread } = event;
-  const budget = meters[meter]?.label ?? meter;
+  const { left, needs, node, thread } = event;
+  const budget = meters[event.meter]?.label ?? event.meter;
   return [
     { type: 'budget.reached', ...base(event), node: nameAt(story, node), branch: thread, budget, left, needed: needs },
   ];

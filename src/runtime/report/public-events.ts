@@ -19,11 +19,10 @@ export function createPublicEvents(program: Program): (event: Event | Delta) => 
   let streamed = 0;
   return (event) => {
     if (event.type === 'reply.streamed') {
-      if (event.part !== undefined) return [];
-      const { key, agent, text } = event;
+      const { key, agent, text, part = 'text' } = event;
       const place = places.get(key) ?? { node: agent, branch: '0' };
       // Text has no place in the journal. Its id is after the events of the last journal event.
-      return [{ type: 'model.text', id: `${last.seq}.${STREAMED + streamed++}`, ...last, ...place, agent, text }];
+      return [{ type: `model.${part}`, id: `${last.seq}.${STREAMED + streamed++}`, ...last, ...place, agent, text }];
     }
     last = { seq: event.seq, at: event.at };
     streamed = 0;

@@ -32,6 +32,8 @@ export type StoryEvent =
   | (InNode & { readonly type: 'node.finished'; readonly durationMs: number; readonly output: Json })
   | (InNode & { readonly type: 'node.failed'; readonly durationMs: number; readonly error: EventError | null })
   | (InNode & { readonly type: 'node.stopped'; readonly durationMs: number })
+  /** `condition`: the condition of a branch or step did not hold. `path`: the run has ended without entering the node. */
+  | (InNode & { readonly type: 'node.skipped'; readonly reason: 'condition' | 'path' })
   | (InNode & {
       readonly type: 'node.retried';
       readonly attempt: number;
@@ -134,6 +136,10 @@ export type RunEvent = { readonly id: EventId } & (
   | (InNode & { readonly type: 'budget.changed'; readonly used: Used })
   /** Text of a reply while it is generated. It is not stored, so a reader that resumes does not get it again. */
   | (InNode & { readonly type: 'model.text'; readonly agent: string; readonly text: string })
+  /** Reasoning of a model while it is generated. It is not stored. */
+  | (InNode & { readonly type: 'model.reasoning'; readonly agent: string; readonly text: string })
+  /** Arguments of a tool call while they are generated: a piece of JSON text. It is not stored; `tool.proposed` has the whole. */
+  | (InNode & { readonly type: 'model.arguments'; readonly agent: string; readonly text: string })
 );
 
 /** `<seq>.<index>`, for example `12.0`. */

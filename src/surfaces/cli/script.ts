@@ -21,7 +21,10 @@ export interface ReadScript {
 export function readScript(source: string, file: string, flow?: CompiledFlow): ReadScript {
   const { doc, report } = parseSource(source, file, SCRIPT);
   const shaped = doc === null ? null : readShape(scriptSchema, doc, report, { what: SCRIPT.what });
-  if (shaped !== null) checkConditions(shaped, report);
+  if (shaped !== null) {
+    checkConditions(shaped, report);
+    if (!report.failed()) checkAnswers(shaped, report);
+  }
   if (shaped !== null && flow !== undefined) {
     warnOfUnknownNames(shaped, flow, report);
     checkChoices(shaped, flow, report);
@@ -50,7 +53,8 @@ const modelEntry = record({
 });
 const toolEntry = record({ ...shared, result: json().optional() });
 const answerEntry = record({
-  choice: spoken(),
+  choice: spoken().optional(),
+  expires: bool().optional(),
   text: text().optional(),
   edit: json().optional(),
   by: name().optional(),
@@ -100,6 +104,18 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
   }
 }
 
+/** An entry without `choice` and `expires` would leave the question to a person without a word. */
+function checkAnswers({ value, at }: Shaped<ScriptValue>, report: Report): void {
+  for (const [about, given] of Object.entries(value.approvals ?? {}))
+    for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
+      if (typeof answered === 'string' || answered.choice !== undefined || answered.expires === true) continue;
+      const place = Array.isArray(given) ? at('approvals', about, index) : at('approvals', about);
+      report.error('missing-field', place, `the answer to \`${about}\` needs \`choice\``, {
+        help: 'For a question that no person answers in time, write `{ expires: true }`.',
+      });
+    }
+}
+
 /** An answer that is not a choice of its question would be refused during the run. */
 function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
   for (const [about, given] of Object.entries(value.approvals ?? {})) {
@@ -113,7 +129,7 @@ function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, re
     const choices = new Set(asks.flatMap((ask) => ask.choices.map(({ name }) => name)));
     for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
       const choice = typeof answered === 'string' ? answered : answered.choice;
-      if (choices.size === 0 || choices.has(choice)) continue;
+      if (choice === undefined || choices.size === 0 || choices.has(choice)) continue;
       const near = nearest(choice, choices);
       const place = Array.isArray(given) ? at('approvals', about, index) : at('approvals', about);
       report.error('bad-script', place, `\`${choice}\` is not a choice of \`${about}\``, {

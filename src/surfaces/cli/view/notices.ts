@@ -14,20 +14,23 @@ export interface Notice {
     | 'retry'
     | 'trouble'
     | 'undo'
-    | 'stopped';
+    | 'stopped'
+    | 'skipped';
   readonly node: string;
   readonly text: string;
   readonly ms?: number;
 }
 
 type Of<Type extends StoryEvent['type']> = Extract<StoryEvent, { readonly type: Type }>;
-type Words = { readonly [type in StoryEvent['type']]?: (event: Of<type>) => Omit<Notice, 'node'> };
+type Words = { readonly [type in StoryEvent['type']]?: (event: Of<type>) => Omit<Notice, 'node'> | null };
 
 const WORDS: Words = {
   'node.started': () => ({ kind: 'entered', text: '' }),
   'node.finished': ({ durationMs }) => ({ kind: 'ended', text: '', ms: durationMs }),
   'node.failed': ({ durationMs }) => ({ kind: 'failed', text: '', ms: durationMs }),
   'node.stopped': ({ durationMs }) => ({ kind: 'stopped', text: '', ms: durationMs }),
+  // At the end of a run the path says which nodes were not entered.
+  'node.skipped': ({ reason }) => (reason === 'path' ? null : { kind: 'skipped', text: 'its condition does not hold' }),
   'node.retried': ({ error, delayMs }) => ({
     kind: 'retry',
     text: `${error.type}: ${error.message}; retry ${delayMs <= 0 ? 'at once' : `in ${seconds(delayMs)}`}`,
@@ -54,8 +57,9 @@ const WORDS: Words = {
 };
 
 export function noticeOf(event: StoryEvent): Notice | null {
-  const words = WORDS[event.type] as ((event: StoryEvent) => Omit<Notice, 'node'>) | undefined;
-  return words === undefined ? null : { node: 'node' in event ? event.node : '', ...words(event) };
+  const words = WORDS[event.type] as ((event: StoryEvent) => Omit<Notice, 'node'> | null) | undefined;
+  const notice = words?.(event) ?? null;
+  return notice === null ? null : { node: 'node' in event ? event.node : '', ...notice };
 }
 
 type Details = { readonly [type in StoryEvent['type']]: (event: Of<type>) => string };
@@ -68,6 +72,7 @@ const DETAILS: Details = {
   'node.failed': ({ durationMs, error }) =>
     `${seconds(durationMs)}${error === null ? '' : `  ${error.type}: ${error.message}`}`,
   'node.stopped': ({ durationMs }) => seconds(durationMs),
+  'node.skipped': ({ reason }) => (reason === 'path' ? 'the run took another path' : 'its condition does not hold'),
   'node.retried': ({ attempt, delayMs, error }) =>
     `attempt ${attempt} failed, next in ${seconds(delayMs)}: ${error.type}: ${error.message}`,
   'model.started': ({ agent }) => agent,

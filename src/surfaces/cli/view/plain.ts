@@ -38,4 +38,5 @@ const LABELS = {
   trouble: 'trouble',
   undo: 'undo',
   stopped: 'stopped',
+  skipped: 'skipped',
 } as const satisfies { readonly [kind in Notice['kind']]: string };

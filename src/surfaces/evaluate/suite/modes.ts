@@ -179,25 +179,29 @@ function escalationChecks({ name, given, run }: PreparedCase): readonly Check[] 
     perform: async () => {
       const measured = await runCase({
         ...run,
-        ...scriptFor(run.script, approver),
-        wrap: (inner) => ({ ...inner, answer: (asked) => answerOf(approver, asked) }),
+        ...withoutApprovals(run.script),
+        wrap: (inner) => ({
+          ...inner,
+          answer: (asked) => answerOf(approver, asked),
+          expires: () => approver === 'late',
+        }),
       });
       return { measured, problems: [...soundProblems(measured, given), ...bypasses(measured)] };
     },
   }));
 }
 
-/** A late approver is one who does not answer before the deadline: on the virtual clock the deadline passes at once. */
+/** An absent approver leaves the run suspended. A late one lets the deadline pass, if there is one. */
 function answerOf(approver: string, { question }: Asked): ReturnType<NonNullable<Performer['answer']>> {
   if (approver !== 'rejecting') return null;
   const choice = question.choices.find((each) => each === 'reject') ?? question.choices.at(-1) ?? '';
   return { choice, by: 'nobody' };
 }
 
-function scriptFor(script: Script | undefined, approver: string): { readonly script?: Script } {
+function withoutApprovals(script: Script | undefined): { readonly script?: Script } {
   if (script === undefined) return {};
   const { approvals: _, ...rest } = script;
-  return { script: approver === 'rejecting' ? rest : rest };
+  return { script: rest };
 }
 
 function bypasses({ report, calls }: Measured): readonly string[] {
