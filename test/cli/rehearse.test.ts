@@ -29,8 +29,9 @@ test('on the real clock a bounded wait for a person suspends the run at once, an
   expect((await sluice(['replay', run], { cwd })).status).toBe(0);
 });
 
-test('on the virtual clock the same wait passes at once', async () => {
-  const cwd = folder({ 'a.yaml': GATE, 's.yaml': 'agents: { bot: worked }\n' });
+test('on the virtual clock the same wait passes at once, if the script says that nobody answers', async () => {
+  const script = 'agents: { bot: worked }\napprovals: { gate: { expires: true } }\n';
+  const cwd = folder({ 'a.yaml': GATE, 's.yaml': script });
   const ran = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--json'], { cwd });
   expect(report(ran)).toMatchObject({ state: 'completed', output: { work: 'worked', gate: 'reject' } });
 });

@@ -12,7 +12,9 @@ async function eventsOf(document: object, options: CreateEngineOptions, input: J
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   await using engine = createEngine({ journal: openMemory(), ...options });
   const run = await engine.run(flow as CompiledFlow, input);
-  return await Array.fromAsync(run.events());
+  const events: RunEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  return events;
 }
 
 function skips(events: readonly RunEvent[]): readonly string[] {

@@ -122,6 +122,7 @@ describe('time', () => {
     const { report } = await play(document, {
       agents: { bot: [call, slow(4), slow(4)], other: ['x'] },
       tools: { save: [{ result: 1 }] },
+      approvals: { save: { expires: true } },
     });
     expect(report.code).toBe('SUCCESS');
     expect(report.usage.wallClockSeconds).toBe(8);
