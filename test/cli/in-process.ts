@@ -43,6 +43,7 @@ function screenTo(text: { stdout: string; stderr: string }): Screen {
     print: (line) => void (text.stdout += `${line}\n`),
     note: (line) => void (text.stderr += `${line}\n`),
     draw: (part) => void (text.stderr += part),
+    isClosed: () => false,
     delivered: () => Promise.resolve(null),
   };
 }

@@ -108,6 +108,30 @@ test.each([
   expect(text).toContain('✓ a  agent a_bot');
 });
 
+test('streamed text wraps at the width of the terminal, below its step', () => {
+  const progress = createProgress(FLOW);
+  for (const event of EVENTS) progress.take(event);
+  progress.hear('0#1', 'The customer wants the money back because the parcel never came. '.repeat(20));
+  const scene = {
+    run: 'r_1',
+    flow: FLOW,
+    progress,
+    spending: createSpending(FLOW),
+    elapsedMs: 1,
+    tick: 1,
+    last: false,
+  };
+  for (const columns of [30, 60, 100]) {
+    const lines = frameOf(scene, { columns, rows: 24 }, picocolors.createColors(false));
+    for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
+    const text = lines.filter((line) => /^ {4}[A-Za-z]/.test(line));
+    expect(text.length).toBe(6);
+    expect(text.slice(0, -1).every((line) => widthOf(line) > columns / 2)).toBe(true);
+    expect(text.at(-1)).toMatch(/never came\.$/);
+  }
+  expect(frameOf({ ...scene, last: true }, { columns: 60, rows: 24 }, picocolors.createColors(false))).toHaveLength(5);
+});
+
 test('text is cut by columns, not by characters, and loses what could steer a terminal', () => {
   expect(widthOf('日本')).toBe(4);
   expect(cut('日本語', 5)).toBe('日本…');

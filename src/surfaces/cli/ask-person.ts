@@ -1,51 +1,107 @@
-/** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. */
+/** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. Nothing is preselected. */
 import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
 import type { Json } from '../../expr/json.ts';
 import type { Answer } from '../../ir/events.ts';
 import type { Waiting } from '../../runtime/engine/types.ts';
-import { framed, harmless, oneLine } from './text.ts';
+import { packetLines } from './packet.ts';
+import { escalationLine } from './report-text.ts';
+import type { Screen } from './screen.ts';
+import { harmless, oneLine, wrap } from './text.ts';
 
 export interface Answered {
   readonly id: string;
   readonly answer: Answer;
 }
 
-const LATER = '\u0000later';
+const LATER = 'decide later';
 
 /** Null if the person postpones the answer. */
-export async function askPerson(waiting: readonly Waiting[], interrupted: Promise<unknown>): Promise<Answered | null> {
-  const { isCancel, note, select, text } = await import('@clack/prompts');
-  const stop = new AbortController();
-  void interrupted.then(() => stop.abort());
-  const io = { input: process.stdin, output: process.stderr, signal: stop.signal };
+export async function askPerson(
+  screen: Screen,
+  waiting: readonly Waiting[],
+  interrupted: Promise<unknown>,
+): Promise<Answered | null> {
   const question = waiting[0];
   if (question === undefined) return null;
-  if (hasContent(question.payload))
-    note(harmless(JSON.stringify(question.payload, null, 2)), oneLine(question.node), { output: process.stderr });
-  const choice = await select({
-    ...io,
-    message: framed(question.message),
-    options: [
-      ...question.choices.map((value) => ({ value, label: oneLine(value) })),
-      { value: LATER, label: 'decide later' },
-    ],
-  });
-  if (isCancel(choice) || choice === LATER) return null;
+  const options = [...question.choices, LATER];
+  screen.note(boxOf(question, options, screen).join('\n'));
+  const typed = await prompt('Your choice, as number or name: ', interrupted, (given) =>
+    chosen(given, options) === undefined ? `Type a number from 1 to ${options.length}, or a name.` : null,
+  );
+  const choice = typed === null ? undefined : chosen(typed, options);
+  if (choice === undefined || choice === LATER) return null;
   const edits = choice === 'edit' && isCall(question.payload);
-  const message = edits ? 'The arguments to call with, as JSON:' : 'What do you want to say?';
-  const validate = (given = ''): string | undefined =>
-    edits && parsed(given) === undefined ? 'That is not valid JSON.' : undefined;
-  const typed = NEEDS_WORDS.has(choice) ? await text({ ...io, message, validate }) : undefined;
-  if (isCancel(typed)) return null;
+  const said = NEEDS_WORDS.has(choice)
+    ? await prompt(edits ? 'The arguments to call with, as JSON: ' : 'Your words: ', interrupted, (given) =>
+        edits && parsed(given) === undefined ? 'That is not valid JSON.' : null,
+      )
+    : '';
+  if (said === null) return null;
   return {
     id: question.id,
     answer: {
       choice,
       by: currentUser(),
       payload: question.payloadHash,
-      ...(typed === undefined || typed === '' ? {} : edits ? { edit: parsed(typed) } : { text: typed }),
+      ...(said === '' ? {} : edits ? { edit: parsed(said) } : { text: said }),
     },
   };
+}
+
+/** The question, its data and its choices, as lines that fit the terminal. */
+export function boxOf(question: Waiting, options: readonly string[], { colors, columns }: Screen): readonly string[] {
+  const { node, message, payload, expiresAt } = question;
+  const width = Math.max(20, columns() - 3);
+  const { escalation: _, ...data } = isRecord(payload) ? payload : {};
+  const goesTo = escalationLine(question);
+  const inside = [
+    ...wrap(harmless(message), width),
+    ...(Object.keys(data).length === 0 ? [] : ['', ...packetLines(data, width)]),
+    ...(goesTo === '' ? [] : ['', ...wrap(`goes to: ${goesTo}`, width)]),
+    ...(expiresAt === null ? [] : ['', `until ${expiresAt}`]),
+    '',
+    ...options.map((option, index) => `${index + 1}  ${oneLine(option, width - 4)}`),
+  ];
+  return [
+    `${colors.yellow('┌')} ${colors.bold(oneLine(node, width - 6))} asks`,
+    ...inside.map((line) => `${colors.yellow('│')} ${line}`.trimEnd()),
+    colors.yellow('└'),
+  ];
+}
+
+/** A number, a name, or the beginning of one name. */
+export function chosen(typed: string, options: readonly string[]): string | undefined {
+  const given = typed.trim().toLowerCase();
+  if (given === '') return undefined;
+  if (/^\d+$/.test(given) && !options.includes(given)) return options[Number(given) - 1];
+  const names = options.map((option) => option.toLowerCase());
+  const exact = names.indexOf(given);
+  if (exact >= 0) return options[exact];
+  const begun = options.filter((option) => option.toLowerCase().startsWith(given));
+  return begun.length === 1 ? begun[0] : undefined;
+}
+
+/** Asks until `problemOf` finds none. Null on Ctrl-C, on Ctrl-D and when the command is interrupted. */
+function prompt(
+  text: string,
+  interrupted: Promise<unknown>,
+  problemOf: (given: string) => string | null,
+): Promise<string | null> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, historySize: 0 });
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const ask = (): void =>
+    lines.question(text, (given) => {
+      const problem = problemOf(given);
+      if (problem === null) return resolve(given.trim());
+      process.stderr.write(`${problem}\n`);
+      ask();
+    });
+  lines.on('SIGINT', () => lines.close());
+  lines.once('close', () => resolve(null));
+  void interrupted.then(() => lines.close());
+  ask();
+  return promise.finally(() => lines.close());
 }
 
 /** The name of the current user. In a container the user id may have no name. */
@@ -61,7 +117,11 @@ const NEEDS_WORDS: ReadonlySet<string> = new Set(['respond', 'edit']);
 
 /** True if the question is about a tool call. */
 function isCall(payload: Json): boolean {
-  return typeof payload === 'object' && payload !== null && 'tool' in payload;
+  return isRecord(payload) && 'tool' in payload;
+}
+
+function isRecord(value: Json): value is { readonly [field: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parsed(text: string): Json | undefined {
@@ -70,8 +130,4 @@ function parsed(text: string): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-function hasContent(payload: unknown): boolean {
-  return typeof payload === 'object' && payload !== null && Object.keys(payload).length > 0;
 }

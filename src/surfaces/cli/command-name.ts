@@ -4,7 +4,7 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { shellWord } from './text.ts';
 
 const COMMAND =
-  /(?<![\w/.-])sluice (?=(?:--help|answer|approvals|audit|backup|breakers|budget|cancel|check|diff|doctor|erase|graph|help|init|replay|resume|run|runs|schema|show|signal|trace)\b)/g;
+  /(?<![\w/.-])sluice (?=(?:--help|answer|approvals|audit|backup|breakers|budget|cancel|check|completion|diagnose|diff|doctor|erase|eval|explain|graph|help|init|logs|mcp|metrics|replay|resume|run|runs|schema|show|signal|simulate|trace|watch)\b)/g;
 
 /** Replaces the name of the program in commands that a text prints. */
 export function withCommandName(text: string): string {

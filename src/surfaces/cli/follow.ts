@@ -44,7 +44,7 @@ async function settle(cli: Cli, session: Session, run: RunId, view: View, watche
     if (report instanceof SluiceError) throw report;
     if (report.state !== 'suspended' || cli.json || cli.quiet || !cli.screen.interactive) return report;
     view.pause();
-    const answered = await askPerson(report.waiting, interrupt.requested);
+    const answered = await askPerson(cli.screen, report.waiting, interrupt.requested);
     if (answered === null) return report;
     await engine.answer(answered.id, answered.answer);
   }

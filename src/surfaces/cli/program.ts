@@ -158,6 +158,19 @@ function addInspecting(program: Command, call: Caller): void {
     )
     .action(call(async () => (await import('./commands/trace.ts')).traceCommand));
   program
+    .command('watch')
+    .description('follow a run of any process until it ends or waits; with --json, one event per line')
+    .argument('<run>', 'a run')
+    .option('--after <seq>', 'only later events')
+    .action(call(async () => (await import('./commands/watch.ts')).watchCommand));
+  program
+    .command('logs')
+    .description('what happened in a run, in plain lines')
+    .argument('[run]', 'a run; without it, the newest')
+    .option('-f, --follow', 'go on until the run ends or waits')
+    .option('--after <seq>', 'only later events')
+    .action(call(async () => (await import('./commands/watch.ts')).logsCommand));
+  program
     .command('explain')
     .description('a run in one sentence, then the detail')
     .argument('<run>', 'a run')

@@ -21,6 +21,8 @@ export interface Screen {
   note(text: string): void;
   /** Writes raw text to standard error, for drawing in place. */
   draw(text: string): void;
+  /** True if standard output takes no more, for example because its reader has gone. */
+  isClosed(): boolean;
   /** Resolves when standard output has taken everything, with the error if it failed. */
   delivered(): Promise<Error | null>;
 }
@@ -37,6 +39,7 @@ export function createScreen(): Screen {
     print: (text) => result.write(`${text}\n`),
     note: (text) => aside.write(`${text}\n`),
     draw: (text) => aside.write(text),
+    isClosed: () => result.hasFailed(),
     delivered: async () => {
       const failure = await result.settled();
       return failure?.code === 'EPIPE' ? null : failure;
@@ -53,6 +56,7 @@ function wantsColor(live: boolean): boolean {
 
 interface Outlet {
   write(text: string): void;
+  hasFailed(): boolean;
   /** Resolves when everything is written, with the first error. */
   settled(): Promise<NodeJS.ErrnoException | null>;
 }
@@ -74,6 +78,7 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
         });
       });
     },
+    hasFailed: () => failure !== null,
     settled: async () => {
       await last;
       return failure;

@@ -52,7 +52,8 @@ interface Interrupt {
   dispose(): void;
 }
 
-function onInterrupt(): Interrupt {
+/** Takes signals over until `dispose`. */
+export function onInterrupt(): Interrupt {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let firstAt: number | null = null;
   const listener = (signal: NodeJS.Signals): void => {

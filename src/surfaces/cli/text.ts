@@ -47,6 +47,41 @@ export function cut(text: string, width: number): string {
   return width <= 0 ? '' : `${kept}…`;
 }
 
+/** Breaks text into lines of at most `width` columns, between words where possible. Line ends of the text stay. */
+export function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    const lines: string[] = [];
+    let current = '';
+    for (const word of line.split(/(?<= )/)) {
+      if (widthOf(current + word.trimEnd()) <= width) {
+        current += word;
+        continue;
+      }
+      if (current !== '') lines.push(current.trimEnd());
+      const parts = chop(word, width);
+      lines.push(...parts.slice(0, -1));
+      current = parts.at(-1) ?? '';
+    }
+    return [...lines, current.trimEnd()];
+  });
+}
+
+/** Breaks a word that is longer than a line. */
+function chop(word: string, width: number): string[] {
+  const parts: string[] = [''];
+  let used = 0;
+  for (const character of word) {
+    const next = characterWidth(character);
+    if (used + next > width && character !== ' ') {
+      parts.push('');
+      used = 0;
+    }
+    parts[parts.length - 1] += character;
+    used += next;
+  }
+  return parts;
+}
+
 export function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }

@@ -1,4 +1,5 @@
 /** `sluice approvals`: open questions, each with the commands that answer it. */
+import type { Json } from '../../../expr/json.ts';
 import type { RunId } from '../../../ir/events.ts';
 import type { Waiting } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
@@ -8,6 +9,7 @@ import { answerLines } from '../report-text.ts';
 import { DEFAULT_DB, type Cli } from '../context.ts';
 import { escalationLine } from '../report-text.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
+import { packetLines } from '../packet.ts';
 import { findRun, withStore } from '../store.ts';
 import { framed, oneLine, shellWord, table } from '../text.ts';
 
@@ -44,10 +46,17 @@ function block(waiting: Waiting, db: string): string {
     ['node', oneLine(node)],
     ['question', framed(message)],
     ...(whose === '' ? [] : [['goes to', whose]]),
-    ...(Object.keys(about).length > 0 ? [['about', oneLine(JSON.stringify(about), 400)]] : []),
+    ...(Object.keys(about).length > 0 ? packetRows(about as Json) : []),
     ['asked by', oneLine(askedBy)],
     ...(expiresAt === null ? [] : [['until', expiresAt]]),
     ...answerLines(waiting, flag).map((line) => ['answer', line]),
   ];
   return table(rows);
 }
+
+/** The data of the question; only its first line has a name. */
+function packetRows(about: Json): string[][] {
+  return packetLines(about, PACKET_WIDTH).map((line, index) => [index === 0 ? 'about' : '', line]);
+}
+
+const PACKET_WIDTH = 100;

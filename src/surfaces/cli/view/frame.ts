@@ -2,7 +2,7 @@
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import type { Colors } from '../screen.ts';
-import { cut, oneLine, pad, seconds, widthOf } from '../text.ts';
+import { cut, oneLine, pad, seconds, widthOf, wrap } from '../text.ts';
 import type { Progress, Step, StepStatus } from './progress.ts';
 import type { Spending } from './spending.ts';
 
@@ -56,8 +56,23 @@ function stepLines(
   const shown = steps.slice(hidden);
   const column = Math.min(28, Math.max(0, ...shown.map(({ name }) => widthOf(oneLine(name)))));
   const lines = shown.map((step) => stepLine(step, column, tick, width, colors));
-  return hidden === 0 || room < 2 ? lines : [colors.dim(`  … ${hidden} earlier`), ...lines];
+  const earlier = hidden === 0 || room < 2 ? [] : [colors.dim(`  … ${hidden} earlier`)];
+  const free = room - earlier.length - lines.length;
+  return [...earlier, ...lines, ...streamedLines(shown, Math.min(free, TEXT_LINES_MAX), width, colors)];
 }
+
+const TEXT_LINES_MAX = 6;
+
+/** The end of the text that models are generating, wrapped at the width of the terminal. */
+function streamedLines(steps: readonly Step[], room: number, width: number, colors: Colors): readonly string[] {
+  const speaking = steps.filter(({ status, text }) => status === 'running' && text.trim() !== '');
+  if (speaking.length === 0 || room <= 0) return [];
+  const each = Math.max(1, Math.floor(room / speaking.length));
+  const lines = speaking.flatMap(({ text }) => wrap(text.trim(), width - TEXT_INDENT.length).slice(-each));
+  return lines.slice(-room).map((line) => colors.dim(`${TEXT_INDENT}${line}`));
+}
+
+const TEXT_INDENT = '    ';
 
 function stepLine(step: Step, column: number, tick: number, width: number, colors: Colors): string {
   const { sign, style } = signOf(step.status, tick, colors);

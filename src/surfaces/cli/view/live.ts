@@ -6,6 +6,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Screen } from '../screen.ts';
 import { widthOf } from '../text.ts';
 import { frameOf } from './frame.ts';
+import { takeKeys } from './keys.ts';
 import { createProgress } from './progress.ts';
 import { createSpending } from './spending.ts';
 import type { View } from './progress.ts';
@@ -22,6 +23,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
   let timer: NodeJS.Timeout | null = null;
   let tick = 0;
   let ended = false;
+  let giveKeysBack = (): void => undefined;
 
   const draw = (last: boolean): void => {
     const size = { columns: screen.columns(), rows: process.stderr.rows ?? 24 };
@@ -37,6 +39,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
   const show = (): void => screen.draw(SHOW);
   const begin = (): void => {
     if (timer !== null) return;
+    if (screen.interactive) giveKeysBack = takeKeys();
     screen.draw(HIDE);
     process.once('exit', show);
     timer = setInterval(draw, FRAME_MS, false);
@@ -51,6 +54,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
     drawn = [];
     process.removeListener('exit', show);
     show();
+    giveKeysBack();
   };
   return {
     take: (event) => {

@@ -14,6 +14,7 @@ export interface Notice {
     | 'retry'
     | 'trouble'
     | 'undo'
+    | 'undone'
     | 'stopped'
     | 'skipped';
   readonly node: string;
@@ -53,6 +54,10 @@ const WORDS: Words = {
   'budget.raised': ({ budget, by }) => ({ kind: 'answered', text: `${budget} is raised by ${by}` }),
   trouble: ({ message }) => ({ kind: 'trouble', text: message }),
   'undo.started': ({ tool, args }) => ({ kind: 'undo', text: `${tool} ${argsText(args)}` }),
+  'undo.finished': ({ tool, error }) =>
+    error === null
+      ? { kind: 'undone', text: tool }
+      : { kind: 'trouble', text: `not undone: ${tool}: ${error.type}: ${error.message}` },
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
 };
 

@@ -37,6 +37,7 @@ const LABELS = {
   retry: 'retry',
   trouble: 'trouble',
   undo: 'undo',
+  undone: 'undone',
   stopped: 'stopped',
   skipped: 'skipped',
 } as const satisfies { readonly [kind in Notice['kind']]: string };

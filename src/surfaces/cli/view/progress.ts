@@ -5,7 +5,7 @@ import { createProgram } from '../../../core/program.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
-import { oneLine } from '../text.ts';
+import { harmless, oneLine } from '../text.ts';
 import { argsText, noticeOf, type Notice } from './notices.ts';
 
 export type StepStatus = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
@@ -18,13 +18,15 @@ export interface Step {
   status: StepStatus;
   /** For example `agent triage_bot` or `tool http.get`. */
   doing: string;
+  /** The end of the text that its model is generating. */
+  text: string;
 }
 
 export interface Progress {
   readonly steps: readonly Step[];
   readonly latest: readonly Event[];
   take(event: Event): readonly Notice[];
-  /** Adds streamed text of a model call. The end of it is shown beside its step. */
+  /** Adds streamed text of a model call. The end of it is shown below its step. */
   hear(key: EffectKey, text: string): void;
 }
 
@@ -39,8 +41,10 @@ export interface View {
 }
 
 const LATEST_MAX = 4;
-/** How much streamed text is shown beside a step. */
-const HEARD_MAX = 60;
+/** How much streamed text is kept for a step. */
+const HEARD_MAX = 2000;
+/** How much of it is shown beside the step when it is complete. */
+const BESIDE_MAX = 60;
 
 export function createProgress(flow: CompiledFlow): Progress {
   const narrate = createNarrator(createProgram(flow, pure));
@@ -49,6 +53,15 @@ export function createProgress(flow: CompiledFlow): Progress {
   const current = new Map<ThreadId, Step>();
   const threads = new Map<EffectKey, ThreadId>();
   const heard = new Map<EffectKey, string>();
+  /** The end of a finished text stays beside its step. */
+  const settleText = (key: EffectKey): void => {
+    const text = heard.get(key);
+    const step = stepOf(current, threads.get(key));
+    heard.delete(key);
+    if (text === undefined || step === undefined) return;
+    step.text = '';
+    step.doing = oneLine(text.slice(-BESIDE_MAX));
+  };
   return {
     steps,
     latest,
@@ -56,13 +69,13 @@ export function createProgress(flow: CompiledFlow): Progress {
       const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
       heard.set(key, tail);
       const step = stepOf(current, threads.get(key));
-      if (step?.status === 'running') step.doing = oneLine(tail).trim();
+      if (step?.status === 'running') step.text = harmless(tail);
     },
     take: (event) => {
       latest.push(event);
       if (latest.length > LATEST_MAX) latest.shift();
       if (event.type === 'effect.requested') threads.set(event.key, event.thread);
-      if (event.type === 'effect.settled') heard.delete(event.key);
+      if (event.type === 'effect.settled') settleText(event.key);
       return narrate(event).flatMap((each) => {
         apply(each, steps, current);
         return noticeOf(each) ?? [];
@@ -75,7 +88,7 @@ function apply(event: StoryEvent, steps: Step[], current: Map<ThreadId, Step>): 
   if (!('branch' in event)) return;
   if (event.type === 'node.started') {
     const { node: name, branch: thread, at: startedAt } = event;
-    const step: Step = { name, thread, startedAt, endedAt: null, status: 'running', doing: '' };
+    const step: Step = { name, thread, startedAt, endedAt: null, status: 'running', doing: '', text: '' };
     current.set(thread, step);
     steps.push(step);
     return;

@@ -1,0 +1,164 @@
+/**
+ * `sluice watch` and `sluice logs`: what happens in a run, one readable line each, read from the journal. The run may belong
+ * to any process. `watch` ends when the run ends or waits; it never changes the run.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { evolve } from '../../../core/evolve.ts';
+import { statusOf } from '../../../core/outstanding.ts';
+import type { RunId, RunState } from '../../../ir/events.ts';
+import type { ChainedEvent } from '../../../runtime/engine/types.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import { readRun, streamRun } from '../../../runtime/journal/read.ts';
+import type { Store } from '../../../runtime/ports.ts';
+import { createNarrator } from '../../../runtime/report/narrate.ts';
+import { createPublicEvents } from '../../../runtime/report/public-events.ts';
+import { reportOf } from '../../../runtime/report/report.ts';
+import type { RunEvent } from '../../../runtime/report/run-events.ts';
+import { DEFAULT_DB, type Cli } from '../context.ts';
+import { OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
+import { printOutcome } from '../follow.ts';
+import { readWhole } from '../option-values.ts';
+import { onInterrupt } from '../session.ts';
+import { findRun, withStore } from '../store.ts';
+import { shellWord } from '../text.ts';
+import { noticeOf } from '../view/notices.ts';
+import { lineOf } from '../view/plain.ts';
+
+export interface WatchOptions {
+  readonly after?: string;
+}
+export interface LogsOptions extends WatchOptions {
+  readonly follow?: boolean;
+}
+
+export async function watchCommand(cli: Cli, given: string, options: WatchOptions): Promise<ExitStatus> {
+  const after = readWhole('--after', options.after) ?? 0;
+  return withStore(cli, async (store) => {
+    const run = await findRun(store, given, cli.db);
+    return watchRun(cli, store as Store, run, after);
+  });
+}
+
+/** Without a run, the newest one. */
+export async function logsCommand(cli: Cli, given: string | undefined, options: LogsOptions): Promise<ExitStatus> {
+  const after = readWhole('--after', options.after) ?? 0;
+  return withStore(cli, async (store): Promise<ExitStatus> => {
+    const run = await findRun(store, given ?? (await newestRun(store)), cli.db);
+    if (given === undefined) cli.hint(`run ${run}`);
+    if (options.follow === true) return watchRun(cli, store as Store, run, after);
+    const log = createLog(after);
+    const { program, events } = await streamRun((store as Store).journal, run);
+    log.open(program);
+    if (cli.json) cli.printJson([...events].flatMap((event) => log.events(event)));
+    else for (const event of events) for (const line of log.lines(event)) cli.screen.print(line);
+    return OK;
+  });
+}
+
+async function newestRun(store: Store | null): Promise<RunId> {
+  const [newest] = (await store?.roster.list({ limit: 1 })) ?? [];
+  if (newest === undefined)
+    throw new SluiceError('run-not-found', 'there are no runs yet', 'Start one with `sluice run`.');
+  return newest.run;
+}
+
+const POLL_MS = 250;
+/** A run without an event for this long may have no process that works on it. */
+const SILENCE_MS = 30_000;
+
+async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Promise<ExitStatus> {
+  const interrupt = onInterrupt();
+  let isStopped = false;
+  const stopped = interrupt.requested.then(() => void (isStopped = true));
+  const reader = createReader(cli, store, run, after);
+  try {
+    for (let still = 0; still < 2 && !cli.screen.isClosed();) {
+      const hasMoved = await reader.readNew();
+      // A script answers in a moment, so a run that waits is looked at twice.
+      still = !hasMoved && reader.status() === 'suspended' ? still + 1 : 0;
+      if (reader.status() !== 'running' && reader.status() !== 'suspended') break;
+      if (still < 2) await Promise.race([sleep(POLL_MS), stopped]);
+      if (isStopped) throw stoppedWatching(run);
+    }
+  } finally {
+    interrupt.dispose();
+  }
+  const report = reportOf(await readRun(store.journal, run));
+  if (!cli.json) printOutcome(cli, cli.db === DEFAULT_DB ? '' : ` --db ${shellWord(cli.db)}`, report);
+  return statusOfRun(report);
+}
+
+interface LogReader {
+  /** Prints what is new. False if there was nothing. */
+  readNew(): Promise<boolean>;
+  status(): ReturnType<typeof statusOf>;
+}
+
+function createReader(cli: Cli, store: Store, run: RunId, after: number): LogReader {
+  const log = createLog(after);
+  let state: RunState | null = null;
+  let seen = 0;
+  let movedAt = Date.now();
+  let isHinted = false;
+  const hintAtSilence = (): void => {
+    if (isHinted || Date.now() - movedAt < SILENCE_MS || state === null || statusOf(state) !== 'running') return;
+    isHinted = true;
+    cli.hint(`no event for ${SILENCE_MS / 1000} s. If no process works on the run: sluice resume ${run}`);
+  };
+  return {
+    status: () => (state === null ? 'running' : statusOf(state)),
+    readNew: async () => {
+      if (seen > 0 && (await store.journal.page(run, seen, 1)).length === 0) {
+        hintAtSilence();
+        return false;
+      }
+      const { program, events } = await streamRun(store.journal, run);
+      log.open(program);
+      for (const event of events) {
+        if (event.seq <= seen) continue;
+        seen = event.seq;
+        state = evolve(state, event);
+        if (cli.json) for (const each of log.events(event)) cli.screen.print(JSON.stringify(each));
+        else for (const line of log.lines(event)) cli.screen.print(line);
+      }
+      movedAt = Date.now();
+      isHinted = false;
+      return true;
+    },
+  };
+}
+
+interface Log {
+  /** Must be called before the first event. */
+  open(program: Parameters<typeof createNarrator>[0]): void;
+  /** The public events of a journal event. */
+  events(event: ChainedEvent): readonly RunEvent[];
+  /** The same as lines for people; many events give none. */
+  lines(event: ChainedEvent): readonly string[];
+}
+
+/** Both functions take every event of the journal, in order. Events up to `after` are left out of the result. */
+function createLog(after: number): Log {
+  let narrate: ReturnType<typeof createNarrator> | null = null;
+  let translate: ReturnType<typeof createPublicEvents> | null = null;
+  return {
+    open: (program) => {
+      narrate ??= createNarrator(program);
+      translate ??= createPublicEvents(program);
+    },
+    events: (event) => (translate?.(event) ?? []).filter(({ seq }) => seq > after),
+    lines: (event) =>
+      (narrate?.(event) ?? []).flatMap((each) => {
+        const notice = each.seq > after ? noticeOf(each) : null;
+        return notice === null ? [] : [`${timeOf(each.at)}  ${lineOf(notice)}`];
+      }),
+  };
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString().slice(11, 19);
+}
+
+function stoppedWatching(run: RunId): SluiceError {
+  return new SluiceError('interrupted', `stopped watching run ${run}; the run itself goes on`);
+}
