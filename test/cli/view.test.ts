@@ -127,9 +127,10 @@ test('streamed text wraps at the width of the terminal, below its step', () => {
     const text = lines.filter((line) => /^ {4}[A-Za-z]/.test(line));
     expect(text.length).toBe(6);
     expect(text.slice(0, -1).every((line) => widthOf(line) > columns / 2)).toBe(true);
-    expect(text.at(-1)).toMatch(/never came\.$/);
+    expect(text.at(-1)).toMatch(/came\.$/);
   }
-  expect(frameOf({ ...scene, last: true }, { columns: 60, rows: 24 }, picocolors.createColors(false))).toHaveLength(5);
+  const last = frameOf({ ...scene, last: true }, { columns: 60, rows: 24 }, picocolors.createColors(false));
+  expect(last.join(' ')).not.toContain('parcel');
 });
 
 test('text is cut by columns, not by characters, and loses what could steer a terminal', () => {
