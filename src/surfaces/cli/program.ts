@@ -37,6 +37,7 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
   addAuthoring(program, call);
   addRunning(program, call);
   addInspecting(program, call);
+  addHistory(program, call);
   addProtections(program, call);
   addEvaluating(program, call);
   addMachine(program, call);
@@ -145,6 +146,37 @@ function addInspecting(program: Command, call: Caller): void {
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
   program
+    .command('approvals')
+    .description('what waits for a person')
+    .argument('[run]', 'a run')
+    .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
+  program
+    .command('replay')
+    .description('decide again over the journal, without any call, and compare')
+    .argument('<run>', 'a run')
+    .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
+  program
+    .command('erase')
+    .description('delete the personal data of a run for good')
+    .argument('<run>', 'a run')
+    .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
+  program
+    .command('diff')
+    .description('where two runs differ')
+    .argument('<run>', 'a run')
+    .argument('<other>', 'another run')
+    .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
+  program
+    .command('backup')
+    .description('copy the database while runs go on')
+    .argument('<file>', 'where')
+    .action(call(async () => (await import('./commands/backup.ts')).backupCommand));
+  addAudit(program.command('audit').description('check the audit trail'), call);
+}
+
+/** Commands that tell what happened in a run. */
+function addHistory(program: Command, call: Caller): void {
+  program
     .command('trace')
     .description('what happened in a run')
     .argument('<run>', 'a run')
@@ -175,33 +207,6 @@ function addInspecting(program: Command, call: Caller): void {
     .description('a run in one sentence, then the detail')
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/explain.ts')).explainCommand));
-  program
-    .command('approvals')
-    .description('what waits for a person')
-    .argument('[run]', 'a run')
-    .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
-  program
-    .command('replay')
-    .description('decide again over the journal, without any call, and compare')
-    .argument('<run>', 'a run')
-    .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
-  program
-    .command('erase')
-    .description('delete the personal data of a run for good')
-    .argument('<run>', 'a run')
-    .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
-  program
-    .command('diff')
-    .description('where two runs differ')
-    .argument('<run>', 'a run')
-    .argument('<other>', 'another run')
-    .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
-  program
-    .command('backup')
-    .description('copy the database while runs go on')
-    .argument('<file>', 'where')
-    .action(call(async () => (await import('./commands/backup.ts')).backupCommand));
-  addAudit(program.command('audit').description('check the audit trail'), call);
 }
 
 function addProtections(program: Command, call: Caller): void {
