@@ -14,6 +14,7 @@ interface Need {
 }
 const NEEDS: readonly Need[] = [
   { command: 'unshare', debian: 'util-linux' },
+  { command: 'script', debian: 'bsdutils' },
   { command: 'bwrap', debian: 'bubblewrap' },
 ];
 
