@@ -5,6 +5,7 @@ export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions, Engine, EngineStartOptions, RunOptions } from './surfaces/library/create-engine.ts';
 export type { AnswerOptions, ReadOptions, Result, Run } from './surfaces/library/run.ts';
+export type { AgentEdit, ForkEdits } from './surfaces/fork.ts';
 export { CompileError, RunFailedError } from './surfaces/library/errors.ts';
 export { agent } from './surfaces/library/define/agent.ts';
 export type { Agent, AgentOptions, Reply } from './surfaces/library/define/agent.ts';

@@ -28,6 +28,8 @@ export function admit(
       return signal(program, state, fact);
     case 'repin':
       return [{ type: 'run.repinned', by: fact.by, modules: fact.modules }];
+    case 'fork':
+      return [{ type: 'run.forked', by: fact.by, edits: fact.edits, idleMs: at - state.now }];
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
     case 'cancel': {

@@ -6,6 +6,7 @@ import { isForkDue, isOver } from './admit.ts';
 import { evolveEffect } from './evolve-effects.ts';
 import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
 import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
+import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
 import { sooner } from './timing.ts';
@@ -17,6 +18,7 @@ export function evolve(state: RunState | null, event: Event): RunState {
       throw new Error(`invariant: a journal begins with run.started, not ${event.type}`);
     return begin(event);
   }
+  if (event.type === 'run.forked') shiftTimes(state, event.idleMs);
   const scopes = endWaits(state, event);
   state.seq = event.seq;
   state.now = event.at;
@@ -68,6 +70,10 @@ const FOLDS: Folds = {
   },
   'run.repinned': (state, { modules }) => {
     state.origin = { ...state.origin, pins: { ...state.origin.pins, modules } };
+  },
+  'run.forked': (state, { edits }) => {
+    editSlots(state, edits);
+    disownEffects(state);
   },
   'run.halted': halted,
   'run.ended': (state, event) => {

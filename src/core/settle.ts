@@ -20,7 +20,8 @@ export function settle(program: Program, before: RunState | null, facts: readonl
   let state = before;
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as Fact;
-    if (state !== null) {
+    // The clock of a fork stood still until now, so nothing is due before it goes on.
+    if (state !== null && fact.type !== 'fork') {
       const due = expire(program, state, now);
       if (due.length > 0) {
         state = advance(program, take(state, due, now, events), now, events);

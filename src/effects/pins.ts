@@ -3,7 +3,7 @@
  * path, is recorded when the run starts. Later the same code is used, or the operator accepts the change.
  */
 import { hash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Json } from '../expr/json.ts';
 import type { Pins } from '../ir/events.ts';
@@ -52,6 +52,13 @@ export function acceptedModules({ modules = {} }: Pins): { readonly [file: strin
 
 export function workDirOf(pins: Pins | undefined, run: string, otherwise: string): string {
   return pins?.workDir ?? (pins?.workRoot === undefined ? otherwise : join(pins.workRoot, run));
+}
+
+/** Gives a fork a copy of the folder of its parent, where every run has its own. Files are as they are now. */
+export function copyWorkDir(pins: Pins | undefined, parent: string, run: string): void {
+  if (pins?.workRoot === undefined || pins.workDir !== undefined) return;
+  const from = join(pins.workRoot, parent);
+  if (existsSync(from)) cpSync(from, join(pins.workRoot, run), { recursive: true, verbatimSymlinks: true });
 }
 
 /** References such as `./tools.ts#send`, anywhere in the tools and the checks of a flow. */

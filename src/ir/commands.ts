@@ -1,7 +1,7 @@
 /** Commands: the calls that the core asks for, and when it wants to be woken. */
 import type { Json } from '../expr/json.ts';
 import type { EffectKey, Instant, Origin, RunId } from './facts.ts';
-import type { EffectKind, NodeId } from './nodes.ts';
+import type { EffectKind, MeterId, NodeId } from './nodes.ts';
 
 /** A call that the core requests: plain data, safe to repeat under its key. */
 export interface Command {
@@ -32,4 +32,14 @@ export interface RecentCall {
   readonly print: string;
   readonly ok: boolean | null;
   readonly result: string | null;
+}
+/** A suspected deadlock: the rule, and the agents of the cycle in order. */
+export interface Stuck {
+  readonly rule: 'cycle' | 'repeated_reply' | 'hops';
+  readonly agents: readonly string[];
+}
+/** A meter that remembers when calls were let go, and how long it has to. */
+export interface Pace {
+  readonly meter: MeterId;
+  readonly perMs: number;
 }

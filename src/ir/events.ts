@@ -6,8 +6,18 @@ import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { RecentCall } from './commands.ts';
-import type { RunId, ThreadId, EffectKey, Instant, ErrorRecord, Settled, Origin, ProtectionNote } from './facts.ts';
+import type { Pace, RecentCall, Stuck } from './commands.ts';
+import type {
+  EffectKey,
+  ErrorRecord,
+  Instant,
+  Origin,
+  ProtectionNote,
+  RunChanged,
+  RunId,
+  Settled,
+  ThreadId,
+} from './facts.ts';
 
 export type {
   RunId,
@@ -18,8 +28,10 @@ export type {
   ErrorRecord,
   Settled,
   Origin,
+  Parent,
   Pins,
   ProtectionNote,
+  SlotEdit,
   Fact,
   Answer,
 } from './facts.ts';
@@ -41,16 +53,6 @@ export interface Hold {
   readonly amount: number;
   /** Of a velocity meter: how long the amount counts. */
   readonly perMs?: number;
-}
-/** A suspected deadlock: the rule, and the agents of the cycle in order. */
-export interface Stuck {
-  readonly rule: 'cycle' | 'repeated_reply' | 'hops';
-  readonly agents: readonly string[];
-}
-/** A meter that remembers when calls were let go, and how long it has to. */
-export interface Pace {
-  readonly meter: MeterId;
-  readonly perMs: number;
 }
 /** A question as it stands in the journal: what is asked of whom, bound to a payload by its hash. */
 export interface Question {
@@ -80,7 +82,7 @@ export interface Ending {
 }
 
 export type EventBody =
-  | { readonly type: 'run.repinned'; readonly by: string; readonly modules: { readonly [file: string]: string } }
+  | RunChanged
   | {
       readonly type: 'run.started';
       readonly run: RunId;
@@ -347,9 +349,7 @@ export interface Pending {
   holds: readonly Hold[];
   /** The time meters that it runs on. */
   timed?: readonly MeterId[];
-  /** The `repeats` meters that compare it. */
   watched?: readonly MeterId[];
-  /** The `turns` meters that compare its reply. */
   turns?: readonly MeterId[];
   readonly question: Question | null;
   /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
@@ -397,4 +397,4 @@ export interface RunState {
   outcome: Outcome | null;
 }
 export type { Refusal } from './refusal.ts';
-export type { Command, Outbox, RecentCall } from './commands.ts';
+export type { Command, Outbox, Pace, RecentCall, Stuck } from './commands.ts';

@@ -74,10 +74,40 @@ export interface Origin {
   /** The run stops at this instant, however long it waited for people. */
   readonly deadline?: Instant;
   readonly pins?: Pins;
+  /** Of a forked run: the run and the event that it branches off. */
+  readonly parent?: Parent;
 }
+
+/** An event of another run, with its hash in the chain of that run. */
+export interface Parent {
+  readonly run: RunId;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** A value that an operator puts in the place of the one that a slot holds. */
+export interface SlotEdit {
+  readonly slot: string;
+  readonly path: readonly string[];
+  readonly value: Json;
+}
+
+/** Changes that an operator made to a run. */
+export type RunChanged =
+  | { readonly type: 'run.repinned'; readonly by: string; readonly modules: { readonly [file: string]: string } }
+  | {
+      /** The events before this one are those of the parent. */
+      readonly type: 'run.forked';
+      readonly by: string;
+      readonly edits: readonly SlotEdit[];
+      /** The time since the last event of the parent. It does not count as time of the run. */
+      readonly idleMs: number;
+    };
 
 /** The place and the code that a run belongs to. A later process must use the same. */
 export interface Pins {
+  /** Of a forked run: the run whose tokens of personal data it shares. */
+  readonly tokensOf?: RunId;
   /** The id of the store in which the run started. */
   readonly store?: string;
   /** The folder where relative paths of the document start. Absolute. */
@@ -122,6 +152,8 @@ export type Fact =
   | { readonly type: 'tick' }
   /** An operator accepts that the code of the run has changed. */
   | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }
+  /** An operator lets a copy of a run continue from one of its events. */
+  | { readonly type: 'fork'; readonly by: string; readonly edits: readonly SlotEdit[] }
   | { readonly type: 'cancel'; readonly by: string; readonly why: string };
 
 export interface Answer {

@@ -138,6 +138,14 @@ export const ERROR_CODES = {
     title: 'The module can be changed by an agent',
     summary: 'A module of the document lies in the work directory of the run.',
   },
+  'bad-fork': {
+    title: 'The run cannot be forked there',
+    summary: 'The run has no such event, or it is in the middle of an effect, or after the end of the run.',
+  },
+  'unknown-slot': {
+    title: 'No such slot',
+    summary: 'An edit names a slot that the run does not have at that event.',
+  },
   'engine-closed': { title: 'The engine is closed', summary: 'A call came after `close`.' },
   'value-too-large': {
     title: 'A value is too large',

@@ -41,7 +41,7 @@ export interface RunEntryChange {
   /** The next deadline of the run; null if it has none. */
   readonly due: Instant | null;
   /** With the first append only. */
-  readonly first?: { readonly flow: string; readonly notation: string; readonly startedAt: Instant };
+  readonly first?: RunStart;
 }
 export interface StoredAppend {
   readonly after: number;
@@ -71,14 +71,21 @@ export interface Journal {
 }
 
 export type WorkerId = string;
-export interface RunEntry {
-  readonly run: RunId;
+/** The part of an entry that never changes. */
+export interface RunStart {
   readonly flow: string;
-  readonly hash: string;
   readonly notation: string;
+  readonly tenant: string | null;
+  readonly user: string | null;
+  /** The run that this one was forked from. */
+  readonly parent: RunId | null;
+  readonly startedAt: Instant;
+}
+export interface RunEntry extends RunStart {
+  readonly run: RunId;
+  readonly hash: string;
   readonly status: RunStatus;
   readonly code: TerminalCode | null;
-  readonly startedAt: Instant;
   readonly updatedAt: Instant;
   readonly due: Instant | null;
   readonly owner: WorkerId | null;

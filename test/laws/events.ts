@@ -113,6 +113,12 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     by: fc.string(),
     modules: fc.dictionary(fc.string(), fc.string()),
   }),
+  'run.forked': fc.record({
+    type: is('run.forked'),
+    by: text,
+    edits: fc.array(fc.record({ slot: text, path: fc.array(text, { maxLength: 2 }), value: values }), { maxLength: 2 }),
+    idleMs: fc.nat(),
+  }),
   'run.started': fc.record({
     type: is('run.started'),
     run: text,

@@ -44,7 +44,9 @@ export function withPii(performer: Performer, open: OpenVault): Performer {
 }
 
 async function performProtected(performer: Performer, call: Call, pipeline: Pipeline): Promise<Settled> {
-  const { kind, name, run, input } = call.command;
+  const { kind, name, input } = call.command;
+  // A fork uses the tokens of the run that it branches off.
+  const run = call.pins?.tokensOf ?? call.command.run;
   const isTrusted = (kind === 'tool' || kind === 'model') && pipeline.policy.trusted.includes(name);
   if (!isTrusted && kind === 'tool') pipeline.release(run, input);
   const inner = isTrusted ? withInput(call, pipeline.restore(run, input) as Call['command']['input']) : call;

@@ -75,11 +75,14 @@ export function memoryPiiStore(): PiiStore {
     { token: string; lookup: string; type: string; sealed: Uint8Array; released: boolean }[]
   >();
   const of = (run: RunId) => rows.get(run) ?? [];
+  const numbers = new Map<string, number>();
   return {
     add: (run, type, lookup, make) => {
       const known = of(run).find((row) => row.lookup === lookup);
       if (known !== undefined) return known.token;
-      const made = make(of(run).filter((row) => row.type === type).length + 1);
+      const number = (numbers.get(`${run} ${type}`) ?? 0) + 1;
+      numbers.set(`${run} ${type}`, number);
+      const made = make(number);
       rows.set(run, [...of(run), { ...made, lookup, type, released: false }]);
       return made.token;
     },

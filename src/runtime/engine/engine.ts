@@ -5,11 +5,13 @@ import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import { reportOf, waitingOf } from '../report/report.ts';
 import { deliver, errorOf } from './deliver.ts';
+import { forkRun } from './fork-run.ts';
 import { Host, unknownRun } from './host.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { Ownership, POLL_MS } from './ownership.ts';
-import { RUN_ID, Starter } from './start.ts';
+import { RUN_ID } from './run-id.ts';
+import { Starter } from './start.ts';
 import type { Engine, EngineOptions, EventsOptions, Report, Waiting } from './types.ts';
 
 export function createRuntime(options: EngineOptions): Engine {
@@ -26,6 +28,7 @@ export function createRuntime(options: EngineOptions): Engine {
   };
   return {
     start: (flow, given) => starter.start(flow, given),
+    fork: (run, given) => forkRun(host, run, given),
     answer: async (id, answer) => {
       const run = await runOfApproval(host, id);
       await deliver(host, ownership, run, { type: 'answer', id, answer });

@@ -11,7 +11,7 @@ import { decodeEvents } from '../journal/codec.ts';
 import { thawState } from '../journal/snapshot.ts';
 import { createShelf } from '../journal/values.ts';
 import type { Shelf } from '../journal/values.ts';
-import type { Clock, RunEntryChange, StoredRun } from '../ports.ts';
+import type { Append, Clock, RunEntryChange, StoredRun } from '../ports.ts';
 import { Calls } from './calls.ts';
 import { pure } from './pure.ts';
 import { RunTime } from './run-time.ts';
@@ -28,6 +28,8 @@ export interface OwnedRun {
   readonly program: Program;
   readonly shelf: Shelf;
   readonly calls: Calls;
+  /** Appends that are stored together with the next turn: the copied events of a fork. */
+  prefix: readonly Append[];
   state: RunState | null;
   seq: number;
   head: string;
@@ -56,6 +58,7 @@ export function newRun(run: RunId, program: Program): OwnedRun {
     program,
     shelf: createShelf([]),
     calls: new Calls(),
+    prefix: [],
     state: null,
     seq: 0,
     head: genesis(run, graphText(program.flow).print),

@@ -16,7 +16,8 @@ export function holdsText(fact: MailFact): boolean {
 }
 
 export async function protectedFact(performer: Performer, fact: MailFact, context: FactContext): Promise<MailFact> {
-  const { flow, run, pins } = context;
+  const { flow, pins } = context;
+  const run = pins?.tokensOf ?? context.run;
   if (fact.type === 'cancel' || performer.protect === undefined) return fact;
   if (fact.type === 'signal')
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };

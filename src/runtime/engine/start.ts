@@ -1,5 +1,4 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
-import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Json } from '../../expr/json.ts';
 import type { Instant, RunId } from '../../ir/events.ts';
@@ -10,9 +9,8 @@ import type { Host } from './host.ts';
 import { newRun } from './owned-run.ts';
 import type { Ownership } from './ownership.ts';
 import { plainJson } from './plain-json.ts';
+import { checkRunId, newRunId, randomHex } from './run-id.ts';
 import type { EngineOptions, StartOptions } from './types.ts';
-
-export const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
 export class Starter {
   readonly #host: Host;
@@ -92,11 +90,6 @@ export class Starter {
   }
 }
 
-function checkRunId(run: RunId): void {
-  if (!RUN_ID.test(run))
-    throw new SluiceError('bad-run-id', `\`${run}\` is not a run id`, 'use up to 80 letters, digits, `_` and `-`');
-}
-
 function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: Instant } {
   if (deadline === undefined) return {};
   if (!Number.isSafeInteger(deadline) || deadline <= 0)
@@ -122,14 +115,4 @@ function checkedInput(flow: CompiledFlow | undefined, input: unknown): Json {
     const why = (error as Error).message.split('\n')[0];
     throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'give plain data');
   }
-}
-
-/** Ids sort by time of creation and are short enough to type. */
-export function newRunId(): RunId {
-  return `r_${Date.now().toString(36)}${randomHex()}`;
-}
-
-/** 32 random bits. `randomUUID` draws from a pool, which is faster than a system call each time. */
-function randomHex(): string {
-  return randomUUID().slice(0, 8);
 }

@@ -3,6 +3,7 @@ import { earliest } from '../../core/admit.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import { settle } from '../../core/settle.ts';
 import type { Event, Instant, Refusal, RunState } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import { graphText, link } from '../journal/chain.ts';
 import { encodeEvents } from '../journal/codec.ts';
 import { takeSnapshot } from '../journal/snapshot.ts';
@@ -54,7 +55,6 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
   owned.head = hash;
   owned.eventsSince += events.length;
   owned.bytesSince += body.length;
-  const first = { flow: flow.id, notation: flow.notation, startedAt: at };
   const entry = changeEntry(owned, state);
   return {
     run: owned.run,
@@ -64,10 +64,23 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
     body,
     hash,
     blobs: owned.shelf.takeNew(),
-    entry: after === 0 && entry !== null ? { ...entry, first } : entry,
-    flow: after === 0 ? { hash: flow.hash, text: graphText(flow).text } : null,
+    entry,
+    flow: null,
     snapshot: takeSnapshot(owned, snapshotEvery),
+    ...(after === 0 && entry !== null ? firstOf(flow, state, entry, at) : {}),
   };
+}
+
+/** The part of the first append that creates the run. */
+export function firstOf(
+  flow: CompiledFlow,
+  { origin: { tenant, user, parent } }: RunState,
+  entry: RunEntryChange,
+  startedAt: Instant,
+): Partial<Append> {
+  const whose = { tenant: tenant ?? null, user: user ?? null, parent: parent?.run ?? null };
+  const first = { flow: flow.id, notation: flow.notation, startedAt, ...whose };
+  return { entry: { ...entry, first }, flow: { hash: flow.hash, text: graphText(flow).text } };
 }
 
 /**

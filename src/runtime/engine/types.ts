@@ -44,9 +44,33 @@ interface SignalOptions {
   readonly by?: string;
 }
 
+export interface ForkOptions {
+  /** The last event that the new run shares with its parent. */
+  readonly at: number;
+  /** The id of the new run. */
+  readonly run?: RunId;
+  /** New values of slots, by name: `input`, `triage.output`. */
+  readonly set?: { readonly [slot: string]: Json };
+  /** Answers to questions that are open at the event, by node or approval id. */
+  readonly answers?: { readonly [question: string]: Omit<Answer, 'by'> };
+  /** The person who forks; recorded, and named in the answers. */
+  readonly by?: string;
+  /** The graph of the new run, if it is another one. Its nodes must fit the events. */
+  readonly flow?: CompiledFlow;
+  /** Replaces fields of the origin, such as the pins of changed code. */
+  readonly origin?: Origin;
+  /** Runs when the fork is known to be possible, before it is stored. */
+  readonly beforeStart?: () => void;
+}
+
 export interface Engine {
   /** Resolves when the start is stored. The same id with the same flow and input gives the existing run. */
   start(flow: CompiledFlow, options?: StartOptions): Promise<RunId>;
+  /**
+   * Starts a new run that shares the events of a run up to event `at` and then continues on its own, with the given edits.
+   * Resolves when it is stored.
+   */
+  fork(run: RunId, options: ForkOptions): Promise<unknown>;
   /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
   answer(approval: string, answer: Answer): Promise<RunId>;
   /**
@@ -133,6 +157,8 @@ export interface Report {
   readonly run: RunId;
   readonly flow: string;
   readonly hash: string;
+  /** Of a forked run: the run and the event that it branches off. */
+  readonly parent?: { readonly run: RunId; readonly seq: number };
   readonly state: RunStatus;
   readonly code: TerminalCode | null;
   readonly output: Json;

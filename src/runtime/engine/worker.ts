@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { isPaused, statusOf } from '../../core/outstanding.ts';
 import type { Event, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
-import type { Clock, Journal, Performer, Shared } from '../ports.ts';
+import type { Append, Clock, Journal, Performer, Shared } from '../ports.ts';
 import { Guard } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
@@ -171,11 +171,13 @@ export class Worker {
   /** Stores all turns in one step. Returns those whose run another worker has taken. */
   async #commit(turns: readonly Turn[]): Promise<ReadonlySet<Turn>> {
     const stored = turns.filter(({ append }) => append !== null);
-    const appends = stored.flatMap(({ append }) => append ?? []);
+    const appends = stored.flatMap(({ owned, append }) => (append === null ? [] : withPrefix(owned.prefix, append)));
     if (appends.length === 0) return NO_TURNS;
     try {
       const results = await this.#options.journal.commit(this.id, appends);
-      return results.includes('stale') ? new Set(stored.filter((_, index) => results[index] === 'stale')) : NO_TURNS;
+      for (const { owned } of stored) owned.prefix = NO_APPENDS;
+      if (!results.includes('stale')) return NO_TURNS;
+      return new Set(stored.filter(({ append }) => results[appends.indexOf(append as Append)] === 'stale'));
     } catch (error) {
       for (const { received } of turns) for (const message of received) message.failed?.(error as Error);
       throw error;
@@ -218,7 +220,15 @@ export class Worker {
   }
 }
 
+/** A fork starts when its own first turn is stored, and not with the copied events. */
+function withPrefix([first, ...others]: readonly Append[], append: Append): readonly Append[] {
+  if (first?.entry?.first === undefined) return [append];
+  const entry = { ...first.entry, first: { ...first.entry.first, startedAt: append.at } };
+  return [{ ...first, entry }, ...others, append];
+}
+
 const NO_TURNS: ReadonlySet<Turn> = new Set();
+const NO_APPENDS: readonly Append[] = [];
 
 function ownedElsewhere(run: RunId): SluiceError {
   return new SluiceError('lease-lost', `run \`${run}\` is owned by another process`);

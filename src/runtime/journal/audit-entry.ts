@@ -6,7 +6,7 @@ import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import { evolve } from '../../core/evolve.ts';
 import { statusOf } from '../../core/outstanding.ts';
-import type { Event, RunState } from '../../ir/events.ts';
+import type { Event, Origin, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { pure } from '../engine/pure.ts';
 import { entryOf } from '../engine/turn.ts';
@@ -80,6 +80,22 @@ function wrongEnd({ status, code }: RunEntry, ending: Event | undefined): string
   return `the run is listed as ${ended ? `${status} ${code}` : status}, but its events end ${found}`;
 }
 
+type Field = readonly [name: string, listed: unknown, allowed: readonly unknown[]];
+
+function ownerFields(entry: RunEntry, { tenant, user, parent }: Origin): readonly Field[] {
+  return [
+    ['tenant', entry.tenant, [tenant ?? null]],
+    ['user', entry.user, [user ?? null]],
+    ['parent', entry.parent, [parent?.run ?? null]],
+  ];
+}
+
+/** A fork starts with its own first append. The copied ones have the times of its parent. */
+function startOf(appends: StoredRun['appends'], state: RunState | null): number | undefined {
+  const copied = state?.origin.parent?.seq ?? 0;
+  return appends.find(({ after }) => after >= copied)?.at;
+}
+
 /** A run that works is listed with the time at which it last woke up, so that one need only be the time of some append. */
 function wrongField(
   entry: RunEntry,
@@ -90,11 +106,12 @@ function wrongField(
   const expected = state === null ? null : entryOf(state);
   const isRunning = state !== null && statusOf(state) === 'running';
   const updates = isRunning ? appends.map(({ at }) => at) : [appends.at(-1)?.at];
-  const fields: readonly (readonly [name: string, listed: unknown, allowed: readonly unknown[]])[] = [
+  const fields: readonly Field[] = [
     ['flow', entry.flow, [flow.id]],
     ['hash', entry.hash, [flow.hash]],
     ['notation', entry.notation, [flow.notation]],
-    ['start', entry.startedAt, [appends[0]?.at]],
+    ['start', entry.startedAt, [startOf(appends, state)]],
+    ...ownerFields(entry, state?.origin ?? {}),
     ['last change', entry.updatedAt, updates],
     ['status', entry.status, [expected?.status]],
     ...(isRunning

@@ -1,5 +1,6 @@
 /** Verifies the hash chain of a run (L11) and names the event where it breaks. Replay refuses a broken chain. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import { evolve } from '../../core/evolve.ts';
 import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId, RunState } from '../../ir/events.ts';
@@ -10,7 +11,7 @@ import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
 import { pure } from '../engine/pure.ts';
-import { redecide } from './replay.ts';
+import { redecide, retrace } from './replay.ts';
 import type { Difference } from './replay.ts';
 import { SluiceError } from '../errors.ts';
 import { createShelf } from './values.ts';
@@ -72,11 +73,21 @@ export async function replay(journal: Journal, run: RunId, entry: RunEntry | nul
   let state: RunState | null = null;
   for (const append of stored.appends) {
     const events = decodeEvents(program, append.body, append.after, append.at, unpack);
+    if (isCopied(state, events)) {
+      for (const event of events) state = evolve(state, event);
+      continue;
+    }
     const { state: next, difference } = redecide(program, state, events);
     if (difference !== null) return { run, agrees: false, events: checked.events, difference };
     state = next;
   }
   return { run, agrees: true, events: checked.events, difference: null };
+}
+
+/** The first events of a fork were decided in its parent, which another graph may have had. */
+function isCopied(state: RunState | null, [first]: readonly Event[]): boolean {
+  const { parent } = state?.origin ?? (first?.type === 'run.started' ? first.origin : {});
+  return parent !== undefined && first !== undefined && first.seq <= parent.seq;
 }
 
 async function load(journal: Journal, run: RunId): Promise<StoredRun> {
@@ -152,7 +163,7 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
       .slice(0, index + 1)
       .map((each) => decodeEvents(graph, each.body, each.after, each.at, unpack));
     let state: RunState | null = null;
-    for (const events of decoded.slice(0, index)) ({ state } = redecide(program, state, events));
+    for (const events of decoded.slice(0, index)) ({ state } = retrace(program, state, events));
     const suspects = decoded[index] as readonly Event[];
     const fact = damagedFact(program, append.body, suspects, pack);
     const seq = fact?.seq ?? redecide(program, state, suspects).difference?.seq ?? append.after + 1;

@@ -43,8 +43,16 @@ export function snapshotHashIn(body: string): string | null {
 
 /** True for events that record a fact. A replay derives the others, so only facts need a checksum. */
 function isFact({ type }: EventBody): boolean {
-  return type === 'effect.settled' || type === 'run.started' || type === 'run.halted' || type === 'run.repinned';
+  return FACTS.has(type);
 }
+
+const FACTS: ReadonlySet<EventBody['type']> = new Set([
+  'effect.settled',
+  'run.started',
+  'run.halted',
+  'run.repinned',
+  'run.forked',
+]);
 
 /** The first fact that does not match its checksum. The hash shows that an append was changed; this shows where. */
 export function damagedFact(program: Program, body: string, events: readonly Event[], pack: PackValue): Event | null {

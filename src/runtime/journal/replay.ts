@@ -17,17 +17,34 @@ export interface Difference {
   readonly replay: EventBody | null;
 }
 
+export interface Redecided {
+  readonly state: RunState | null;
+  readonly difference: Difference | null;
+  /** The numbers of events after which no effect and no decision is half done. */
+  readonly stops: readonly number[];
+}
+
 /** Checks one transition against the state before it, and advances the state over it. */
-export function redecide(
+export function redecide(program: Program, before: RunState | null, events: readonly Event[]): Redecided {
+  const first = events[0];
+  if (first === undefined) return { state: before, difference: null, stops: [] };
+  const walk = new Walk(program, before, events, first.at);
+  walk.go();
+  return { state: walk.state, difference: walk.difference, stops: walk.stops };
+}
+
+/** Folds one transition. A copied one may decide otherwise under its new graph, and then only its end is a stop. */
+export function retrace(
   program: Program,
   before: RunState | null,
   events: readonly Event[],
-): { state: RunState | null; difference: Difference | null } {
-  const first = events[0];
-  if (first === undefined) return { state: before, difference: null };
-  const walk = new Walk(program, before, events, first.at);
-  walk.go();
-  return { state: walk.state, difference: walk.difference };
+): Omit<Redecided, 'difference'> {
+  const { state: reached, stops } = redecide(program, before, events);
+  let state = reached;
+  const rest = events.filter(({ seq }) => seq > (state?.seq ?? 0));
+  for (const event of rest) state = evolve(state, event);
+  const isComplete = state !== null && rest.length > 0 && isSettled(state);
+  return { state, stops: isComplete && state !== null ? [...stops, state.seq] : stops };
 }
 
 class Walk {
@@ -35,6 +52,7 @@ class Walk {
   readonly #events: readonly Event[];
   readonly #at: Instant;
   #index = 0;
+  readonly stops: number[] = [];
   state: RunState | null;
   difference: Difference | null = null;
 
@@ -46,7 +64,7 @@ class Walk {
   }
 
   go(): void {
-    if (this.state !== null) {
+    if (this.state !== null && this.#events[0]?.type !== 'run.forked') {
       const due = expire(this.#program, this.state, this.#at);
       if (due.length > 0) {
         this.#expect(due);
@@ -78,6 +96,7 @@ class Walk {
       this.state = evolve(this.state, event);
       this.#index += 1;
     }
+    if (this.state !== null && isSettled(this.state)) this.stops.push(this.state.seq);
   }
 
   #differ(replay: EventBody | null): void {
@@ -110,6 +129,8 @@ class Walk {
         return this.#settled(event);
       case 'run.repinned':
         return { type: 'repin', by: event.by, modules: event.modules };
+      case 'run.forked':
+        return { type: 'fork', by: event.by, edits: event.edits };
       case 'effect.dropped':
       case 'run.halted': {
         const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');
@@ -145,6 +166,12 @@ class Walk {
       return { type: 'settle', key: event.key, attempt: event.attempt, result: event.result };
     return { type: 'answer', id: question.id, answer: event.result.value as never };
   }
+}
+
+/** No call has a result that is not judged yet. */
+function isSettled({ pending }: RunState): boolean {
+  for (const { observed } of pending.values()) if (observed !== null) return false;
+  return true;
 }
 
 /** Compares as JSON: an absent field equals an undefined one. */

@@ -17,6 +17,7 @@ import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
+  const { parent } = state.origin;
   const waiting = waitingOf(program, state);
   const usage = usageOf(program.flow, state, events);
   const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
@@ -24,6 +25,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     run: state.run,
     flow: program.flow.id,
     hash: state.flow,
+    ...(parent === undefined ? {} : { parent: { run: parent.run, seq: parent.seq } }),
     state: statusOf(state),
     code: state.outcome?.code ?? suspendedCode(waiting, state),
     output: state.outcome?.output ?? null,

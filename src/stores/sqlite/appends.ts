@@ -70,7 +70,7 @@ export class Appends {
     graph: number,
     at: number,
     { status, code, due }: RunEntryChange,
-    { flow, notation, startedAt }: NonNullable<RunEntryChange['first']>,
+    { flow, notation, startedAt, tenant, user, parent }: NonNullable<RunEntryChange['first']>,
     owner: number | null,
   ): number | null {
     const { insertRun } = this.#statements;
@@ -85,6 +85,9 @@ export class Appends {
       at,
       due,
       owner,
+      tenant,
+      user,
+      parent,
     );
     return changes === 0 ? null : Number(lastInsertRowid);
   }
@@ -119,8 +122,8 @@ const SQL = {
      FROM runs WHERE run = ?`,
   findFlow: 'SELECT id FROM flows WHERE hash = ?',
   insertFlow: 'INSERT INTO flows (hash, text) VALUES (?, ?)',
-  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
   updateRun: 'UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ? WHERE id = ?',
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',

@@ -13,6 +13,13 @@ CREATE TABLE IF NOT EXISTS tokens (
   released INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (run, token)
 ) STRICT;
+-- The last number of each type. It stays after an erasure, so that no token is given to a second value.
+CREATE TABLE IF NOT EXISTS numbers (
+  run TEXT NOT NULL,
+  type TEXT NOT NULL,
+  last INTEGER NOT NULL,
+  PRIMARY KEY (run, type)
+) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS tokens_by_lookup ON tokens (run, lookup);
 `;
 
@@ -31,7 +38,10 @@ export function openPiiStore(path: string): PiiStore {
   );
   db.exec(SCHEMA);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
-  const count = db.prepare('SELECT count(*) AS n FROM tokens WHERE run = ? AND type = ?');
+  const nextNumber = db.prepare(
+    `INSERT INTO numbers SELECT ?1, ?2, count(*) + 1 FROM tokens WHERE run = ?1 AND type = ?2 AND true
+     ON CONFLICT (run, type) DO UPDATE SET last = last + 1 RETURNING last`,
+  );
   const insert = db.prepare('INSERT INTO tokens (run, token, type, lookup, sealed) VALUES (?, ?, ?, ?, ?)');
   const byToken = db.prepare('SELECT sealed, released FROM tokens WHERE run = ? AND token = ?');
   const release = db.prepare('UPDATE tokens SET released = 1 WHERE run = ? AND token = ? AND released = 0');
@@ -44,7 +54,7 @@ export function openPiiStore(path: string): PiiStore {
       try {
         // Another process may have added it since.
         const added = byLookup.get(run, lookup);
-        const made = added === undefined ? make(Number(count.get(run, type)?.['n'] ?? 0) + 1) : null;
+        const made = added === undefined ? make(Number(nextNumber.get(run, type)?.['last'] ?? 1)) : null;
         if (made !== null) insert.run(run, made.token, type, lookup, made.sealed);
         db.exec('COMMIT');
         return made?.token ?? String(added?.['token']);

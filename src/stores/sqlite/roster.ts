@@ -112,7 +112,8 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain' | 't
 }
 
 const SELECT_ENTRY = `
-  SELECT runs.run, runs.flow, flows.hash, runs.notation, runs.status, runs.code, runs.started_at, runs.updated_at, runs.due, workers.worker
+  SELECT runs.run, runs.flow, flows.hash, runs.notation, runs.status, runs.code, runs.started_at, runs.updated_at, runs.due, workers.worker,
+    runs.tenant, runs.user, runs.parent
   FROM runs JOIN flows ON flows.id = runs.graph LEFT JOIN workers ON workers.id = runs.owner`;
 
 type EntryRow = readonly [
@@ -126,10 +127,14 @@ type EntryRow = readonly [
   updatedAt: number,
   due: number | null,
   owner: string | null,
+  tenant: string | null,
+  user: string | null,
+  parent: string | null,
 ];
 
-function toEntry([run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner]: EntryRow): RunEntry {
-  return { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner };
+function toEntry(row: EntryRow): RunEntry {
+  const [run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent] = row;
+  return { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent };
 }
 
 type DropRow = readonly [id: number, run: RunId, graph: number];

@@ -151,7 +151,14 @@ CREATE TRIGGER acts_delete BEFORE DELETE ON acts
 BEGIN SELECT RAISE(ABORT, 'acts are append-only'); END;
 `;
 
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA];
+const OWNER_SCHEMA = `
+-- Null: the run has no tenant, no user, no parent.
+ALTER TABLE runs ADD COLUMN tenant TEXT;
+ALTER TABLE runs ADD COLUMN user TEXT;
+ALTER TABLE runs ADD COLUMN parent TEXT;
+`;
+
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA, OWNER_SCHEMA];
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

@@ -122,12 +122,27 @@ function addRunning(program: Command, call: Caller): void {
     .description('take up a run after a crash or a stop; without RUN, all of them')
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/resume.ts')).resumeCommand));
+  addFork(program, call);
   continues(program.command('cancel'))
     .description('stop a run and undo what it did')
     .argument('<run>', 'a run')
     .option('--as <who>', 'who cancels')
     .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/cancel.ts')).cancelCommand));
+}
+
+function addFork(program: Command, call: Caller): void {
+  continues(program.command('fork'))
+    .description('branch off a past event of a run, with edits, as a new run')
+    .argument('<run>', 'a run')
+    .requiredOption('--at <seq>', 'the last event that the new run shares with it')
+    .option('--set <slot=json...>', 'another value of a slot: input, triage.output')
+    .option('--answer <ask=choice...>', 'answer a question that is open at that event')
+    .option('--agent-model <agent=model...>', 'another model of an agent')
+    .option('--instructions <agent=text...>', 'other instructions of an agent; @file reads them')
+    .option('--run <id>', 'the id of the new run')
+    .option('--as <who>', 'who forks and answers')
+    .action(call(async () => (await import('./commands/fork.ts')).forkCommand));
 }
 
 function addInspecting(program: Command, call: Caller): void {

@@ -65,6 +65,7 @@ export function reportPage(report: Report): string {
   const rows: string[][] = [
     ['run', report.run],
     ['flow', `${oneLine(report.flow)}  ${report.hash}`],
+    ...(report.parent === undefined ? [] : [['fork of', `${report.parent.run} at event ${report.parent.seq}`]]),
     ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
     ['path', report.path.length === 0 ? '-' : report.path.map((name) => oneLine(name)).join(' > ')],
     ['usage', usageText(report.usage)],

@@ -6,12 +6,12 @@ import type { World, WorldOptions } from '../../effects/world.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Origin, Pins, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { newRunId } from '../../runtime/engine/start.ts';
+import { newRunId } from '../../runtime/engine/run-id.ts';
 import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
 import { readRun } from '../../runtime/journal/read.ts';
-import type { Call, Store } from '../../runtime/ports.ts';
+import type { AttachmentStore, Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
 import { compile } from './compile.ts';
 import { checkedInput, isDefinition } from './define/definition.ts';
@@ -19,6 +19,8 @@ import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/
 import { CompileError } from './errors.ts';
 import { createRun } from './run.ts';
 import type { Run } from './run.ts';
+import { fork } from '../fork.ts';
+import type { ForkEdits } from '../fork.ts';
 import { vaultBeside } from '../vault.ts';
 
 export interface CreateEngineOptions
@@ -39,7 +41,7 @@ export interface EngineStartOptions extends Omit<StartOptions, 'input'> {
   readonly input?: RunInput;
 }
 
-export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposable {
+export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork'>, AsyncDisposable {
   /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
   run<Defined extends AnyDefinition>(
     definition: Defined,
@@ -58,6 +60,12 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposab
   handle(run: RunId): Run;
   /** Continues a run that no live process owns. */
   resume(run: RunId): Promise<Run>;
+  /**
+   * Starts a new run that shares the events of a run up to event `at`. Effects before it are not made again.
+   * @example
+   * const other = await engine.fork(run.id, { at: 12, set: { 'triage.output': { category: 'tech' } } });
+   */
+  fork(run: RunId, edits: ForkEdits): Promise<Run>;
 }
 
 /**
@@ -70,7 +78,7 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume'>, AsyncDisposab
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   const { journal = '.sluice/sluice.db', flows = [], ...rest } = options;
   const functions = new Functions(rest.onNotice);
-  const { world, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
+  const { world, attachments, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
@@ -111,6 +119,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
       await runtime.resume(id);
       return createRun(source, id);
     },
+    fork: async (id, edits) => createRun(source, await fork(runtime, store, id, { ...edits, attachments })),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -120,7 +129,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
 function worldBeside(
   journal: string | Store,
   options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
-): { readonly world: World; close(): Promise<void> } {
+): { readonly world: World; readonly attachments: AttachmentStore | undefined; close(): Promise<void> } {
   const file = typeof journal === 'string' ? journal : undefined;
   const vault =
     file === undefined || options.vault !== undefined
@@ -138,7 +147,7 @@ function worldBeside(
     vault?.close();
     attachments?.close();
   };
-  return { world, close };
+  return { world, attachments: options.attachments ?? attachments, close };
 }
 
 /** Compiles each definition once, and makes its functions known. */

@@ -1,6 +1,8 @@
 /** `sluice erase`: deletes the personal data and the attachments of a run. The journal keeps their tokens, and still verifies. */
 import { existsSync } from 'node:fs';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import { openPiiStore, piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -8,9 +10,13 @@ import { findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus> {
-  const run = await withStore(cli, (store) => findRun(store, given, cli.db));
-  const erased = erase(piiFileOf(cli.db), run);
-  const attachments = eraseAttachments(cli.db, run);
+  const { run, tokensOf } = await withStore(cli, async (store) => {
+    const found = await findRun(store, given, cli.db);
+    const { state } = await readRun((store as Store).journal, found);
+    return { run: found, tokensOf: state.origin.pins?.tokensOf ?? found };
+  });
+  const erased = erase(piiFileOf(cli.db), tokensOf);
+  const attachments = eraseAttachments(cli.db, run) + (tokensOf === run ? 0 : eraseAttachments(cli.db, tokensOf));
   if (cli.json) cli.printJson({ run, erased, attachments });
   else if (erased + attachments === 0) cli.screen.print(`run ${run} has no personal data and no attachments`);
   if (cli.json) return OK;

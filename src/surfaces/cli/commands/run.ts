@@ -7,7 +7,7 @@ import type { RealCalls } from '../../../effects/tools/prerequisites.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { checkedInput } from '../../library/define/definition.ts';
-import { newRunId } from '../../../runtime/engine/start.ts';
+import { newRunId } from '../../../runtime/engine/run-id.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
 import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';

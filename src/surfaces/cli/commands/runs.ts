@@ -42,12 +42,16 @@ function stateNamed(given: string): RunStatus {
   );
 }
 
-function jsonOf({ status, startedAt, updatedAt, run, flow, hash, notation, code, due }: RunEntry): object {
+function jsonOf(entry: RunEntry): object {
+  const { status, startedAt, updatedAt, run, flow, hash, notation, code, due, tenant, user, parent } = entry;
   return {
     run,
     flow,
     hash,
     notation,
+    tenant,
+    user,
+    parent,
     state: status,
     code,
     startedAt: iso(startedAt),

@@ -17,7 +17,17 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     const chain = new Chain('r1', { hash: 'h1', text: 't' });
     await store.roster.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [chain.first(RUNNING, { flow: 'refund', notation: 'steps', startedAt: 7 })]);
-    const begun = { run: 'r1', flow: 'refund', hash: 'h1', notation: 'steps', code: null, startedAt: 7, owner: 'w1' };
+    const whose = { tenant: null, user: null, parent: null };
+    const begun = {
+      run: 'r1',
+      flow: 'refund',
+      hash: 'h1',
+      notation: 'steps',
+      code: null,
+      startedAt: 7,
+      owner: 'w1',
+      ...whose,
+    };
     deepEqual(await store.roster.find('r1'), { ...begun, status: 'running', updatedAt: 7, due: null });
     await store.journal.commit('w1', [chain.next({ at: 8 })]);
     equal((await store.roster.find('r1'))?.updatedAt, 7);

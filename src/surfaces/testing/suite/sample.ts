@@ -28,7 +28,15 @@ export class Chain {
   }
 
   first(entry: RunEntryChange = RUNNING, start: Partial<NonNullable<RunEntryChange['first']>> = {}): Append {
-    const first = { flow: 'demo', notation: 'graph', startedAt: 1000, ...start };
+    const first = {
+      flow: 'demo',
+      notation: 'graph',
+      startedAt: 1000,
+      tenant: null,
+      user: null,
+      parent: null,
+      ...start,
+    };
     return this.next({ entry: { ...entry, first }, flow: this.flow, at: first.startedAt });
   }
 

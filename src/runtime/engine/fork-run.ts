@@ -1,0 +1,226 @@
+/**
+ * Forks a run: a new run with the events of its parent up to one of them, which then continues on its own. The effects before that
+ * event are in the copied events and are not made again. Later ones are new, and have new idempotency keys.
+ */
+import { settle } from '../../core/settle.ts';
+import type { Program } from '../../core/program.ts';
+import type { Json } from '../../expr/json.ts';
+import type { Event, Fact, Origin, Parent, RunId, RunState, SlotEdit } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { SluiceError } from '../errors.ts';
+import { audit } from '../journal/audit.ts';
+import { genesis, link, linkEvents, printOf } from '../journal/chain.ts';
+import { decodeEvents, encodeEvents } from '../journal/codec.ts';
+import { retrace } from '../journal/replay.ts';
+import { freezeState, thawState } from '../journal/snapshot.ts';
+import { createShelf } from '../journal/values.ts';
+import { evolve } from '../../core/evolve.ts';
+import type { Append, StoredRun } from '../ports.ts';
+import { errorOf } from './deliver.ts';
+import { editsOf } from './fork-edits.ts';
+import { unknownRun } from './host.ts';
+import type { Host } from './host.ts';
+import { newRun } from './owned-run.ts';
+import type { OwnedRun } from './owned-run.ts';
+import { checkRunId, newRunId } from './run-id.ts';
+import { firstOf } from './turn.ts';
+import type { ForkOptions } from './types.ts';
+
+export async function forkRun(host: Host, parent: RunId, options: ForkOptions): Promise<RunId> {
+  const { run = newRunId(), by = 'fork', at } = options;
+  const { worker, store, clock } = host;
+  await host.ensureOpen();
+  checkRunId(run);
+  const past = await readPast(host, parent, at);
+  const owned = copy(host, past, run, options);
+  const edits = await editsFor(host, past, owned, options);
+  const facts: Fact[] = [{ type: 'fork', by, edits }, ...answerFacts(owned, options, by)];
+  refuseEarly(owned, facts, clock.now());
+  if (worker.runs.has(run) || (await store.roster.find(run)) !== null) throw taken(run);
+  options.beforeStart?.();
+  worker.runs.set(run, owned);
+  try {
+    await Promise.all(facts.map((fact) => host.send(owned, fact)));
+  } catch (error) {
+    if (worker.runs.get(run) === owned) worker.runs.delete(run);
+    if (error instanceof SluiceError && error.code === 'lease-lost') throw taken(run);
+    throw error;
+  }
+  return run;
+}
+
+interface PastRun {
+  readonly run: RunId;
+  readonly program: Program;
+  /** The events up to the fork, as they were stored together. */
+  readonly turns: readonly (readonly Event[])[];
+  readonly link: Parent;
+  readonly state: RunState;
+  /** Later events of the parent. */
+  readonly rest: readonly Event[];
+}
+
+/** Throws if the chain of the run is broken, or if the event is not one at which a run can fork. */
+async function readPast({ store, programOf }: Host, run: RunId, at: number): Promise<PastRun> {
+  const stored = await store.journal.load(run, { snapshot: false });
+  if (stored === null) throw unknownRun(run);
+  const { broken, events: last } = await audit(store.journal, run, await store.roster.find(run));
+  if (broken !== null)
+    throw new SluiceError(
+      'chain-broken',
+      `run \`${run}\` cannot be forked: ${broken.message}`,
+      'run `sluice audit verify`',
+    );
+  if (!Number.isSafeInteger(at) || at < 1 || at > last)
+    throw new SluiceError('bad-fork', `run \`${run}\` has no event ${at}`, `It has the events 1 to ${last}.`);
+  const program = programOf(JSON.parse(stored.flow) as CompiledFlow);
+  const turns = turnsOf(program, stored);
+  return {
+    run,
+    program,
+    ...cut(run, program, turns, at),
+    link: { run, seq: at, hash: hashAt(run, stored, turns, at) },
+  };
+}
+
+function turnsOf(program: Program, { appends, blobs }: StoredRun): readonly (readonly Event[])[] {
+  const { unpack } = createShelf(blobs);
+  return appends.map(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
+}
+
+function hashAt(run: RunId, { flow, appends }: StoredRun, turns: readonly (readonly Event[])[], at: number): string {
+  const index = appends.findIndex(({ after, count }) => after < at && at <= after + count);
+  const previous = appends[index - 1]?.hash ?? genesis(run, printOf(flow));
+  const linked = linkEvents(previous, turns[index] ?? [], appends[index]?.hash ?? '');
+  return linked.find(({ seq }) => seq === at)?.hash ?? '';
+}
+
+function cut(
+  run: RunId,
+  program: Program,
+  turns: readonly (readonly Event[])[],
+  at: number,
+): Pick<PastRun, 'turns' | 'state' | 'rest'> {
+  let before: number | null = null;
+  let state: RunState | null = null;
+  for (const turn of turns) {
+    const traced = retrace(program, state, turn);
+    state = traced.state;
+    const after = traced.stops.find((stop) => stop >= at);
+    if (after === undefined) before = traced.stops.at(-1) ?? before;
+    else if (after === at) break;
+    else throw halfDone(run, at, traced.stops.findLast((stop) => stop < at) ?? before, after);
+  }
+  const kept = turns.map((turn) => turn.filter(({ seq }) => seq <= at)).filter(({ length }) => length > 0);
+  let reached: RunState | null = null;
+  for (const event of kept.flat()) reached = evolve(reached, event);
+  if (reached === null || reached.seq !== at) throw halfDone(run, at, before, null);
+  refuseEnd(run, reached);
+  return { turns: kept, state: reached, rest: turns.flat().filter(({ seq }) => seq > at) };
+}
+
+function halfDone(run: RunId, at: number, before: number | null, after: number | null): SluiceError {
+  const others = [before, after].flatMap((seq) => (seq === null ? [] : [String(seq)]));
+  return new SluiceError(
+    'bad-fork',
+    `event ${at} of run \`${run}\` is in the middle of an effect or a decision`,
+    `Fork at event ${others.join(' or ')}.`,
+  );
+}
+
+function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
+  if (outcome === null && threads.get('0')?.doing.is !== 'unwinding') return;
+  const what = outcome === null ? 'is already stopping' : `has ended with ${outcome.code}`;
+  throw new SluiceError('bad-fork', `run \`${run}\` ${what} at event ${seq}`, 'Fork at an earlier event.');
+}
+
+/** The new run with the copied events folded and ready to be stored. */
+function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: ForkOptions): OwnedRun {
+  const program = flow === undefined ? past.program : host.programOf(flow);
+  const owned = newRun(run, program);
+  const { deadline: _, pins, ...inherited } = past.state.origin;
+  const own: Origin = {
+    ...inherited,
+    ...origin,
+    pins: { ...pins, ...origin?.pins, store: host.store.id, tokensOf: pins?.tokensOf ?? past.run },
+    parent: past.link,
+  };
+  owned.prefix = past.turns.map((turn) => {
+    const events = turn.map((event) => renamed(event, past.run, run, program.flow.hash, own));
+    for (const event of events) owned.state = evolve(owned.state, event);
+    return appendTo(owned, events);
+  });
+  return owned;
+}
+
+/** The ids of questions contain the id of their run. */
+function renamed(event: Event, from: RunId, to: RunId, flow: string, origin: Origin): Event {
+  if (event.type === 'run.started') return { ...event, run: to, flow, origin };
+  if (event.type !== 'effect.requested' || event.question === undefined) return event;
+  const { id } = event.question;
+  return { ...event, question: { ...event.question, id: `a_${to}${id.slice(2 + from.length)}` } };
+}
+
+function appendTo(owned: OwnedRun, events: readonly Event[]): Append {
+  const { flow } = owned.program;
+  const { seq: after } = owned;
+  const { at } = events[0] as Event;
+  const body = encodeEvents(owned.program, events, owned.shelf.pack);
+  const hash = link(owned.head, after, at, body);
+  owned.seq += events.length;
+  owned.head = hash;
+  owned.eventsSince += events.length;
+  owned.bytesSince += body.length;
+  const rest = { entry: null, flow: null, snapshot: null };
+  const append = { run: owned.run, after, count: events.length, at, body, hash, blobs: owned.shelf.takeNew() };
+  if (after > 0) return { ...append, ...rest };
+  const entry = { status: 'running', code: null, due: null } as const;
+  return { ...append, ...rest, ...firstOf(flow, owned.state as RunState, entry, at) };
+}
+
+async function editsFor(
+  { performer }: Host,
+  { rest, turns }: PastRun,
+  { program: { flow }, state, run }: OwnedRun,
+  { set = {} }: ForkOptions,
+): Promise<readonly SlotEdit[]> {
+  if (state === null) return [];
+  const events = turns.flat();
+  const writtenLater = (slot: string): number | null =>
+    rest.find((event) => event.type === 'slots.written' && event.writes.some((write) => write.slot === slot))?.seq ??
+    null;
+  const edits = editsOf({ flow, state, events, writtenLater }, set);
+  if (performer.protect === undefined || flow.pii === undefined || edits.length === 0) return edits;
+  const { pins } = state.origin;
+  const values = edits.map(({ value }) => value);
+  const safe = (await performer.protect(flow, pins?.tokensOf ?? run, values, pins?.documentDir)) as Json[];
+  return edits.map((edit, index) => ({ ...edit, value: safe[index] ?? null }));
+}
+
+function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOptions, by: string): readonly Fact[] {
+  const open = [...(state?.pending.values() ?? [])].flatMap(({ question, node }) => {
+    const label = program.flow.nodes[node]?.label;
+    return question === null ? [] : [{ id: question.id, node: label?.authored ?? label?.name ?? node }];
+  });
+  return Object.entries(answers).map(([name, answer]) => {
+    const found = open.find(({ id, node }) => id === name || node === name || node.endsWith(`/${name}`));
+    if (found !== undefined) return { type: 'answer', id: found.id, answer: { ...answer, by } };
+    const others = open.map(({ node }) => `\`${node}\``).join(', ');
+    throw new SluiceError(
+      'approval-not-found',
+      `run \`${run}\` would not ask \`${name}\` at event ${state?.seq ?? 0}`,
+      others === '' ? 'No question is open there. Fork at the event that asks it.' : `Open questions: ${others}.`,
+    );
+  });
+}
+
+/** Tries the facts on a copy of the state, so that nothing is stored if one is refused. */
+function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[], now: number): void {
+  const trial = thawState(freezeState(state as RunState));
+  const [refusal] = settle(program, trial, facts, now).refusals.values();
+  if (refusal !== undefined) throw errorOf(refusal);
+}
+
+function taken(run: RunId): SluiceError {
+  return new SluiceError('run-exists', `run \`${run}\` exists`, 'choose another run id');
+}

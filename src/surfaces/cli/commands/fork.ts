@@ -1,0 +1,112 @@
+/** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
+import type { Json } from '../../../expr/json.ts';
+import { acceptedModules, changedModules } from '../../../effects/pins.ts';
+import type { RunState } from '../../../ir/events.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import { readRun } from '../../../runtime/journal/read.ts';
+import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
+import { fork, type AgentEdit } from '../../fork.ts';
+import { currentUser } from '../ask-person.ts';
+import type { Cli } from '../context.ts';
+import { statusOfRun, type ExitStatus } from '../exit-status.ts';
+import { readText } from '../files.ts';
+import { follow, printOutcome } from '../follow.ts';
+import { readWhole } from '../option-values.ts';
+import { withSession } from '../session.ts';
+import { demandDatabase, findRun } from '../store.ts';
+import { usage } from '../usage.ts';
+import type { WorldOptions } from '../world.ts';
+
+export interface ForkCommandOptions extends WorldOptions {
+  readonly at: string;
+  readonly set?: readonly string[];
+  readonly answer?: readonly string[];
+  readonly agentModel?: readonly string[];
+  readonly instructions?: readonly string[];
+  readonly run?: string;
+  readonly as?: string;
+}
+
+export async function forkCommand(cli: Cli, given: string, options: ForkCommandOptions): Promise<ExitStatus> {
+  const at = readWhole('--at', options.at) ?? 0;
+  const set = pairs('--set', options.set, 'SLOT=JSON');
+  const answers = pairs('--answer', options.answer, 'ASK=CHOICE');
+  const agents = agentEdits(options);
+  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
+  return withSession(cli, options, undefined, async (session) => {
+    const parent = await findRun(session.store, given, cli.db);
+    const { program, state } = await readRun(session.store.journal, parent);
+    const modules = acceptedCode(parent, state, options);
+    const run = await fork(session.engine, session.store, parent, {
+      at,
+      by: options.as ?? currentUser(),
+      set: valuesOf(set, program.flow.notation === 'flow'),
+      answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
+      agents,
+      attachments: attachmentsBeside(cli.db),
+      ...(options.run === undefined ? {} : { run: options.run }),
+      ...(modules === undefined ? {} : { modules }),
+    });
+    cli.hint(`run ${run} forks ${parent} at event ${at}`);
+    const report = await follow(cli, session, run, at);
+    if (cli.json) cli.printJson(report);
+    else printOutcome(cli, session.world.flags, report);
+    return statusOfRun(report);
+  });
+}
+
+/** The hashes of changed modules that the operator accepts. Throws if modules have changed and are not accepted. */
+function acceptedCode(
+  run: string,
+  { origin }: RunState,
+  options: WorldOptions,
+): { readonly [file: string]: string } | undefined {
+  const changed = changedModules(origin.pins ?? {});
+  if (changed.length === 0) return undefined;
+  if (options.acceptChangedCode === true) return acceptedModules(origin.pins ?? {});
+  throw new SluiceError(
+    'code-changed',
+    `the code of run \`${run}\` has changed since it started: ${changed.map((file) => `\`${file}\``).join(', ')}`,
+    'Restore the files, or accept the change with `--accept-changed-code`.',
+  );
+}
+
+type Pair = readonly [name: string, value: string];
+
+function pairs(option: string, given: readonly string[] = [], form: string): readonly Pair[] {
+  return given.map((text) => {
+    const at = text.indexOf('=');
+    if (at <= 0) throw usage(`\`${option}\` takes ${form}, not \`${text}\``);
+    return [text.slice(0, at).trim(), text.slice(at + 1)];
+  });
+}
+
+/** As in `run --input`, text becomes the `message` of a graph flow's event. */
+function valuesOf(set: readonly Pair[], isFlow: boolean): { readonly [slot: string]: Json } {
+  const values = set.map(([slot, text]): readonly [string, Json] => {
+    const value = parsed(slot, text);
+    return [slot, slot === 'input' && isFlow && typeof value === 'string' ? { message: value } : value];
+  });
+  return Object.fromEntries(values);
+}
+
+/** Text without quotes is taken as text, unless it begins like an object, a list or a text in quotes. */
+function parsed(slot: string, text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    if (!/^\s*[[{"]/.test(text)) return text;
+    throw usage(
+      `\`--set ${slot}\` takes JSON: ${error instanceof Error ? error.message : 'not valid JSON'}`,
+      `Quote it for the shell: --set '${slot}={"category": "tech"}'`,
+    );
+  }
+}
+
+function agentEdits({ agentModel, instructions }: ForkCommandOptions): { readonly [agent: string]: AgentEdit } {
+  const edits: { [agent: string]: AgentEdit } = {};
+  for (const [agent, model] of pairs('--agent-model', agentModel, 'AGENT=MODEL')) edits[agent] = { model };
+  for (const [agent, text] of pairs('--instructions', instructions, 'AGENT=TEXT'))
+    edits[agent] = { ...edits[agent], instructions: text.startsWith('@') ? readText(text.slice(1)) : text };
+  return edits;
+}

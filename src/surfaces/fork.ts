@@ -1,0 +1,94 @@
+/** What a fork changes besides slots: the instructions and models of agents, and the folder that its tools work in. */
+import { hash } from 'node:crypto';
+import { modelTable } from '../compile/document/model-table.ts';
+import type { ModelEntry } from '../compile/document/model-table.ts';
+import { nearest } from '../compile/diagnose/nearest.ts';
+import { seal } from '../compile/lower/hash.ts';
+import { priceOf } from '../effects/models/prices.ts';
+import { copyWorkDir } from '../effects/pins.ts';
+import type { RunId } from '../ir/events.ts';
+import type { AgentDef, CompiledFlow } from '../ir/nodes.ts';
+import { newRunId } from '../runtime/engine/run-id.ts';
+import type { Engine, ForkOptions } from '../runtime/engine/types.ts';
+import { SluiceError } from '../runtime/errors.ts';
+import { readRun } from '../runtime/journal/read.ts';
+import type { AttachmentStore, Store } from '../runtime/ports.ts';
+
+export interface AgentEdit {
+  readonly instructions?: string;
+  /** An alias of the document, or `provider/model`. */
+  readonly model?: string;
+}
+
+export interface ForkEdits extends Omit<ForkOptions, 'flow' | 'origin'> {
+  /** New instructions and models, by agent. They apply to calls after the event. */
+  readonly agents?: { readonly [agent: string]: AgentEdit };
+  /** Content hashes of changed code that the operator accepts. */
+  readonly modules?: { readonly [file: string]: string };
+}
+
+interface ForkContext {
+  /** The attachments of the parent are those of the fork too. */
+  readonly attachments?: AttachmentStore | undefined;
+}
+
+/** Forks a run of a store. The new run gets a copy of its parent's work folder, as it is now. */
+export async function fork(
+  engine: Engine,
+  store: Store,
+  parent: RunId,
+  edits: ForkEdits & ForkContext,
+): Promise<RunId> {
+  const { agents = {}, modules, attachments, run = newRunId(), ...rest } = edits;
+  const { program, state } = await readRun(store.journal, parent);
+  const flow = editAgents(program.flow, agents);
+  await engine.fork(parent, {
+    ...rest,
+    run,
+    ...(flow === program.flow ? {} : { flow }),
+    ...(modules === undefined ? {} : { origin: { pins: { modules } } }),
+    beforeStart: () => {
+      copyWorkDir(state.origin.pins, parent, run);
+      for (const id of attachments?.list(parent) ?? []) {
+        const attachment = attachments?.find(parent, id) ?? null;
+        if (attachment !== null) attachments?.add(run, { ...attachment, id });
+      }
+    },
+  });
+  return run;
+}
+
+/** The flow with other agents, under its own hash. Throws if an agent or a model is unknown. */
+export function editAgents(flow: CompiledFlow, edits: { readonly [agent: string]: AgentEdit }): CompiledFlow {
+  if (Object.keys(edits).length === 0) return flow;
+  const table = modelTable(flow.models as unknown as { readonly [alias: string]: ModelEntry }, { priceOf });
+  const agents: { [id: string]: AgentDef } = { ...flow.agents };
+  for (const [given, { instructions, model }] of Object.entries(edits)) {
+    const agent = agentNamed(flow, given);
+    if (model !== undefined && table.find(model) === undefined)
+      throw new SluiceError(
+        'no-model',
+        `\`${model}\` is neither a model of the document nor \`provider/model\``,
+        'Write it as openai/gpt-5-mini.',
+      );
+    agents[agent.id] = {
+      ...agent,
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(model === undefined ? {} : { model }),
+    };
+  }
+  const { hash: _, ...body } = flow;
+  const models = { ...flow.models, ...table.usedBy(Object.values(agents)) };
+  return seal({ ...body, agents, models }, (text) => hash('sha256', text, 'hex'));
+}
+
+function agentNamed({ agents }: CompiledFlow, given: string): AgentDef {
+  const found = Object.hasOwn(agents, given) ? agents[given] : Object.values(agents).find(({ name }) => name === given);
+  if (found !== undefined) return found;
+  const near = nearest(given, Object.keys(agents));
+  throw new SluiceError(
+    'bad-fork',
+    `there is no agent \`${given}\``,
+    near === undefined ? `The agents: ${Object.keys(agents).join(', ')}.` : `Did you mean \`${near}\`?`,
+  );
+}
