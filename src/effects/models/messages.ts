@@ -18,8 +18,10 @@ export function toPrompt(messages: readonly Message[], offer: Offer, files: Sent
   const answered = answeredCalls(messages);
   const open = new Set<string>();
   const results = new Results(prompt, offer, files);
-  for (const message of messages) {
-    const { role, content } = message;
+  for (const written of messages) {
+    const { role } = written;
+    const message = role === 'assistant' ? written : { ...written, content: offer.renamed(role, written.content) };
+    const { content } = message;
     if (role === 'tool' && message.toolCallId !== undefined && open.delete(message.toolCallId)) {
       results.add(message, message.toolCallId);
       continue;

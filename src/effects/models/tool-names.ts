@@ -2,6 +2,7 @@
 import type { JSONSchema7, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { AgentDef, CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
+import type { Message } from '../prompt/messages.ts';
 
 interface ToolDescription {
   readonly description: string;
@@ -16,6 +17,8 @@ export interface Offer {
   sent(name: string): string;
   /** The tool behind a name that the model used. An unknown name is returned as it is. */
   original(name: string): string;
+  /** A message with the names of tools as the provider knows them, where the engine wrote them. Data stays as it is. */
+  renamed(role: Message['role'], content: string): string;
 }
 
 export function offerTools(flow: CompiledFlow, agent: AgentDef, describe?: Describe): Offer {
@@ -30,7 +33,40 @@ export function offerTools(flow: CompiledFlow, agent: AgentDef, describe?: Descr
     original.set(safe, name);
     tools.push({ type: 'function', name: safe, description: tool.description, inputSchema: objectSchema(tool.input) });
   }
-  return { tools, sent: (name) => sent.get(name) ?? safeName(name), original: (name) => original.get(name) ?? name };
+  return {
+    tools,
+    sent: (name) => sent.get(name) ?? safeName(name),
+    original: (name) => original.get(name) ?? name,
+    renamed: renamer([...sent].filter(([name, safe]) => name !== safe)),
+  };
+}
+
+/** A message of the engine about a call that was not made, or that failed. */
+const ENGINE_NOTE = /^\[[A-Z][A-Z ]*\]/;
+
+/**
+ * In a note of the engine, every mention counts. In a result, only the mark that says where the data comes from. Other
+ * messages can hold any data, so only the forms count in which the engine names tools: in backticks, as `tool` of a step,
+ * and at the start of an observation.
+ */
+function renamer(names: readonly (readonly [name: string, safe: string])[]): Offer['renamed'] {
+  const rules = names.map(([name, safe]) => {
+    const text = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+    return {
+      safe,
+      fence: new RegExp(String.raw`(?<=^<data from=")${text}(?= \()`, 'g'),
+      any: new RegExp(String.raw`(?<![\w.-])${text}(?![\w-]|\.\w)`, 'g'),
+      known: new RegExp(
+        String.raw`(?<=\`)${text}(?=\`)|(?<="tool":\s?")${text}(?=")|(?<=^\[[\w.-]+\] )${text}(?= )`,
+        'gm',
+      ),
+    };
+  });
+  return (role, content) => {
+    if (role === 'system' || rules.length === 0) return content;
+    const form = role === 'user' ? 'known' : ENGINE_NOTE.test(content) ? 'any' : 'fence';
+    return rules.reduce((text, rule) => text.replaceAll(rule[form], rule.safe), content);
+  };
 }
 
 /** Most providers allow no dots in names. */
