@@ -97,7 +97,7 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
     return new StreamableHTTPClientTransport(new URL(config.url), {
       requestInit: { headers: expanded(config.headers) },
       fetch: cappedFetch,
-      ...(config.oauth === undefined ? {} : { authProvider: credentials(config.oauth, expand) }),
+      ...(config.oauth === undefined ? {} : { authProvider: credentials(config.oauth, new URL(config.url), expand) }),
     });
   const transport = new StdioClientTransport({
     command: config.command ?? '',
@@ -111,13 +111,16 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
   return transport;
 }
 
+/** A server could name an authorization server of its own to collect credentials, so the document names it. */
 function credentials(
-  { client_id: clientId, client_secret: clientSecret = '', scope }: NonNullable<McpServer['oauth']>,
+  { client_id: clientId, client_secret: clientSecret = '', scope, issuer }: NonNullable<McpServer['oauth']>,
+  { origin }: URL,
   expand: (text: string) => string,
 ): ClientCredentialsProvider {
   return new ClientCredentialsProvider({
     clientId: expand(clientId),
     clientSecret: expand(clientSecret),
+    expectedIssuer: issuer === undefined ? origin : expand(issuer),
     ...(scope === undefined ? {} : { scope: expand(scope) }),
   });
 }

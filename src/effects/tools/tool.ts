@@ -87,7 +87,13 @@ export interface McpServer {
   /** The effect of an undeclared tool follows from the hints of the server. */
   readonly trusted?: boolean;
   /** Client credentials for a server that needs OAuth. */
-  readonly oauth?: { readonly client_id: string; readonly client_secret?: string; readonly scope?: string };
+  readonly oauth?: {
+    readonly client_id: string;
+    readonly client_secret?: string;
+    readonly scope?: string;
+    /** The only authorization server that gets the credentials. Default: the origin of `url`. */
+    readonly issuer?: string;
+  };
 }
 
 /** One call of one tool. */

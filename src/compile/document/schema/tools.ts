@@ -132,6 +132,9 @@ const oauth = record({
   client_id: name(),
   client_secret: name().optional(),
   scope: name().optional(),
+  issuer: name()
+    .optional()
+    .describe('The authorization server that gets the credentials. Default: the origin of `url`.'),
 }).describe('Client credentials for a server that needs OAuth. Use `{{env.NAME}}` for the secret.');
 
 const server = ruled(
