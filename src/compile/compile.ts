@@ -1,7 +1,8 @@
 /**
  * Text or object in; a verified, hashed, frozen flow out, or every reason why not. Never throws for what is in the document.
  */
-import type { CompiledFlow } from '../ir/nodes.ts';
+import type { CompiledFlow, FlowBody, Retention } from '../ir/nodes.ts';
+import type { Sections } from './document/schema/schema.ts';
 import { checkBoundaries } from './document/rules-check.ts';
 import { warnAboutBudgets } from './advise/budgets.ts';
 import { warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
@@ -68,6 +69,13 @@ export function compile(source: string | object, options: CompileOptions): Compi
   return { ...compiled, notation: notation.name, diagnostics: report.list(), servers };
 }
 
+/** `retain` replaces the number of runs that the notation keeps by itself. */
+function withRetention(body: Omit<FlowBody, 'least'>, retain: Sections['retain']): Omit<FlowBody, 'least'> {
+  if (retain === undefined) return body;
+  const { keepEnded: _, ...view } = body.view ?? {};
+  return { ...body, view: { ...view, retain: JSON.parse(JSON.stringify(retain)) as Retention } };
+}
+
 function adaptAll(doc: Located, report: Report): Located {
   return NOTATIONS.reduce((adapted, { adapt }) => adapt?.(adapted, report) ?? adapted, doc);
 }
@@ -83,6 +91,11 @@ function compileDocument(
   const policies = readPolicies(document, report, options);
   checkBoundaries(document, report);
   checkVerifications(document, report);
+  const { retain } = document.sections.value;
+  if (retain !== undefined && retain.runs === undefined && retain.days === undefined)
+    report.error('missing-field', document.sections.key('retain'), '`retain` needs `runs` or `days`', {
+      help: 'Write `retain: { days: 30 }`.',
+    });
   if (document.sections.value.flows !== undefined && notation.name !== 'flow')
     report.error('unknown-key', document.sections.key('flows'), '`flows` has no effect in this notation', {
       help: 'Only `flow` nodes of a `flow:` run them.',
@@ -107,7 +120,8 @@ function compileDocument(
   warnAboutBudgets(bounds, lowered.body, document, report);
   warnOfTier(lowered, document, notation.excess, report);
   try {
-    return { ok: true, flow: seal({ ...lowered.body, least }, options.hash), bounds, ...graph };
+    const body = withRetention(lowered.body, document.sections.value.retain);
+    return { ok: true, flow: seal({ ...body, least }, options.hash), bounds, ...graph };
   } catch {
     report.error('not-json', START, 'this document holds half of a surrogate pair, which no text can', {
       help: 'Look for a lone escape from `\\ud800` to `\\udfff`.',

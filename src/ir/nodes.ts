@@ -370,6 +370,14 @@ export interface View {
   readonly judgement?: { readonly rejected: string; readonly violations: string; readonly reason: string };
   /** Number of ended runs of this notation that are kept; all of them if absent. */
   readonly keepEnded?: number;
+  readonly retain?: Retention;
+}
+/** When ended runs of a flow are removed: by number for each tenant, by the days since their end, or both. */
+export interface Retention {
+  readonly runs?: number;
+  readonly days?: number;
+  /** The folder that each run is exported to before it is removed. */
+  readonly export?: string;
 }
 export interface CompiledFlow extends FlowBody {
   readonly hash: string;

@@ -146,6 +146,10 @@ export const ERROR_CODES = {
     title: 'No such slot',
     summary: 'An edit names a slot that the run does not have at that event.',
   },
+  'wrong-tenant': {
+    title: 'The run belongs to another tenant',
+    summary: 'A run was started or changed for another tenant than the one that the engine works for.',
+  },
   'engine-closed': { title: 'The engine is closed', summary: 'A call came after `close`.' },
   'value-too-large': {
     title: 'A value is too large',

@@ -120,8 +120,18 @@ export interface Roster {
   find(run: RunId): Promise<RunEntry | null>;
   /** Removes the oldest ended runs of a notation until `keep` runs are left. Returns the removed ones. */
   retain(notation: string, keep: number): Promise<readonly RunId[]>;
+  /** Ended runs of a flow and a tenant that are above the number, oldest first, or ended before the instant. */
+  expired(of: RunScope, rule: { readonly runs?: number; readonly endedBefore?: Instant }): Promise<readonly RunId[]>;
+  /** Removes runs that have ended. Returns the removed ones. */
+  remove(runs: readonly RunId[]): Promise<readonly RunId[]>;
   /** Removed runs in the order of removal. `head` is the link of the last one, and '' if there are none. */
   tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
+}
+
+/** The runs of one flow for one tenant. Null: the runs without a tenant. */
+export interface RunScope {
+  readonly flow: string;
+  readonly tenant: string | null;
 }
 
 /** The trace of a removed run. Its id cannot be used again. */
@@ -165,6 +175,8 @@ export interface Store {
   readonly journal: Journal;
   readonly roster: Roster;
   readonly shared: Shared;
+  /** Gives the space of removed runs back to the disk. */
+  compact?(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -11,13 +11,23 @@ import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { Ownership, POLL_MS } from './ownership.ts';
 import { RUN_ID } from './run-id.ts';
+import { Retention } from './retention.ts';
 import { Starter } from './start.ts';
 import type { Engine, EngineOptions, EventsOptions, Report, Waiting } from './types.ts';
 
 export function createRuntime(options: EngineOptions): Engine {
   const host = new Host(options);
   const ownership = new Ownership(host, options.pickUp ?? true);
-  const starter = new Starter(host, ownership, options.retain);
+  const { retain, exportRun, onRemoved } = options;
+  const retention = new Retention({
+    store: host.store,
+    notice: (message) => host.notice(message),
+    now: () => host.clock.now(),
+    ...(retain === undefined ? {} : { retain }),
+    ...(exportRun === undefined ? {} : { exportRun }),
+    ...(onRemoved === undefined ? {} : { onRemoved }),
+  });
+  const starter = new Starter(host, ownership, retention);
   const { journal, roster } = host.store;
   const report = async (run: RunId): Promise<Report> => reportOf(await readRun(journal, run));
   let closing: Promise<void> | null = null;

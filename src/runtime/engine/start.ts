@@ -10,19 +10,20 @@ import { newRun } from './owned-run.ts';
 import type { Ownership } from './ownership.ts';
 import { plainJson } from './plain-json.ts';
 import { checkRunId, newRunId, randomHex } from './run-id.ts';
-import type { EngineOptions, StartOptions } from './types.ts';
+import type { Retention } from './retention.ts';
+import type { StartOptions } from './types.ts';
 
 export class Starter {
   readonly #host: Host;
   readonly #ownership: Ownership;
-  readonly #retain: EngineOptions['retain'];
+  readonly #retention: Retention;
   /** Starts that are not stored yet. */
   readonly #starting = new Map<RunId, Promise<unknown>>();
 
-  constructor(host: Host, ownership: Ownership, retain: EngineOptions['retain']) {
+  constructor(host: Host, ownership: Ownership, retention: Retention) {
     this.#host = host;
     this.#ownership = ownership;
-    this.#retain = retain;
+    this.#retention = retention;
   }
 
   async start(flow: CompiledFlow, options: StartOptions = {}): Promise<RunId> {
@@ -52,7 +53,7 @@ export class Starter {
     } finally {
       this.#starting.delete(run);
     }
-    await this.#removeOld(flow);
+    await this.#retention.apply(flow, origin.tenant ?? null);
     return run;
   }
 
@@ -60,15 +61,6 @@ export class Starter {
   async #protectedInput(flow: CompiledFlow, run: RunId, { input, origin }: StartOptions): Promise<Json> {
     const given = checkedInput(flow, input ?? null);
     return (await this.#host.performer.protect?.(flow, run, given, origin?.pins?.documentDir)) ?? given;
-  }
-
-  async #removeOld(flow: CompiledFlow): Promise<void> {
-    const keep = this.#retain?.[flow.notation] ?? flow.view?.keepEnded;
-    if (keep === undefined) return;
-    const { length } = await this.#host.store.roster.retain(flow.notation, keep);
-    if (length === 0) return;
-    const runs = length === 1 ? '1 ended run was' : `${length} ended runs were`;
-    this.#host.notice(`${runs} removed: the newest ${keep} runs of \`${flow.notation}\` are kept (\`retain\`)`);
   }
 
   async #refuseRemoved(run: RunId): Promise<void> {

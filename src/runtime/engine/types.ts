@@ -21,6 +21,10 @@ export interface EngineOptions {
   readonly snapshotEvery?: number;
   /** The number of runs to keep, by notation. A start removes the oldest ended runs above it. Overrides the flow's own number. */
   readonly retain?: { readonly [notation: string]: number };
+  /** Writes a run to a file in this folder before retention removes it. Without it, `retain.export` removes nothing. */
+  readonly exportRun?: (run: RunId, folder: string) => Promise<unknown>;
+  /** Called after retention has removed runs: their personal data and attachments are stored elsewhere. */
+  readonly onRemoved?: (runs: readonly RunId[]) => void;
   /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
   readonly onFault?: (error: Error) => void;
   /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */

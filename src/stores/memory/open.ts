@@ -11,6 +11,7 @@ import type {
   OperatorAct,
   Roster,
   RunEntry,
+  RunScope,
   Shared,
   Snapshot,
   Store,
@@ -188,6 +189,12 @@ function createRoster(open: () => Tables): Roster {
     },
     find: async (run) => open().runs.get(run)?.entry ?? null,
     retain: async (notation, keep) => retain(open(), notation, keep),
+    expired: async (of, rule) => expired(open(), of, rule),
+    remove: async (runs) => {
+      const tables = open();
+      const ended = runs.filter((run) => hasEnded(tables.runs.get(run)?.entry.status ?? 'running'));
+      return remove(tables, ended);
+    },
     tombstones: async () => ({ list: [...open().tombstones], head: open().tombstones.at(-1)?.link ?? '' }),
   };
 }
@@ -224,6 +231,19 @@ function retain(tables: Tables, notation: string, keep: number): RunId[] {
   // The sort is stable: of runs that started in the same millisecond, the later ones are kept.
   const oldestFirst = all.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
   const dropped = oldestFirst.slice(0, Math.max(0, all.length - keep)).map(({ run }) => run);
+  return remove(tables, dropped);
+}
+
+function expired(tables: Tables, { flow, tenant }: RunScope, rule: Parameters<Roster['expired']>[1]): RunId[] {
+  const all = [...tables.runs.values()].map(({ entry }) => entry);
+  const mine = all.filter((entry) => entry.flow === flow && entry.tenant === tenant);
+  const ended = mine.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
+  const above = rule.runs === undefined ? [] : ended.slice(0, Math.max(0, mine.length - rule.runs));
+  const late = ended.filter(({ updatedAt }) => updatedAt < (rule.endedBefore ?? -Infinity));
+  return [...new Set([...above, ...late].map(({ run }) => run))];
+}
+
+function remove(tables: Tables, dropped: readonly RunId[]): RunId[] {
   for (const run of dropped) {
     const { head: events, appends } = tables.runs.get(run) as MemoryRun;
     const tombstone = { run, events, hash: appends.at(-1)?.hash ?? '', at: Date.now() };
@@ -231,5 +251,5 @@ function retain(tables: Tables, notation: string, keep: number): RunId[] {
     tables.runs.delete(run);
   }
   for (const { id, run } of tables.mail.values()) if (dropped.includes(run)) tables.mail.delete(id);
-  return dropped;
+  return [...dropped];
 }

@@ -68,6 +68,14 @@ export class Connection {
     return this.#within(this.#statements.beginRead, work);
   }
 
+  vacuum(): void {
+    try {
+      this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      throw faultOf(error, this.#path);
+    }
+  }
+
   close(): void {
     if (!this.#db.isOpen) return;
     try {

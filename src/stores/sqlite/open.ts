@@ -43,6 +43,10 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
       ...createRetain(connection),
     },
     shared: createShared(connection),
+    compact: async () => {
+      journal.flush();
+      connection.vacuum();
+    },
     close: async () => {
       journal.flush();
       connection.close();

@@ -59,10 +59,10 @@ export function createMail(connection: Connection, store: string): Pick<Roster, 
 }
 
 /** Removes ended runs. A tombstone keeps the id, the length and the last hash of each. */
-export function createRetain(connection: Connection): Pick<Roster, 'retain' | 'tombstones'> {
+export function createRetain(connection: Connection): Pick<Roster, 'retain' | 'expired' | 'remove' | 'tombstones'> {
   const { known, graphs, prepare } = connection;
   const beyond = prepare(
-    `SELECT id, run, graph FROM runs WHERE notation = ?1 AND status IN ('completed', 'failed', 'cancelled')
+    `SELECT id, run, graph FROM runs WHERE notation = ?1 AND ${HAS_ENDED}
      ORDER BY started_at, id LIMIT max(0, (SELECT count(*) FROM runs WHERE notation = ?1) - ?2)`,
   );
   const lastAppend = prepare('SELECT after + count, hash FROM log WHERE run = ? ORDER BY after DESC LIMIT 1');
@@ -84,6 +84,17 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain' | 't
   const removeFlow = prepare(
     'DELETE FROM flows WHERE id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE graph = flows.id)',
   );
+  const remove = (rows: readonly DropRow[]): RunId[] => {
+    for (const [id, run, graph] of rows) {
+      addTombstone(id, run);
+      for (const removal of removals) removal.run(id);
+      removeFlow.run(graph);
+      known.delete(run);
+      graphs.clear();
+    }
+    return rows.map(([, run]) => run);
+  };
+  const named = prepare(`SELECT id, run, graph FROM runs WHERE run = ? AND ${HAS_ENDED}`);
 
   return {
     tombstones: async () =>
@@ -96,20 +107,31 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain' | 't
       const find = (): DropRow[] => beyond.all(notation, keep) as unknown as DropRow[];
       // Most of the time there is nothing to remove, and a read takes no lock.
       if (connection.read(find).length === 0) return [];
-      return connection.write(() => {
-        const rows = find();
-        for (const [id, run, graph] of rows) {
-          addTombstone(id, run);
-          for (const removal of removals) removal.run(id);
-          removeFlow.run(graph);
-          known.delete(run);
-          graphs.clear();
-        }
-        return rows.map(([, run]) => run);
-      });
+      return connection.write(() => remove(find()));
     },
+    expired: createExpired(connection),
+    remove: async (runs) =>
+      connection.write(() => remove(runs.flatMap((run) => named.all(run) as unknown as DropRow[]))),
   };
 }
+
+function createExpired(connection: Connection): Roster['expired'] {
+  const beyond = connection.prepare(
+    `SELECT run FROM runs WHERE flow = ?1 AND tenant IS ?2 AND ${HAS_ENDED} ORDER BY started_at, id
+     LIMIT max(0, (SELECT count(*) FROM runs WHERE flow = ?1 AND tenant IS ?2) - ?3)`,
+  );
+  const old = connection.prepare(
+    `SELECT run FROM runs WHERE flow = ? AND tenant IS ? AND ${HAS_ENDED} AND updated_at < ? ORDER BY started_at, id`,
+  );
+  return async ({ flow, tenant }, { runs, endedBefore }) =>
+    connection.read(() => {
+      const above = runs === undefined ? [] : beyond.all(flow, tenant, runs);
+      const late = endedBefore === undefined ? [] : old.all(flow, tenant, endedBefore);
+      return [...new Set([...above, ...late].map((row) => (row as unknown as [RunId])[0]))];
+    });
+}
+
+const HAS_ENDED = `status IN ('completed', 'failed', 'cancelled')`;
 
 const SELECT_ENTRY = `
   SELECT runs.run, runs.flow, flows.hash, runs.notation, runs.status, runs.code, runs.started_at, runs.updated_at, runs.due, workers.worker,

@@ -8,6 +8,8 @@ export interface GlobalOptions {
   readonly db: string;
   /** True if the user named the database with `--db`. */
   readonly dbNamed: boolean;
+  /** Only the runs of this tenant exist. Undefined: the operator sees all. */
+  readonly tenant: string | undefined;
 }
 
 export interface Cli extends GlobalOptions {
@@ -21,13 +23,14 @@ export interface Cli extends GlobalOptions {
 export const DEFAULT_DB = '.sluice/sluice.db';
 
 export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli {
-  const { json = false, quiet = false, debug = false, db = DEFAULT_DB, dbNamed = false } = options;
+  const { json = false, quiet = false, debug = false, db = DEFAULT_DB, dbNamed = false, tenant } = options;
   return {
     json,
     quiet,
     debug,
     db,
     dbNamed,
+    tenant,
     screen,
     hint: (text) => {
       if (!quiet && !json) screen.note(text);

@@ -7,13 +7,11 @@ import { withCommandName } from './command-name.ts';
 import type { BreakersOptions } from './commands/breakers.ts';
 import type { Shell } from './commands/completion.ts';
 import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
-import type { ExitStatus } from './exit-status.ts';
 import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
+import { addStorage, type Caller } from './storage-commands.ts';
 import type { WorldOptions } from './world.ts';
 import { readFileSync } from 'node:fs';
-
-type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
 
 /** `answer` receives the text of `--help` and `--version`. */
 export function createProgram(screen: Screen, answer: (text: string) => void): Command {
@@ -22,6 +20,7 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
     .version(VERSION, '-V, --version', 'print the version')
     .option('--json', 'print exactly one JSON document on standard output')
     .option('--db <path>', 'the database of runs', readDatabase, DEFAULT_DB)
+    .option('--tenant <name>', 'work for this tenant: the runs of others do not exist')
     .option('-q, --quiet', 'no progress on standard error')
     .option('--debug', 'show stack traces')
     .configureHelp({ showGlobalOptions: true, sortOptions: false })
@@ -43,10 +42,6 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
   addMachine(program, call);
   return program;
 }
-
-type Caller = <Args extends readonly unknown[]>(
-  load: () => Promise<Handler<Args>>,
-) => (...args: unknown[]) => Promise<void>;
 
 /** Commander passes the arguments, the options and the command; a handler gets the context first. */
 function callerFor(program: Command, screen: Screen): Caller {
@@ -97,7 +92,6 @@ function addRunning(program: Command, call: Caller): void {
     .argument('<file>', 'a flow document')
     .option('-i, --input <value>', 'text, JSON or @file')
     .option('--attach <file...>', 'an image, PDF or sound for the input: a path or a URL')
-    .option('--tenant <name>', 'for whom the run is')
     .option('--user <name>', 'who asks for it')
     .option('--run <id>', 'an id of your own: starting twice gives one run')
     .option('--seed <number>', 'the seed of the run')
@@ -170,23 +164,7 @@ function addInspecting(program: Command, call: Caller): void {
     .description('decide again over the journal, without any call, and compare')
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
-  program
-    .command('erase')
-    .description('delete the personal data of a run for good')
-    .argument('<run>', 'a run')
-    .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
-  program
-    .command('diff')
-    .description('where two runs differ')
-    .argument('<run>', 'a run')
-    .argument('<other>', 'another run')
-    .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
-  program
-    .command('backup')
-    .description('copy the database while runs go on')
-    .argument('<file>', 'where')
-    .action(call(async () => (await import('./commands/backup.ts')).backupCommand));
-  addAudit(program.command('audit').description('check the audit trail'), call);
+  addStorage(program, call);
 }
 
 /** Commands that tell what happened in a run. */
@@ -249,26 +227,6 @@ function addProtections(program: Command, call: Caller): void {
     .command('budget')
     .description('the retry budget that all runs share, and how fast the latest runs spend')
     .action(call(async () => (await import('./commands/budget.ts')).budgetCommand));
-}
-
-function addAudit(audit: Command, call: Caller): void {
-  audit
-    .command('verify')
-    .description('check the chain of hashes')
-    .argument('[run]', 'a run, or a file of `audit export`; without it, all runs')
-    .option('--heads <file>', 'compare with the heads that were written earlier')
-    .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
-  audit
-    .command('export')
-    .description('write a run to a file that can be checked on another machine')
-    .argument('<run>', 'a run')
-    .requiredOption('--out <file>', 'where')
-    .action(call(async () => (await import('./commands/audit-files.ts')).auditExportCommand));
-  audit
-    .command('heads')
-    .description('write the last hash of every run, to find a database that was rolled back')
-    .requiredOption('--out <file>', 'where')
-    .action(call(async () => (await import('./commands/audit-files.ts')).auditHeadsCommand));
 }
 
 function addSuites(program: Command, call: Caller): void {

@@ -1,11 +1,12 @@
 /** An engine on the user's database with the models and tools that the options name. */
-import { openStore } from '../../stores/open-store.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { callsOf } from '../../effects/world.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
+import { retentionOptions } from '../retention.ts';
 import type { Cli } from './context.ts';
+import { openFor } from './store.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export interface Session {
@@ -24,12 +25,13 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const world = createWorld(cli, options, flow);
   if (flow !== undefined) world.require(flow, callsOf(flow));
-  const store = openStore(cli.db, { onNotice: (message) => cli.hint(message) });
+  const store = openFor(cli);
   const engine = createRuntime({
     store,
     performer: world.performer,
     clock: world.clock,
     pickUp: false,
+    ...retentionOptions(store, cli.db),
     onNotice: (message) => cli.hint(message),
   });
   const interrupt = onInterrupt();

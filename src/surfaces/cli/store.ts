@@ -1,6 +1,7 @@
 /** Opens the database for commands that only read. Reading never creates one. */
 import { existsSync } from 'node:fs';
 import { openStore } from '../../stores/open-store.ts';
+import { forTenant } from '../../stores/tenant.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
 import type { Command, Fact, RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
@@ -14,12 +15,18 @@ import { readRun } from '../../runtime/journal/read.ts';
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
   if (isAbsent(cli)) return look(null);
-  const store = openStore(cli.db, { readOnly: true });
+  const store = openFor(cli, true);
   try {
     return await look(store);
   } finally {
     await store.close();
   }
+}
+
+/** The database as the user of the command may see it. */
+export function openFor(cli: Cli, readOnly = false): Store {
+  const store = openStore(cli.db, readOnly ? { readOnly } : { onNotice: (message) => cli.hint(message) });
+  return cli.tenant === undefined ? store : forTenant(store, cli.tenant);
 }
 
 /** Finds a run by its id or by an unambiguous prefix. */

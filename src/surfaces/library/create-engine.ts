@@ -13,6 +13,7 @@ import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runti
 import { readRun } from '../../runtime/journal/read.ts';
 import type { AttachmentStore, Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
+import { forTenant } from '../../stores/tenant.ts';
 import { compile } from './compile.ts';
 import { checkedInput, isDefinition } from './define/definition.ts';
 import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
@@ -21,6 +22,7 @@ import { createRun } from './run.ts';
 import type { Run } from './run.ts';
 import { fork } from '../fork.ts';
 import type { ForkEdits } from '../fork.ts';
+import { retentionOptions } from '../retention.ts';
 import { vaultBeside } from '../vault.ts';
 
 export interface CreateEngineOptions
@@ -29,6 +31,8 @@ export interface CreateEngineOptions
   readonly journal?: string | Store;
   /** Definitions whose runs this engine may continue after a restart: it needs their functions. */
   readonly flows?: readonly AnyDefinition[];
+  /** Every run starts for this tenant, and the runs of others do not exist for this engine. */
+  readonly tenant?: string;
 }
 
 export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
@@ -76,13 +80,21 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork'>, Asyn
  * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', flows = [], ...rest } = options;
+  const { journal = '.sluice/sluice.db', flows = [], tenant, ...rest } = options;
   const functions = new Functions(rest.onNotice);
   const { world, attachments, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
-  const store = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
-  const runtime = createRuntime({ ...rest, store, performer: world.performer, clock: world.clock });
+  const whole = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
+  const store = tenant === undefined ? whole : forTenant(whole, tenant);
+  const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
+  const runtime = createRuntime({
+    ...retentionOptions(store, file),
+    ...rest,
+    store,
+    performer: world.performer,
+    clock: world.clock,
+  });
   const close = async (): Promise<void> => {
     await runtime.close();
     await closeWorld();
@@ -94,7 +106,8 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     const { run: id = newRunId() } = startOptions;
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
-    const origin = withPins(startOptions.origin, pinsOf(world, flow, given));
+    const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
+    const origin = withPins(whose, pinsOf(world, flow, given));
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };

@@ -99,6 +99,12 @@ export const pii = record({
     .describe('A Presidio analyzer that is asked in addition.'),
 });
 
+export const retain = record({
+  runs: int({ min: 0 }).optional().describe('Keep so many of the newest runs of this flow, for each tenant.'),
+  days: number({ above: 0 }).optional().describe('Keep runs so long after their end.'),
+  export: name().optional().describe('A folder: each run is exported there before it is removed.'),
+}).describe('When ended runs of this flow are removed. Without it they are kept.');
+
 export const version = z.literal(1, {
   error: fault(
     'bad-version',

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { jsonMap, record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
-import { boundary, budgets, pii, policies, version } from './bounds.ts';
+import { boundary, budgets, pii, policies, retain, version } from './bounds.ts';
 import { protections } from './protections.ts';
 import { mcp, tools } from './tools.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -18,6 +18,7 @@ const sectionShape = {
   boundary: boundary.optional(),
   protections: protections.optional(),
   pii: pii.optional(),
+  retain: retain.optional(),
   flows: jsonMap().optional().describe('Flows by id that `flow` nodes of this document run. Each has the fields of `flow`.'),
 };
 export const sectionsSchema = record(sectionShape);

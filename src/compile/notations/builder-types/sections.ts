@@ -18,5 +18,6 @@ export interface SharedSections {
   readonly policies?: { readonly [id: string]: string | Fields };
   readonly protections?: Fields;
   readonly pii?: Fields;
+  readonly retain?: Fields;
   readonly flows?: { readonly [id: string]: Fields };
 }

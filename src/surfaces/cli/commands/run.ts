@@ -25,7 +25,6 @@ export interface RunOptions extends WorldOptions {
   readonly input?: string;
   /** Images and files that come with the input. */
   readonly attach?: readonly string[];
-  readonly tenant?: string;
   readonly user?: string;
   readonly run?: string;
   readonly seed?: string;
@@ -45,7 +44,8 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     cli.hint(renderAll(compiled.result.diagnostics, compiled.text, cli.screen, file));
   const functions = definition?.tools ?? {};
   return withSession(cli, { ...options, documentDir: dirname(file), functions }, flow, async (session) => {
-    const { tenant, user, attach = [], run: id = newRunId() } = options;
+    const { user, attach = [], run: id = newRunId() } = options;
+    const { tenant } = cli;
     const attached = await session.world.attachInput(flow, id, given, { parts: true, files: attach });
     const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
     const places = session.world.pins(flow);

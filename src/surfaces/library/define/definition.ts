@@ -64,11 +64,12 @@ export interface Settings {
   readonly policies?: { readonly [id: string]: string | { readonly [field: string]: unknown } };
   readonly protections?: { readonly [field: string]: unknown };
   readonly pii?: { readonly [field: string]: unknown };
+  readonly retain?: { readonly runs?: number; readonly days?: number; readonly export?: string };
   readonly people?: readonly { readonly [field: string]: unknown }[];
   readonly mcp?: { readonly [server: string]: unknown };
 }
 
-const SECTIONS = ['models', 'boundary', 'policies', 'protections', 'pii', 'people', 'mcp'] as const;
+const SECTIONS = ['models', 'boundary', 'policies', 'protections', 'pii', 'retain', 'people', 'mcp'] as const;
 
 /** The sections that settings become. */
 export function sectionsOf(settings: Settings): { readonly [key: string]: unknown } {

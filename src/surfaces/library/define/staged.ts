@@ -33,6 +33,7 @@ const SETTINGS: ReadonlySet<string> = new Set([
   'policies',
   'protections',
   'pii',
+  'retain',
   'people',
   'mcp',
 ]);

@@ -1,0 +1,91 @@
+/**
+ * A store as one tenant sees it: the runs of other tenants do not exist. They cannot be read, answered, forked, resumed, cancelled
+ * or removed, and no run can be started for another tenant. Every surface opens the store through this one place.
+ */
+import { hasEnded } from './leases.ts';
+import { SluiceError } from '../runtime/errors.ts';
+import type { Append, Journal, Roster, RunEntry, Store } from '../runtime/ports.ts';
+import type { RunId } from '../ir/events.ts';
+
+export function forTenant(store: Store, tenant: string): Store {
+  checkTenant(tenant);
+  const isMine = async (run: RunId): Promise<boolean> => (await store.roster.find(run))?.tenant === tenant;
+  return {
+    ...store,
+    journal: journalOf(store.journal, tenant, isMine),
+    roster: rosterOf(store.roster, tenant, isMine),
+  };
+}
+
+/** Names are part of keys and of messages. */
+export function checkTenant(tenant: string): void {
+  if (tenant === '' || tenant.length > 200 || /[\p{Cc}\p{Cf}]/u.test(tenant))
+    throw new SluiceError('bad-start', 'the name of a tenant is empty, too long, or has control characters');
+}
+
+type IsMine = (run: RunId) => Promise<boolean>;
+
+function journalOf(journal: Journal, tenant: string, isMine: IsMine): Journal {
+  return {
+    page: async (run, after, limit) => ((await isMine(run)) ? journal.page(run, after, limit) : []),
+    load: async (run, options) => ((await isMine(run)) ? journal.load(run, options) : null),
+    commit: async (worker, appends) => {
+      for (const append of appends) refuseForeign(append, tenant);
+      const others = await foreignRuns(appends, isMine);
+      if (others.length === 0) return journal.commit(worker, appends);
+      throw new SluiceError('wrong-tenant', `run \`${others[0]}\` belongs to another tenant`);
+    },
+  };
+}
+
+function refuseForeign({ entry }: Append, tenant: string): void {
+  if (entry?.first === undefined || entry.first.tenant === tenant) return;
+  throw new SluiceError(
+    'wrong-tenant',
+    `a run of tenant \`${entry.first.tenant ?? ''}\` cannot start here: this engine works for \`${tenant}\``,
+    'Start it without another tenant.',
+  );
+}
+
+async function foreignRuns(appends: readonly Append[], isMine: IsMine): Promise<readonly RunId[]> {
+  const begun = new Set(appends.flatMap(({ entry, run }) => (entry?.first === undefined ? [] : [run])));
+  const others = [...new Set(appends.map(({ run }) => run))].filter((run) => !begun.has(run));
+  const mine = await Promise.all(others.map(isMine));
+  return others.filter((_, index) => mine[index] !== true);
+}
+
+function rosterOf(roster: Roster, tenant: string, isMine: IsMine): Roster {
+  const mineOf = (entries: readonly RunEntry[]): readonly RunEntry[] =>
+    entries.filter((entry) => entry.tenant === tenant);
+  const onlyMine = async (runs: readonly RunId[]): Promise<readonly RunId[]> => {
+    const found = await Promise.all(runs.map(isMine));
+    return runs.filter((_, index) => found[index] === true);
+  };
+  return {
+    ...roster,
+    find: async (run) => {
+      const entry = await roster.find(run);
+      return entry?.tenant === tenant ? entry : null;
+    },
+    list: async (filter = {}) => {
+      const { limit, ...rest } = filter;
+      return mineOf(await roster.list(rest)).slice(0, limit);
+    },
+    claim: async (worker, now, which) => {
+      if ('run' in which) return (await isMine(which.run)) ? roster.claim(worker, now, which) : [];
+      const open = mineOf(await roster.list()).filter(({ status, due, owner }) =>
+        status === 'suspended' ? due !== null && due <= now : !hasEnded(status) && owner !== worker,
+      );
+      const claimed: RunId[] = [];
+      for (const { run } of open.slice(0, which.limit)) claimed.push(...(await roster.claim(worker, now, { run })));
+      return claimed;
+    },
+    post: async (run, fact) => {
+      if (!(await isMine(run))) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+      return roster.post(run, fact);
+    },
+    retain: async () => [],
+    expired: async (of, rule) => (of.tenant === tenant ? roster.expired(of, rule) : []),
+    remove: async (runs) => roster.remove(await onlyMine(runs)),
+  };
+}

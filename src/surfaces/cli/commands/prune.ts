@@ -1,0 +1,104 @@
+/** `sluice prune`: removes ended runs by the rule of their flow or by the options, and gives the space back to the disk. */
+import type { RunId } from '../../../ir/events.ts';
+import type { CompiledFlow } from '../../../ir/nodes.ts';
+import { createRuntime } from '../../../runtime/engine/engine.ts';
+import type { RunEntry, RunScope, Store } from '../../../runtime/ports.ts';
+import { exportTo, forget } from '../../retention.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { readWhole } from '../option-values.ts';
+import { readSince } from '../since.ts';
+import { demandDatabase, openFor } from '../store.ts';
+import { plural } from '../text.ts';
+import { usage } from '../usage.ts';
+
+export interface PruneOptions {
+  readonly flow?: string;
+  readonly keep?: string;
+  readonly olderThan?: string;
+  readonly export?: string;
+  readonly dryRun?: boolean;
+}
+
+export async function pruneCommand(cli: Cli, options: PruneOptions): Promise<ExitStatus> {
+  const rule = ruleOf(options);
+  demandDatabase(cli, 'run-not-found', 'there is nothing to remove');
+  const store = openFor(cli);
+  // The engine holds a lease meanwhile, so that two processes do not remove the same runs.
+  const engine = createRuntime({ store, performer: NO_CALLS, pickUp: false });
+  try {
+    const expired = await expiredRuns(store, options, rule);
+    if (options.dryRun !== true) await remove(cli, store, expired);
+    const runs = expired.map(({ run }) => run);
+    if (cli.json) cli.printJson({ removed: runs, dryRun: options.dryRun === true });
+    else cli.screen.print(`${plural(runs.length, 'run')} ${options.dryRun === true ? 'would be' : 'were'} removed`);
+    if (!cli.json) for (const run of runs) cli.screen.print(`  ${run}`);
+    return OK;
+  } finally {
+    await engine.close();
+  }
+}
+
+const NO_CALLS = {
+  perform: (): Promise<never> => Promise.reject(new Error('`prune` makes no calls')),
+};
+
+interface Rule {
+  readonly runs?: number;
+  readonly endedBefore?: number;
+}
+
+/** Null: every flow by its own `retain`. */
+function ruleOf({ keep, olderThan, flow }: PruneOptions): Rule | null {
+  const runs = readWhole('--keep', keep);
+  const endedBefore = readSince(olderThan, Date.now(), '--older-than');
+  if (runs === undefined && endedBefore === undefined) {
+    if (flow !== undefined) throw usage('`--flow` needs `--keep` or `--older-than`');
+    return null;
+  }
+  return { ...(runs === undefined ? {} : { runs }), ...(endedBefore === undefined ? {} : { endedBefore }) };
+}
+
+interface Expired {
+  readonly run: RunId;
+  /** The folder to export it to first. */
+  readonly folder: string | undefined;
+}
+
+async function expiredRuns(store: Store, options: PruneOptions, rule: Rule | null): Promise<readonly Expired[]> {
+  const found: Expired[] = [];
+  for (const scope of scopesOf(await store.roster.list())) {
+    if (options.flow !== undefined && options.flow !== scope.flow) continue;
+    const own = rule === null ? await ownRule(store, scope.newest) : { rule, folder: options.export };
+    if (own === null) continue;
+    for (const run of await store.roster.expired(scope, own.rule))
+      found.push({ run, folder: options.export ?? own.folder });
+  }
+  return found;
+}
+
+/** Every flow and tenant with its newest run, whose graph has the rule. */
+function scopesOf(entries: readonly RunEntry[]): readonly (RunScope & { readonly newest: RunId })[] {
+  const scopes = new Map<string, RunScope & { readonly newest: RunId }>();
+  for (const { flow, tenant, run } of entries) {
+    const key = JSON.stringify([flow, tenant]);
+    if (!scopes.has(key)) scopes.set(key, { flow, tenant, newest: run });
+  }
+  return [...scopes.values()];
+}
+
+async function ownRule(store: Store, run: RunId): Promise<{ rule: Rule; folder: string | undefined } | null> {
+  const stored = await store.journal.load(run);
+  const { view } = JSON.parse(stored?.flow ?? '{}') as Partial<CompiledFlow>;
+  if (view?.retain === undefined) return null;
+  const { runs, days, export: folder } = view.retain;
+  const endedBefore = days === undefined ? {} : { endedBefore: Date.now() - days * 86_400_000 };
+  return { rule: { ...(runs === undefined ? {} : { runs }), ...endedBefore }, folder };
+}
+
+async function remove(cli: Cli, store: Store, expired: readonly Expired[]): Promise<void> {
+  for (const { run, folder } of expired) if (folder !== undefined) await exportTo(store, run, folder);
+  const removed = await store.roster.remove(expired.map(({ run }) => run));
+  await forget(store, cli.db, removed);
+  await store.compact?.();
+}

@@ -1,0 +1,59 @@
+/** The commands that keep, check, copy and remove what the database holds. */
+import type { Command } from 'commander';
+import type { Cli } from './context.ts';
+import type { ExitStatus } from './exit-status.ts';
+
+type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
+
+export type Caller = <Args extends readonly unknown[]>(
+  load: () => Promise<Handler<Args>>,
+) => (...args: unknown[]) => Promise<void>;
+
+export function addStorage(program: Command, call: Caller): void {
+  program
+    .command('erase')
+    .description('delete the personal data of a run for good')
+    .argument('<run>', 'a run')
+    .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
+  program
+    .command('diff')
+    .description('where two runs differ')
+    .argument('<run>', 'a run')
+    .argument('<other>', 'another run')
+    .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
+  program
+    .command('backup')
+    .description('copy the database while runs go on')
+    .argument('<file>', 'where')
+    .action(call(async () => (await import('./commands/backup.ts')).backupCommand));
+  program
+    .command('prune')
+    .description('remove ended runs by the rule of their flow, or by these options')
+    .option('--flow <id>', 'only runs of this flow')
+    .option('--keep <number>', 'keep so many of the newest runs of each flow and tenant')
+    .option('--older-than <time>', 'remove runs that ended earlier: a date, or 30d, 12h')
+    .option('--export <dir>', 'write each run to this folder first')
+    .option('--dry-run', 'only list them')
+    .action(call(async () => (await import('./commands/prune.ts')).pruneCommand));
+  addAudit(program.command('audit').description('check the audit trail'), call);
+}
+
+function addAudit(audit: Command, call: Caller): void {
+  audit
+    .command('verify')
+    .description('check the chain of hashes')
+    .argument('[run]', 'a run, or a file of `audit export`; without it, all runs')
+    .option('--heads <file>', 'compare with the heads that were written earlier')
+    .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
+  audit
+    .command('export')
+    .description('write a run to a file that can be checked on another machine')
+    .argument('<run>', 'a run')
+    .requiredOption('--out <file>', 'where')
+    .action(call(async () => (await import('./commands/audit-files.ts')).auditExportCommand));
+  audit
+    .command('heads')
+    .description('write the last hash of every run, to find a database that was rolled back')
+    .requiredOption('--out <file>', 'where')
+    .action(call(async () => (await import('./commands/audit-files.ts')).auditHeadsCommand));
+}

@@ -1,0 +1,47 @@
+/** What retention does besides the journal: exports runs before they are removed, and deletes their data afterwards. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { RunId } from '../ir/events.ts';
+import type { EngineOptions } from '../runtime/engine/types.ts';
+import { exportRun } from '../runtime/journal/export.ts';
+import { readRun } from '../runtime/journal/read.ts';
+import type { Store } from '../runtime/ports.ts';
+import { attachmentsBeside } from '../stores/sqlite/attachment-store.ts';
+import { openPiiStore, piiFileOf } from '../stores/sqlite/pii-store.ts';
+
+/** The options of an engine on this store. Without a file there is no data beside the journal. */
+export function retentionOptions(
+  store: Store,
+  journal: string | undefined,
+): Required<Pick<EngineOptions, 'exportRun' | 'onRemoved'>> {
+  return {
+    exportRun: (run, folder) => exportTo(store, run, folder),
+    onRemoved: (runs) => {
+      if (journal !== undefined) void forget(store, journal, runs);
+    },
+  };
+}
+
+/** A relative folder starts at the folder of the run's document. */
+export async function exportTo(store: Store, run: RunId, folder: string): Promise<string> {
+  const { state } = await readRun(store.journal, run);
+  const dir = resolve(state.origin.pins?.documentDir ?? '.', folder);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const file = join(dir, `${run}.json`);
+  writeFileSync(file, `${JSON.stringify(await exportRun(store, run), null, 1)}\n`, { mode: 0o600 });
+  return file;
+}
+
+/** Deletes the personal data and the attachments of removed runs. Values that a fork still uses stay. */
+export async function forget(store: Store, journal: string, runs: readonly RunId[]): Promise<void> {
+  const parents = new Set((await store.roster.list()).map(({ parent }) => parent));
+  const orphans = runs.filter((run) => !parents.has(run));
+  if (existsSync(piiFileOf(journal))) {
+    const tokens = openPiiStore(piiFileOf(journal));
+    for (const run of orphans) tokens.erase(run);
+    tokens.close();
+  }
+  const attachments = attachmentsBeside(journal);
+  for (const run of runs) attachments.erase(run);
+  attachments.close();
+}

@@ -1,0 +1,129 @@
+/** `retain`, `sluice prune` and `--tenant`: what is removed, what stays, and what another tenant can do. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { folder } from './cli.ts';
+import { sluice } from './in-process.ts';
+
+const flowWith = (retain: string): string => `${retain}
+agents: [{ id: a }]
+flow:
+  id: f
+  entry: ask
+  nodes:
+    - { id: ask, type: approval, message: go?, choices: [yes, no], routes: [{ to: n }] }
+    - { id: n, type: agent, agent: a }
+`;
+const SCRIPT = 'agents: { a: [one] }\napprovals: { ask: yes }\n';
+
+function start(cwd: string, run: string, ...more: string[]) {
+  return sluice(['run', 'f.yaml', '--script', 's.yaml', '--run', run, ...more], { cwd });
+}
+
+async function runsOf(cwd: string, ...more: string[]): Promise<readonly string[]> {
+  const { stdout } = await sluice(['runs', '--json', ...more], { cwd });
+  return (JSON.parse(stdout) as { run: string }[]).map(({ run }) => run);
+}
+
+describe('retain', () => {
+  test('keeps the newest runs of each tenant, exports the others and says so', async () => {
+    const cwd = folder({ 'f.yaml': flowWith('retain: { runs: 1, export: ./archive }'), 's.yaml': SCRIPT });
+    await start(cwd, 'r1', '--tenant', 'acme');
+    await start(cwd, 'r2', '--tenant', 'globex');
+    const third = await start(cwd, 'r3', '--tenant', 'acme');
+    expect(third.stderr).toContain('1 ended run was removed');
+    expect(await runsOf(cwd)).toEqual(['r3', 'r2']);
+    expect(readdirSync(join(cwd, 'archive'))).toEqual(['r1.json']);
+    expect((await sluice(['audit', 'verify', 'archive/r1.json'], { cwd })).status).toBe(0);
+    expect((await sluice(['audit', 'verify'], { cwd })).stdout).toContain('1 removed run');
+    const again = await start(cwd, 'r1', '--tenant', 'acme');
+    expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('removed by retention')]);
+  });
+
+  test('removes nothing if the export fails', async () => {
+    const cwd = folder({ 'f.yaml': flowWith('retain: { runs: 1, export: ./s.yaml/x }'), 's.yaml': SCRIPT });
+    await start(cwd, 'r1');
+    expect((await start(cwd, 'r2')).stderr).toContain('the export failed');
+    expect(await runsOf(cwd)).toEqual(['r2', 'r1']);
+  });
+
+  test.each([
+    ['retain: { export: ./x }', 'missing-field'],
+    ['retain: { runs: -1 }', 'bad-value'],
+    ['retain: { days: 0 }', 'bad-value'],
+    ['retain: { run: 3 }', 'unknown-key'],
+  ])('%s is an error', async (retain, code) => {
+    const cwd = folder({ 'f.yaml': flowWith(retain) });
+    const { status, stdout } = await sluice(['check', 'f.yaml', '--json'], { cwd });
+    expect([status, stdout]).toEqual([1, expect.stringContaining(`"code": "${code}"`)]);
+  });
+});
+
+describe('prune', () => {
+  test('removes by number and age, never a run that has not ended', async () => {
+    const cwd = folder({ 'f.yaml': flowWith(''), 's.yaml': SCRIPT, 'wait.yaml': 'agents: { a: [one] }\n' });
+    for (const run of ['r1', 'r2', 'r3']) await start(cwd, run);
+    await sluice(['run', 'f.yaml', '--script', 'wait.yaml', '--run', 'open'], { cwd });
+    const dry = await sluice(['prune', '--keep', '2', '--dry-run', '--json'], { cwd });
+    expect(JSON.parse(dry.stdout)).toEqual({ removed: ['r1', 'r2'], dryRun: true });
+    expect(await runsOf(cwd)).toHaveLength(4);
+    expect((await sluice(['prune', '--older-than', '1d', '--json'], { cwd })).stdout).toContain('"removed": []');
+    await sluice(['prune', '--keep', '0', '--export', 'old'], { cwd });
+    expect(await runsOf(cwd)).toEqual(['open']);
+    expect(readdirSync(join(cwd, 'old'))).toEqual(['r1.json', 'r2.json', 'r3.json']);
+    expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+  });
+
+  test('without options takes the rule of each flow; wrong options are named', async () => {
+    const cwd = folder({ 'f.yaml': flowWith('retain: { days: 30 }'), 's.yaml': SCRIPT });
+    await start(cwd, 'r1');
+    expect((await sluice(['prune', '--json'], { cwd })).stdout).toContain('"removed": []');
+    for (const args of [
+      ['--keep', 'x'],
+      ['--older-than', 'soon'],
+      ['--flow', 'f'],
+    ])
+      expect((await sluice(['prune', ...args], { cwd })).status, args.join(' ')).toBe(2);
+    expect((await sluice(['prune'], { cwd: folder({}) })).status).toBe(1);
+  });
+});
+
+describe('--tenant', () => {
+  test('the runs of another tenant cannot be read, answered, forked, cancelled or removed', async () => {
+    const cwd = folder({ 'f.yaml': flowWith(''), 's.yaml': SCRIPT, 'wait.yaml': 'agents: { a: [one] }\n' });
+    await sluice(['run', 'f.yaml', '--script', 'wait.yaml', '--run', 'r1', '--tenant', 'acme', '--user', 'ann'], {
+      cwd,
+    });
+    const own = JSON.parse((await sluice(['runs', '--json', '--tenant', 'acme'], { cwd })).stdout) as object[];
+    expect(own).toMatchObject([{ run: 'r1', tenant: 'acme', user: 'ann' }]);
+    expect(await runsOf(cwd, '--tenant', 'globex')).toEqual([]);
+    const [question] = JSON.parse((await sluice(['approvals', '--json'], { cwd })).stdout) as { id: string }[];
+    const attacks: readonly (readonly string[])[] = [
+      ['show', 'r1'],
+      ['trace', 'r1'],
+      ['replay', 'r1'],
+      ['explain', 'r1'],
+      ['answer', question?.id ?? '', 'yes', '--script', 's.yaml'],
+      ['signal', 'r1', 'x'],
+      ['fork', 'r1', '--at', '1'],
+      ['resume', 'r1'],
+      ['cancel', 'r1'],
+      ['erase', 'r1'],
+      ['audit', 'export', 'r1', '--out', 'x.json'],
+      ['diff', 'r1', 'r1'],
+    ];
+    for (const args of attacks) {
+      const { status, stderr } = await sluice([...args, '--tenant', 'globex'], { cwd });
+      expect([args, status, stderr]).toEqual([args, 1, expect.stringMatching(/error\[(run|approval)-not-found\]/)]);
+    }
+    expect(existsSync(join(cwd, 'x.json'))).toBe(false);
+    await sluice(['prune', '--keep', '0', '--tenant', 'globex'], { cwd });
+    expect((await sluice(['show', 'r1', '--json', '--tenant', 'acme'], { cwd })).stdout).toContain('"suspended"');
+    const taken = await start(cwd, 'r1', '--tenant', 'globex');
+    expect(taken.status).toBe(1);
+    const answered = await sluice(['answer', question?.id ?? '', 'yes', '--script', 's.yaml', '--tenant', 'acme'], {
+      cwd,
+    });
+    expect(answered.status).toBe(0);
+  });
+});
