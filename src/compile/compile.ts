@@ -20,6 +20,7 @@ import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
 import { checkCompensations, checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
+import { checkToolApprovers, readPeople, warnOfNobody } from './document/people.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
 import type { Located } from './source/located.ts';
@@ -89,6 +90,8 @@ function compileDocument(
   options: CompileOptions,
 ): Compiled {
   const policies = readPolicies(document, report, options);
+  const people = readPeople(document, report, options.readText);
+  checkToolApprovers(document, people, report);
   checkBoundaries(document, report);
   checkVerifications(document, report);
   const { retain } = document.sections.value;
@@ -104,7 +107,7 @@ function compileDocument(
   checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,
-    definitionsOf(document.sections.value, { ...options, policies, protections: notation.protections }),
+    definitionsOf(document.sections.value, { ...options, policies, people, protections: notation.protections }),
     report,
   );
   const graph = picture === null ? {} : { graph: picture };
@@ -118,6 +121,7 @@ function compileDocument(
   warnAboutCost(bounds, lowered.body, document.at, report);
   if (notation.boundedByTurns !== true) warnAboutCounts(bounds, document.at, report);
   warnAboutBudgets(bounds, lowered.body, document, report);
+  warnOfNobody(lowered.body, document, report);
   warnOfTier(lowered, document, notation.excess, report);
   try {
     const body = withRetention(lowered.body, document.sections.value.retain);

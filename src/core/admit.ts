@@ -2,8 +2,10 @@
  * Admits facts and turns them into events of the journal (L1). A fact is admitted at most once: a settled call is no longer
  * pending, and an answered question no longer waits. Everything that is due by the time of a fact expires before it.
  */
+import type { Json } from '../expr/json.ts';
 import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
+import { allowedPeople, countedOnly, refusalOf, together } from './approvers.ts';
 import { authorOf } from './failure.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -61,7 +63,7 @@ export function expire({ flow }: Program, state: RunState, at: Instant): readonl
   const over = mayStop && isOver(state, at);
   if ((over && stopsAtDeadline(flow)) || (mayStop && isPast(state, at))) return outOfTime(state);
   const events: EventBody[] = [];
-  for (const pending of state.pending.values()) if (isDue(pending, at)) events.push(expired(pending, at));
+  for (const pending of state.pending.values()) events.push(...dueOf(pending, at));
   const forkDue = [...state.threads.values()].some(({ doing }) => doing.is === 'forked' && isForkDue(doing.fork, at));
   if (forkDue || (over && state.late !== true)) events.unshift({ type: 'clock.read' });
   state.wake = earliest(state, at);
@@ -72,6 +74,19 @@ const NOTHING: readonly EventBody[] = [];
 
 function isDue({ observed, deadline }: Pending, at: Instant): boolean {
   return observed === null && deadline !== null && at >= deadline;
+}
+
+function dueOf(pending: Pending, at: Instant): readonly EventBody[] {
+  if (isDue(pending, at)) return [expired(pending, at)];
+  return isSecondLevelDue(pending, at) ? [escalated(pending)] : NOTHING;
+}
+
+function isSecondLevelDue({ observed, escalateAt }: Pending, at: Instant): boolean {
+  return observed === null && escalateAt !== undefined && at >= escalateAt;
+}
+
+function escalated({ key, question }: Pending): EventBody {
+  return { type: 'question.escalated', key, to: allowedPeople({ question, escalated: true }) };
 }
 
 /** True if the run has used up its own time. It stands still while the run only waits for people. */
@@ -99,7 +114,11 @@ export function earliest(state: RunState, after: Instant): Instant | null {
   };
   if (state.late !== true && state.waitsSince === undefined) consider(state.deadline);
   consider(state.origin.deadline ?? null);
-  for (const pending of state.pending.values()) if (pending.observed === null) consider(pending.deadline);
+  for (const { observed, deadline, escalateAt = null } of state.pending.values())
+    if (observed === null) {
+      consider(deadline);
+      consider(escalateAt);
+    }
   for (const { doing } of state.threads.values())
     if (doing.is === 'forked' && doing.fork.waitsSince === undefined) consider(doing.fork.deadline);
   return wake;
@@ -123,6 +142,8 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
     return { refused: 'approval-closed', message: `nothing waits for an answer under ${id}` };
+  const refusal = refusalOf(program.flow, state, pending, given);
+  if (refusal !== null) return refusal;
   if (!question.choices.includes(given.choice))
     return {
       refused: 'not-a-choice',
@@ -134,10 +155,11 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
     return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
   if (given.by === question.askedBy)
     return { refused: 'self-approval', message: `${given.by} asked ${id} and may not answer it` };
-  const { payload: _, ...value } = given;
-  return [
-    { type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value: { ...value } } },
-  ];
+  const counted = countedOnly(pending, given);
+  if (counted !== null) return [counted];
+  const { payload: _payload, unproven: _unproven, ...answered } = given;
+  const value = { ...answered, ...together(pending, given) } as unknown as Json;
+  return [{ type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value } }];
 }
 
 /** The problem with the data or text that came with a choice; null if there is none. */

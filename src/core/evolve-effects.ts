@@ -2,7 +2,8 @@
 import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts';
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
-import type { Event, Hold, Pending, RecentCall, RunState, Settled, Thread } from '../ir/events.ts';
+import type { Answer, Event, Hold, Instant, Pending, RecentCall, RunState, Settled, Thread } from '../ir/events.ts';
+import { voteData } from './approvers.ts';
 import { RECENT_MAX, printOf } from './repeats.ts';
 import { comparedReply } from './turns.ts';
 import { repairOf } from './retry.ts';
@@ -11,7 +12,16 @@ import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.
 
 type EffectEvent = Extract<
   Event,
-  { type: 'effect.requested' | 'effect.settled' | 'effect.judged' | 'effect.dropped' | 'undo.requested' }
+  {
+    type:
+      | 'effect.requested'
+      | 'effect.settled'
+      | 'effect.judged'
+      | 'effect.dropped'
+      | 'undo.requested'
+      | 'answer.counted'
+      | 'question.escalated';
+  }
 >;
 
 export function evolveEffect(state: RunState, event: EffectEvent): void {
@@ -26,6 +36,13 @@ export function evolveEffect(state: RunState, event: EffectEvent): void {
       return judged(state, event);
     case 'effect.dropped':
       return dropped(state, pendingOf(state, event.key));
+    case 'answer.counted':
+      return counted(pendingOf(state, event.key), event.answer, event.at);
+    case 'question.escalated': {
+      const pending = pendingOf(state, event.key);
+      pending.escalated = true;
+      delete pending.escalateAt;
+    }
   }
 }
 
@@ -66,7 +83,19 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
   if (event.turns !== undefined) pending.turns = event.turns;
   if (event.until !== undefined) pending.until = event.until;
   if (event.signal !== undefined) pending.signal = event.signal;
+  const afterMs = event.question?.approvers?.escalation?.afterMs;
+  if (afterMs !== undefined) {
+    pending.escalateAt = event.at + afterMs;
+    wakeBy(state, pending.escalateAt);
+  }
   expect(state, pending);
+}
+
+/** The last answer of a person counts. */
+function counted(pending: Pending, answer: Answer, at: Instant): void {
+  const { by, choice, proof } = answer;
+  const vote = { by, choice, at, via: proof?.via ?? 'os_user', data: voteData(answer) } as const;
+  pending.votes = [...(pending.votes ?? []).filter((each) => each.by !== by), vote];
 }
 
 function undoRequested(state: RunState, event: Extract<Event, { type: 'undo.requested' }>): void {

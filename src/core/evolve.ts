@@ -48,6 +48,9 @@ const FOLDS: Folds = {
   'effect.judged': evolveEffect,
   'effect.dropped': evolveEffect,
   'undo.requested': evolveEffect,
+  'answer.counted': evolveEffect,
+  'question.escalated': evolveEffect,
+  'answer.refused': () => {},
   'meter.tripped': (state, event) => {
     // The monitor starts afresh after a trip, so that a person can let the agents go on.
     if (event.stuck !== undefined) delete state.recent[event.meter];

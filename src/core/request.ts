@@ -202,7 +202,18 @@ function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait
 
 function questionOf(state: RunState, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {
   if (effect.kind !== 'ask') return undefined;
-  const { about, choices, onExpiry, code, askedBy } = effect;
+  const { about, choices, onExpiry, code, askedBy, purpose, approvers } = effect;
   const id = `a_${state.run}.${key.replace(/[#:]/g, '.')}`;
-  return { id, about, choices: choices.map(({ name }) => name), onExpiry, code, askedBy, payload };
+  const names = choices.map(({ name }) => name);
+  return {
+    id,
+    about,
+    choices: names,
+    onExpiry,
+    code,
+    askedBy,
+    payload,
+    ...(purpose === undefined ? {} : { purpose }),
+    ...(approvers === undefined ? {} : { approvers }),
+  };
 }

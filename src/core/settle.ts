@@ -29,8 +29,10 @@ export function settle(program: Program, before: RunState | null, facts: readonl
       }
     }
     const admitted = admit(program, state, fact, now);
-    if ('refused' in admitted) (refusals ??= new Map()).set(index, admitted);
-    else state = take(state, admitted, now, events);
+    if ('refused' in admitted) {
+      (refusals ??= new Map()).set(index, admitted);
+      if (admitted.events !== undefined) state = take(state, admitted.events, now, events);
+    } else state = take(state, admitted, now, events);
   }
   if (state !== null) state = advance(program, state, now, events);
   return { state, events, refusals: refusals ?? NONE };

@@ -7,6 +7,8 @@ import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Pace, RecentCall, Stuck } from './commands.ts';
+import type { Vote } from './people.ts';
+import type { AnswerEvent, Question } from './questions.ts';
 import type {
   EffectKey,
   ErrorRecord,
@@ -53,16 +55,6 @@ export interface Hold {
   readonly amount: number;
   /** Of a velocity meter: how long the amount counts. */
   readonly perMs?: number;
-}
-/** A question as it stands in the journal: what is asked of whom, bound to a payload by its hash. */
-export interface Question {
-  readonly id: string;
-  readonly about: string;
-  readonly choices: readonly string[];
-  readonly onExpiry: string;
-  readonly code: TerminalCode;
-  readonly askedBy: string;
-  readonly payload: string;
 }
 export interface Outcome {
   readonly state: EndState;
@@ -165,6 +157,7 @@ export type EventBody =
     }
   | (ProtectionNote & { readonly key: EffectKey })
   | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
+  | AnswerEvent
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
   | {
       readonly type: 'effect.judged';
@@ -352,6 +345,12 @@ export interface Pending {
   watched?: readonly MeterId[];
   turns?: readonly MeterId[];
   readonly question: Question | null;
+  /** Of a question: the answers so far that count towards its quorum. */
+  votes?: readonly Vote[];
+  /** Of a question: when the second level may answer too. Absent once it may. */
+  escalateAt?: Instant;
+  /** Of a question: the second level may answer. */
+  escalated?: true;
   /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
   until?: Instant;
   signal?: string;
@@ -396,5 +395,6 @@ export interface RunState {
   undoFailed: boolean;
   outcome: Outcome | null;
 }
+export type { Question } from './questions.ts';
 export type { Refusal } from './refusal.ts';
 export type { Command, Outbox, Pace, RecentCall, Stuck } from './commands.ts';

@@ -2,6 +2,7 @@
 import type { Amounts } from './dimensions.ts';
 import type { FailureClass, TerminalCode } from './codes.ts';
 import type { Json } from '../expr/json.ts';
+import type { Proof } from './people.ts';
 
 export type RunId = string;
 /** '0' is the root; '0:2.1' is the second branch of the fork that the root made as its third act. */
@@ -76,6 +77,8 @@ export interface Origin {
   readonly pins?: Pins;
   /** Of a forked run: the run and the event that it branches off. */
   readonly parent?: Parent;
+  /** The run started with a script, so scripted answers count. Recorded if the flow declares people. */
+  readonly scripted?: true;
 }
 
 /** An event of another run, with its hash in the chain of that run. */
@@ -163,4 +166,8 @@ export interface Answer {
   readonly edit?: Json;
   /** When given, the answer holds only for the payload with this hash. */
   readonly payload?: string;
+  /** The verified proof of identity. */
+  readonly proof?: Proof;
+  /** The reason why the identity could not be verified. */
+  readonly unproven?: string;
 }

@@ -7,6 +7,7 @@ import type { EndState, FailureClass, TerminalCode } from './codes.ts';
 import type { EffectClass } from './effect-classes.ts';
 import type { FailureKind, MastId, RecoveryAction, SharedProtections, Tier } from './protections.ts';
 import type { PiiPolicy } from './pii.ts';
+import type { Approvers, AskPurpose, PeopleDef } from './people.ts';
 import type { Json } from '../expr/json.ts';
 
 export type NodeId = string;
@@ -64,6 +65,10 @@ export interface AskEffect extends EffectBase {
   /** The code that the run shows while it waits. */
   readonly code: TerminalCode;
   readonly askedBy: string;
+  /** `flow_node` if absent. */
+  readonly purpose?: AskPurpose;
+  /** The people who may answer; absent if the flow declares none. */
+  readonly approvers?: Approvers;
 }
 /**
  * A pause. Its input has one of `for` (seconds), `until` (an instant as ISO 8601 text) and `signal` (the name of a signal that
@@ -352,6 +357,8 @@ export interface FlowBody {
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
   /** How personal data is protected; absent if it is not. */
   readonly pii?: PiiPolicy;
+  /** The people who answer questions, by id. Absent: nobody checks who answers. */
+  readonly people?: PeopleDef;
   /** The tier of the failure decision table; `batch` if absent. */
   readonly tier?: Tier;
   /** Protections whose state all runs of a store share. */

@@ -182,7 +182,23 @@ export const ERROR_CODES = {
   },
   'self-approval': {
     title: 'The asker may not approve',
-    summary: 'The answer has the name of the agent or flow that asked.',
+    summary: 'The answer has the name of the agent or flow that asked, or of the user for whom the run was started.',
+  },
+  'not-an-approver': {
+    title: 'Not an approver',
+    summary: 'The person is not among those who may answer the question.',
+  },
+  'identity-unproven': {
+    title: 'The identity is not proven',
+    summary: 'The answer is not signed with the key of the person, or comes from another user of the machine.',
+  },
+  'already-answered': {
+    title: 'Answered by the same person',
+    summary: 'The person has given this answer before, and another person must agree.',
+  },
+  'bad-key-file': {
+    title: 'The key file cannot be used',
+    summary: 'The file is missing, holds no Ed25519 private key, or already exists.',
   },
   'signal-not-awaited': {
     title: 'No wait for this signal',

@@ -215,11 +215,15 @@ export interface Performer {
   /** Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. */
   protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string): Promise<Json>;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */
-  answer?(question: Asked): Answer | null;
+  answer?(question: Asked): ScriptedAnswer | null;
   /** On a virtual clock: true if time passes up to the deadline of this open question. Absent: it always does. */
   expires?(question: Asked): boolean;
   /** Sends a signal at once, as a script does. Null leaves it to the outside. */
   signal?(waiting: Awaited): { readonly data: Json } | null;
+}
+/** An answer from a script. Without `by`, it stands for as many people as have to agree. */
+export interface ScriptedAnswer extends Omit<Answer, 'by' | 'proof' | 'unproven'> {
+  readonly by?: string | readonly string[];
 }
 /** A wait for a signal. */
 export interface Awaited {

@@ -343,9 +343,11 @@ test('a provider that is down is an outage, and the "no" of a person is nobodyâ€
 });
 
 test('`check` says that a granted tool can never be called', () => {
-  const { diagnostics } = compile(documentOf('sre', ['deploy.rollback', 'logs.search']));
+  const people = [{ id: 'anna' }];
+  const { diagnostics } = compile({ ...documentOf('sre', ['deploy.rollback', 'logs.search']), people });
   expect(diagnostics).toMatchObject([
     { severity: 'warning', code: 'budget-too-small', message: expect.stringContaining('deploy.rollback') as string },
   ]);
-  expect(compile(documentOf('sre', ['deploy.rollback'], { budgets: { side_effects: 1 } })).diagnostics).toEqual([]);
+  const affordable = documentOf('sre', ['deploy.rollback'], { budgets: { side_effects: 1 } });
+  expect(compile({ ...affordable, people }).diagnostics).toEqual([]);
 });

@@ -131,6 +131,22 @@ export const DIAGNOSTIC_CODES = {
     title: 'Silence that approves',
     summary: 'An approval that nobody answers in time counts as its first choice.',
   },
+  'people-twice': {
+    title: 'People are declared twice',
+    summary: 'The document has `people`, and `sluice.people.yaml` lies beside it.',
+  },
+  'unknown-approver': {
+    title: 'An unknown approver',
+    summary: '`approvers` names a person or a role that `people` does not declare.',
+  },
+  'quorum-too-large': {
+    title: 'A quorum that cannot be met',
+    summary: 'More people must agree than can approve.',
+  },
+  'nobody-approves': {
+    title: 'Nobody is declared to approve',
+    summary: 'A tool has serious effects, and no `people` are declared: nobody checks who approves.',
+  },
   'unknown-name': { title: 'An unknown name', summary: 'An expression reads a name that never has a value.' },
   'unknown-variable': {
     title: 'An unknown variable',

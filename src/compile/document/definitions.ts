@@ -12,6 +12,7 @@ import { isReasoningModel } from '../../catalog/providers.ts';
 import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
 import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
+import type { People, ToolApprovers } from './people.ts';
 import { piiOf } from './pii.ts';
 import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
@@ -55,6 +56,8 @@ export interface Definitions {
   readonly toolLookups: { readonly [tool: string]: string };
   /** Tools that ask a person before every call. */
   readonly toolApprovals: ReadonlySet<string>;
+  /** The people who may approve calls, by tool. */
+  readonly toolApprovers: ToolApprovers;
   /** MCP servers by name: a tool of theirs need not be declared. */
   readonly servers: McpServers;
   /** The tools of those servers, if they are known. */
@@ -76,6 +79,7 @@ export interface Definitions {
   /** The definitions of another document that is compiled with the same options. */
   forSections(sections: Sections): Definitions;
   readonly pii: PiiPolicy | undefined;
+  readonly people: People | undefined;
 }
 
 export interface DefinitionOptions extends ModelOptions {
@@ -85,6 +89,7 @@ export interface DefinitionOptions extends ModelOptions {
   readonly readText?: (file: string) => string | null;
   /** The protections that apply if the document declares none. */
   readonly protections?: Protections | undefined;
+  readonly people?: People | undefined;
 }
 
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
@@ -107,7 +112,8 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     toolLookups: perTool(tools, ({ verify }) =>
       verify !== undefined && isTool(verify, sections) ? verify : undefined,
     ),
-    toolApprovals: new Set(Object.entries(tools).flatMap(([name, { approval }]) => (approval === true ? [name] : []))),
+    toolApprovals: new Set(Object.keys(tools).filter((name) => asksPerson(tools[name]))),
+    toolApprovers: perTool(tools, ({ approvers }) => approvers),
     servers: mcp,
     mcpLock: options.mcpLock,
     budgets,
@@ -122,7 +128,12 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     protections,
     forSections: (other) => definitionsOf(other, { ...options, protections }),
     pii: piiOf(sections.pii),
+    people: options.people,
   };
+}
+
+function asksPerson(tool: Tool | undefined): boolean {
+  return tool?.approval === true || tool?.approvers !== undefined;
 }
 
 /** True if `verify` names a tool. Otherwise it is an expression. */

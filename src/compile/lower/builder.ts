@@ -27,6 +27,7 @@ import type { BudgetShare, CommonMeters } from './budget-meters.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object, quote } from '../expressions/cel-text.ts';
+import { withApprovers } from '../document/people.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
@@ -110,14 +111,13 @@ export function createBuilder(notation: string, definitions: Definitions, option
     late: end({ state: 'failed', code: 'TIMEOUT', output: returns }),
   });
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
-
-  const place = placeIn(nodes, meters, common, { fresh, stopped: () => stoppedEnd(end, nodes, fresh, options) });
+  const stopped = (): NodeId => stoppedEnd(end, nodes, fresh, options);
+  const place = placeIn(nodes, meters, definitions, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
-    const { agents } = effects.used;
-    const replying = finalReply(definitions.models.withFallback(complete(id, given), agents), agents);
+    const replying = withReply(complete(id, given), definitions, effects);
     const own = stage();
     if (own !== null) effects.standIns(fallbacksOf(own.protections));
-    const node = protectCall(id, replying, definitions.protections, place, own);
+    const node = withApprovers(protectCall(id, replying, definitions.protections, place, own), definitions.people);
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
@@ -197,13 +197,14 @@ function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder[
 function placeIn(
   nodes: Map<NodeId, Node>,
   meters: Map<MeterId, Meter>,
+  { people }: Definitions,
   common: CommonMeters,
   rest: Pick<Place, 'fresh' | 'stopped'>,
 ): Place {
   return {
     ...rest,
     add: (id, node) => {
-      nodes.set(id, common.charged(node, undefined));
+      nodes.set(id, common.charged(withApprovers(node, people), undefined));
       return id;
     },
     meter: (id, meter) => {
@@ -266,6 +267,10 @@ function createShares(meters: Map<MeterId, Meter>): OpenShares {
   };
 }
 
+function withReply(node: Node, { models }: Definitions, { used }: CollectedEffects): Node {
+  return finalReply(models.withFallback(node, used.agents), used.agents);
+}
+
 /** A reply that does not fit is repaired once. With tools this applies to the last reply, and not to one that calls tools. */
 function finalReply(given: Node, agents: { readonly [id: string]: AgentDef }): Node {
   if (given.op !== 'do' || given.effect.kind !== 'model') return given;
@@ -302,7 +307,7 @@ interface Effects {
   boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
 }
 
-type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii'>;
+type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii' | 'people'>;
 
 interface CollectedEffects extends Effects {
   /** Models that only the protections of a stage name. */
@@ -367,6 +372,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
       ...(hasPolicies() ? { policies: definitions.policies } : {}),
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
       ...(definitions.pii === undefined ? {} : { pii: definitions.pii }),
+      ...(definitions.people === undefined ? {} : { people: definitions.people.def }),
     }),
   };
 }

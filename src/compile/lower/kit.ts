@@ -21,6 +21,7 @@ import type {
   Retry,
   Write,
 } from '../../ir/nodes.ts';
+import type { Approvers, AskPurpose } from '../../ir/people.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import { object, path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
@@ -82,6 +83,9 @@ interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** The row of the escalation table that the question falls under. */
   readonly row?: EscalationId;
   readonly message: Expr;
+  /** What kind of question it is; a node of the author unless given. */
+  readonly purpose?: AskPurpose;
+  readonly approvers?: Approvers;
   /** Further fields that the person sees. The answer is bound to all of them. */
   readonly payload?: Input;
 }
@@ -230,7 +234,8 @@ function forkNode(base: Base, fork: Fork, fail: NodeId): ForkNode {
   return { op: 'fork', ...base, ...rest, widthMax, need, eager, timeoutMs, gather, failed, fail };
 }
 
-function askEffect({ about, askedBy, choices, onExpiry, code, row, message, payload }: Question): AskEffect {
+function askEffect(question: Question): AskEffect {
+  const { about, askedBy, choices, onExpiry, code, row, message, payload, purpose, approvers } = question;
   return {
     kind: 'ask',
     about,
@@ -240,6 +245,8 @@ function askEffect({ about, askedBy, choices, onExpiry, code, row, message, payl
     askedBy,
     input: { message, ...(row === undefined ? {} : escalationField(row)), ...payload },
     reserve: {},
+    ...(purpose === undefined ? {} : { purpose }),
+    ...(approvers === undefined ? {} : { approvers }),
   };
 }
 

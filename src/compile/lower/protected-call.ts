@@ -221,6 +221,7 @@ export function addQuestion(id: NodeId, node: DoNode, place: Place, question: Qu
     choices: choices.map((choice) => ({ name: choice })),
     onExpiry: choices[1],
     code: 'REVIEW_REQUIRED',
+    purpose: about === 'velocity' ? 'budget' : 'escalation',
     askedBy: node.effect.kind === 'model' ? node.effect.agent : name,
     input: { message },
     reserve: {},

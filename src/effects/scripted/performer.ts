@@ -5,10 +5,10 @@
 import type { Json } from '../../expr/json.ts';
 import { compileExpr } from '../../expr/index.ts';
 import { costOf, priceIn } from '../../ir/estimate.ts';
-import type { Answer, Command, Failure, Settled } from '../../ir/events.ts';
+import type { Command, Failure, Settled } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { PerformError } from '../../runtime/failures.ts';
-import type { Asked, Awaited, Call, Performer } from '../../runtime/ports.ts';
+import type { Asked, Awaited, Call, Performer, ScriptedAnswer } from '../../runtime/ports.ts';
 import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
 import type { ApprovalEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
@@ -110,12 +110,12 @@ function failureOf(entry: EntryBase): Failure {
   return { class: failure, type, message: entry.message ?? `a scripted ${failure} failure` };
 }
 
-function answer(script: Script, asked: Asked): Answer | null {
+function answer(script: Script, asked: Asked): ScriptedAnswer | null {
   const entry = approvalEntry(script, asked);
-  if (typeof entry === 'string') return { choice: entry, by: 'script' };
+  if (typeof entry === 'string') return { choice: entry };
   if (entry?.choice === undefined || isExpiry(entry)) return null;
   const { expires: _, choice, ...rest } = entry;
-  return { by: 'script', choice, ...rest };
+  return { choice, ...rest };
 }
 
 /** What the script says about a question; undefined if it leaves the question to a person. */

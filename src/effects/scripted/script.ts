@@ -26,7 +26,8 @@ export interface AnswerEntry {
   readonly expires?: boolean;
   readonly text?: string;
   readonly edit?: Json;
-  readonly by?: string;
+  /** The people who give this answer. Without it, the script stands for people who may. */
+  readonly by?: string | readonly string[];
 }
 export type ApprovalEntry = string | AnswerEntry;
 export interface Script {

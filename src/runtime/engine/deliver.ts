@@ -4,8 +4,11 @@ import { settle } from '../../core/settle.ts';
 import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
 import { isErrorCode, SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
+import type { ReadRun } from '../journal/read.ts';
 import type { MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
+import { identified } from './identity.ts';
+import type { AnsweredRun } from './identity.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { POLL_MS } from './ownership.ts';
@@ -15,26 +18,42 @@ import type { Ownership } from './ownership.ts';
 /** Resolves when the fact is stored. Rejects when it is refused. */
 export async function deliver(host: Host, ownership: Ownership, run: RunId, given: MailFact): Promise<void> {
   const { store } = host;
-  const fact = await withoutPersonalData(host, run, given);
+  const safe = await withoutPersonalData(host, run, given);
+  let fact: MailFact | null = null;
   let posted = false;
   for (;;) {
     await host.ensureOpen();
     if ((await store.roster.find(run)) === null) throw unknownRun(run);
     // The owner may have read the mail and released the run since.
-    if (posted && (await isRecorded(host, run, fact))) return;
+    if (posted && fact !== null && (await isRecorded(host, run, fact))) return;
     const owned = await ownership.acquire(run);
     if (owned !== null) {
+      fact ??= await identifiedIn(host, ownership, owned, safe);
       if (await deliverHere(host, ownership, owned, fact, posted)) return;
       continue;
     }
-    // The owner does not report a refusal of mail, so judge the fact here as far as the stored events allow.
     const { program, state } = await readRun(store.journal, run);
-    const refusal = settle(program, state, [fact], Date.now()).refusals.get(0) ?? null;
-    if (refusal !== null && !(posted && (await isRecorded(host, run, fact)))) throw errorOf(refusal);
+    fact ??= withIdentity(safe, { flow: program.flow, state }, host);
+    await judgeThere(host, { program, state }, fact, posted);
     if (!posted) await store.roster.post(run, fact);
     posted = true;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+/** The owner does not report a refusal of mail, so the fact is judged here as far as the stored events allow. */
+async function judgeThere(
+  host: Host,
+  { program, state }: Pick<ReadRun, 'program' | 'state'>,
+  fact: MailFact,
+  posted: boolean,
+): Promise<void> {
+  const { run } = state;
+  const refusal = settle(program, state, [fact], Date.now()).refusals.get(0) ?? null;
+  if (refusal === null || (posted && (await isRecorded(host, run, fact)))) return;
+  // The owner records the refusal.
+  if (refusal.events !== undefined) await host.store.roster.post(run, fact);
+  throw await refusalError(host, run, fact, refusal);
 }
 
 /** Text of a person enters the journal, so personal data in it is protected as in the run's input. */
@@ -44,6 +63,23 @@ async function withoutPersonalData({ store, performer }: Host, run: RunId, fact:
   const { program, state } = await readRun(store.journal, run);
   if (program.flow.pii === undefined) return fact;
   return protectedFact(performer, fact, { flow: program.flow, run, pins: state.origin.pins });
+}
+
+/** A person with a key signs what enters the journal, so this comes after the protection of personal data. */
+function withIdentity(fact: MailFact, answered: AnsweredRun, { clock }: Host): MailFact {
+  if (fact.type !== 'answer') return fact;
+  return { ...fact, answer: identified(answered, fact.id, fact.answer, clock.now()) };
+}
+
+async function identifiedIn(host: Host, ownership: Ownership, owned: OwnedRun, fact: MailFact): Promise<MailFact> {
+  const { program, state } = owned;
+  if (state === null) return fact;
+  try {
+    return withIdentity(fact, { flow: program.flow, state }, host);
+  } catch (error) {
+    await ownership.release(owned);
+    throw error;
+  }
 }
 
 /** The run continues only after the fact is stored. False when another process claimed the run first. */
@@ -65,7 +101,7 @@ async function deliverHere(
   const stands = refusal === null || (posted && (await isRecorded(host, owned.run, fact))) || isStopping(owned, fact);
   if (!stands && refusal !== null) {
     await ownership.release(owned);
-    throw errorOf(refusal);
+    throw await refusalError(host, owned.run, fact, refusal);
   }
   host.worker.begin(owned);
   return true;
@@ -83,7 +119,13 @@ async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const { payload: _, ...answer } = fact.answer;
   const keys = request?.type === 'effect.requested' ? [request.key] : [];
-  return events.some((event) => settles(event, keys, answer));
+  return events.some((event) => settles(event, keys, answer) || counts(event, keys, answer));
+}
+
+function counts(event: Event, keys: readonly string[], answer: object): boolean {
+  return (
+    event.type === 'answer.counted' && keys.includes(event.key) && canonicalize(event.answer) === canonicalize(answer)
+  );
 }
 
 type Requested = Extract<Event, { type: 'effect.requested' }>;
@@ -96,7 +138,8 @@ function isWaitFor(event: Event, { key, name }: Extract<MailFact, { type: 'signa
 
 function settles(event: Event, keys: readonly string[], value: object): boolean {
   if (event.type !== 'effect.settled' || !event.result.ok || !keys.includes(event.key)) return false;
-  return canonicalize(event.result.value) === canonicalize(value);
+  const { together: _, ...answer } = (event.result.value ?? {}) as { readonly together?: unknown };
+  return canonicalize(answer) === canonicalize(value);
 }
 
 function isStopping({ state }: OwnedRun, { type }: Fact): boolean {
@@ -108,6 +151,24 @@ function refusalOfEnded({ run, state }: OwnedRun): Refusal | null {
   return outcome === null ? null : { refused: 'run-ended', message: `run \`${run}\` has ended with ${outcome.code}` };
 }
 
+/** A closed question names the answer that closed it. */
+async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Refusal): Promise<SluiceError> {
+  if (refusal.refused !== 'approval-closed' || fact.type !== 'answer') return errorOf(refusal);
+  const { events } = await readRun(host.store.journal, run);
+  const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
+  const key = request?.type === 'effect.requested' ? request.key : '';
+  const closed = events.find((event) => event.type === 'effect.settled' && event.key === key);
+  if (closed?.type !== 'effect.settled' || !closed.result.ok) return errorOf(refusal);
+  const { choice, by, expired } = closed.result.value as { choice?: string; by?: string; expired?: boolean };
+  const how = expired === true ? 'has expired and counts' : `was answered by \`${by ?? ''}\``;
+  return errorOf({ ...refusal, message: `${fact.id} ${how} as \`${choice ?? ''}\`` });
+}
+
+const HELP: { readonly [code: string]: string } = {
+  'not-an-approver': 'Answer under a name that may, with `--as`.',
+  'identity-unproven': 'A person with a key signs with `--key FILE`. Any other answers under their own user.',
+};
+
 export function errorOf({ refused, message }: Refusal): SluiceError {
-  return new SluiceError(isErrorCode(refused) ? refused : 'internal-error', message);
+  return new SluiceError(isErrorCode(refused) ? refused : 'internal-error', message, HELP[refused]);
 }

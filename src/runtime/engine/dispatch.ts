@@ -11,6 +11,7 @@ import type { TextListeners } from './calls.ts';
 import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { holdsText, protectedFact } from './protected-fact.ts';
+import { standIns } from './stand-ins.ts';
 
 export interface DispatchOptions {
   readonly performer: Performer;
@@ -102,7 +103,8 @@ export class Dispatcher {
       const node = authorOf(nodeAt(owned.program, pending.node));
       const answer = question === null ? undefined : performer.answer?.({ question, name, ordinal, node });
       if (question !== null && answer !== undefined && answer !== null)
-        this.#bring(owned, { type: 'answer', id: question.id, answer });
+        for (const each of standIns(owned.program.flow, state, pending, answer))
+          this.#bring(owned, { type: 'answer', id: question.id, answer: each });
       const sent = signal === undefined ? undefined : performer.signal?.({ key, signal, ordinal, node });
       if (signal !== undefined && sent !== undefined && sent !== null)
         this.#bring(owned, { type: 'signal', name: signal, data: sent.data, by: 'script', key });

@@ -1,12 +1,14 @@
 /** The engine: starts, answers, cancels and resumes runs, and reports on them. One engine has one worker and one lease. */
 import { statusOf } from '../../core/outstanding.ts';
-import type { RunId } from '../../ir/events.ts';
+import type { Answer, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
-import { reportOf, waitingOf } from '../report/report.ts';
+import { reportOf } from '../report/report.ts';
+import { waitingOf } from '../report/waiting.ts';
 import { deliver, errorOf } from './deliver.ts';
 import { forkRun } from './fork-run.ts';
 import { Host, unknownRun } from './host.ts';
+import type { GivenAnswer } from './identity.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { Ownership, POLL_MS } from './ownership.ts';
@@ -41,7 +43,7 @@ export function createRuntime(options: EngineOptions): Engine {
     fork: (run, given) => forkRun(host, run, given),
     answer: async (id, answer) => {
       const run = await runOfApproval(host, id);
-      await deliver(host, ownership, run, { type: 'answer', id, answer });
+      await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
       return run;
     },
     signal: (run, name, { data = null, by = 'signal' } = {}) =>
@@ -74,6 +76,12 @@ export function createRuntime(options: EngineOptions): Engine {
 }
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
+
+/** Only the runtime says that an identity is proven. */
+function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): GivenAnswer {
+  const { proof: _proof, unproven: _unproven, ...answer } = given;
+  return answer;
+}
 
 /** The id of an approval contains the id of its run: `a_<run>.<number>`. */
 async function runOfApproval({ store }: Host, id: string): Promise<RunId> {

@@ -197,6 +197,12 @@ async function editsFor(
   return edits.map((edit, index) => ({ ...edit, value: safe[index] ?? null }));
 }
 
+function definedOf<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
 function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOptions, by: string): readonly Fact[] {
   const open = [...(state?.pending.values() ?? [])].flatMap(({ question, node }) => {
     const label = program.flow.nodes[node]?.label;
@@ -204,7 +210,10 @@ function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOp
   });
   return Object.entries(answers).map(([name, answer]) => {
     const found = open.find(({ id, node }) => id === name || node === name || node.endsWith(`/${name}`));
-    if (found !== undefined) return { type: 'answer', id: found.id, answer: { ...answer, by } };
+    // A fork proves no identity, so it cannot answer for people of the flow.
+    const { choice, text, edit, payload } = answer;
+    const given = { choice, by, ...definedOf({ text, edit, payload }) };
+    if (found !== undefined) return { type: 'answer', id: found.id, answer: given };
     const others = open.map(({ node }) => `\`${node}\``).join(', ');
     throw new SluiceError(
       'approval-not-found',

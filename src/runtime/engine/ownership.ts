@@ -1,11 +1,12 @@
 /** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
-import type { RunId } from '../../ir/events.ts';
+import type { RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { loadVerified } from '../journal/verify.ts';
-import type { Mail } from '../ports.ts';
+import type { Mail, MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
+import { verifiedAgain } from './identity.ts';
 import { isSuspended, restoreRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { JumpDetector } from './run-time.ts';
@@ -137,13 +138,20 @@ export class Ownership {
     const owned = await this.acquire(run);
     if (owned === null) return;
     try {
-      if (owned.state?.outcome === null) await this.#host.send(owned, fact);
+      if (owned.state?.outcome === null) await this.#host.send(owned, this.#verified(owned, owned.state, fact));
     } catch (error) {
       if (isTaken(this.#host, error)) return;
       throw error;
     }
     await store.roster.deleteMail([id]);
     worker.begin(owned);
+  }
+
+  /** A row of the table `mail` proves nothing, so a signature is verified here once more. */
+  #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
+    if (fact.type !== 'answer') return fact;
+    const { flow } = program;
+    return { ...fact, answer: verifiedAgain({ flow, state }, fact.id, fact.answer, this.#host.clock.now()) };
   }
 
   #isStopped(): boolean {

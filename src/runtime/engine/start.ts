@@ -1,8 +1,8 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
 import canonicalize from 'canonicalize';
 import type { Json } from '../../expr/json.ts';
-import type { Instant, RunId } from '../../ir/events.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Instant, Origin, RunId } from '../../ir/events.ts';
+import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import type { Host } from './host.ts';
@@ -32,6 +32,7 @@ export class Starter {
     await this.#host.ensureOpen();
     checkRunId(run);
     const input = await this.#protectedInput(flow, run, options);
+    checkQuorums(flow, origin);
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);
@@ -39,7 +40,7 @@ export class Starter {
     if (worker.runs.has(run)) return this.#existing(run, flow, input);
     worker.runs.set(run, owned);
     const deadline = checkedDeadline(options.deadline);
-    const pinned = { ...origin, ...deadline, pins: { ...origin.pins, store: store.id } };
+    const pinned = { ...origin, ...deadline, ...this.#scripted(flow), pins: { ...origin.pins, store: store.id } };
     const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
     this.#starting.set(run, stored);
     try {
@@ -55,6 +56,11 @@ export class Starter {
     }
     await this.#retention.apply(flow, origin.tenant ?? null);
     return run;
+  }
+
+  /** Scripted answers count only in a run that started with a script. */
+  #scripted({ people }: CompiledFlow): { readonly scripted?: true } {
+    return people === undefined || this.#host.performer.answer === undefined ? {} : { scripted: true };
   }
 
   /** Personal data is replaced before the first event is written. */
@@ -79,6 +85,23 @@ export class Starter {
       throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'choose another run id');
     await this.#ownership.resume(run);
     return run;
+  }
+}
+
+/** Refuses a run whose user leaves too few people to approve a question: it could never be answered. */
+function checkQuorums({ nodes, people = {} }: CompiledFlow, { user }: Origin): void {
+  if (user === undefined) return;
+  for (const node of Object.values<Node>(nodes)) {
+    const approvers = node.op === 'do' && node.effect.kind === 'ask' ? node.effect.approvers : undefined;
+    if (approvers === undefined) continue;
+    const all = new Set([...approvers.people, ...(approvers.escalation?.people ?? [])]);
+    const left = [...all].filter((id) => id !== user && people[id]?.osUser !== user);
+    if (left.length >= approvers.quorum) continue;
+    throw new SluiceError(
+      'bad-start',
+      `nobody could approve \`${node.label.name}\`: the run is for \`${user}\`, and ${approvers.quorum} other people must agree`,
+      'Start the run for another user, or name more people in `approvers`.',
+    );
   }
 }
 

@@ -5,8 +5,10 @@ import type { RunStatus, TerminalCode } from '../../ir/codes.ts';
 import type { EffectClass } from '../../ir/effect-classes.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { AskPurpose, Proof } from '../../ir/people.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Answer, EffectKey, Event, Instant, Origin, RunId } from '../../ir/events.ts';
+import type { GivenAnswer } from './identity.ts';
 import type { Clock, Performer, RunEntry, Store } from '../ports.ts';
 
 export interface EngineOptions {
@@ -56,7 +58,7 @@ export interface ForkOptions {
   /** New values of slots, by name: `input`, `triage.output`. */
   readonly set?: { readonly [slot: string]: Json };
   /** Answers to questions that are open at the event, by node or approval id. */
-  readonly answers?: { readonly [question: string]: Omit<Answer, 'by'> };
+  readonly answers?: { readonly [question: string]: Omit<Answer, 'by' | 'proof' | 'unproven'> };
   /** The person who forks; recorded, and named in the answers. */
   readonly by?: string;
   /** The graph of the new run, if it is another one. Its nodes must fit the events. */
@@ -76,7 +78,7 @@ export interface Engine {
    */
   fork(run: RunId, options: ForkOptions): Promise<unknown>;
   /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
-  answer(approval: string, answer: Answer): Promise<RunId>;
+  answer(approval: string, answer: GivenAnswer): Promise<RunId>;
   /**
    * Sends a signal to a run that waits for it. The name is that of the signal or of the `wait` node. Resolves when the signal
    * is stored. Rejects with a SluiceError if the run does not wait for it.
@@ -131,6 +133,8 @@ export type ChainedEvent = Event & { readonly prev: string; readonly hash: strin
 export interface Waiting {
   readonly id: string;
   readonly run: RunId;
+  /** The id of the database. It is part of a signed answer. */
+  readonly store: string | null;
   readonly node: string;
   readonly message: string;
   readonly choices: readonly string[];
@@ -138,7 +142,44 @@ export interface Waiting {
   readonly askedBy: string;
   readonly payloadHash: string;
   readonly payload: Json;
+  readonly askedAt: string;
+  /** When the question expires; null if it does not. */
   readonly expiresAt: string | null;
+  /** The choice that counts if the question expires. */
+  readonly onExpiry: string;
+  readonly kind: AskPurpose;
+  /** The facts to decide by. */
+  readonly packet: Packet;
+  /** The people who may answer; null if the flow declares none. */
+  readonly approvers: WaitingApprovers | null;
+}
+
+export interface Packet {
+  readonly action: string;
+  readonly parameters: Json;
+  /** What the action touches. */
+  readonly blastRadius: Json;
+  /** The tool that undoes the action; null if none does. */
+  readonly rollback: Json;
+  readonly evidence: Json;
+}
+
+interface WaitingApprovers {
+  /** The people who may answer now and have not. The user of the run is not among them. */
+  readonly people: readonly string[];
+  readonly roles: readonly string[];
+  readonly quorum: number;
+  /** The answers that count so far. */
+  readonly answers: readonly {
+    readonly by: string;
+    readonly choice: string;
+    readonly via: Proof['via'];
+    readonly at: string;
+  }[];
+  /** How many more people must agree. */
+  readonly missing: number;
+  /** When more people may answer, and who; null if there is no second level or it may answer already. */
+  readonly escalation: { readonly at: string; readonly people: readonly string[] } | null;
 }
 
 export interface Wait {
@@ -203,8 +244,10 @@ export interface Receipt {
   readonly result: Json;
   /** `unknown`: the call timed out after it was sent. */
   readonly status: 'committed' | 'compensated' | 'unknown';
-  /** The person who approved the call, or null. */
+  /** The person who approved the call, or null. With a quorum: the person who completed it. */
   readonly approvedBy: string | null;
+  /** Everybody who approved the call, if several people had to agree. */
+  readonly approvers?: readonly string[];
 }
 export interface StepResult {
   readonly name: string;

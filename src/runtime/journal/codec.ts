@@ -52,6 +52,8 @@ const FACTS: ReadonlySet<EventBody['type']> = new Set([
   'run.halted',
   'run.repinned',
   'run.forked',
+  'answer.counted',
+  'answer.refused',
 ]);
 
 /** The first fact that does not match its checksum. The hash shows that an append was changed; this shows where. */

@@ -73,8 +73,9 @@ class Walk {
     }
     for (let fact = this.#nextFact(); fact !== null && this.difference === null; fact = this.#nextFact()) {
       const admitted = admit(this.#program, this.state, fact, this.#at);
-      if ('refused' in admitted) this.#differ(null);
-      else this.#expect(admitted);
+      if (!('refused' in admitted)) this.#expect(admitted);
+      else if (admitted.events === undefined) this.#differ(null);
+      else this.#expect(admitted.events);
     }
     this.#decide();
     if (this.difference === null && this.#index < this.#events.length) this.#differ(null);
@@ -127,20 +128,29 @@ class Walk {
         return this.#noted();
       case 'effect.settled':
         return this.#settled(event);
+      case 'answer.counted':
+      case 'answer.refused':
+        return this.#answered(event);
       case 'run.repinned':
         return { type: 'repin', by: event.by, modules: event.modules };
       case 'run.forked':
         return { type: 'fork', by: event.by, edits: event.edits };
       case 'effect.dropped':
-      case 'run.halted': {
-        const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');
-        return halted?.type === 'run.halted' && halted.code === 'USER_CANCEL'
-          ? { type: 'cancel', by: halted.by, why: halted.why }
-          : null;
-      }
+      case 'run.halted':
+        return this.#cancelled();
       default:
         return null;
     }
+  }
+
+  #answered({ key, answer }: Extract<Event, { type: 'answer.counted' | 'answer.refused' }>): Fact {
+    return { type: 'answer', id: this.state?.pending.get(key)?.question?.id ?? '', answer };
+  }
+
+  #cancelled(): Fact | null {
+    const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');
+    if (halted?.type !== 'run.halted' || halted.code !== 'USER_CANCEL') return null;
+    return { type: 'cancel', by: halted.by, why: halted.why };
   }
 
   /** Notes of a protection come before the result of their call. */

@@ -6,6 +6,9 @@ import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
+import type { AnswerEvent } from '../../ir/questions.ts';
+import { noteText } from './note-text.ts';
+import { peopleEvents } from './people-events.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 import { skippedBy } from './skipped.ts';
 
@@ -140,6 +143,9 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'deadlock.suspected': (story, event) => [
     trouble(story, event, `${event.stuck.agents.join(', ')}: no new fact (${event.stuck.rule.replaceAll('_', ' ')})`),
   ],
+  'answer.counted': answers,
+  'answer.refused': answers,
+  'question.escalated': answers,
   'breaker.changed': protection,
   'breaker.denied': protection,
   'retry.denied': protection,
@@ -153,21 +159,15 @@ function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent
   return [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
 }
 
-function protection(
-  story: Story,
-  event: Of<'breaker.changed'> | Of<'breaker.denied'> | Of<'retry.denied'>,
-): readonly StoryEvent[] {
+function answers(story: Story, event: Of<AnswerEvent['type']>): readonly StoryEvent[] {
+  const call = story.calls.get(event.key);
+  return call === undefined ? [] : peopleEvents(event, inNode(event, call), call.questionId);
+}
+
+function protection(story: Story, event: Of<ProtectionNote['type']>): readonly StoryEvent[] {
   const call = story.calls.get(event.key);
   if (call === undefined) return [];
   return [{ type: 'trouble', ...inNode(event, call), message: noteText(event) }];
-}
-
-function noteText(note: ProtectionNote): string {
-  if (note.type === 'retry.denied') return `the retry budget is used up: the call was not repeated`;
-  const cause = note.cause.replaceAll('_', ' ');
-  if (note.type === 'breaker.denied')
-    return `circuit breaker ${note.breaker} is open (${cause}): the call was not made`;
-  return `circuit breaker ${note.breaker}: ${note.from} to ${note.to} (${cause})`;
 }
 
 function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {

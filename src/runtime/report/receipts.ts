@@ -7,16 +7,21 @@ import { evolve } from '../../core/evolve.ts';
 import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
-import type { EffectKey, Event, RunState } from '../../ir/events.ts';
+import type { EffectKey, Event, Question, RunState } from '../../ir/events.ts';
 import type { Receipt } from '../engine/types.ts';
 
 interface ToolCall {
   readonly tool: string;
   readonly args: Json;
-  readonly approvedBy: string | null;
+  readonly approval: Approval | null;
   /** Of a lookup: the key of the call that it looks up. */
   readonly verifies: EffectKey | null;
   result: Json;
+}
+
+interface Approval {
+  readonly by: string;
+  readonly together?: readonly string[];
 }
 
 interface Ledger {
@@ -25,11 +30,18 @@ interface Ledger {
   readonly calls: Map<EffectKey, ToolCall>;
   readonly receipts: Map<EffectKey, Receipt>;
   /** Questions, by key: the branch and the subject. */
-  readonly questions: Map<EffectKey, string>;
+  readonly questions: Map<EffectKey, Asked>;
   /** The last approval, by branch and tool. */
-  readonly approvals: Map<string, string>;
+  readonly approvals: Map<string, Approval>;
+  /** The approval of a node, by branch: it covers the call that comes next. */
+  readonly next: Map<string, Approval>;
   /** Compensations, by key: the key of the call that each one undoes. */
   readonly undoes: Map<EffectKey, EffectKey>;
+}
+
+interface Asked {
+  readonly thread: string;
+  readonly question: Question;
 }
 
 export function receiptsOf(program: Program, events: readonly Event[]): readonly Receipt[] {
@@ -41,6 +53,7 @@ export function receiptsOf(program: Program, events: readonly Event[]): readonly
     receipts: new Map(),
     questions: new Map(),
     approvals: new Map(),
+    next: new Map(),
     undoes: new Map(),
   };
   for (const event of events) {
@@ -75,14 +88,16 @@ type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
 
 function requested(ledger: Ledger, event: Of<'effect.requested'>): void {
   const { key, thread, name } = event;
-  if (event.question !== undefined) ledger.questions.set(key, `${thread} ${event.question.about}`);
+  if (event.question !== undefined) ledger.questions.set(key, { thread, question: event.question });
+  const leading = ledger.next.get(thread) ?? null;
+  if (event.kind !== 'check') ledger.next.delete(thread);
   const pending = ledger.state?.pending.get(key);
   if (event.kind !== 'tool' || ledger.state === null || pending === undefined) return;
   const { args = null, verifies } = inputOf(ledger.program, ledger.state, pending);
   ledger.calls.set(key, {
     tool: name,
     args,
-    approvedBy: ledger.approvals.get(`${thread} ${name}`) ?? null,
+    approval: ledger.approvals.get(`${thread} ${name}`) ?? leading,
     verifies: verifies === undefined ? null : lastUnknown(ledger, thread, String(verifies)),
     result: null,
   });
@@ -93,15 +108,22 @@ function requested(ledger: Ledger, event: Of<'effect.requested'>): void {
 function settled(ledger: Ledger, { key, result }: Of<'effect.settled'>): void {
   const call = ledger.calls.get(key);
   if (call !== undefined) call.result = result.ok ? result.value : null;
-  const subject = ledger.questions.get(key);
-  if (subject !== undefined && result.ok) {
-    const { choice, by } = (result.value ?? {}) as { choice?: unknown; by?: unknown };
-    if ((choice === 'approve' || choice === 'edit') && typeof by === 'string') ledger.approvals.set(subject, by);
-  }
+  const asked = ledger.questions.get(key);
+  if (asked !== undefined && result.ok) answered(ledger, asked, result.value);
   const undone = ledger.undoes.get(key);
   const receipt = undone === undefined ? undefined : ledger.receipts.get(undone);
   if (undone !== undefined && receipt !== undefined && result.ok)
     ledger.receipts.set(undone, { ...receipt, status: 'compensated' });
+}
+
+function answered(ledger: Ledger, { thread, question }: Asked, value: Json): void {
+  const { choice, by, together, expired } = (value ?? {}) as Partial<Approval> & { choice?: string; expired?: boolean };
+  if (typeof by !== 'string' || expired === true) return;
+  const approval = { by, ...(together === undefined ? {} : { together }) };
+  if (choice === 'approve' || choice === 'edit') ledger.approvals.set(`${thread} ${question.about}`, approval);
+  // A node of the author approves the call that it leads to, if it is known who answered.
+  const isNode = question.purpose === undefined && question.approvers?.counted.includes(choice ?? '') === true;
+  if (isNode) ledger.next.set(thread, approval);
 }
 
 /** The latest call of this tool in the branch whose outcome is not known. */
@@ -131,16 +153,21 @@ function dropped({ program, calls, receipts }: Ledger, { key, seq }: Of<'effect.
   const call = calls.get(key);
   const effect = program.flow.tools[call?.tool ?? '']?.effect ?? 'write';
   if (call === undefined || onlyReads(effect) || receipts.has(key)) return;
-  const { tool, args, approvedBy } = call;
-  receipts.set(key, { seq, tool, effect, args, result: null, approvedBy, status: 'unknown' });
+  const { tool, args, approval } = call;
+  receipts.set(key, { seq, tool, effect, args, result: null, ...peopleOf(approval), status: 'unknown' });
+}
+
+function peopleOf(approval: Approval | null): Pick<Receipt, 'approvedBy' | 'approvers'> {
+  const together = approval?.together;
+  return { approvedBy: approval?.by ?? null, ...(together === undefined ? {} : { approvers: together }) };
 }
 
 function judged(ledger: Ledger, event: Of<'effect.judged'>): void {
   const call = ledger.calls.get(event.key);
   if (call === undefined || event.verdict === 'retry') return;
-  const { tool, args, approvedBy, result } = call;
+  const { tool, args, approval, result } = call;
   const effect = ledger.program.flow.tools[tool]?.effect ?? 'write';
-  const entry = { seq: event.seq, tool, effect, args, result, approvedBy };
+  const entry = { seq: event.seq, tool, effect, args, result, ...peopleOf(approval) };
   if (event.verdict === 'accepted') {
     ledger.receipts.set(event.key, { ...entry, status: 'committed' });
     lookedUp(ledger, call);

@@ -6,7 +6,7 @@ import { escalationOfEnd } from '../../catalog/escalations.ts';
 import { authorOf } from '../../core/failure.ts';
 import type { CompiledFlow, View } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { inputOf, statusOf } from '../../core/outstanding.ts';
+import { statusOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../ir/events.ts';
 import type { Report, Wait, Waiting } from '../engine/types.ts';
@@ -15,6 +15,7 @@ import { decisionsOf } from './decisions.ts';
 import { receiptsOf } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
+import { nameAt, waitingOf } from './waiting.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
@@ -109,28 +110,6 @@ function actedBy(event: Event): string | undefined {
   }
 }
 
-export function waitingOf(program: Program, state: RunState): Waiting[] {
-  const waiting: Waiting[] = [];
-  for (const pending of state.pending.values()) {
-    const { question, deadline } = pending;
-    if (question === null || pending.observed !== null) continue;
-    const { message = null, ...payload } = inputOf(program, state, pending);
-    waiting.push({
-      id: question.id,
-      run: state.run,
-      node: nameAt(program, pending.node),
-      message: typeof message === 'string' ? message : JSON.stringify(message),
-      choices: question.choices,
-      code: question.code,
-      askedBy: question.askedBy,
-      payloadHash: question.payload,
-      payload,
-      expiresAt: deadline === null ? null : new Date(deadline).toISOString(),
-    });
-  }
-  return waiting;
-}
-
 function waitsOf(program: Program, state: RunState): Wait[] {
   return [...state.pending.values()].flatMap((pending) => {
     const { kind, observed, signal = null, deadline } = pending;
@@ -162,12 +141,6 @@ function approvalsOf(program: Program, events: readonly Event[]): { [name: strin
     approvals.set(key, value.choice);
   }
   return Object.fromEntries(approvals);
-}
-
-/** The name that the document gives to a node. */
-function nameAt({ flow }: Program, id: string): string {
-  const node = flow.nodes[id];
-  return node === undefined ? id : authorOf(node);
 }
 
 function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {

@@ -89,6 +89,24 @@ export type StoryEvent =
       readonly by: string;
       readonly text: string | null;
     })
+  /** One of several people who must agree. The question stays open. */
+  | (InNode & {
+      readonly type: 'question.agreed';
+      readonly id: string;
+      readonly choice: string;
+      readonly by: string;
+      readonly missing: number;
+    })
+  /** An answer that the person may not give. The question stays open. */
+  | (InNode & {
+      readonly type: 'question.refused';
+      readonly id: string;
+      readonly choice: string;
+      readonly by: string;
+      readonly reason: string;
+    })
+  /** The second level may answer too. */
+  | (InNode & { readonly type: 'question.escalated'; readonly id: string; readonly to: readonly string[] })
   | (InNode & { readonly type: 'wait.started'; readonly signal: string | null; readonly until: number | null })
   | (InNode & {
       readonly type: 'wait.finished';

@@ -21,6 +21,7 @@ export async function askPerson(
   screen: Screen,
   waiting: readonly Waiting[],
   interrupted: Promise<unknown>,
+  by = currentUser(),
 ): Promise<Answered | null> {
   const question = waiting[0];
   if (question === undefined) return null;
@@ -42,7 +43,7 @@ export async function askPerson(
     id: question.id,
     answer: {
       choice,
-      by: currentUser(),
+      by,
       payload: question.payloadHash,
       ...(said === '' ? {} : edits ? { edit: parsed(said) } : { text: said }),
     },

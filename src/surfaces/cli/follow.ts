@@ -3,9 +3,11 @@
  * process; the run stays and can be resumed.
  */
 import type { RunId } from '../../ir/events.ts';
+import type { PeopleDef } from '../../ir/people.ts';
 import type { Report } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson } from './ask-person.ts';
+import { mayAnswerHere, personHere } from './person.ts';
 import type { Cli } from './context.ts';
 import { headOf } from './store.ts';
 import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from './report-text.ts';
@@ -26,7 +28,7 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   const reported = nowUnderWay(run, session.world.flags);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
-    return await settle(cli, session, run, view, watched);
+    return await settle(cli, session, run, { view, watched, people: flow.people });
   } finally {
     clearInterval(nudge);
     view.end();
@@ -34,8 +36,14 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   }
 }
 
+interface Following {
+  readonly view: View;
+  readonly watched: Watched;
+  readonly people: PeopleDef | undefined;
+}
+
 /** Asks again after each answer, until the run ends or the person stops. */
-async function settle(cli: Cli, session: Session, run: RunId, view: View, watched: Watched): Promise<Report> {
+async function settle(cli: Cli, session: Session, run: RunId, { view, watched, people }: Following): Promise<Report> {
   const { engine, interrupt, world } = session;
   const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, world.flags)), world.missing]);
   for (;;) {
@@ -44,7 +52,8 @@ async function settle(cli: Cli, session: Session, run: RunId, view: View, watche
     if (report instanceof SluiceError) throw report;
     if (report.state !== 'suspended' || cli.json || cli.quiet || !cli.screen.interactive) return report;
     view.pause();
-    const answered = await askPerson(cli.screen, report.waiting, interrupt.requested);
+    const mine = report.waiting.filter((each) => mayAnswerHere(each, people));
+    const answered = await askPerson(cli.screen, mine, interrupt.requested, personHere(people));
     if (answered === null) return report;
     await engine.answer(answered.id, answered.answer);
   }

@@ -103,7 +103,9 @@ function addRunning(program: Command, call: Caller): void {
     .argument('<choice>', 'one of its choices')
     .option('--edit <json>', 'what to use instead of what was proposed')
     .option('--text <text>', 'a word to go with it')
-    .option('--as <who>', 'who answers')
+    .option('--as <who>', 'who answers: a person of `people`, if the flow declares any')
+    .option('--key <file>', 'the private key of that person, or its name in `sluice keys list`')
+    .option('--payload <hash>', 'answer only if the question still has this payload')
     .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
   continues(program.command('signal'))
     .description('send a signal that a run waits for; the run goes on')
@@ -292,7 +294,21 @@ function addEvaluating(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/diagnose.ts')).diagnoseCommand));
 }
 
+function addKeys(keys: Command, call: Caller): void {
+  keys
+    .command('add')
+    .description('make a key pair, and print the line for `people`')
+    .argument('<name>', 'the id of the person')
+    .option('--out <file>', 'where to write the private key')
+    .action(call(async () => (await import('./commands/keys.ts')).keysAddCommand));
+  keys
+    .command('list')
+    .description('the keys of this user')
+    .action(call(async () => (await import('./commands/keys.ts')).keysListCommand));
+}
+
 function addMachine(program: Command, call: Caller): void {
+  addKeys(program.command('keys').description('keys with which people sign their answers'), call);
   program
     .command('mcp')
     .description('MCP servers of a document')

@@ -43,9 +43,28 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
       const { node, message, expiresAt } = each;
       const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
       const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${framed(message)}${until}`;
-      return [head, ...answerLines(each, flags).map((line) => `    ${line}`)].join('\n');
+      const who = approversLine(each);
+      return [
+        head,
+        ...(who === '' ? [] : [`    ${who}`]),
+        ...answerLines(each, flags).map((line) => `    ${line}`),
+      ].join('\n');
     })
     .join('\n');
+}
+
+/** Who may answer, who has, and how many are missing. */
+export function approversLine({ approvers }: Waiting): string {
+  if (approvers === null) return '';
+  const { people, roles, quorum, answers, missing } = approvers;
+  const names = people.length === 0 ? 'nobody' : people.join(', ');
+  const given = answers.map(({ by, choice }) => `${by}: ${choice}`).join(', ');
+  const parts = [
+    `may answer: ${names}${roles.length === 0 ? '' : ` (${roles.join(', ')})`}`,
+    ...(quorum === 1 ? [] : [`${missing} of ${quorum} missing`]),
+    ...(given === '' ? [] : [`answered: ${given}`]),
+  ];
+  return oneLine(parts.join('; '), 400);
 }
 
 /** The commands that send each signal. */
@@ -140,10 +159,11 @@ function rowIn(payload: unknown): Escalation | null {
 }
 
 /** One command per choice, ready to paste. `flags` are the options to repeat. */
-export function answerLines({ id, choices, code, payload }: Waiting, flags: string): readonly string[] {
+export function answerLines({ id, choices, code, payload, approvers }: Waiting, flags: string): readonly string[] {
+  const who = approvers === null || approvers.people[0] === undefined ? '' : ` --as ${shellWord(approvers.people[0])}`;
   return choices.map((choice) => {
     const content = choice === 'edit' ? editFlag(payload) : choice === 'respond' ? textFlag(code, payload) : '';
-    return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${flags}`));
+    return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${who}${flags}`));
   });
 }
 

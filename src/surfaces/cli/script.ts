@@ -57,7 +57,7 @@ const answerEntry = record({
   expires: bool().optional(),
   text: text().optional(),
   edit: json().optional(),
-  by: name().optional(),
+  by: z.union([name(), list(name(), { min: 1 })]).optional(),
 });
 const answer = z.union([spoken(), answerEntry]);
 

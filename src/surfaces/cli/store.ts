@@ -10,6 +10,7 @@ import type { Cli } from './context.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { outstanding } from '../../core/outstanding.ts';
 import { settle } from '../../core/settle.ts';
+import { identified } from '../../runtime/engine/identity.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
@@ -98,7 +99,11 @@ export interface Foreseen {
 /** Empty if the fact would be refused: the engine gives the reason. */
 export async function foresee({ journal }: Store, run: RunId, fact: Fact): Promise<Foreseen> {
   const { program, state: before } = await readRun(journal, run);
-  const { state, refusals } = settle(program, before, [fact], Date.now());
+  const { flow } = program;
+  const now = Date.now();
+  const proven =
+    fact.type === 'answer' ? { ...fact, answer: identified({ flow, state: before }, fact.id, fact.answer, now) } : fact;
+  const { state, refusals } = settle(program, before, [proven], now);
   const commands = state === null || refusals.size > 0 ? [] : outstanding(program, state).commands;
   return { flow: program.flow, commands, functions: before.origin.pins?.functions ?? [] };
 }

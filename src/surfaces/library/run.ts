@@ -2,6 +2,7 @@
 import { createProgram } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import { pure } from '../../runtime/engine/pure.ts';
+import type { GivenAnswer } from '../../runtime/engine/identity.ts';
 import type { ChainedEvent, Delta, Engine, Report, Waiting } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { createPublicEvents } from '../../runtime/report/public-events.ts';
@@ -27,6 +28,11 @@ export interface AnswerOptions {
   readonly edit?: Json;
   /** The `payloadHash` of the question that the person saw. Another question is refused then. */
   readonly payload?: string;
+  /** The private key of the person (Ed25519, PEM), if the flow gives that person a key. */
+  readonly key?: GivenAnswer['key'];
+  /** Instead of `key`: a signature that was made elsewhere, and its time. */
+  readonly signature?: string;
+  readonly signedAt?: number;
 }
 
 export interface Result<Output> extends Omit<Report, 'output'> {
@@ -78,21 +84,18 @@ export function createRun(source: RunSource, id: RunId): Run {
       await engine.wait(id);
       return engine.approvals(id);
     },
-    answer: async (name, choice, { by, text, edit, payload }) => {
+    answer: async (name, choice, { by, ...given }) => {
       const question = await findQuestion(engine, id, name);
-      await engine.answer(question.id, {
-        choice,
-        by,
-        ...(text === undefined ? {} : { text }),
-        ...(edit === undefined ? {} : { edit }),
-        ...(payload === undefined ? {} : { payload }),
-      });
+      const fields = ANSWER_FIELDS.flatMap((field) => (given[field] === undefined ? [] : [[field, given[field]]]));
+      await engine.answer(question.id, { choice, by, ...(Object.fromEntries(fields) as typeof given) });
     },
     signal: (name, options) => engine.signal(id, name, options),
     cancel: ({ by, reason }) => engine.cancel(id, by, reason),
     report: () => engine.get(id),
   };
 }
+
+const ANSWER_FIELDS = ['text', 'edit', 'payload', 'key', 'signature', 'signedAt'] as const;
 
 function publicEvents(
   { engine, flowOf }: RunSource,

@@ -4,6 +4,7 @@ import { jsonMap, record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
 import { boundary, budgets, pii, policies, retain, version } from './bounds.ts';
 import { protections } from './protections.ts';
+import { people } from './people.ts';
 import { mcp, tools } from './tools.ts';
 import type { Json } from '../../../expr/json.ts';
 
@@ -19,6 +20,7 @@ const sectionShape = {
   protections: protections.optional(),
   pii: pii.optional(),
   retain: retain.optional(),
+  people: people.optional(),
   flows: jsonMap().optional().describe('Flows by id that `flow` nodes of this document run. Each has the fields of `flow`.'),
 };
 export const sectionsSchema = record(sectionShape);

@@ -18,6 +18,7 @@ import {
   text,
 } from '../shape/fields.ts';
 import { jsonSchema } from '../shape/schema-check.ts';
+import { approvers } from './people.ts';
 
 export const IMPLEMENTATIONS = ['http', 'shell', 'module', 'mcp', 'code'] as const;
 
@@ -93,6 +94,7 @@ export const tools = map(
     compensate: name().optional().describe('The tool that undoes a call of this one.'),
     timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
     approval: bool().optional().describe('Ask a person before every call.'),
+    approvers: approvers.optional().describe('The people who may approve a call. Every call then needs approval.'),
     rate_limit: record({ calls: int({ min: 1 }), per_seconds: number({ above: 0 }) }).optional(),
     cost: number({ min: 0 }).optional().describe('US dollars per call.'),
     permission: name().optional().describe('What the user must be granted for a call to be made.'),

@@ -200,6 +200,7 @@ function addElicitation(gate: Gate, failed: NodeId): NodeId {
       choices: [{ name: 'accept', edit: { type: 'object' }, needs: 'edit' }, 'decline', 'cancel'],
       onExpiry: 'cancel',
       code: 'MISSING_INFO',
+      purpose: 'missing_information',
       message: 'error.message',
       payload: { tool: quote(tool), args: `${CALL}.args` },
       into: ANSWER,

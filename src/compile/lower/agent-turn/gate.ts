@@ -6,6 +6,7 @@ import type { Json } from '../../../expr/json.ts';
 import type { BoundaryDef, Case, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
+import { approversOfTool } from '../../document/people.ts';
 import type { Trouble } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { callFields, refusalFields } from '../escalation-packet.ts';
@@ -91,6 +92,7 @@ export function addQuestion(gate: Gate, { about, message, refusal, failure }: Re
       choices: [{ name: 'respond', needs: 'text' }, 'stop'],
       onExpiry: 'stop',
       code,
+      purpose: about === 'missing' ? 'missing_information' : 'escalation',
       message,
       payload: refusalFields({
         trouble: about,
@@ -157,6 +159,8 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
       ],
       onExpiry: 'reject',
       code: 'CONFIRM_REQUIRED',
+      purpose: 'tool_call',
+      ...approversOfTool(kit.builder.definitions, tool),
       ...packet(gate),
       into: ANSWER,
       timeoutMs: boundary.approvalTimeoutMs,

@@ -164,6 +164,7 @@ function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number
       choices: ['approve', { name: 'respond', needs: 'text' }, 'stop'],
       onExpiry: 'stop',
       code: 'REVIEW_REQUIRED',
+      purpose: 'escalation',
       row: 'low_confidence',
       message: `text(${quote(`${agent}: `)}, ${REASON})`,
       payload: { answer: `${REPLY}.text`, problem: REASON, observations: OBSERVATIONS },

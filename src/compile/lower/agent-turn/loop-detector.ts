@@ -84,6 +84,7 @@ function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question:
       choices: [{ name: 'respond', needs: 'text' }, 'stop'],
       onExpiry: 'stop',
       code: 'REVIEW_REQUIRED',
+      purpose: 'escalation',
       row: 'low_confidence',
       message: failure.message,
       payload: { tool: `${CALL}.name`, args: `${CALL}.args` },

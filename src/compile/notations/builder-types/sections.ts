@@ -19,5 +19,6 @@ export interface SharedSections {
   readonly protections?: Fields;
   readonly pii?: Fields;
   readonly retain?: Fields;
+  readonly people?: readonly Fields[];
   readonly flows?: { readonly [id: string]: Fields };
 }

@@ -110,6 +110,7 @@ function withTools(outer: Definitions, { definitions: inner, document, report }:
     toolCosts: { ...inner.toolCosts, ...outer.toolCosts },
     toolChecks: { ...inner.toolChecks, ...outer.toolChecks },
     toolApprovals: new Set([...outer.toolApprovals, ...inner.toolApprovals]),
+    toolApprovers: { ...inner.toolApprovers, ...outer.toolApprovers },
     servers: { ...inner.servers, ...outer.servers },
   };
 }

@@ -6,6 +6,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { readDocument } from '../../document/document.ts';
+import { checkToolApprovers } from '../../document/people.ts';
 import { childOf, entryOf } from '../../source/located.ts';
 import { parseSource } from '../../source/source.ts';
 import { adaptDocument } from './adapt.ts';
@@ -27,7 +28,7 @@ export const FLOW_KEYS = { name: 'flow', key: 'flow', olderPlace: 'runtime' } as
 const DEPTH_MAX = 16;
 
 /** Sections that bound a whole run, so that only the outermost document can have them. */
-const OUTER_ONLY = ['policies', 'boundary', 'protections', 'pii', 'retain'] as const;
+const OUTER_ONLY = ['policies', 'boundary', 'protections', 'pii', 'retain', 'people'] as const;
 
 /** Null if there is no such flow, or if it calls itself; the report says so. */
 export function findSubFlow(node: FlowNode, name: string, standing: Standing): Standing | null {
@@ -81,6 +82,7 @@ function readFile(node: FlowNode, path: string, standing: Standing): Standing | 
   const document = adapted === null ? null : readDocument(adapted, [FLOW_KEYS], parsed.report);
   if (document === null) return null;
   reportOuterOnly(document, parsed.report);
+  checkToolApprovers(document, definitions.people, parsed.report);
   return {
     ...standing,
     document,

@@ -1,5 +1,6 @@
 /** The nodes that the parts of a loop's lowering share: model calls, questions, and the ends of a run. */
 import type { TerminalCode } from '../../../ir/codes.ts';
+import type { AskPurpose } from '../../../ir/people.ts';
 import type { Choice, DoNode, Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { ESCALATIONS } from '../../../catalog/escalations.ts';
@@ -74,6 +75,13 @@ export interface Question {
   readonly otherwise: NodeId;
 }
 
+const PURPOSES: { readonly [about: string]: AskPurpose } = {
+  budget: 'budget',
+  plan: 'plan_review',
+  missing_info: 'missing_information',
+  ambiguous_intent: 'missing_information',
+};
+
 /** A choice that comes with words or with JSON. */
 export function inWords(name: string): Choice {
   return { name, edit: true, needs: 'either' };
@@ -92,6 +100,7 @@ export function addQuestion({ kit, loop }: Lowering, question: Question): NodeId
       choices: question.choices,
       onExpiry: 'reject',
       code: question.code ?? ESCALATIONS[row].code,
+      purpose: PURPOSES[about] ?? 'escalation',
       row,
       message: question.message,
       ...(question.payload === undefined ? {} : { payload: question.payload }),

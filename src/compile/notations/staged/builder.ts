@@ -28,6 +28,7 @@ interface StageFields {
   readonly guards?: readonly Rule[];
   readonly safe_fallback?: string;
   readonly protections?: Fields;
+  readonly approvers?: Fields;
 }
 
 interface Supervisor<Id> {

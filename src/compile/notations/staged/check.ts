@@ -7,6 +7,7 @@ import type { ReadDocument } from '../../document/document.ts';
 import { declareIds } from '../../document/names.ts';
 import { checkProtections } from '../../document/protections-check.ts';
 import type { RawProtections } from '../../document/schema/protections.ts';
+import { checkApprovers } from '../../document/people.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { checkExpression } from '../../expressions/expression.ts';
 import { reportProblems } from '../../expressions/problem.ts';
@@ -160,6 +161,12 @@ function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Pa
   checkRules(section, stage.guards, [...at, 'guards'], GUARD_NAMES);
   checkRequires(section, raw, topology, at, stage.requires ?? []);
   checkStageProtections(section, topology, at, stage);
+  const approvers = {
+    at: (...rest: Path) => body.at(...path, ...at, 'approvers', ...rest),
+    of: `stage \`${at.join('/')}\``,
+    timeout: section.definitions.boundary?.approval_timeout,
+  };
+  checkApprovers(stage.approvers, section.definitions.people, approvers, report);
   if (stage.safe_fallback === undefined) return;
   const place = body.key(...path, ...at, 'safe_fallback');
   if ((stage.guards ?? []).length === 0)

@@ -4,6 +4,7 @@ import type { Tier } from '../../../ir/protections.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Protections } from '../../document/protections.ts';
 import { protectionsOf } from '../../document/protections.ts';
+import type { ApproversValue } from '../../document/schema/people.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import { REPLANS_MAX } from '../../../catalog/failures.ts';
 import type { RawStage, RawStaged, RawStep, Topology } from './schema.ts';
@@ -22,6 +23,7 @@ export interface Stage {
   readonly output: Json;
   readonly budget: Budgets | undefined;
   readonly timeoutMs: number | null;
+  readonly approvers?: ApproversValue;
   readonly requires: readonly string[];
   readonly guards: readonly Rule[];
   readonly safeFallback: string | null;
@@ -112,6 +114,7 @@ function keysOf(raw: RawStage, protections: Protections): Omit<Stage, 'id' | 'ag
     requires: raw.requires ?? [],
     guards: raw.guards ?? [],
     safeFallback: raw.safe_fallback ?? null,
+    ...(raw.approvers === undefined ? {} : { approvers: raw.approvers }),
     protections: protectionsOf(raw.protections, protections),
   };
 }

@@ -8,6 +8,7 @@ import type { CellChange } from '../../../catalog/failures.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Case, DoNode, Expr, NodeId } from '../../../ir/nodes.ts';
+import { givenApprovers } from '../../document/people.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { chose, set } from '../../lower/kit.ts';
@@ -217,6 +218,8 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       choices: ['approve', { name: 'edit', edit: true, needs: 'edit' }, { name: 'respond', needs: 'text' }, 'reject'],
       onExpiry: 'reject',
       code,
+      purpose: 'escalation',
+      ...givenApprovers(stage.approvers, l.staged.definitions.people),
       row: 'low_confidence',
       message: `text(${quote(`Stage \`${nameOf(l, stage.id)}\`: `)}, error.message)`,
       payload: {

@@ -1,6 +1,7 @@
 /** The schema of `staged`: five stages, the topology of the work between plan and validation. Editors use it too. */
 import type * as z from 'zod';
 import { budgets } from '../../document/schema/bounds.ts';
+import { approvers } from '../../document/schema/people.ts';
 import { protections } from '../../document/schema/protections.ts';
 import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
 import { jsonSchema } from '../../document/shape/schema-check.ts';
@@ -47,6 +48,7 @@ const stageKeys = {
     .optional()
     .describe('The output that replaces an unsafe one in the interactive tier.'),
   protections: protections.optional().describe('Protections of this stage that differ from the document.'),
+  approvers: approvers.optional().describe('The people who may answer if the stage escalates.'),
 };
 const agents = () => list(name(), { min: 1, max: 100 });
 

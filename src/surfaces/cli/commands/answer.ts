@@ -1,11 +1,12 @@
 /** `sluice answer`: records an answer, then follows the run until it waits or ends. */
-import type { Answer } from '../../../ir/events.ts';
+import type { GivenAnswer } from '../../../runtime/engine/identity.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
-import { foresee } from '../store.ts';
-import { headOf } from '../store.ts';
+import { readKey } from '../keys.ts';
+import { personHere } from '../person.ts';
+import { foresee, headOf } from '../store.ts';
 import { readJson } from '../option-values.ts';
 import { checkCode } from '../pinned.ts';
 import { withSession, type Session } from '../session.ts';
@@ -17,19 +18,25 @@ export interface AnswerOptions extends WorldOptions {
   readonly edit?: string;
   readonly text?: string;
   readonly as?: string;
+  readonly key?: string;
+  readonly payload?: string;
 }
 
 export async function answerCommand(cli: Cli, id: string, choice: string, options: AnswerOptions): Promise<ExitStatus> {
   const edit = readJson('--edit', options.edit);
-  const { text } = options;
-  const answer: Answer = {
+  const { text, payload } = options;
+  const key = options.key === undefined ? undefined : readKey(cli, options.key);
+  const given: GivenAnswer = {
     choice,
     by: options.as ?? currentUser(),
     ...(edit === undefined ? {} : { edit }),
     ...(text === undefined ? {} : { text }),
+    ...(payload === undefined ? {} : { payload }),
+    ...(key === undefined ? {} : { key }),
   };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
   return withSession(cli, options, undefined, async (session) => {
+    const answer = options.as === undefined ? { ...given, by: await nameHere(session, id, given.by) } : given;
     await demandContent(session, id, answer);
     if ((await session.store.roster.find(runOf(id))) !== null) await checkCode(session, runOf(id), options);
     const known = await seqBefore(session, id);
@@ -42,8 +49,14 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   });
 }
 
+/** Without `--as`, the person whose user this is; the user itself if the run has no people. */
+async function nameHere({ store }: Session, id: string, user: string): Promise<string> {
+  if ((await store.roster.find(runOf(id))) === null) return user;
+  return personHere((await headOf(store, runOf(id))).flow.people) ?? user;
+}
+
 /** Refuses an `edit` without `--edit` and a `respond` without `--text` before anything is recorded. */
-async function demandContent({ engine, store }: Session, id: string, answer: Answer): Promise<void> {
+async function demandContent({ engine, store }: Session, id: string, answer: GivenAnswer): Promise<void> {
   const run = runOf(id);
   if (answer.edit !== undefined || answer.text !== undefined || (await store.roster.find(run)) === null) return;
   const question = (await engine.approvals(run)).find((each) => each.id === id);

@@ -4,8 +4,8 @@ import type { RunId } from '../../../ir/events.ts';
 import type { Waiting } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
-import { waitingOf } from '../../../runtime/report/report.ts';
-import { answerLines } from '../report-text.ts';
+import { waitingOf } from '../../../runtime/report/waiting.ts';
+import { answerLines, approversLine } from '../report-text.ts';
 import { DEFAULT_DB, type Cli } from '../context.ts';
 import { escalationLine } from '../report-text.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -34,7 +34,7 @@ async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> 
 }
 
 function block(waiting: Waiting, db: string): string {
-  const { id, run, node, message, askedBy, payload, expiresAt } = waiting;
+  const { id, run, node, message, askedBy, payload, expiresAt, onExpiry, approvers } = waiting;
   const whose = escalationLine({ payload });
   const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
     [field: string]: unknown;
@@ -47,8 +47,10 @@ function block(waiting: Waiting, db: string): string {
     ['question', framed(message)],
     ...(whose === '' ? [] : [['goes to', whose]]),
     ...(Object.keys(about).length > 0 ? packetRows(about as Json) : []),
+    ...factRows(waiting),
     ['asked by', oneLine(askedBy)],
-    ...(expiresAt === null ? [] : [['until', expiresAt]]),
+    ...(approvers === null ? [] : [['people', approversLine(waiting)]]),
+    ...(expiresAt === null ? [] : [['until', `${expiresAt}, then it counts as ${oneLine(onExpiry)}`]]),
     ...answerLines(waiting, flag).map((line) => ['answer', line]),
   ];
   return table(rows);
@@ -60,3 +62,18 @@ function packetRows(about: Json): string[][] {
 }
 
 const PACKET_WIDTH = 100;
+
+/** The facts of a question about no call: what an answer leads to, and the values that it was made from. */
+function factRows({ packet, payload }: Waiting): string[][] {
+  if (typeof payload === 'object' && payload !== null && 'tool' in payload) return [];
+  const { blastRadius, rollback, evidence } = packet;
+  const shown = [
+    ['touches', blastRadius],
+    ['rollback', rollback],
+    ['evidence', evidence],
+  ] as const;
+  return shown.flatMap(([name, value]) => {
+    const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
+    return isEmpty ? [] : [[name, oneLine(typeof value === 'string' ? value : JSON.stringify(value), 400)]];
+  });
+}

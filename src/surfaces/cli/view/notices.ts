@@ -41,6 +41,9 @@ const WORDS: Words = {
   'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
   'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
   'question.answered': ({ choice, by }) => ({ kind: 'answered', text: `${choice}${by === '' ? '' : ` (${by})`}` }),
+  'question.agreed': ({ choice, by, missing }) => ({ kind: 'answered', text: `${choice} (${by}); ${missing} missing` }),
+  'question.refused': ({ choice, by, reason }) => ({ kind: 'refused', text: `${choice} (${by}): ${reason}` }),
+  'question.escalated': ({ to }) => ({ kind: 'waiting', text: `nobody answered; now also ${to.join(', ')}` }),
   'question.closed': ({ reason }) => ({ kind: 'stopped', text: `the question is closed: ${reason}` }),
   'wait.started': ({ signal, until }) => ({ kind: 'waiting', text: waitText(signal, until) }),
   'wait.finished': ({ signal, by }) => ({
@@ -92,6 +95,9 @@ const DETAILS: Details = {
   'question.asked': ({ message, choices }) => `${message} (${choices.join(' or ')})`,
   'question.answered': ({ choice, by, text }) =>
     `${choice}${by === '' ? '' : ` by ${by}`}${text === null ? '' : `: ${text}`}`,
+  'question.agreed': ({ choice, by, missing }) => `${choice} by ${by}; ${missing} missing`,
+  'question.refused': ({ choice, by, reason }) => `${choice} by ${by}: ${reason}`,
+  'question.escalated': ({ to }) => to.join(', '),
   'question.closed': ({ reason }) => reason,
   'wait.started': ({ signal, until }) => waitText(signal, until),
   'wait.finished': ({ signal, data, by }) => `${signal ?? 'timer'} by ${by}  ${argsText(data)}`,

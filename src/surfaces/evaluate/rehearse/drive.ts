@@ -8,6 +8,7 @@ import type { Program } from '../../../core/program.ts';
 import { settle } from '../../../core/settle.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Command, Event, Fact, Instant, RunState, Settled } from '../../../ir/events.ts';
+import { standIns } from '../../../runtime/engine/stand-ins.ts';
 import type { Future } from './future.ts';
 
 export interface Driven {
@@ -31,7 +32,8 @@ export async function drive(
 ): Promise<Driven> {
   const life = new Life(program, future, check);
   const input = given.input ?? future.input();
-  life.take({ type: 'start', run: `s_${given.seed}`, flow: program.flow.hash, input, seed: given.seed, origin: {} });
+  const origin = program.flow.people === undefined ? {} : { scripted: true as const };
+  life.take({ type: 'start', run: `s_${given.seed}`, flow: program.flow.hash, input, seed: given.seed, origin });
   let steps = 0;
   while (steps++ < STEPS_MAX && (await life.step()));
   return { events: life.events, state: life.state as RunState, crashes: life.crashes, stuck: steps >= STEPS_MAX };
@@ -104,7 +106,8 @@ class Life {
   }
 
   #ask(state: RunState): void {
-    for (const { question, observed, key, node: id, signal } of state.pending.values()) {
+    for (const pending of state.pending.values()) {
+      const { question, observed, key, node: id, signal } = pending;
       if ((question === null && signal === undefined) || observed !== null || this.#begun.has(key)) continue;
       this.#begun.add(key);
       if (question === null) {
@@ -122,8 +125,12 @@ class Life {
       const node = this.#program.flow.nodes[id];
       if (node?.op !== 'do' || node.effect.kind !== 'ask') continue;
       const given = this.#future.answer(question, node.effect);
-      if (given !== null)
-        this.#expect(this.#now + given.afterMs, { type: 'answer', id: question.id, answer: given.answer });
+      if (given === null) continue;
+      const { by, ...answer } = given.answer;
+      const { flow } = this.#program;
+      const answers = question.approvers === undefined ? [{ ...answer, by }] : standIns(flow, state, pending, answer);
+      for (const each of answers)
+        this.#expect(this.#now + given.afterMs, { type: 'answer', id: question.id, answer: each });
     }
   }
 

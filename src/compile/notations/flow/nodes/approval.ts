@@ -2,6 +2,8 @@
 import type { Expr } from '../../../../ir/nodes.ts';
 import type { EscalationId } from '../../../../catalog/escalations.ts';
 import { nearest } from '../../../diagnose/nearest.ts';
+import { checkApprovers, givenApprovers } from '../../../document/people.ts';
+import { approvers } from '../../../document/schema/people.ts';
 import { list, name, number, text } from '../../../document/shape/fields.ts';
 import { listed } from '../../../document/shape/fault-words.ts';
 import { POISON } from '../../../document/shape/poison.ts';
@@ -12,6 +14,7 @@ import { asText } from '../expressions.ts';
 import { SECONDS_MAX, nodeSchema } from '../model.ts';
 import type { FlowNode } from '../model.ts';
 import { nodeType } from '../node-type.ts';
+import type { Path } from '../../../source/located.ts';
 import type { Checking, Lowering, Prepared } from '../node-type.ts';
 import type * as z from 'zod';
 
@@ -25,6 +28,7 @@ const schema = nodeSchema('approval', {
     .optional()
     .describe('Seconds to wait for an answer; without it the run waits as long as it takes.'),
   on_timeout: name().optional().describe('The choice that counts when nobody answers in time; `reject` unless given.'),
+  approvers: approvers.optional(),
 });
 type Value = z.output<typeof schema>;
 
@@ -39,8 +43,10 @@ export const approvalNode = nodeType<typeof schema, Parts>({
   poison: { message: POISON },
   check: checkApproval,
   expanded: ({ message }) => message,
-  prepare: (node, { expressions }) => {
-    const { message } = node.value;
+  prepare: (node, { expressions, definitions, report }) => {
+    const { message, approvers: given, timeout } = node.value;
+    const place = { at: (...path: Path) => node.at('approvers', ...path), of: `flow node '${node.id}'`, timeout };
+    checkApprovers(given, definitions.people, place, report);
     return { message: asText(message, expressions.template(node.id, node.located('message'), message)) };
   },
   lower: lowerApproval,
@@ -100,13 +106,14 @@ function checkSilence(node: FlowNode<Value>, report: Checking['report']): void {
 }
 
 function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
-  const { id, choices, timeout, on_timeout: expiry } = prepared.node.value;
+  const { id, choices, timeout, on_timeout: expiry, approvers: given } = prepared.node.value;
   lowering.kit.ask(lowering.entered(prepared), {
     about: lowering.name(id),
     askedBy: lowering.askedBy,
     choices,
     onExpiry: expiry ?? (choices.includes(REJECT) ? REJECT : (choices.at(-1) ?? '')),
     code: 'CONFIRM_REQUIRED',
+    ...givenApprovers(given, lowering.kit.builder.definitions.people),
     row: rowOf(lowering, prepared.node),
     message: prepared.parts.message,
     writes: [setField('approvals', [id], 'it.choice'), ...lowering.out('it.choice', 'set')],

@@ -4,6 +4,7 @@
  */
 import type { DoNode, Expr, Input, NodeId, Retry, ToolDef } from '../../../../ir/nodes.ts';
 import type { Json } from '../../../../expr/json.ts';
+import { approversOfTool } from '../../../document/people.ts';
 import { serverTool } from '../../../document/definitions.ts';
 import type { Definitions } from '../../../document/definitions.ts';
 import { jsonMap, name } from '../../../document/shape/fields.ts';
@@ -207,6 +208,8 @@ function addApproval(
     choices: [APPROVE, REJECT],
     onExpiry: REJECT,
     code: 'CONFIRM_REQUIRED',
+    purpose: 'tool_call',
+    ...approversOfTool(kit.builder.definitions, tool),
     message,
     payload: callFields({
       tool,

@@ -53,6 +53,7 @@ export function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId
       message: `text("The manager's plan:\\n", ${plan}.plan)`,
       payload: { plan },
       code: 'CONFIRM_REQUIRED',
+      purpose: 'plan_review',
       row: 'high_impact_mutation',
       into: ANSWER,
       next: decided,

@@ -1,0 +1,110 @@
+/**
+ * Decides whether a person may answer a question, and whether enough people have agreed (L1). The runtime has verified the
+ * identity before; here it is data. A refused answer becomes an event, and the question stays open.
+ */
+import type { Json } from '../expr/json.ts';
+import type { Answer, EventBody, Pending, Question, Refusal, RunState } from '../ir/events.ts';
+import type { FlowBody } from '../ir/nodes.ts';
+import type { Approvers, PeopleDef } from '../ir/people.ts';
+import type { AnswerRefusal } from '../ir/questions.ts';
+
+/** Null if the person may give this answer. */
+export function refusalOf(
+  { people = {} }: Pick<FlowBody, 'people'>,
+  state: RunState,
+  pending: Pending,
+  given: Answer,
+): Refusal | null {
+  const { question } = pending;
+  if (question?.approvers === undefined) return null;
+  const found = objection(people, state, pending, { question, approvers: question.approvers, given });
+  if (found === null) return null;
+  const { edit, ...rest } = given;
+  const { text: _, ...answer } = found.refused === 'already-answered' && edit !== undefined ? given : rest;
+  return { ...found, events: [{ type: 'answer.refused', key: pending.key, answer, reason: found.refused }] };
+}
+
+/** The event of an answer that is not enough yet; null if the answer takes effect. */
+export function countedOnly(pending: Pending, given: Answer): EventBody | null {
+  const approvers = pending.question?.approvers;
+  if (approvers === undefined || !approvers.counted.includes(given.choice)) return null;
+  const missing = approvers.quorum - agreeing(pending, given).length;
+  if (missing <= 0) return null;
+  const { payload: _payload, unproven: _unproven, ...answer } = given;
+  return { type: 'answer.counted', key: pending.key, answer, missing };
+}
+
+/** The people who agreed on the answer, the last one included; nothing if one person was enough. */
+export function together(pending: Pending, given: Answer): { readonly together?: readonly string[] } {
+  const approvers = pending.question?.approvers;
+  if (approvers === undefined || approvers.quorum < 2 || !approvers.counted.includes(given.choice)) return {};
+  return { together: agreeing(pending, given) };
+}
+
+/** The people who may answer now. */
+export function allowedPeople({ question, escalated }: Pick<Pending, 'question' | 'escalated'>): readonly string[] {
+  const { people = [], escalation } = question?.approvers ?? {};
+  return escalated === true ? [...new Set([...people, ...(escalation?.people ?? [])])] : people;
+}
+
+/** The run's user must not approve, also not under the name of the operating system. */
+export function isUser({ origin }: RunState, people: PeopleDef, id: string): boolean {
+  return origin.user !== undefined && (origin.user === id || people[id]?.osUser === origin.user);
+}
+
+/** The data of an answer as canonical text. */
+export function voteData({ edit }: Answer): string {
+  return edit === undefined ? '' : canonical(edit);
+}
+
+function agreeing({ votes = [] }: Pending, given: Answer): readonly string[] {
+  const data = voteData(given);
+  const others = votes.filter((vote) => vote.by !== given.by && vote.choice === given.choice && vote.data === data);
+  return [...others.map(({ by }) => by), given.by];
+}
+
+interface Guarded {
+  readonly question: Question;
+  readonly approvers: Approvers;
+  readonly given: Answer;
+}
+
+function objection(
+  people: PeopleDef,
+  state: RunState,
+  pending: Pending,
+  { question, approvers, given }: Guarded,
+): { readonly refused: AnswerRefusal; readonly message: string } | null {
+  const { id, askedBy, payload } = question;
+  const { by, proof, unproven } = given;
+  if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked ${id} and may not answer it` };
+  const allowed = allowedPeople(pending);
+  if (!allowed.includes(by))
+    return { refused: 'not-an-approver', message: `\`${by}\` may not answer ${id}: ${mayAnswer(allowed, approvers)}` };
+  if (isUser(state, people, by))
+    return { refused: 'self-approval', message: `the run is for \`${by}\`, who may not answer ${id}` };
+  if (proof === undefined)
+    return { refused: 'identity-unproven', message: unproven ?? `nothing proves that this answer is from \`${by}\`` };
+  if (proof.via === 'script' && state.origin.scripted !== true)
+    return { refused: 'identity-unproven', message: `a script cannot answer ${id}: the run started without one` };
+  if (given.payload !== undefined && given.payload !== payload)
+    return { refused: 'stale-payload', message: `${id} asks about something else than this answer` };
+  const same = pending.votes?.some(
+    (vote) => vote.by === by && vote.choice === given.choice && vote.data === voteData(given),
+  );
+  return same === true
+    ? { refused: 'already-answered', message: `\`${by}\` has answered ${id}; another person must agree` }
+    : null;
+}
+
+function mayAnswer(allowed: readonly string[], { roles = [] }: Approvers): string {
+  const names = `${allowed.map((name) => `\`${name}\``).join(', ')} may`;
+  return roles.length === 0 ? names : `${names} (${roles.join(', ')})`;
+}
+
+function canonical(value: Json): string {
+  return JSON.stringify(value, (_, each: unknown) => {
+    if (each === null || typeof each !== 'object' || Array.isArray(each)) return each;
+    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

@@ -1,0 +1,57 @@
+/** People who answer questions: who they are, how they prove it, and who may answer what. Part of the compiled flow. */
+
+export interface PersonDef {
+  readonly roles: readonly string[];
+  /** `ed25519:` and the 32 bytes of the public key in base64url. A person with a key signs every answer. */
+  readonly key?: string;
+  /** The user of the operating system; the id of the person if absent. Only without a key. */
+  readonly osUser?: string;
+}
+export type PeopleDef = { readonly [id: string]: PersonDef };
+
+export interface Approvers {
+  /** The ids of the people who may answer. */
+  readonly people: readonly string[];
+  /** The roles that the document names; for people who read the question. */
+  readonly roles?: readonly string[];
+  /** How many different people must agree on a choice of `counted`. */
+  readonly quorum: number;
+  /** The choices that need the quorum. Any other takes effect with one answer. */
+  readonly counted: readonly string[];
+  /** More people who may answer once the question has been open for so long. */
+  readonly escalation?: {
+    readonly afterMs: number;
+    readonly people: readonly string[];
+    readonly roles?: readonly string[];
+  };
+}
+
+/** What a question is about. */
+export type AskPurpose =
+  | 'flow_node'
+  | 'route'
+  | 'tool_call'
+  | 'budget'
+  | 'plan_review'
+  | 'escalation'
+  | 'missing_information';
+
+/** How the person who answered was identified. */
+export interface Proof {
+  /** `key`: a signature. `os_user`: the user of the process. `script`: a script stood in for the person. */
+  readonly via: 'key' | 'os_user' | 'script';
+  /** Ed25519 over the answer, in base64url. */
+  readonly signature?: string;
+  /** When it was signed. */
+  readonly at?: number;
+}
+
+/** An answer that counts towards a quorum. */
+export interface Vote {
+  readonly by: string;
+  readonly choice: string;
+  readonly at: number;
+  readonly via: Proof['via'];
+  /** The data of the answer as canonical text. Only answers with the same data agree. */
+  readonly data: string;
+}

@@ -1,0 +1,43 @@
+/** Questions to people as the journal holds them, and the events of answers that do not close a question. */
+import type { TerminalCode } from './codes.ts';
+import type { Answer, EffectKey } from './facts.ts';
+import type { Approvers, AskPurpose } from './people.ts';
+
+/** A question, bound to a payload by its hash. */
+export interface Question {
+  readonly id: string;
+  readonly about: string;
+  readonly choices: readonly string[];
+  readonly onExpiry: string;
+  readonly code: TerminalCode;
+  readonly askedBy: string;
+  readonly payload: string;
+  readonly purpose?: AskPurpose;
+  readonly approvers?: Approvers;
+}
+
+/** The reasons for which a person's answer is refused and recorded. */
+export type AnswerRefusal =
+  | 'not-an-approver'
+  | 'identity-unproven'
+  | 'already-answered'
+  | 'stale-payload'
+  | 'self-approval';
+
+export type AnswerEvent =
+  /** An answer that counts towards a quorum which is not complete yet. The question stays open. */
+  | {
+      readonly type: 'answer.counted';
+      readonly key: EffectKey;
+      readonly answer: Omit<Answer, 'payload' | 'unproven'>;
+      readonly missing: number;
+    }
+  /** An answer that the person may not give. The question stays open. */
+  | {
+      readonly type: 'answer.refused';
+      readonly key: EffectKey;
+      readonly answer: Omit<Answer, 'text'>;
+      readonly reason: AnswerRefusal;
+    }
+  /** Nobody answered for so long that the second level may answer too. */
+  | { readonly type: 'question.escalated'; readonly key: EffectKey; readonly to: readonly string[] };

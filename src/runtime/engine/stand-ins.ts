@@ -1,0 +1,25 @@
+/** The people for whom a script answers: those it names, or as many of those who may as have to agree. */
+import { allowedPeople, isUser } from '../../core/approvers.ts';
+import type { Answer, Pending, RunState } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { ScriptedAnswer } from '../ports.ts';
+
+const SCRIPT = 'script';
+
+export function standIns(
+  { people = {} }: Pick<CompiledFlow, 'people'>,
+  state: RunState,
+  pending: Pending,
+  { by, ...answer }: ScriptedAnswer,
+): readonly Answer[] {
+  const approvers = pending.question?.approvers;
+  const named = by === undefined ? undefined : typeof by === 'string' ? [by] : by;
+  if (approvers === undefined) return [{ ...answer, by: named?.[0] ?? SCRIPT }];
+  const free = allowedPeople(pending).filter((id) => !isUser(state, people, id));
+  const needed = approvers.counted.includes(answer.choice) ? approvers.quorum : 1;
+  // After a restart, the answers that count already are not given again.
+  const voted = new Set(pending.votes?.map((vote) => vote.by));
+  return (named ?? free.slice(0, needed))
+    .filter((id) => !voted.has(id))
+    .map((id) => ({ ...answer, by: id, proof: { via: SCRIPT } }));
+}

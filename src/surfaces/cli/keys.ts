@@ -1,0 +1,87 @@
+/**
+ * Key pairs of people. The private keys lie in the folder of the user and not in the project, where tools of an agent could
+ * read them. `SLUICE_KEYS_DIR` names another folder.
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { KeyObject } from 'node:crypto';
+import { privateKeyIn, publicLine } from '../../runtime/engine/identity.ts';
+import { SluiceError } from '../../runtime/errors.ts';
+import type { Cli } from './context.ts';
+import { readText } from './files.ts';
+import { usage } from './usage.ts';
+
+export interface StoredKey {
+  readonly name: string;
+  /** The line for `people`. */
+  readonly key: string;
+  /** The file with the private key. */
+  readonly file: string;
+}
+
+const ENDING = '.pem';
+
+/** Makes a key pair. An existing key is never replaced. */
+export function addKey(name: string, out?: string): StoredKey {
+  if (!/^[\w.@-]{1,80}$/.test(name))
+    throw usage(`\`${name}\` cannot be the name of a key`, 'Use letters, digits, `_`, `-`, `.` and `@`.');
+  const file = out ?? fileOf(name);
+  if (existsSync(file))
+    throw new SluiceError(
+      'bad-key-file',
+      `the key file \`${file}\` exists`,
+      'Choose another name, or delete the file.',
+    );
+  if (out === undefined) mkdirSync(keysDir(), { recursive: true, mode: 0o700 });
+  const { privateKey } = generateKeyPairSync('ed25519');
+  writeKey(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  return { name, key: publicLine(privateKey), file };
+}
+
+export function listKeys(): readonly StoredKey[] {
+  const dir = keysDir();
+  if (!existsSync(dir)) return [];
+  const files = readdirSync(dir).filter((file) => file.endsWith(ENDING));
+  return files.sort().map((each) => {
+    const file = join(dir, each);
+    return { name: each.slice(0, -ENDING.length), key: publicLine(readKeyFile(file)), file };
+  });
+}
+
+/** The private key in a file, or the stored one of this name. */
+export function readKey(cli: Cli, given: string): KeyObject {
+  const file = existsSync(given) || !existsSync(fileOf(given)) ? given : fileOf(given);
+  const key = readKeyFile(file);
+  if ((statSync(file).mode & 0o077) !== 0 && process.platform !== 'win32')
+    cli.hint(`the private key \`${file}\` can be read by others: run \`chmod 600 ${file}\``);
+  return key;
+}
+
+function readKeyFile(file: string): KeyObject {
+  try {
+    return privateKeyIn(readText(file));
+  } catch (error) {
+    if (!(error instanceof SluiceError) || error.code !== 'bad-key-file') throw error;
+    throw new SluiceError('bad-key-file', `\`${file}\` cannot be used: ${error.message}`, error.help);
+  }
+}
+
+function writeKey(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
+    chmodSync(file, 0o600);
+  } catch (cause) {
+    throw new SluiceError('bad-key-file', `the key file \`${file}\` cannot be written`, undefined, cause);
+  }
+}
+
+function fileOf(name: string): string {
+  return join(keysDir(), `${name}${ENDING}`);
+}
+
+function keysDir(): string {
+  const config = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config');
+  return process.env['SLUICE_KEYS_DIR'] || join(config, 'sluice', 'keys');
+}
