@@ -28,6 +28,8 @@ export function admit(
       return answer(program, state, fact.id, fact.answer);
     case 'signal':
       return signal(program, state, fact);
+    case 'note':
+      return [fact.note];
     case 'repin':
       return [{ type: 'run.repinned', by: fact.by, modules: fact.modules }];
     case 'fork':

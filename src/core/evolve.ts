@@ -51,6 +51,8 @@ const FOLDS: Folds = {
   'answer.counted': evolveEffect,
   'question.escalated': evolveEffect,
   'answer.refused': () => {},
+  'question.notified': () => {},
+  'review.saturated': () => {},
   'meter.tripped': (state, event) => {
     // The monitor starts afresh after a trip, so that a person can let the agents go on.
     if (event.stuck !== undefined) delete state.recent[event.meter];

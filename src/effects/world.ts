@@ -34,6 +34,7 @@ import { withPii } from './pii/pipeline.ts';
 import type { OpenVault } from './pii/pipeline.ts';
 import { createVault, memoryPiiStore } from './pii/vault.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
+import { notify } from './notify.ts';
 import { isScripted, scriptedPerformer } from './scripted/performer.ts';
 import type { Script } from './scripted/script.ts';
 import { pinsOf, workDirOf } from './pins.ts';
@@ -199,7 +200,7 @@ function compose(options: WorldOptions, attachments: AttachmentStore): Composed 
       if (script !== undefined) throw unscripted(call);
       return onMissing(call, noImplementation(call.command));
     },
-    ...(scripted?.answer === undefined ? {} : { answer: scripted.answer }),
+    ...(scripted?.answer === undefined ? { notify } : { answer: scripted.answer }),
     ...(scripted?.expires === undefined ? {} : { expires: scripted.expires }),
     ...(scripted?.signal === undefined ? {} : { signal: scripted.signal }),
     close: () => tools.close(),

@@ -8,7 +8,7 @@ import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts'
 import type { Json } from '../expr/json.ts';
 import type { Pace, RecentCall, Stuck } from './commands.ts';
 import type { Vote } from './people.ts';
-import type { AnswerEvent, Question } from './questions.ts';
+import type { Question, QuestionEvent } from './questions.ts';
 import type {
   EffectKey,
   ErrorRecord,
@@ -157,7 +157,7 @@ export type EventBody =
     }
   | (ProtectionNote & { readonly key: EffectKey })
   | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
-  | AnswerEvent
+  | QuestionEvent
   | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
   | {
       readonly type: 'effect.judged';

@@ -2,7 +2,7 @@
 import type { Amounts } from './dimensions.ts';
 import type { FailureClass, TerminalCode } from './codes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Proof } from './people.ts';
+import type { Proof, ReviewNote } from './people.ts';
 
 export type RunId = string;
 /** '0' is the root; '0:2.1' is the second branch of the fork that the root made as its third act. */
@@ -152,6 +152,7 @@ export type Fact =
       readonly by: string;
       readonly key?: EffectKey;
     }
+  | { readonly type: 'note'; readonly note: ReviewNote }
   | { readonly type: 'tick' }
   /** An operator accepts that the code of the run has changed. */
   | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }

@@ -7,7 +7,7 @@ import type { EndState, FailureClass, TerminalCode } from './codes.ts';
 import type { EffectClass } from './effect-classes.ts';
 import type { FailureKind, MastId, RecoveryAction, SharedProtections, Tier } from './protections.ts';
 import type { PiiPolicy } from './pii.ts';
-import type { Approvers, AskPurpose, PeopleDef } from './people.ts';
+import type { Approvers, AskPurpose, NotifyHook, PeopleDef, ReviewQueueLimits } from './people.ts';
 import type { Json } from '../expr/json.ts';
 
 export type NodeId = string;
@@ -359,6 +359,9 @@ export interface FlowBody {
   readonly pii?: PiiPolicy;
   /** The people who answer questions, by id. Absent: nobody checks who answers. */
   readonly people?: PeopleDef;
+  /** Called when a question is asked. */
+  readonly notify?: readonly NotifyHook[];
+  readonly reviewQueue?: ReviewQueueLimits;
   /** The tier of the failure decision table; `batch` if absent. */
   readonly tier?: Tier;
   /** Protections whose state all runs of a store share. */

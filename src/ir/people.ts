@@ -55,3 +55,40 @@ export interface Vote {
   /** The data of the answer as canonical text. Only answers with the same data agree. */
   readonly data: string;
 }
+
+/** Where a question is announced. */
+export type NotifyHook =
+  | {
+      readonly webhook: string;
+      /** The environment variable with the secret of the signature. */
+      readonly secretEnv: string;
+    }
+  | { readonly command: readonly string[] };
+
+/** Above these limits the queue of open questions is saturated. */
+export interface ReviewQueueLimits {
+  readonly open?: number;
+  readonly ageMs?: number;
+}
+
+/** What happened around a question, outside of the flow. */
+export type ReviewNote =
+  /** A hook was called, or gave up. */
+  | {
+      readonly type: 'question.notified';
+      readonly key: string;
+      /** The address or the program. */
+      readonly to: string;
+      readonly attempts: number;
+      /** Why it failed; absent if it succeeded. */
+      readonly problem?: string;
+    }
+  /** More questions wait than the limits allow, or they wait for longer. */
+  | {
+      readonly type: 'review.saturated';
+      readonly key: string;
+      /** Runs of the database that wait for people, this one included. */
+      readonly open: number;
+      /** How long the oldest of them has waited. */
+      readonly ageMs: number;
+    };

@@ -1,7 +1,7 @@
 /** Questions to people as the journal holds them, and the events of answers that do not close a question. */
 import type { TerminalCode } from './codes.ts';
 import type { Answer, EffectKey } from './facts.ts';
-import type { Approvers, AskPurpose } from './people.ts';
+import type { Approvers, AskPurpose, ReviewNote } from './people.ts';
 
 /** A question, bound to a payload by its hash. */
 export interface Question {
@@ -41,3 +41,5 @@ export type AnswerEvent =
     }
   /** Nobody answered for so long that the second level may answer too. */
   | { readonly type: 'question.escalated'; readonly key: EffectKey; readonly to: readonly string[] };
+
+export type QuestionEvent = AnswerEvent | ReviewNote;

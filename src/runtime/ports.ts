@@ -5,6 +5,7 @@
 import type { Json } from '../expr/json.ts';
 import type { RunStatus, TerminalCode } from '../ir/codes.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
+import type { NotifyHook } from '../ir/people.ts';
 import type { Answer, Command, EffectKey, Fact, Instant, Pins, Question, RunId, Settled } from '../ir/events.ts';
 
 /** One transition of one run. The hash covers exactly these bytes. */
@@ -97,7 +98,7 @@ export type Mail = {
   /** Null when the stored row is not what `post` wrote. */
   readonly fact: MailFact | null;
 };
-export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' }>;
+export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
 /** Says which worker owns which run. `stores/leases.ts` has the rules. */
 export interface Roster {
@@ -218,12 +219,24 @@ export interface Performer {
   answer?(question: Asked): ScriptedAnswer | null;
   /** On a virtual clock: true if time passes up to the deadline of this open question. Absent: it always does. */
   expires?(question: Asked): boolean;
+  /** Announces a question. Rejects if the hook fails. Absent: nothing is announced, as under a script. */
+  notify?(notification: Notification): Promise<void>;
   /** Sends a signal at once, as a script does. Null leaves it to the outside. */
   signal?(waiting: Awaited): { readonly data: Json } | null;
 }
 /** An answer from a script. Without `by`, it stands for as many people as have to agree. */
 export interface ScriptedAnswer extends Omit<Answer, 'by' | 'proof' | 'unproven'> {
   readonly by?: string | readonly string[];
+}
+/** A question that is announced to a hook. */
+export interface Notification {
+  readonly hook: NotifyHook;
+  /** The same for every attempt. */
+  readonly id: string;
+  /** JSON. */
+  readonly body: string;
+  readonly documentDir: string | undefined;
+  readonly signal: AbortSignal;
 }
 /** A wait for a signal. */
 export interface Awaited {

@@ -20,9 +20,10 @@ export function readMail(store: string, run: RunId, fact: string, hashed: string
 
 function isMailFact(fact: unknown): fact is MailFact {
   if (fact === null || typeof fact !== 'object') return false;
-  const { type, by, why, id, answer, name, data } = fact as { readonly [field: string]: unknown };
+  const { type, by, why, id, answer, name, data, note } = fact as { readonly [field: string]: unknown };
   if (type === 'cancel') return typeof by === 'string' && typeof why === 'string';
   if (type === 'signal') return typeof by === 'string' && typeof name === 'string' && data !== undefined;
+  if (type === 'note') return typeof (note as { type?: unknown } | null | undefined)?.type === 'string';
   if (type !== 'answer' || typeof id !== 'string' || answer === null || typeof answer !== 'object') return false;
   const given = answer as { readonly [field: string]: unknown };
   return typeof given['choice'] === 'string' && typeof given['by'] === 'string';

@@ -13,6 +13,8 @@ import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
 import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
 import type { People, ToolApprovers } from './people.ts';
+import { reviewOf } from './notify.ts';
+import type { Review } from './notify.ts';
 import { piiOf } from './pii.ts';
 import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
@@ -80,6 +82,7 @@ export interface Definitions {
   forSections(sections: Sections): Definitions;
   readonly pii: PiiPolicy | undefined;
   readonly people: People | undefined;
+  readonly review: Review;
 }
 
 export interface DefinitionOptions extends ModelOptions {
@@ -129,6 +132,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     forSections: (other) => definitionsOf(other, { ...options, protections }),
     pii: piiOf(sections.pii),
     people: options.people,
+    review: reviewOf(sections),
   };
 }
 

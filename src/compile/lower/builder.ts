@@ -27,6 +27,7 @@ import type { BudgetShare, CommonMeters } from './budget-meters.ts';
 import type { Budgets } from '../document/schema/bounds.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object, quote } from '../expressions/cel-text.ts';
+import type { Review } from '../document/notify.ts';
 import { withApprovers } from '../document/people.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';
@@ -307,7 +308,8 @@ interface Effects {
   boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
 }
 
-type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii' | 'people'>;
+type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii' | 'people'> &
+  Review;
 
 interface CollectedEffects extends Effects {
   /** Models that only the protections of a stage name. */
@@ -373,6 +375,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
       ...(definitions.pii === undefined ? {} : { pii: definitions.pii }),
       ...(definitions.people === undefined ? {} : { people: definitions.people.def }),
+      ...definitions.review,
     }),
   };
 }

@@ -116,6 +116,7 @@ async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<
     const { data, by } = fact;
     return events.some((event) => settles(event, waits, { data, by }));
   }
+  if (fact.type === 'note') return events.some((event) => canonicalize(noteOf(event)) === canonicalize(fact.note));
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const { payload: _, ...answer } = fact.answer;
   const keys = request?.type === 'effect.requested' ? [request.key] : [];
@@ -126,6 +127,10 @@ function counts(event: Event, keys: readonly string[], answer: object): boolean 
   return (
     event.type === 'answer.counted' && keys.includes(event.key) && canonicalize(event.answer) === canonicalize(answer)
   );
+}
+
+function noteOf({ seq: _seq, at: _at, ...body }: Event): object {
+  return body;
 }
 
 type Requested = Extract<Event, { type: 'effect.requested' }>;

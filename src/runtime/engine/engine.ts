@@ -8,6 +8,7 @@ import { waitingOf } from '../report/waiting.ts';
 import { deliver, errorOf } from './deliver.ts';
 import { forkRun } from './fork-run.ts';
 import { Host, unknownRun } from './host.ts';
+import { Notifier } from './notifier.ts';
 import type { GivenAnswer } from './identity.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -29,11 +30,13 @@ export function createRuntime(options: EngineOptions): Engine {
     ...(exportRun === undefined ? {} : { exportRun }),
     ...(onRemoved === undefined ? {} : { onRemoved }),
   });
+  const notifier = new Notifier(host, (run, note) => deliver(host, ownership, run, { type: 'note', note }));
   const starter = new Starter(host, ownership, retention);
   const { journal, roster } = host.store;
   const report = async (run: RunId): Promise<Report> => reportOf(await readRun(journal, run));
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
+    await notifier.drained();
     host.closing = true;
     await ownership.stopPolling();
     await host.close();

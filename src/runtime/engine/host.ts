@@ -2,7 +2,7 @@
  * The parts that every operation of the engine shares: the worker, its lease, the feed, and the callers that wait for a run.
  * A fault, such as a full disk or a lost lease, stops all of it: every waiting and later call rejects with that error.
  */
-import type { Fact, Refusal, RunId } from '../../ir/events.ts';
+import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
 import type { Program } from '../../core/program.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
@@ -27,6 +27,8 @@ export class Host {
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
   readonly toReclaim: Set<RunId> = new Set();
+  /** Called after events of a run are stored. */
+  onCommitted: ((owned: OwnedRun, events: readonly Event[]) => void) | null = null;
   fault: Error | null = null;
   closing = false;
   readonly performer: EngineOptions['performer'];
@@ -57,7 +59,10 @@ export class Host {
       listeners: this.feed,
       holdsLease: () => this.lease.holds(),
       renewLease: () => this.lease.renew(),
-      onTurn: (owned, events, previousHead) => this.feed.publish(owned.run, events, previousHead, owned.head),
+      onTurn: (owned, events, previousHead) => {
+        this.feed.publish(owned.run, events, previousHead, owned.head);
+        this.onCommitted?.(owned, events);
+      },
       onIdle: (owned) => this.#idle(owned),
       onLost: (run) => {
         this.toReclaim.add(run);

@@ -18,7 +18,7 @@ export function holdsText(fact: MailFact): boolean {
 export async function protectedFact(performer: Performer, fact: MailFact, context: FactContext): Promise<MailFact> {
   const { flow, pins } = context;
   const run = pins?.tokensOf ?? context.run;
-  if (fact.type === 'cancel' || performer.protect === undefined) return fact;
+  if (fact.type === 'cancel' || fact.type === 'note' || performer.protect === undefined) return fact;
   if (fact.type === 'signal')
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };
   const { text, edit } = fact.answer;

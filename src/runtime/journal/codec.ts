@@ -54,6 +54,8 @@ const FACTS: ReadonlySet<EventBody['type']> = new Set([
   'run.forked',
   'answer.counted',
   'answer.refused',
+  'question.notified',
+  'review.saturated',
 ]);
 
 /** The first fact that does not match its checksum. The hash shows that an append was changed; this shows where. */

@@ -7,6 +7,7 @@ import { admit, expire } from '../../core/admit.ts';
 import { decide } from '../../core/decide.ts';
 import { evolve } from '../../core/evolve.ts';
 import type { Program } from '../../core/program.ts';
+import type { ReviewNote } from '../../ir/people.ts';
 import type { Event, EventBody, Fact, Instant, ProtectionNote, RunState } from '../../ir/events.ts';
 
 export interface Difference {
@@ -131,6 +132,9 @@ class Walk {
       case 'answer.counted':
       case 'answer.refused':
         return this.#answered(event);
+      case 'question.notified':
+      case 'review.saturated':
+        return { type: 'note', note: bodyOf(event) as ReviewNote };
       case 'run.repinned':
         return { type: 'repin', by: event.by, modules: event.modules };
       case 'run.forked':

@@ -6,7 +6,7 @@ import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
-import type { AnswerEvent } from '../../ir/questions.ts';
+import type { QuestionEvent } from '../../ir/questions.ts';
 import { noteText } from './note-text.ts';
 import { peopleEvents } from './people-events.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
@@ -146,6 +146,8 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'answer.counted': answers,
   'answer.refused': answers,
   'question.escalated': answers,
+  'question.notified': answers,
+  'review.saturated': answers,
   'breaker.changed': protection,
   'breaker.denied': protection,
   'retry.denied': protection,
@@ -159,7 +161,7 @@ function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent
   return [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
 }
 
-function answers(story: Story, event: Of<AnswerEvent['type']>): readonly StoryEvent[] {
+function answers(story: Story, event: Of<QuestionEvent['type']>): readonly StoryEvent[] {
   const call = story.calls.get(event.key);
   return call === undefined ? [] : peopleEvents(event, inNode(event, call), call.questionId);
 }

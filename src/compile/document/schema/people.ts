@@ -1,6 +1,6 @@
 /** The sections about people: `people`, and `approvers` on nodes, tools and stages. */
 import type * as z from 'zod';
-import { expects, int, list, name, number, record } from '../shape/fields.ts';
+import { expects, fault, int, list, name, number, record, ruled, text } from '../shape/fields.ts';
 
 const KEY = /^ed25519:(?:(?:MCowBQYDK2VwAyEA)?[A-Za-z0-9+/_-]{43}=?)$/;
 
@@ -36,6 +36,37 @@ export const approvers = record({
     .optional()
     .describe('More people who may answer if the question stays open for so long.'),
 }).describe('The people who may answer. Without `roles` and `people`: everybody in `people`.');
+
+const hook = ruled(
+  record({
+    webhook: name()
+      .regex(/^(?:https:\/\/[^\s/?#]|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/])/, {
+        error: expects('an address such as `https://hooks.example.com/sluice`'),
+      })
+      .optional()
+      .describe('The address that a signed POST request goes to.'),
+    secret_env: name().optional().describe('The environment variable with the secret of the signature.'),
+    command: list(text(), { min: 1 })
+      .optional()
+      .describe('A program and its arguments. It reads the message from standard input.'),
+  }),
+  ({ webhook, secret_env: secret, command }, context) => {
+    const message =
+      (webhook === undefined) === (command === undefined)
+        ? fault('missing-field', 'a hook needs either a `webhook` or a `command`')
+        : webhook !== undefined && secret === undefined
+          ? fault('missing-field', 'a `webhook` needs `secret_env`', 'Name the environment variable with the secret.')
+          : null;
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  },
+);
+
+export const notify = list(hook, { min: 1, max: 20 }).describe('Hooks that are called when a question is asked.');
+
+export const reviewQueue = record({
+  open: int({ min: 1 }).optional().describe('More waiting runs than this are an event.'),
+  age: number({ above: 0 }).optional().describe('A run that waits for more seconds than this is an event.'),
+}).describe('Limits of the queue of open questions.');
 
 export type PersonValue = z.output<typeof people>[number];
 export type ApproversValue = z.output<typeof approvers>;

@@ -4,7 +4,7 @@ import { jsonMap, record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
 import { boundary, budgets, pii, policies, retain, version } from './bounds.ts';
 import { protections } from './protections.ts';
-import { people } from './people.ts';
+import { notify, people, reviewQueue } from './people.ts';
 import { mcp, tools } from './tools.ts';
 import type { Json } from '../../../expr/json.ts';
 
@@ -21,6 +21,8 @@ const sectionShape = {
   pii: pii.optional(),
   retain: retain.optional(),
   people: people.optional(),
+  notify: notify.optional(),
+  review_queue: reviewQueue.optional(),
   flows: jsonMap().optional().describe('Flows by id that `flow` nodes of this document run. Each has the fields of `flow`.'),
 };
 export const sectionsSchema = record(sectionShape);

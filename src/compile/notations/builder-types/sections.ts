@@ -20,5 +20,7 @@ export interface SharedSections {
   readonly pii?: Fields;
   readonly retain?: Fields;
   readonly people?: readonly Fields[];
+  readonly notify?: readonly Fields[];
+  readonly review_queue?: Fields;
   readonly flows?: { readonly [id: string]: Fields };
 }

@@ -28,7 +28,16 @@ export const FLOW_KEYS = { name: 'flow', key: 'flow', olderPlace: 'runtime' } as
 const DEPTH_MAX = 16;
 
 /** Sections that bound a whole run, so that only the outermost document can have them. */
-const OUTER_ONLY = ['policies', 'boundary', 'protections', 'pii', 'retain', 'people'] as const;
+const OUTER_ONLY = [
+  'policies',
+  'boundary',
+  'protections',
+  'pii',
+  'retain',
+  'people',
+  'notify',
+  'review_queue',
+] as const;
 
 /** Null if there is no such flow, or if it calls itself; the report says so. */
 export function findSubFlow(node: FlowNode, name: string, standing: Standing): Standing | null {

@@ -1,0 +1,137 @@
+/** Hooks announce questions: signed, retried, recorded, and never in the way of the run. */
+import { createHmac } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { notify } from '../../src/effects/notify.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
+import { compile } from '../../src/index.ts';
+import { compiled } from '../harness.ts';
+import { eventsOf, office, waitingAt } from './people.ts';
+import type { Office } from './people.ts';
+
+function flowWith(sections: object): CompiledFlow {
+  return compiled({
+    ...sections,
+    flow: { id: 'ask', entry: 'gate', nodes: [{ id: 'gate', type: 'approval', message: 'Go?' }] },
+  });
+}
+
+async function notes(here: Office, run: string) {
+  return (await eventsOf(here, run)).filter(({ type }) => type === 'question.notified' || type === 'review.saturated');
+}
+
+interface Received {
+  readonly body: string;
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+}
+
+/** A server that refuses the first `failures` requests. */
+async function server(failures = 0): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = [];
+  const http = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push({ body, headers: request.headers });
+      response.statusCode = received.length <= failures ? 503 : 204;
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void http.close());
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/hook`, received };
+}
+
+test('a webhook gets the question with a signature and a timestamp, and is tried again', async () => {
+  vi.stubEnv('HOOK_SECRET', 'a secret');
+  onTestFinished(() => vi.unstubAllEnvs());
+  const { url, received } = await server(2);
+  const here = office(':memory:', { notify });
+  const question = await waitingAt(here, flowWith({ notify: [{ webhook: url, secret_env: 'HOOK_SECRET' }] }));
+  await expect.poll(() => notes(here, question.run), { timeout: 5000 }).toMatchObject([{ to: url, attempts: 3 }]);
+  const last = received.at(-1) as Received;
+  const timestamp = String(last.headers['sluice-timestamp']);
+  const expected = createHmac('sha256', 'a secret').update(`${timestamp}.${last.body}`).digest('hex');
+  expect(last.headers['sluice-signature']).toBe(`v1=${expected}`);
+  expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(60);
+  expect(new Set(received.map(({ headers }) => headers['sluice-delivery'])).size).toBe(1);
+  expect(JSON.parse(last.body)).toMatchObject({
+    type: 'question.asked',
+    flow: 'ask',
+    run: question.run,
+    question: { id: question.id, message: 'Go?', choices: ['approve', 'reject'] },
+  });
+  expect(JSON.stringify(received)).not.toContain('a secret');
+  expect(await replay(here.store.journal, question.run)).toMatchObject({ agrees: true });
+  // The record of the hook changes nothing: the answer counts as ever.
+  await here.engine.answer(question.id, { choice: 'approve', by: 'bo' });
+  expect((await here.engine.settled(question.run)).approvals).toEqual({ gate: 'approve' });
+});
+
+test('a command reads the question from standard input', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-notify-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(join(dir, 'tell.sh'), '#!/bin/sh\ncat > told.json\nenv > env.txt\n');
+  chmodSync(join(dir, 'tell.sh'), 0o755);
+  vi.stubEnv('OTHER_SECRET', 'not for hooks');
+  onTestFinished(() => vi.unstubAllEnvs());
+  const here = office(':memory:', { notify });
+  const flow = flowWith({ notify: [{ command: ['./tell.sh'] }] });
+  const question = await waitingAt(here, flow, { origin: { pins: { documentDir: dir } } });
+  await expect
+    .poll(() => notes(here, question.run), { timeout: 5000 })
+    .toMatchObject([{ to: './tell.sh', attempts: 1 }]);
+  expect(JSON.parse(readFileSync(join(dir, 'told.json'), 'utf8'))).toMatchObject({ question: { id: question.id } });
+  expect(readFileSync(join(dir, 'env.txt'), 'utf8')).not.toContain('not for hooks');
+});
+
+test('a hook that fails is recorded, and never blocks the run', async () => {
+  const here = office(':memory:', { notify });
+  const question = await waitingAt(here, flowWith({ notify: [{ command: ['/no/such/program'] }] }));
+  await expect
+    .poll(() => notes(here, question.run), { timeout: 8000 })
+    .toMatchObject([{ to: '/no/such/program', attempts: 4, problem: expect.stringContaining('ENOENT') as string }]);
+  const other = await waitingAt(here, flowWith({ notify: [{ webhook: 'https://x.invalid/', secret_env: 'NOT_SET' }] }));
+  await here.engine.answer(other.id, { choice: 'approve', by: 'bo' });
+  expect((await here.engine.settled(other.run)).state).toBe('completed');
+});
+
+test('an engine that closes waits for its hooks', async () => {
+  let told = 0;
+  const slow = async (): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    told += 1;
+  };
+  const here = office(':memory:', { notify: slow });
+  await waitingAt(here, flowWith({ notify: [{ command: ['x'] }] }));
+  await here.engine.close();
+  expect(told).toBe(1);
+});
+
+test('a queue that is too long is an event', async () => {
+  const here = office();
+  const flow = flowWith({ review_queue: { open: 2 } });
+  const first = await waitingAt(here, flow);
+  await waitingAt(here, flow);
+  const third = await waitingAt(here, flow);
+  await expect
+    .poll(() => notes(here, third.run), { timeout: 5000 })
+    .toMatchObject([{ type: 'review.saturated', open: 3 }]);
+  expect(await notes(here, first.run)).toEqual([]);
+});
+
+test.each([
+  ['notify: [{ webhook: "https://x.example/" }]', 'missing-field'],
+  ['notify: [{ webhook: "http://x.example/", secret_env: S }]', 'bad-value'],
+  ['notify: [{ webhook: "https://x.example/", secret_env: S, command: [x] }]', 'missing-field'],
+  ['notify: [{}]', 'missing-field'],
+  ['review_queue: { opn: 2 }', 'unknown-key'],
+])('%s is refused', (section, code) => {
+  const text = `${section}\nflow: { id: f, entry: gate, nodes: [{ id: gate, type: approval, message: "Go?" }] }\n`;
+  expect(compile(text).diagnostics).toMatchObject([{ code, line: 1 }]);
+});
