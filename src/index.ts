@@ -66,6 +66,7 @@ export type {
   StepResult,
   Usage,
   Waiting,
+  WaitingApprovers,
 } from './runtime/engine/types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
 export type { EventId, RunEvent, Used } from './runtime/report/run-events.ts';

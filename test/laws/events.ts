@@ -98,6 +98,10 @@ const question = fc.record({
   askedBy: text,
   payload: text,
 });
+const proof = fc.record(
+  { via: fc.constantFrom('key' as const, 'os_user' as const, 'script' as const), signature: text, at: fc.nat() },
+  { requiredKeys: ['via'] },
+);
 const undo = fc.record({ tool: text, args: values, timeoutMs: fc.nat() });
 const gather = fc.array(
   fc.record({ slot: text, mode: fc.constantFrom('first' as const, 'last' as const, 'any' as const, 'merge' as const) }),
@@ -119,6 +123,19 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     edits: fc.array(fc.record({ slot: text, path: fc.array(text, { maxLength: 2 }), value: values }), { maxLength: 2 }),
     idleMs: fc.nat(),
   }),
+  'answer.counted': fc.record({
+    type: is('answer.counted'),
+    key: text,
+    answer: fc.record({ choice: text, by: text, text, proof }, { requiredKeys: ['choice', 'by'] }),
+    missing: fc.nat(),
+  }),
+  'answer.refused': fc.record({
+    type: is('answer.refused'),
+    key: text,
+    answer: fc.record({ choice: text, by: text, payload: text, unproven: text }, { requiredKeys: ['choice', 'by'] }),
+    reason: fc.constantFrom('not-an-approver' as const, 'identity-unproven' as const, 'stale-payload' as const),
+  }),
+  'question.escalated': fc.record({ type: is('question.escalated'), key: text, to: fc.array(text, { maxLength: 2 }) }),
   'run.started': fc.record({
     type: is('run.started'),
     run: text,

@@ -164,7 +164,7 @@ export interface Packet {
   readonly evidence: Json;
 }
 
-interface WaitingApprovers {
+export interface WaitingApprovers {
   /** The people who may answer now and have not. The user of the run is not among them. */
   readonly people: readonly string[];
   readonly roles: readonly string[];

@@ -222,6 +222,14 @@ interface ApprovalNode<
   readonly choices?: Choices;
   readonly timeout?: number;
   readonly on_timeout?: Choice;
+  readonly approvers?: NamedPeople & {
+    readonly quorum?: number;
+    readonly escalate?: NamedPeople & { readonly after: number };
+  };
+}
+interface NamedPeople {
+  readonly roles?: readonly string[];
+  readonly people?: readonly string[];
 }
 interface DecisionNode<Id = string> extends CommonInput<Id> {
   readonly type: 'decision';
