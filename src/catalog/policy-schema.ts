@@ -28,9 +28,23 @@ export type PolicyChecker = (
   schema: Json,
 ) => { readonly problems: readonly PolicyProblem[]; readonly permits: boolean };
 
-/** In Cedar's JSON form of a schema. */
-export function policySchema(tools: { readonly [name: string]: ToolDef }): Json {
+/** The actions of a stage: to begin, and to hand on its result. */
+const STAGE_ACTIONS = { before: 'stage.enter', after: 'stage.leave' } as const;
+export type StageAction = (typeof STAGE_ACTIONS)['before' | 'after'];
+
+/** The actions of stages that policies name. Only these are asked about. */
+export function stagesIn(policies: { readonly [id: string]: string }): readonly StageAction[] {
+  const texts = Object.values(policies);
+  return Object.values(STAGE_ACTIONS).filter((action) => texts.some((text) => text.includes(`Action::"${action}"`)));
+}
+
+/** In Cedar's JSON form of a schema. Stages are part of it if a policy names their actions. */
+export function policySchema(tools: { readonly [name: string]: ToolDef }, stages: readonly StageAction[] = []): Json {
   const actions: { [id: string]: Json } = {};
+  for (const id of stages)
+    actions[id] = {
+      appliesTo: { principalTypes: ['User'], resourceTypes: ['Stage'], context: STAGE_CONTEXT as unknown as Json },
+    };
   for (const [name, tool] of Object.entries(tools)) {
     const groups = groupsOf(tool);
     for (const id of groups) actions[id] ??= {};
@@ -44,12 +58,17 @@ export function policySchema(tools: { readonly [name: string]: ToolDef }): Json 
       entityTypes: {
         Tenant: {},
         User: { memberOfTypes: ['Tenant'] },
-        Tool: { shape: { type: 'Record', attributes: { effect: { type: 'String' }, permission: { type: 'String' } } } },
+        Tool: SHAPE,
+        ...(stages.length === 0 ? {} : { Stage: SHAPE }),
       },
       actions,
     },
   };
 }
+
+const SHAPE: Json = {
+  shape: { type: 'Record', attributes: { effect: { type: 'String' }, permission: { type: 'String' } } },
+};
 
 /** `effect:<class>` and `permission:<name>`: what a policy can speak of instead of single tools. */
 function groupsOf({ effect, permission }: ToolDef): readonly string[] {
@@ -63,10 +82,16 @@ export function argumentsType({ input }: ToolDef): PolicyType {
   return type?.type === 'Record' ? type : { type: 'Record', attributes: {} };
 }
 
+const TEXT = { type: 'String' } as const;
+const COMMON = { agent: TEXT, boundary: TEXT, profile: TEXT, stage: TEXT } as const;
+/** `text` is the value that enters or leaves the stage. */
+const STAGE_CONTEXT: PolicyType = {
+  type: 'Record',
+  attributes: { ...COMMON, text: TEXT, args: { type: 'Record', attributes: {} } },
+};
+
 function contextType(tool: ToolDef): PolicyType {
-  const text = { type: 'String' } as const;
-  const attributes = { agent: text, boundary: text, profile: text, stage: text, args: argumentsType(tool) };
-  return { type: 'Record', attributes };
+  return { type: 'Record', attributes: { ...COMMON, args: argumentsType(tool) } };
 }
 
 interface Shape {

@@ -115,7 +115,7 @@ function compileDocument(
   verify(lowered, report);
   checkPrices(lowered, document, report);
   checkCompensations(lowered, document, report);
-  checkPolicies(policies, lowered.body.tools, document, report, options);
+  checkPolicies(policies, lowered.body, document, report, options);
   if (report.failed()) return { ok: false, ...graph };
   const { bounds, least } = boundsOf(lowered.body, lowered.shares);
   warnAboutCost(bounds, lowered.body, document.at, report);

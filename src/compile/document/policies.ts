@@ -2,8 +2,8 @@
  * The section `policies`: texts and files together, checked by the policy engine against the schema of the flow's tools. A
  * name that no tool has is an error at its place.
  */
-import type { ToolDef } from '../../ir/nodes.ts';
-import { policySchema } from '../../catalog/policy-schema.ts';
+import type { FlowBody } from '../../ir/nodes.ts';
+import { policySchema, stagesIn } from '../../catalog/policy-schema.ts';
 import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
@@ -37,14 +37,15 @@ export function readPolicies({ sections }: ReadDocument, report: Report, { readT
 
 export function checkPolicies(
   texts: PolicyTexts,
-  tools: { readonly [name: string]: ToolDef },
+  { tools, notation }: Pick<FlowBody, 'tools' | 'notation'>,
   { sections }: ReadDocument,
   report: Report,
   { checkPolicy }: PolicyOptions,
 ): void {
   const ids = Object.keys(texts);
   if (checkPolicy === undefined || ids.length === 0) return;
-  const schema = policySchema(tools);
+  // Only a staged flow has stages. Elsewhere a policy about them names an unknown action.
+  const schema = policySchema(tools, notation === 'staged' ? stagesIn(texts) : []);
   let permits = false;
   for (const id of ids) {
     const judged = checkPolicy(texts[id] as string, schema);

@@ -1,6 +1,6 @@
 /**
  * `policy:authorize`: asks the Cedar policies of the flow whether this user, tenant and agent may make this call. Arguments
- * that cannot be expressed in Cedar are denied.
+ * that cannot be expressed in Cedar are denied. `policy:stage` asks them about a stage.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import type { Json } from '../../expr/json.ts';
@@ -18,14 +18,34 @@ export function authorize({ command, flow }: Call): Json {
   const { ok, by, reason } = decide(flow, {
     user: command.origin?.user ?? 'anonymous',
     tenant: command.origin?.tenant ?? null,
-    tool: String(name),
-    effect: tool.effect,
-    permission: tool.permission,
+    action: String(name),
+    resource: { type: 'Tool', id: String(name) },
+    attributes: { effect: tool.effect, permission: tool.permission },
     context: {
       agent: String(agent ?? ''),
       ...boundaryOf(flow, String(agent)),
       stage: String(stage ?? ''),
       args: value,
+    },
+  });
+  return { ok, reason, by: [...by] };
+}
+
+/** `policy:stage`: asks the policies whether a stage may begin, or whether its result may leave it. */
+export function authorizeStage({ command, flow }: Call): Json {
+  const { action, stage, agent, text } = command.input;
+  const { ok, by, reason } = decide(flow, {
+    user: command.origin?.user ?? 'anonymous',
+    tenant: command.origin?.tenant ?? null,
+    action: String(action),
+    resource: { type: 'Stage', id: String(stage) },
+    attributes: { effect: '', permission: '' },
+    context: {
+      agent: String(agent ?? ''),
+      ...boundaryOf(flow, String(agent)),
+      stage: String(stage),
+      text: String(text ?? ''),
+      args: {},
     },
   });
   return { ok, reason, by: [...by] };

@@ -6,15 +6,15 @@ import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { createRequire } from 'node:module';
 import { hash } from 'node:crypto';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { policySchema } from '../../catalog/policy-schema.ts';
+import { policySchema, stagesIn } from '../../catalog/policy-schema.ts';
 import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
 
 export interface PolicyRequest {
   readonly user: string;
   readonly tenant: string | null;
-  readonly tool: string;
-  readonly effect: string;
-  readonly permission: string;
+  readonly action: string;
+  readonly resource: { readonly type: 'Tool' | 'Stage'; readonly id: string };
+  readonly attributes: { readonly effect: string; readonly permission: string };
   readonly context: Cedar.Context;
 }
 export interface PolicyVerdict {
@@ -35,12 +35,12 @@ function cedar(): typeof Cedar {
 export function decide(flow: CompiledFlow, request: PolicyRequest): PolicyVerdict {
   const name = prepared(flow);
   if ('problem' in name) return no(name.problem);
-  const { user, tenant, tool, effect, permission, context } = request;
+  const { user, tenant, action, resource, attributes, context } = request;
   const parents = tenant === null ? [] : [{ type: 'Tenant', id: tenant }];
   const answer = cedar().statefulIsAuthorized({
     principal: { type: 'User', id: user },
-    action: { type: 'Action', id: tool },
-    resource: { type: 'Tool', id: tool },
+    action: { type: 'Action', id: action },
+    resource,
     context,
     preparsedSchemaName: name.id,
     preparsedPolicySetId: name.id,
@@ -48,7 +48,7 @@ export function decide(flow: CompiledFlow, request: PolicyRequest): PolicyVerdic
     entities: [
       { uid: { type: 'User', id: user }, attrs: {}, parents },
       ...parents.map((uid) => ({ uid, attrs: {}, parents: [] })),
-      { uid: { type: 'Tool', id: tool }, attrs: { effect, permission }, parents: [] },
+      { uid: resource, attrs: attributes, parents: [] },
     ],
   });
   if (answer.type === 'failure') return no(answer.errors.map(({ message }) => message).join('; '));
@@ -78,7 +78,7 @@ function prepared(flow: CompiledFlow): Prepared {
 }
 
 function prepare({ policies = {}, tools }: CompiledFlow): Prepared {
-  const schema = policySchema(tools) as unknown as Cedar.SchemaJson<string>;
+  const schema = policySchema(tools, stagesIn(policies)) as unknown as Cedar.SchemaJson<string>;
   const id = hash('sha256', JSON.stringify([policies, schema]), 'hex');
   const parsed: { [id: string]: string } = {};
   for (const [name, text] of Object.entries(policies)) {

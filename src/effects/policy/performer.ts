@@ -6,7 +6,8 @@ import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { checkArguments } from './schema-checks.ts';
-import { authorize } from './authorize.ts';
+import { authorize, authorizeStage } from './authorize.ts';
+import { checkCites } from '../grounding/cites.ts';
 import { checkBound } from '../grounding/bind.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
 import { checkOutput } from './schema-checks.ts';
@@ -20,6 +21,7 @@ export function policyPerformer(): Performer {
   const checks: { readonly [name: string]: (call: Call) => Json } = {
     'policy:arguments': checkArguments,
     'policy:authorize': authorize,
+    'policy:stage': authorizeStage,
     'policy:rate': (call) => limiter.check(call),
     'policy:provenance': checkProvenance,
     'policy:egress': checkEgress,
@@ -27,6 +29,7 @@ export function policyPerformer(): Performer {
     'policy:result': checkResult,
     'policy:grounding': checkGrounding,
     'policy:bind': checkBound,
+    'policy:cites': checkCites,
   };
   return {
     perform: async (call) => {

@@ -6,6 +6,14 @@ export interface NamedAgent {
   readonly [field: string]: unknown;
 }
 
+type IdOf<Agent> = Agent extends { readonly id: infer Id extends string }
+  ? Id
+  : Agent extends { readonly name: infer Name extends string }
+    ? Name
+    : never;
+/** The ids that a list of agents declares; any text if the list is not known to the compiler. */
+export type Ids<Agents extends readonly NamedAgent[]> = number extends Agents['length'] ? string : IdOf<Agents[number]>;
+
 type Fields = { readonly [field: string]: unknown };
 export type NamedTools = { readonly [name: string]: Fields };
 export type NamedServers = { readonly [server: string]: unknown };

@@ -3,14 +3,7 @@
  * planner without an executor.
  */
 import type { FlowSections } from '../flow/builder/builder.ts';
-import type { NamedAgent, NamedTools } from '../builder-types/sections.ts';
-
-type IdOf<Agent> = Agent extends { readonly id: infer Id extends string }
-  ? Id
-  : Agent extends { readonly name: infer Name extends string }
-    ? Name
-    : never;
-type Ids<Agents extends readonly NamedAgent[]> = number extends Agents['length'] ? string : IdOf<Agents[number]>;
+import type { Ids, NamedAgent, NamedTools } from '../builder-types/sections.ts';
 
 type Roles<Id> =
   | { readonly agent: Id; readonly planner?: undefined; readonly executor?: undefined }

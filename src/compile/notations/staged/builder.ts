@@ -3,20 +3,19 @@
  * that does not belong to the topology.
  */
 import type { FlowSections } from '../flow/builder/builder.ts';
-import type { NamedAgent, NamedTools } from '../builder-types/sections.ts';
-
-type IdOf<Agent> = Agent extends { readonly id: infer Id extends string }
-  ? Id
-  : Agent extends { readonly name: infer Name extends string }
-    ? Name
-    : never;
-type Ids<Agents extends readonly NamedAgent[]> = number extends Agents['length'] ? string : IdOf<Agents[number]>;
+import type { Ids, NamedAgent, NamedTools } from '../builder-types/sections.ts';
 
 type Fields = { readonly [field: string]: unknown };
 interface Rule {
   readonly when: string;
   readonly reason: string;
 }
+
+/** A condition on the result: an expression, a tool that reads, or citations of retrieved documents. */
+type Invariant<Tool> =
+  | Rule
+  | { readonly tool: Tool; readonly reason?: string }
+  | { readonly cites: number; readonly reason?: string };
 
 /** The keys of every stage. */
 interface StageFields {
@@ -77,7 +76,7 @@ export type StagedWork<Id> =
   | Blackboard<Id>
   | Swarm<Id>;
 
-export interface StagedFields<Id> {
+export interface StagedFields<Id, Tool = string> {
   readonly id?: string;
   readonly description?: string;
   readonly tier?: 'interactive' | 'batch' | 'regulated';
@@ -85,7 +84,7 @@ export interface StagedFields<Id> {
   readonly validate?: {
     readonly agent?: Id;
     readonly confidence?: number;
-    readonly invariants?: readonly Rule[];
+    readonly invariants?: readonly Invariant<Tool>[];
     readonly review?: boolean;
   } & StageFields;
   readonly finalize?: { readonly agent?: Id } & StageFields;

@@ -14,7 +14,7 @@ import { reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
 import { topologyOf } from './model.ts';
 import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
-import type { RawStage, RawStaged, Topology, WorkKey } from './schema.ts';
+import type { RawInvariant, RawStage, RawStaged, Topology, WorkKey } from './schema.ts';
 
 export interface Section {
   readonly body: Shaped<RawStaged>;
@@ -33,7 +33,7 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   if (!checkTopology(section, raw, topology)) return;
   checkAgents(section, raw);
   for (const { at, stage } of stagesOf(raw, topology)) checkStage(section, raw, topology, at, stage);
-  checkRules(section, raw.validate?.invariants, ['validate', 'invariants'], RESULT_NAMES);
+  checkInvariants(section, raw.validate?.invariants ?? []);
   checkRules(section, raw.oracle, ['oracle'], RESULT_NAMES);
   checkConfidence(section, raw);
   checkIds(section, raw);
@@ -230,15 +230,52 @@ function checkRequires(section: Section, raw: RawStaged, topology: Topology, at:
   }
 }
 
+/** An invariant is one of an expression, a tool that reads, and citations. */
+function checkInvariants(section: Section, invariants: readonly RawInvariant[]): void {
+  const { body, document, definitions, report, path } = section;
+  const at: Path = ['validate', 'invariants'];
+  checkRules(section, invariants, at, RESULT_NAMES);
+  for (const [index, invariant] of invariants.entries()) {
+    const place = [...path, ...at, index];
+    const given = (['when', 'tool', 'cites'] as const).filter((key) => invariant[key] !== undefined);
+    const { tool } = invariant;
+    if (given.length !== 1 && !body.damaged(...place))
+      report.error('bad-value', body.at(...place), 'an invariant has one of `when`, `tool` and `cites`', {
+        help: given.length === 0 ? 'Add one of them.' : `Write ${given.length} invariants.`,
+      });
+    else if (invariant.when !== undefined && invariant.reason === undefined && !body.poisoned(...place, 'reason'))
+      report.error('missing-field', body.at(...place), 'an invariant with `when` needs a `reason`', {
+        help: 'Add the words that people and agents read.',
+      });
+    else if (tool !== undefined) {
+      const effect = definitions.tools[tool]?.effect;
+      const near = nearest(tool, Object.keys(definitions.tools));
+      if (effect === undefined && !document.names.tools.poisoned)
+        report.error('unknown-tool', body.at(...place, 'tool'), `unknown tool \`${tool}\` on \`validate.invariants\``, {
+          help: near === undefined ? 'Declare it under `tools`.' : `Did you mean \`${near}\`?`,
+        });
+      else if (effect !== undefined && effect !== 'read')
+        report.error(
+          'bad-value',
+          body.at(...place, 'tool'),
+          `\`${tool}\` has the effect \`${effect}\`, but an invariant only reads`,
+          {
+            help: 'Write `effect: read` if it changes nothing.',
+          },
+        );
+    }
+  }
+}
+
 function checkRules(
   { body, report, path }: Section,
-  rules: readonly { readonly when: string }[] | undefined,
+  rules: readonly { readonly when?: string | undefined }[] | undefined,
   at: Path,
   names: readonly string[],
 ): void {
   for (const [index, { when }] of (rules ?? []).entries()) {
     const located = body.located(...path, ...at, index, 'when');
-    if (located?.kind !== 'scalar') continue;
+    if (located?.kind !== 'scalar' || when === undefined) continue;
     const checked = checkExpression(when, { names });
     if (!checked.ok) reportProblems(report, located, checked.problems);
   }

@@ -74,9 +74,10 @@ function repeatsPlan({ tier, definitions, replans }: Staged): boolean {
 
 /** What the result must pass. */
 function guardsOf({ validate: { confidence, invariants, review } }: Staged): readonly string[] {
+  const conditions = Object.values(invariants).flat().length;
   return [
     ...(confidence === null ? [] : [`confidence ≥ ${confidence}`]),
-    ...(invariants.length === 0 ? [] : [`${invariants.length} invariant${invariants.length === 1 ? '' : 's'}`]),
+    ...(conditions === 0 ? [] : [`${conditions} invariant${conditions === 1 ? '' : 's'}`]),
     ...(review ? ['review by a person'] : []),
   ];
 }

@@ -5,6 +5,7 @@ import { quote } from '../../expressions/cel-text.ts';
 import { receiptsIn } from '../../lower/agent-turn/turn.ts';
 import { append, set } from '../../lower/kit.ts';
 import { addInvariants, addObjection } from './gates.ts';
+import { addCites, addFunction } from './invariants.ts';
 import type { Gate, Names } from './gates.ts';
 import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
@@ -93,7 +94,7 @@ function addValidate(l: Lowering): void {
     edited: entryOf(l, 'validate'),
     retry: entryOf(l, aggregate.agent === null ? l.staged.working.id : 'aggregate'),
     opening: [set(VERDICT, '{"ok": true}')],
-    invariants: (gate, next) => addInvariants(gate, validate.invariants, namesOf(l, VERDICT), next),
+    invariants: (gate, next) => addAllInvariants(l, gate, next),
     ...(agent === null
       ? {}
       : {
@@ -118,6 +119,14 @@ function addValidate(l: Lowering): void {
     },
     next: l.kit.set(stepOf(l, 'validate', 'accepted'), [set(FEEDBACK, 'null')], entryOf(l, 'finalize')),
   });
+}
+
+/** Expressions first, because they cost nothing; then citations; then functions. */
+function addAllInvariants(l: Lowering, gate: Gate, next: NodeId): NodeId {
+  const { rules, cites, tools } = l.staged.validate.invariants;
+  const called = tools.reduceRight((after, each, index) => addFunction(gate, each, index, after), next);
+  const cited = cites.reduceRight((after, each, index) => addCites(gate, each, index, after), called);
+  return addInvariants(gate, rules, namesOf(l, VERDICT), cited);
 }
 
 /** The critic's "no" is a failure of the aggregate. A "yes" with too low confidence goes to a person. */

@@ -1,10 +1,12 @@
 /**
- * The gates of a stage. The gate before it checks the required artifacts, the input schema and the room in the budgets. The
- * gate after it checks the output schema, the invariants and the guards. Each result is an event: `validation` has it.
+ * The gates of a stage. The gate before it checks the required artifacts, the input schema, the policies and the room in the
+ * budgets. The gate after it checks the output schema, the policies, the invariants and the guards. Each result is an event:
+ * `validation` has it.
  */
 import type { Json } from '../../../expr/json.ts';
 import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
+import { stagesIn } from '../../../catalog/policy-schema.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { strictly, withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
@@ -25,7 +27,16 @@ export interface Gate {
 }
 
 export interface Objection {
-  readonly check: 'required' | 'schema' | 'invariant' | 'guard' | 'confidence' | 'verdict' | 'plan' | 'oracle';
+  readonly check:
+    | 'required'
+    | 'schema'
+    | 'policy'
+    | 'invariant'
+    | 'guard'
+    | 'confidence'
+    | 'verdict'
+    | 'plan'
+    | 'oracle';
   readonly class?: FailureClass;
   readonly type?: string;
   readonly code?: TerminalCode;
@@ -77,6 +88,29 @@ export function addSchema(
       input: { schema: literal(schema), answer: value },
       into: CHECKED,
       next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: fits }], refused),
+      fail: broken,
+    },
+  );
+}
+
+/** Policies that name the actions of stages decide whether the stage may begin, and whether its result may leave it. */
+export function addPolicy(gate: Gate, agent: string | null, value: Expr, next: NodeId): NodeId {
+  const { l, stage, at } = gate;
+  const action = at === 'before' ? 'stage.enter' : 'stage.leave';
+  if (!stagesIn(l.staged.definitions.policies).includes(action)) return next;
+  const step = (what: string) => stepOf(l, stage, `${at}.policy.${what}`);
+  const refusal = { check: 'policy', class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED' } as const;
+  const verb = at === 'before' ? 'may not begin' : 'may not hand on its result';
+  const reason = `text(${quote(`the stage \`${stage}\` ${verb}: `)}, ${CHECKED}.reason)`;
+  const refused = addObjection(gate, 'policy.refused', { ...refusal, reason });
+  const broken = addObjection(gate, 'policy.broken', { ...refusal, reason: 'error.message' });
+  return l.kit.check(
+    { ...step('check'), origin: nameOf(l, stage) },
+    {
+      check: 'policy:stage',
+      input: { action: quote(action), stage: quote(stage), agent: quote(agent ?? ''), text: `text(${value})` },
+      into: CHECKED,
+      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], refused),
       fail: broken,
     },
   );

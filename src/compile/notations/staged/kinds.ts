@@ -1,5 +1,6 @@
 /** The kinds of failure that a stage can have. Only these get recovery nodes, and only these count in the certificate. */
 import { cellOf } from '../../../catalog/failures.ts';
+import { stagesIn } from '../../../catalog/policy-schema.ts';
 import type { FailureKind, Tier } from '../../../ir/protections.ts';
 import type { Stage, Staged } from './model.ts';
 
@@ -9,6 +10,7 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
   const hasTools = agents.some((agent) => (defs[agent]?.tools ?? []).length > 0);
   const { work } = staged;
   const isWork = stage.id === staged.working.id;
+  const hasPolicies = stagesIn(staged.definitions.policies).length > 0;
   const limited = budgets !== undefined || stage.budget !== undefined || stage.protections.velocity !== null;
   const kinds: readonly (readonly [FailureKind, boolean])[] = [
     ['tool_loop', hasTools],
@@ -17,7 +19,7 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
     ['provider_error', agents.length > 0],
     ['malformed_plan', stage.id === 'plan'],
     ['no_progress', (isWork && work.is === 'board') || (stage.id === 'validate' && watchesRounds(staged))],
-    ['unsafe_output', agents.length > 0 || stage.guards.length > 0],
+    ['unsafe_output', agents.length > 0 || stage.guards.length > 0 || hasPolicies],
     ['schema_or_grounding', stage.id !== 'plan' && (isWork || isChecked(staged, stage, agents))],
   ];
   return kinds.filter(([, possible]) => possible).map(([kind]) => kind);
@@ -26,7 +28,7 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
 /** True if a gate of the stage can refuse a value, or if its agent can fail to give one. */
 function isChecked({ validate, oracle, definitions }: Staged, stage: Stage, agents: readonly string[]): boolean {
   const { id, input, output, requires } = stage;
-  const rules = id === 'validate' ? validate.invariants : id === 'finalize' ? oracle : [];
+  const rules = id === 'validate' ? Object.values(validate.invariants).flat() : id === 'finalize' ? oracle : [];
   const judges = id === 'validate' && agents.length > 0;
   const strict = agents.some((agent) => {
     const def = definitions.agents[agent];

@@ -7,11 +7,18 @@ import { protectionsOf } from '../../document/protections.ts';
 import type { ApproversValue } from '../../document/schema/people.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import { REPLANS_MAX } from '../../../catalog/failures.ts';
-import type { RawStage, RawStaged, RawStep, Topology } from './schema.ts';
+import type { RawInvariant, RawStage, RawStaged, RawStep, Topology } from './schema.ts';
 
 export interface Rule {
   readonly when: string;
   readonly reason: string;
+}
+
+/** Conditions on the result, by the way in which they are checked. */
+export interface Invariants {
+  readonly rules: readonly Rule[];
+  readonly cites: readonly { readonly least: number; readonly reason: string | null }[];
+  readonly tools: readonly { readonly tool: string; readonly reason: string | null }[];
 }
 
 export interface Stage {
@@ -60,7 +67,7 @@ export interface Staged {
   readonly aggregate: Stage;
   readonly validate: Stage & {
     readonly confidence: number | null;
-    readonly invariants: readonly Rule[];
+    readonly invariants: Invariants;
     readonly review: boolean;
   };
   readonly finalize: Stage;
@@ -95,13 +102,22 @@ export function settle(raw: RawStaged, topology: Topology, definitions: Definiti
     validate: {
       ...stage('validate', raw.validate),
       confidence: raw.validate?.confidence ?? null,
-      invariants: raw.validate?.invariants ?? [],
+      invariants: invariantsOf(raw.validate?.invariants ?? []),
       review: raw.validate?.review ?? false,
     },
     finalize: stage('finalize', raw.finalize),
     replans: raw.replans ?? REPLANS_MAX,
     oracle: raw.oracle ?? [],
     definitions,
+  };
+}
+
+/** Every invariant has exactly one of the three keys; others were reported before. */
+function invariantsOf(raw: readonly RawInvariant[]): Invariants {
+  return {
+    rules: raw.flatMap(({ when, reason = '' }) => (when === undefined ? [] : [{ when, reason }])),
+    cites: raw.flatMap(({ cites, reason = null }) => (cites === undefined ? [] : [{ least: cites, reason }])),
+    tools: raw.flatMap(({ tool, reason = null }) => (tool === undefined ? [] : [{ tool, reason }])),
   };
 }
 

@@ -29,6 +29,22 @@ const rule = (names: string) =>
     reason: text({ min: 1 }).describe('The reason that people and agents read.'),
   });
 
+/** A condition on the result: an expression, a function, or citations. Exactly one of the first three. */
+const invariant = record({
+  when: name()
+    .optional()
+    .describe('An expression over `aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input`.'),
+  tool: name()
+    .optional()
+    .describe(
+      'A tool that reads, for example a function of a module. It gets `aggregate`, `plan`, `summaries` and `input`.',
+    ),
+  cites: int({ min: 1 })
+    .optional()
+    .describe('The result cites at least this many documents that tools of the run read.'),
+  reason: text({ min: 1 }).optional().describe('The reason that people and agents read. `when` needs one.'),
+});
+
 /** The keys that every stage takes. */
 const stageKeys = {
   input: jsonSchema().optional().describe('The JSON Schema of the value that enters the stage.'),
@@ -70,9 +86,7 @@ const validate = record({
   review: bool().optional().describe('True if a person decides about every result, also a valid one.'),
   agent: name().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('Below this confidence a person decides.'),
-  invariants: list(rule('`aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input`, which must hold'))
-    .optional()
-    .describe('Conditions that the result must satisfy.'),
+  invariants: list(invariant).optional().describe('Conditions that the result must satisfy.'),
   ...stageKeys,
 });
 const finalize = record({
@@ -151,4 +165,5 @@ export type RawStaged = Fields & { readonly teams?: readonly RawTeam[] | undefin
 export type RawStage = {
   readonly [key in keyof typeof stageKeys]?: z.output<(typeof stageKeys)[key]>;
 };
+export type RawInvariant = z.output<typeof invariant>;
 export type RawStep = z.output<typeof sop>[number];

@@ -10,7 +10,7 @@ import { errorOf, set } from '../../lower/kit.ts';
 import type { Step } from '../../lower/kit.ts';
 import type { Json } from '../../../expr/json.ts';
 import { cellOf } from '../../../catalog/failures.ts';
-import { addGuards, addPass, addRequired, addSchema } from './gates.ts';
+import { addGuards, addPass, addPolicy, addRequired, addSchema } from './gates.ts';
 import type { Gate } from './gates.ts';
 import { entryOf, nameOf, ownProtections, stepOf, within } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
@@ -82,17 +82,17 @@ function addBefore(l: Lowering, { stage, value, invariants }: StageParts, recove
   const unfit = stage.id === 'plan' && (stage.input !== null || stage.requires.length > 0);
   const gate: Gate = { l, stage: stage.id, at: 'before', refused: unfit ? recovery.unfit() : recovery.failed };
   const then = addPass(gate, next);
-  const passed = invariants?.(gate, then) ?? then;
+  const passed = addPolicy(gate, stage.agent, value, invariants?.(gate, then) ?? then);
   return addRequired(gate, stage.requires, addSchema(gate, { schema: stage.input, value }, passed));
 }
 
-/** The gate after the stage: schema, invariants and other checks, guards. */
+/** The gate after the stage: schema, policies, invariants and other checks, guards. */
 function addAfter(l: Lowering, parts: StageParts, recovery: Recovery): NodeId {
   const { stage, result, next } = parts;
   const gate: Gate = { l, stage: stage.id, at: 'after', refused: recovery.failed };
   const passed = addPass(gate, next);
   const guarded = addGuards(gate, stage.guards, { output: result }, passed);
-  const checked = parts.checks?.(gate, recovery, guarded) ?? guarded;
+  const checked = addPolicy(gate, stage.agent, result, parts.checks?.(gate, recovery, guarded) ?? guarded);
   return addSchema(gate, { schema: stage.output, value: result, into: result }, checked);
 }
 

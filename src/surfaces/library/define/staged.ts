@@ -4,8 +4,9 @@ import type { Json } from '../../../expr/json.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf } from './definition.ts';
 import type { Definition, Settings } from './definition.ts';
+import type { AnyTool } from './tool.ts';
 
-export type StagedOptions = Settings & Omit<StagedFields<Agent>, 'id' | 'description'> & StagedWork<Agent>;
+export type StagedOptions = Settings & Omit<StagedFields<Agent, AnyTool>, 'id' | 'description'> & StagedWork<Agent>;
 
 /**
  * A staged flow. The input is the task.
@@ -45,7 +46,15 @@ function withIds(value: unknown, parts: Parts): unknown {
     parts.addAgent(value);
     return value.id;
   }
+  if (isTool(value)) {
+    parts.addTool(value);
+    return value.name;
+  }
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withIds(item, parts)]));
+}
+
+function isTool(value: object): value is AnyTool {
+  return 'kind' in value && value.kind === 'tool' && 'definition' in value;
 }
 
 function isAgent(value: object): value is Agent {

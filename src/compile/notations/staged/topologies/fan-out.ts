@@ -4,7 +4,7 @@
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../../ir/nodes.ts';
 import { set } from '../../../lower/kit.ts';
-import { addObjection, addPass, addRequired } from '../gates.ts';
+import { addObjection, addPass, addPolicy, addRequired } from '../gates.ts';
 import type { Gate } from '../gates.ts';
 import { entryOf, nameOf, stepOf, within } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
@@ -41,11 +41,11 @@ export function addFanOut(l: Lowering, fanOut: FanOut): NodeId {
   const recovery = addRecover(l, { stage: working, result: SUMMARIES, next: fanOut.next, again, begin });
   const gate: Gate = { l, stage: working.id, at: 'after', refused: recovery.failed };
   return within(l, { meters: [], overspent: () => overspentOf(l, working.id, recovery.failed) }, () => {
-    const passed = addPass(gate, fanOut.next);
+    const passed = addPolicy(gate, null, SUMMARIES, addPass(gate, fanOut.next));
     addEdited(l, gate, again, passed);
     const fork = addTasks(l, fanOut, recovery, fanOut.collected?.(passed, recovery) ?? passed);
     const before: Gate = { ...gate, at: 'before' };
-    const required = addRequired(before, working.requires, addPass(before, fork));
+    const required = addRequired(before, working.requires, addPolicy(before, null, fanOut.each, addPass(before, fork)));
     return l.kit.set(
       { id: begin, origin: nameOf(l, working.id), needs: { modelCalls: 1 } },
       [set(SUMMARIES, '[]'), set(LOST, '[]'), set('error', 'null'), ...(fanOut.opening ?? [])],

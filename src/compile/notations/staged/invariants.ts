@@ -1,0 +1,74 @@
+/** Invariants that are not expressions: a function that judges the result, and citations of retrieved documents. */
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
+import { quote } from '../../expressions/cel-text.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
+import { set } from '../../lower/kit.ts';
+import { addObjection } from './gates.ts';
+import type { Gate } from './gates.ts';
+import { nameOf, stepOf } from './lowering.ts';
+import type { Invariants } from './model.ts';
+import { AGGREGATE, CHECKED, PLAN, REQUEST, SUMMARIES } from './slots.ts';
+
+const UNTRUE = { check: 'invariant', type: 'InvariantError' } as const;
+const RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
+
+/** Calls a tool. The result holds if it returns true, or an object with `ok: true`. */
+export function addFunction(
+  gate: Gate,
+  { tool, reason }: Invariants['tools'][number],
+  index: number,
+  next: NodeId,
+): NodeId {
+  const { l, stage } = gate;
+  const hint = `function.${index + 1}`;
+  const step = (what: string) => stepOf(l, stage, `${hint}.${what}`);
+  const own: Expr = `type(${CHECKED}) == map && type(${CHECKED}.reason) == string && ${CHECKED}.reason != ""`;
+  const given = reason === null ? quote(`\`${tool}\` does not accept the result`) : quote(reason);
+  const refused = addObjection(gate, `${hint}.refused`, {
+    ...UNTRUE,
+    reason: `${own} ? ${CHECKED}.reason : ${given}`,
+  });
+  const broken = addObjection(gate, `${hint}.broken`, {
+    ...UNTRUE,
+    reason: `text(${quote(`\`${tool}\` cannot judge the result: `)}, error.message)`,
+  });
+  const holds = `${CHECKED} == true || (type(${CHECKED}) == map && ${CHECKED}.ok == true)`;
+  return l.kit.call(
+    { ...step('call'), origin: nameOf(l, stage) },
+    {
+      effect: l.builder.tool(tool, { aggregate: AGGREGATE, plan: PLAN, summaries: SUMMARIES, input: REQUEST }),
+      writes: [set(CHECKED, 'it')],
+      timeoutMs: l.builder.toolDef(tool)?.timeoutMs ?? null,
+      retry: RETRY,
+      next: l.kit.pick(step('judged'), [{ when: holds, to: next }], refused),
+      fail: broken,
+    },
+  );
+}
+
+/** The result cites at least so many documents that tools of the run read. */
+export function addCites(
+  gate: Gate,
+  { least, reason }: Invariants['cites'][number],
+  index: number,
+  next: NodeId,
+): NodeId {
+  const { l, stage } = gate;
+  const hint = `cites.${index + 1}`;
+  const step = (what: string) => stepOf(l, stage, `${hint}.${what}`);
+  const refused = addObjection(gate, `${hint}.refused`, {
+    ...UNTRUE,
+    reason: reason === null ? `${CHECKED}.reason` : quote(reason),
+  });
+  const broken = addObjection(gate, `${hint}.broken`, { ...UNTRUE, reason: 'error.message' });
+  return l.kit.check(
+    { ...step('check'), origin: nameOf(l, stage) },
+    {
+      check: 'policy:cites',
+      input: { answer: AGGREGATE, observations: OBSERVATIONS, least: String(least) },
+      into: CHECKED,
+      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], refused),
+      fail: broken,
+    },
+  );
+}
