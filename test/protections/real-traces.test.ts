@@ -31,8 +31,9 @@ const NODE = { op: 'do', charges: ['loop'], label: { name: 'x' } } as unknown as
 function trip(
   calls: readonly Call[],
   tools: { readonly [name: string]: { readonly effect: string } } = {},
+  meter: Meter = METER,
 ): string | null {
-  const program = { flow: { meters: { loop: METER }, tools, hash: '' } } as unknown as Program;
+  const program = { flow: { meters: { loop: meter }, tools, hash: '' } } as unknown as Program;
   const recent = new Map<string, readonly RecentCall[]>();
   for (const [index, { agent, name, args, ok, result }] of calls.entries()) {
     const before = recent.get(agent) ?? [];
@@ -83,19 +84,52 @@ function callOf(event: TraceEvent, later: readonly TraceEvent[]): Call[] {
   return [{ ...outcome, name: 'python', args: code }];
 }
 
+interface Score {
+  readonly found: number;
+  readonly missed: number;
+  readonly wrong: number;
+  readonly traces: number;
+  readonly f1: number;
+}
+
+function scoreOf(traces: readonly Trace[], meter: Meter): Score {
+  const seen = traces.map(({ label, events }) => ({
+    loop: label.loop,
+    trips:
+      trip(
+        events.flatMap((event, at) => callOf(event, events.slice(at + 1))),
+        {},
+        meter,
+      ) !== null,
+  }));
+  const count = (loop: boolean, trips: boolean): number =>
+    seen.filter((each) => each.loop === loop && each.trips === trips).length;
+  const [found, missed, wrong] = [count(true, true), count(true, false), count(false, true)];
+  return { found, missed, wrong, traces: seen.length, f1: (2 * found) / (2 * found + missed + wrong) };
+}
+
+/** The stricter setting that the page names. */
+const STRICT: Meter = { ...METER, max: 1 };
+
 describe('TRAIL', () => {
-  test('loops are found with few false trips', ({ skip }) => {
-    skip(!existsSync(TRAIL), 'the data is absent');
-    const seen = lines<Trace>(TRAIL).map(({ label, events }) => {
-      const calls = events.flatMap((event, at) => callOf(event, events.slice(at + 1)));
-      return { loop: label.loop, found: trip(calls) !== null };
-    });
-    const found = seen.filter((each) => each.loop && each.found).length;
-    const wrong = seen.filter((each) => !each.loop && each.found).length;
-    const missed = seen.filter((each) => each.loop && !each.found).length;
-    console.log(`trail: ${found} found, ${missed} missed, ${wrong} false trips of ${seen.length}`);
-    expect(found).toBeGreaterThanOrEqual(2);
-    expect(wrong / seen.length).toBeLessThanOrEqual(0.04);
+  // Nothing was tuned on either half. Two halves show how far the figures vary.
+  test.each([
+    ['the defaults', METER],
+    ['`identical: 2`', STRICT],
+  ])('%s: loops are found with few false trips, on both halves', (name, meter) => {
+    if (!existsSync(TRAIL)) return expect(existsSync(TRAIL)).toBe(false);
+    const traces = lines<Trace>(TRAIL);
+    const scores = [0, 1].map((half) =>
+      scoreOf(
+        traces.filter((_, index) => index % 2 === half),
+        meter,
+      ),
+    );
+    const all = scoreOf(traces, meter);
+    console.log(`trail, ${name}: ${JSON.stringify({ all, halves: scores })}`);
+    expect(all.found).toBeGreaterThanOrEqual(meter === METER ? 2 : 4);
+    expect(all.wrong / all.traces).toBeLessThanOrEqual(0.04);
+    return undefined;
   });
 });
 
@@ -117,8 +151,11 @@ describe('airline conversations', () => {
     declared.map((each) => [each.function.name, { effect: each.x_mutates === true ? 'write' : 'read' }]),
   );
 
-  test('no successful run is stopped', ({ skip }) => {
-    skip(!existsSync(AIRLINE), 'the data is absent');
+  test.each([
+    ['the defaults', METER],
+    ['`identical: 2`', STRICT],
+  ])('%s: no successful run is stopped', (name, meter) => {
+    if (!existsSync(AIRLINE)) return expect(existsSync(AIRLINE)).toBe(false);
     const runs = lines<Conversation>(AIRLINE).map(({ reward, messages }) => {
       const asked = messages.flatMap((message) => message.tool_calls ?? []);
       const answers = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
@@ -129,12 +166,13 @@ describe('airline conversations', () => {
         ok: !String(result).startsWith('Error'),
         result,
       }));
-      return { good: reward === 1, rule: trip(calls, tools) };
+      return { good: reward === 1, rule: trip(calls, tools, meter) };
     });
     const stopped = runs.filter(({ rule }) => rule !== null);
     console.log(
-      `airline: ${stopped.length} of ${runs.length} stopped, ${stopped.filter(({ good }) => good).length} of them successful`,
+      `airline, ${name}: ${stopped.length} of ${runs.length} stopped, ${stopped.filter(({ good }) => good).length} of them successful`,
     );
     expect(stopped.filter(({ good }) => good)).toEqual([]);
+    return undefined;
   });
 });
