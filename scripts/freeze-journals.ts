@@ -2,7 +2,7 @@
  * Keeps the journals of this release: runs examples with their scripts and writes down what was stored, byte for byte, with
  * the report that it gave. `test/history` reads them for ever after, so a folder is written once, with the release.
  *
- *   node scripts/freeze-journals.ts 0.1.0
+ *   node scripts/freeze-journals.ts 0.1.0 [EXAMPLE…]
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,13 +20,16 @@ const EXAMPLES = [
   'statemachine.team',
   'graph.team',
   'mapreduce.team',
+  'market-report.staged',
+  'debate.staged',
+  'saga.staged',
 ];
 
-const [version] = process.argv.slice(2);
+const [version, ...chosen] = process.argv.slice(2);
 if (version === undefined) throw new Error('which release? node scripts/freeze-journals.ts VERSION');
 const dir = join(root, 'test', 'history', version);
 mkdirSync(dir, { recursive: true });
-for (const name of EXAMPLES) {
+for (const name of chosen.length === 0 ? EXAMPLES : chosen) {
   const read = (file: string): string => readFileSync(join(root, 'examples', file), 'utf8');
   const { flow } = compile(read(`${name}.yaml`));
   if (flow === undefined) throw new Error(`${name} does not compile`);

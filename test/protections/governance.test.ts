@@ -31,6 +31,20 @@ describe('governance of flow', () => {
       'velocity.tokens': { max: 100_000, perMs: 60_000 },
       'velocity.cost': { max: 5_000_000, perMs: 3_600_000 },
     });
+    // Peers have the five hops, nested teams the eight levels, a replan its two, and every call its timeout.
+    const peers = flowOf({
+      agents: AGENTS,
+      staged: { peers: { agents: ['ann', 'bob'] }, validate: { agent: 'critic' } },
+    });
+    expect(JSON.stringify(peers.nodes)).toContain('more than 5 handoffs');
+    let staged: object = { plan: { agent: 'ann' }, workers: { agent: 'bob' } };
+    for (let depth = 0; depth < 8; depth++) staged = { plan: { agent: 'ann' }, teams: [{ id: 't', staged }] };
+    expect(compile({ agents: AGENTS, staged }).diagnostics.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('nested 8 levels deep, and 7 are allowed'),
+    );
+    const limited = flowOf({ agents: AGENTS, staged: { ...SUPERVISOR, plan: { agent: 'planner', timeout: 5 } } });
+    expect(Object.values(limited.nodes)).toContainEqual(expect.objectContaining({ op: 'fork', timeoutMs: 5000 }));
+    expect(Object.values(flow.meters).some(({ label }) => label?.includes('replan after'))).toBe(true);
     for (const key of ['hops', 'depth', 'spawn', 'breaker', 'retry_budget', 'velocity', 'deadlock'])
       expect(compile({ agents: AGENTS, staged: SUPERVISOR, protections: { [key]: false } }).diagnostics).toContainEqual(
         expect.objectContaining({ code: 'protection-off' }),

@@ -113,10 +113,11 @@ const STRICT: Meter = { ...METER, max: 1 };
 
 describe('TRAIL', () => {
   // Nothing was tuned on either half. Two halves show how far the figures vary.
-  test.skipIf(!existsSync(TRAIL)).each([
+  test.for([
     ['the defaults', METER],
     ['`identical: 2`', STRICT],
-  ])('%s: loops are found with few false trips, on both halves', (name, meter) => {
+  ] as const)('%s: loops are found with few false trips, on both halves', ([name, meter], { skip }) => {
+    skip(!existsSync(TRAIL), 'the data is absent');
     const traces = lines<Trace>(TRAIL);
     const scores = [0, 1].map((half) =>
       scoreOf(
@@ -149,10 +150,11 @@ describe('airline conversations', () => {
     declared.map((each) => [each.function.name, { effect: each.x_mutates === true ? 'write' : 'read' }]),
   );
 
-  test.skipIf(!existsSync(AIRLINE)).each([
+  test.for([
     ['the defaults', METER, 0],
     ['`identical: 2`', STRICT, 1],
-  ])('%s: no successful run is stopped, or hardly any', (name, meter, most) => {
+  ] as const)('%s: no successful run is stopped, or hardly any', ([name, meter, most], { skip }) => {
+    skip(!existsSync(AIRLINE), 'the data is absent');
     const runs = lines<Conversation>(AIRLINE).map(({ reward, messages }) => {
       const asked = messages.flatMap((message) => message.tool_calls ?? []);
       const answers = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);

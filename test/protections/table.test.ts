@@ -15,35 +15,35 @@ import { FAILURE_KINDS, TIERS, recoveryClassOf } from '../../src/ir/protections.
 import type { FailureKind, Tier } from '../../src/ir/protections.ts';
 import { createEngine, openMemory } from '../../src/index.ts';
 
-/** An error of each kind, as a stage leaves it. */
-const ERRORS: { readonly [kind in FailureKind]: readonly [FailureClass, string, TerminalCode] } = {
-  tool_loop: ['semantic', 'LoopError', 'REPEATED_FAILURE'],
-  deadlock: ['semantic', 'DeadlockError', 'REPEATED_FAILURE'],
-  cost_overrun: ['budget', 'BudgetError', 'BUDGET_EXHAUSTED'],
-  provider_error: ['transient', 'TransientError', 'UNAVAILABLE_DEP'],
-  schema_or_grounding: ['semantic', 'SchemaError', 'VALIDATION_FAIL'],
-  malformed_plan: ['semantic', 'PlanError', 'VALIDATION_FAIL'],
-  no_progress: ['semantic', 'NoProgressError', 'REPEATED_FAILURE'],
-  unsafe_output: ['guardrail', 'GuardError', 'UNSAFE_DETECTION'],
-};
-
-/** What the specification's table prints, as actions in order. The stage fails at every try. */
-const EXPECTED: { readonly [kind in FailureKind]: readonly [string, string, string] } = {
-  tool_loop: ['abort', 'abort', 'escalate'],
-  deadlock: ['abort', 'abort', 'escalate'],
-  cost_overrun: ['abort', 'abort', 'escalate'],
-  provider_error: ['retry retry fallback abort', 'retry retry abort', 'escalate'],
-  schema_or_grounding: ['retry surface', 'replan replan abort', 'block escalate'],
-  malformed_plan: ['abort', 'replan replan abort', 'abort'],
-  no_progress: ['abort', 'replan escalate', 'escalate'],
-  unsafe_output: ['block fallback', 'block abort', 'block escalate'],
+/** An error of each kind as a stage leaves it, and the printed cells as actions in order. The stage fails at every try. */
+const ROWS: {
+  readonly [kind in FailureKind]: readonly [FailureClass, string, TerminalCode, readonly [string, string, string]];
+} = {
+  tool_loop: ['semantic', 'LoopError', 'REPEATED_FAILURE', ['abort', 'abort', 'escalate']],
+  deadlock: ['semantic', 'DeadlockError', 'REPEATED_FAILURE', ['abort', 'abort', 'escalate']],
+  cost_overrun: ['budget', 'BudgetError', 'BUDGET_EXHAUSTED', ['abort', 'abort', 'escalate']],
+  provider_error: [
+    'transient',
+    'TransientError',
+    'UNAVAILABLE_DEP',
+    ['retry retry fallback abort', 'retry retry abort', 'escalate'],
+  ],
+  schema_or_grounding: [
+    'semantic',
+    'SchemaError',
+    'VALIDATION_FAIL',
+    ['retry surface', 'replan replan abort', 'block escalate'],
+  ],
+  malformed_plan: ['semantic', 'PlanError', 'VALIDATION_FAIL', ['abort', 'replan replan abort', 'abort']],
+  no_progress: ['semantic', 'NoProgressError', 'REPEATED_FAILURE', ['abort', 'replan escalate', 'escalate']],
+  unsafe_output: ['guardrail', 'GuardError', 'UNSAFE_DETECTION', ['block fallback', 'block abort', 'block escalate']],
 };
 
 /** A flow with one stage that always fails in the same way. */
 function failingFlow(kind: FailureKind, tier: Tier, replans = 2): CompiledFlow {
   const builder = createBuilder('flow', definitionsOf({ tools: {}, mcp: {} }));
   const kit = createKit(builder);
-  const [failure, type, code] = ERRORS[kind];
+  const [failure, type, code] = ROWS[kind];
   const stage = builder.fresh('stage');
   const asked = kit.ask(
     { hint: 'ask', origin: 'stage' },
@@ -87,13 +87,13 @@ async function run(flow: CompiledFlow) {
 describe.each(FAILURE_KINDS)('%s', (kind) => {
   test.each(TIERS)('%s', async (tier) => {
     const report = await run(failingFlow(kind, tier));
-    const expected = EXPECTED[kind][TIERS.indexOf(tier)] as string;
+    const expected = ROWS[kind][3][TIERS.indexOf(tier)] as string;
     // A table without a way for `surface` aborts.
     expect(report.decisions.map(({ action }) => action).join(' ')).toBe(expected.replace('surface', 'abort'));
     for (const decision of report.decisions)
       expect(decision).toMatchObject({ failure: kind, tier, mast: KIND_MODES[kind] });
     const last = report.decisions.at(-1)?.action;
-    expect(report).toMatchObject(ENDS[last ?? ''] ?? { state: 'failed', code: ERRORS[kind][2] });
+    expect(report).toMatchObject(ENDS[last ?? ''] ?? { state: 'failed', code: ROWS[kind][2] });
     expect(DECISION_TABLE[kind][tier].does).not.toBe('');
   });
 });

@@ -131,6 +131,7 @@ function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): No
       set(FEEDBACK, feedback),
       set(ROUND, `${ROUND} + 1`),
       set('error', 'null'),
+      set(PARTIAL, 'false'),
       ...[SUMMARIES, RESULT, AGGREGATE, OUTPUT].map((slot) => set(slot, 'null')),
     ],
     entryOf(l, 'plan'),

@@ -47,19 +47,21 @@ export async function evalCommand(cli: Cli, file: string, options: EvalOptions):
   const baseline = options.baseline === undefined ? null : readBaseline(options.baseline);
   const { suite, cases, before } = await load(file, options);
   const bar = createProgressBar(cli, cases.length, 'cases');
-  const result = await withStore(cli, async (store) =>
+  const replays = suite.modes?.includes('replay') === true;
+  const run = async (store: Store | null): Promise<SuiteResult> =>
     runSuite({
       name: basename(file),
       suite,
       cases,
       before,
-      store: suite.modes?.includes('replay') === true ? store : null,
+      store,
       baseline,
       judge: cases.some(({ given }) => given.expect?.judge !== undefined) ? judgeOutput : null,
       onProgress: (done, of, failed) =>
         bar.update(Math.round((done / Math.max(1, of)) * cases.length), failed === 0 ? '' : `${failed} failed`),
-    }),
-  );
+    });
+  // Only the mode `replay` reads stored runs.
+  const result = replays ? await withStore(cli, run) : await run(null);
   bar.clear();
   report(cli, result, options, files);
   return result.failed > 0 || result.missed.length > 0 || result.comparisons.some(({ worse }) => worse) ? FAILED : OK;

@@ -60,7 +60,11 @@ export function rehearsalHtml(result: Rehearsal): string {
           escapeXml(measure),
           String(seen),
           most === null ? 'no bound' : String(most),
-          holds ? badge('good', 'holds') : badge('bad', 'exceeded'),
+          most === null
+            ? badge('neutral', 'nothing to hold')
+            : holds
+              ? badge('good', 'holds')
+              : badge('bad', 'exceeded'),
         ]),
       ),
     },

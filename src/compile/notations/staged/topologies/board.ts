@@ -10,9 +10,10 @@ import { append, set, setField } from '../../../lower/kit.ts';
 import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
-import { OBJECTION, TASK_PART, optional, part, tasksPart, textOf } from '../prompts.ts';
+import { optional, part } from '../prompts.ts';
 import { RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
-import { addStage, addStageTurn } from '../stage.ts';
+import { addStage } from '../stage.ts';
+import { addRoundTurn } from './round-turn.ts';
 
 type Board = Extract<Work, { is: 'board' }>;
 /** `{ version, data }`. */
@@ -78,7 +79,7 @@ function addRounds(l: Lowering, { agents, rounds }: Board, done: NodeId, fail: N
   );
   const runs = l.visits.work * l.startsMax * rounds;
   const first = agents.reduceRight<NodeId>(
-    (after, agent) => addTurnOf(l, agent, runs, { after, finished, fail }),
+    (after, agent) => addTurnOf(l, agent, rounds, { after, finished, fail }),
     over,
   );
   const meter = l.kit.visits(`rounds:${nameOf(l, working.id)}`, runs, finished, 'rounds of the board');
@@ -96,9 +97,8 @@ interface Ways {
   readonly fail: NodeId;
 }
 
-function addTurnOf(l: Lowering, agent: string, runs: number, { after, finished, fail }: Ways): NodeId {
+function addTurnOf(l: Lowering, agent: string, rounds: number, { after, finished, fail }: Ways): NodeId {
   const { working } = l.staged;
-  const name = nameOf(l, `${working.id}.${agent}`);
   const step = (what: string) => stepOf(l, working.id, `${agent}.${what}`);
   const looked = l.kit.pick(step('look'), [{ when: `${SUMMARY}.done == true`, to: finished }], after);
   const written = l.kit.set(
@@ -133,25 +133,17 @@ function addTurnOf(l: Lowering, agent: string, runs: number, { after, finished, 
   );
   const form =
     'Reply with JSON {"writes": {…}, "version": n, "done": true or false}. "version" is the version of the board that you read. "done" ends the work.';
-  return addStageTurn(l, {
-    stage: working,
+  return addRoundTurn(l, {
     agent,
-    hint: name,
-    enters: `${working.id}/${agent}`,
-    prompt: textOf(
-      TASK_PART,
-      tasksPart(l.staged),
+    round: ROUND_NUMBER,
+    rounds,
+    prompt: [
       part('Version of the board', `${BOARD}.version`),
       part('The board', `${BOARD}.data`),
       optional('Your last write was refused', `${REFUSED}[${quote(agent)}]`),
       quote(`\n\n${form}`),
-      OBJECTION,
-    ),
+    ],
     schema: REPLY,
-    result: SUMMARY,
-    turn: `text(${quote(`${working.id}/${agent} `)}, ${ROUND_NUMBER})`,
-    charges: [l.kit.visits(`runs:${name}`, runs, fail, `turns of ${agent}`)],
-    visitsMax: runs,
     next: judged,
     fail,
   });

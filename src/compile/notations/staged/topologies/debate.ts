@@ -11,6 +11,7 @@ import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
 import { RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
 import { COMMON_GATHER, addStage, addStageTurn } from '../stage.ts';
+import { addRoundTurn } from './round-turn.ts';
 
 type Debate = Extract<Work, { is: 'debate' }>;
 /** `[{ id, round, summary }]` of all rounds, and the number of the round. */
@@ -69,35 +70,21 @@ function addRounds(l: Lowering, debate: Debate, done: NodeId, fail: NodeId): Nod
   return l.kit.set(step('opening'), [set(SAID, '[]'), set(ROUND_NUMBER, '1')], fork);
 }
 
-function addSpeaker(l: Lowering, debate: Debate, agent: string): NodeId {
-  const { working } = l.staged;
-  const runs = l.visits.work * l.startsMax * debate.rounds;
-  const name = nameOf(l, `${working.id}.${agent}`);
+function addSpeaker(l: Lowering, { rounds }: Debate, agent: string): NodeId {
   const others = `${SAID}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id != ${quote(agent)})`;
   const own = `${SAID}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id == ${quote(agent)})`;
   const shown = (list: string): string => `join(${list}.map(s, text("[", s.id, "]\\n", s.summary)), "\\n\\n")`;
   const before = `${ROUND_NUMBER} == 1 ? "" : text(${part('You said', shown(own))}, ${part('The others said', shown(others))})`;
-  return addStageTurn(l, {
-    stage: working,
+  return addRoundTurn(l, {
     agent,
-    hint: name,
-    enters: `${working.id}/${agent}`,
-    prompt: textOf(
-      TASK_PART,
-      tasksPart(l.staged),
-      before,
-      quote('\n\nGive your statement. Answer what the others said.'),
-      OBJECTION,
-    ),
-    result: SUMMARY,
-    turn: `text(${quote(`${working.id}/${agent} `)}, ${ROUND_NUMBER})`,
-    charges: [l.kit.visits(`runs:${name}`, runs, l.builder.failedEnd(), `turns of ${agent}`)],
-    visitsMax: runs,
+    round: ROUND_NUMBER,
+    rounds,
+    prompt: [before, quote('\n\nGive your statement. Answer what the others said.')],
     next: l.builder.end({
       state: 'completed',
       code: 'SUCCESS',
       output: `{"id": ${quote(agent)}, "summary": ${SUMMARY}}`,
-      origin: name,
+      origin: nameOf(l, `${l.staged.working.id}.${agent}`),
     }),
     fail: l.builder.failedEnd(),
   });
