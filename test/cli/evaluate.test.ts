@@ -1,5 +1,5 @@
 /** `metrics`, `explain` and the formats of `trace` through the command line. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folder, root, sluice } from './cli.ts';
@@ -105,3 +105,37 @@ test('diagnose: a run, a span, and mistakes', { timeout: 60_000 }, async () => {
   expect((await sluice(['diagnose'], { cwd })).status).toBe(2);
   expect((await sluice(['diagnose', 'nope'], { cwd })).status).toBe(1);
 });
+
+test(
+  'diagnose --judge: an agent names the decisive step, only where it is asked for',
+  { timeout: 60_000 },
+  async () => {
+    const cwd = await ranExamples();
+    const plain = JSON.parse((await sluice(['diagnose', 'failing', '--json'], { cwd })).stdout) as {
+      failure: { seq: number };
+      judged?: unknown;
+    };
+    expect(plain).not.toHaveProperty('judged');
+    const trace = JSON.parse((await sluice(['trace', 'failing', '--json'], { cwd })).stdout) as {
+      seq: number;
+      type: string;
+    }[];
+    const seq = trace.find(({ type }) => type === 'effect.requested')?.seq ?? 0;
+    const say = (name: string, number: number) =>
+      writeFileSync(join(cwd, name), `agents: { judge: ['{"agent": null, "seq": ${number}, "why": "it gave up"}'] }\n`);
+    say('good.yaml', seq);
+    say('invented.yaml', 9999);
+    const judged = await sluice(['diagnose', 'failing', '--judge', '--script', 'good.yaml', '--json'], { cwd });
+    expect(JSON.parse(judged.stdout)).toMatchObject({
+      failure: plain.failure,
+      judged: { seq, why: 'it gave up', by: 'script' },
+    });
+    const text = await sluice(['diagnose', 'failing', '--judge', '--script', 'good.yaml'], { cwd });
+    expect(text.stdout).toContain(`judged by script: the flow at event ${seq}: it gave up`);
+    const invented = await sluice(['diagnose', 'failing', '--judge', '--script', 'invented.yaml'], { cwd });
+    expect([invented.status, invented.stderr]).toEqual([1, expect.stringContaining('names event 9999')]);
+    for (const wrong of [['--judge'], ['--script', 'good.yaml']])
+      expect((await sluice(['diagnose', 'failing', ...wrong], { cwd })).status).toBe(2);
+    expect((await sluice(['diagnose', '--since', '1h', '--judge', 'x/y'], { cwd })).status).toBe(2);
+  },
+);

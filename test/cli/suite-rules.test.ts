@@ -44,7 +44,7 @@ async function run(cwd: string, ...args: readonly string[]) {
 describe('expectations', () => {
   test.each([
     ['{ order: [ask, tidy] }', '{ order: [tidy, ask] }', /order/],
-    ['{ tools: [find, note] }', '{ tools: [note, find] }', /tools/],
+    ['{ tools: [find, note] }', '{ tools: [note, find] }', /the tool calls are find > note/],
     ['{ schema: { type: object, required: [answer] } }', '{ schema: { type: string } }', /does not fit its schema/],
     ['{ output: { answer: "Tea is from China." } }', '{ output: { answer: Milk } }', /expected/],
     ['{ when: "size(receipts) == 2" }', '{ when: "size(receipts) == 3" }', /does not hold/],

@@ -291,6 +291,8 @@ function addEvaluating(program: Command, call: Caller): void {
     .description('find the 23 pathologies of the specification in a run, with evidence and remedy')
     .argument('[run]', 'a run')
     .option('--since <time>', 'all runs that started later: a date, or 7d, 12h, 30m')
+    .option('--judge [model]', 'also ask an agent for the decisive step of a failed run: provider/model')
+    .option('--script <file>', 'the replies of the judge, as the agent `judge`')
     .action(call(async () => (await import('./commands/diagnose.ts')).diagnoseCommand));
 }
 

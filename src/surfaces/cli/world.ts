@@ -130,7 +130,7 @@ function httpOptions(hosts: readonly string[]): HttpOptions {
   return { hosts, privateHosts };
 }
 
-function loadScript(cli: Cli, file: string, flow: CompiledFlow | undefined): Script {
+export function loadScript(cli: Cli, file: string, flow?: CompiledFlow): Script {
   const text = readText(file);
   const { script, diagnostics } = readScript(text, file, flow);
   if (script === null)

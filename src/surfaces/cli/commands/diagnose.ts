@@ -4,6 +4,8 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import { diagnose } from '../../evaluate/diagnose/diagnose.ts';
 import type { Diagnosis } from '../../evaluate/diagnose/diagnose.ts';
 import type { Peers } from '../../evaluate/diagnose/detector.ts';
+import { judgeFailure } from '../../evaluate/diagnose/judge.ts';
+import type { Judged, JudgeOptions } from '../../evaluate/diagnose/judge.ts';
 import { isGood } from '../../evaluate/metrics/labels.ts';
 import { recordOf } from '../../evaluate/journal/record.ts';
 import type { RunRecord } from '../../evaluate/journal/record.ts';
@@ -11,11 +13,15 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readSince } from '../since.ts';
 import { findRun, withStore } from '../store.ts';
+import { loadScript } from '../world.ts';
 import { oneLine, plural } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface DiagnoseOptions {
   readonly since?: string;
+  /** The model of the judge; true without one. */
+  readonly judge?: string | true;
+  readonly script?: string;
 }
 
 /** Runs of the same flow that are read to know what is usual. */
@@ -29,12 +35,15 @@ export async function diagnoseCommand(
   const since = readSince(options.since, Date.now());
   if (given === undefined && since === undefined)
     throw usage('`diagnose` needs a run, or `--since`', 'Write `sluice diagnose RUN` or `sluice diagnose --since 7d`.');
+  const judge = judgeOf(cli, given, options);
   return withStore(cli, async (store): Promise<ExitStatus> => {
     if (given !== undefined) {
       const run = await findRun(store, given, cli.db);
-      const [diagnosis] = await diagnoseRuns(store as Store, ({ run: each }) => each === run);
-      if (cli.json) cli.printJson(diagnosis);
-      else cli.screen.print(pageOf(diagnosis as Diagnosis));
+      const [diagnosis] = (await diagnoseRuns(store as Store, ({ run: each }) => each === run)) as [Diagnosis];
+      const asks = judge !== null && diagnosis.failure !== null;
+      const judged = asks ? await judgeFailure(await load(store as Store, run), judge) : null;
+      if (cli.json) cli.printJson(judge === null ? diagnosis : { ...diagnosis, judged });
+      else cli.screen.print([pageOf(diagnosis), ...(judged === null ? [] : [judgedLine(judged)])].join('\n'));
       return OK;
     }
     const all = store === null ? [] : await diagnoseRuns(store, ({ startedAt }) => startedAt >= (since ?? 0));
@@ -43,6 +52,26 @@ export async function diagnoseCommand(
     else cli.screen.print([...summaryOf(all), ...sick.map((each) => `\n${pageOf(each)}`)].join('\n'));
     return OK;
   });
+}
+
+/** Null unless the user asks for a judge. */
+function judgeOf(cli: Cli, run: string | undefined, { judge, script }: DiagnoseOptions): JudgeOptions | null {
+  if (judge === undefined && script === undefined) return null;
+  if (judge === undefined || run === undefined)
+    throw usage(
+      judge === undefined ? '`--script` has an effect only with `--judge`' : '`--judge` needs a run',
+      'Write `sluice diagnose RUN --judge provider/model`.',
+    );
+  if (judge === true && script === undefined)
+    throw usage('`--judge` needs a model', 'Write `--judge provider/model`, or give the replies with `--script`.');
+  return {
+    model: judge === true ? undefined : judge,
+    script: script === undefined ? undefined : loadScript(cli, script),
+  };
+}
+
+function judgedLine({ agent, seq, why, by }: Judged): string {
+  return `  judged by ${by}: ${agent ?? 'the flow'} at event ${seq}: ${oneLine(why, 300)}`;
 }
 
 /** The chosen runs, each compared with the others of its flow. */

@@ -124,18 +124,28 @@ function soundProblems(measured: Measured, { expect = {} }: SuiteCase): readonly
 function budgetChecks({ name, given, run, variant }: PreparedCase): readonly Check[] {
   let unlimited: Promise<Measured> | null = null;
   const withoutLimit = (): Promise<Measured> => (unlimited ??= runCase(run));
-  return BUDGET_ROWS.filter(({ largest }) => largest === undefined).flatMap(({ key, measure, scale }) => {
-    const { most } = variant.bounds.flow[measure];
-    return amountsUpTo(most, scale).map((amount) => ({
-      name: `${name} [${key} ${amount}]`,
-      perform: async () => {
-        const flow = variant.withBudget(key, amount);
-        if (flow === null) return { measured: null, problems: [] };
-        const measured = await runCase({ ...run, flow });
-        return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, amount, given) };
-      },
-    }));
-  });
+  return BUDGET_ROWS.filter(({ largest }) => largest === undefined).flatMap(
+    ({ key, name: dimension, measure, scale }) => {
+      const { most } = variant.bounds.flow[measure];
+      return amountsUpTo(most, scale).map((amount) => ({
+        name: `${name} [${key} ${amount}]`,
+        perform: async () => {
+          const flow = variant.withBudget(key, amount);
+          if (flow === null) return { measured: null, problems: [] };
+          const measured = await runCase({ ...run, flow });
+          const allowed = amount + grantedIn(measured, dimension) / scale;
+          return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, allowed, given) };
+        },
+      }));
+    },
+  );
+}
+
+/** What people granted on top of the limit. */
+function grantedIn({ read: { events, program } }: Measured, dimension: string): number {
+  const { meters } = program.flow;
+  const raises = events.flatMap((event) => (event.type === 'meter.raised' ? event.raises : []));
+  return raises.reduce((sum, { meter, by }) => (meters[meter]?.unit === dimension ? sum + by : sum), 0);
 }
 
 const EVERY_MAX = 24;
