@@ -40,7 +40,13 @@ export type Settled = (
 
 export type BreakerStatus = 'closed' | 'open' | 'half_open';
 /** The condition that opened a breaker. `operator`: a person did. */
-export type BreakerCause = 'provider_errors' | 'schema_failures' | 'identical_calls' | 'probe_failed' | 'operator';
+export type BreakerCause =
+  | 'provider_errors'
+  | 'schema_failures'
+  | 'invariant_violations'
+  | 'identical_calls'
+  | 'probe_failed'
+  | 'operator';
 
 /** The decision of a shared protection about a call. The journal keeps it, so a replay needs no store. */
 export type ProtectionNote =

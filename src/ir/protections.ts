@@ -56,6 +56,9 @@ export interface BreakerRules {
   readonly fallback: { readonly model: string } | { readonly answer: string } | { readonly escalate: true } | null;
 }
 
+/** The check with which a flow tells the breaker of an agent whether its result kept the invariants: `{ agent, ok }`. */
+export const VERDICT_CHECK = 'breaker:verdict';
+
 /** The retry budget: each call adds `share` of a token, up to `burst` tokens; each retry takes one. */
 export interface RetryBudgetRules {
   readonly share: number;

@@ -8,6 +8,7 @@ import type { BreakerRules } from '../../src/ir/protections.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { CLOSED, enter, leave, setByHand } from '../../src/runtime/protections/breaker.ts';
 import type { Json } from '../../src/expr/json.ts';
+import type { Call } from '../../src/runtime/ports.ts';
 import { AGENTS, DOWN, FLOW, flowOf, lab, says } from './run-flow.ts';
 
 const RULES: BreakerRules = {
@@ -221,6 +222,65 @@ describe('soft failures', () => {
       expect.objectContaining({ type: 'breaker.changed', cause: 'identical_calls' }),
     );
     await close();
+  });
+});
+
+describe('invariant violations', () => {
+  const staged = (breaker: object | false) =>
+    flowOf({
+      ...AGENTS,
+      agents: ['planner', 'worker', 'editor'].map((id) => ({ id, model: 'main' })),
+      protections: { breaker, velocity: false },
+      staged: {
+        plan: { agent: 'planner' },
+        workers: { agent: 'worker' },
+        aggregate: { agent: 'editor' },
+        validate: { invariants: [{ when: "aggregate.contains('source')", reason: 'no source' }] },
+        replans: 0,
+      },
+    });
+  const provider = ({ command }: Call) =>
+    says(
+      command.name === 'planner'
+        ? '{"tasks": [{"id": "a", "brief": "A"}]}'
+        : command.target === 'cheap'
+          ? 'As the source says.'
+          : 'Trust me.',
+    );
+
+  test('off: the same agent breaks the invariant again and again', async () => {
+    const one = lab(provider);
+    for (let index = 0; index < 4; index++)
+      expect(await one.run(staged(false))).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL' });
+    await one.close();
+  });
+
+  test('on: two results in a row that break an invariant open the breaker of the agent that gave them', async () => {
+    const one = lab(provider);
+    const flow = staged({ fallback: { model: 'cheap' } });
+    const runs = [await one.run(flow), await one.run(flow), await one.run(flow)];
+    expect(runs.map(({ state }) => state)).toEqual(['failed', 'failed', 'completed']);
+    expect(one.sent.at(-1)?.model).toBe('cheap');
+    const events = await one.events(runs[1]?.run ?? '');
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'breaker.changed', breaker: 'editor@openai/big', cause: 'invariant_violations' }),
+    );
+    await one.close();
+  });
+
+  test('a result that keeps them in between starts the count again; without a fallback the trip is an event only', async () => {
+    let good = false;
+    const one = lab((call) => (call.command.name === 'editor' && good ? says('A source.') : provider(call)));
+    const flow = staged({});
+    await one.run(flow);
+    good = true;
+    expect(await one.run(flow)).toMatchObject({ state: 'completed' });
+    good = false;
+    const [third, fourth] = [await one.run(flow), await one.run(flow)];
+    const changes = async (run: string) => (await one.events(run)).filter(({ type }) => type === 'breaker.changed');
+    expect(await changes(third.run)).toEqual([]);
+    expect(await changes(fourth.run)).toMatchObject([{ cause: 'invariant_violations', enforced: false }]);
+    await one.close();
   });
 });
 

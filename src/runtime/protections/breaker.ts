@@ -13,6 +13,8 @@ export interface BreakerState {
   readonly trips: number;
   readonly providerErrors: number;
   readonly schemaFailures: number;
+  /** Results in a row that broke an invariant. A reply that fits its schema does not end the row; a result that passes does. */
+  readonly violations: number;
   /** The call of the last schema failure: a repair of the same call is not another failure. */
   readonly schemaCall: string | null;
   readonly cause: BreakerCause | null;
@@ -30,6 +32,7 @@ export const CLOSED: BreakerState = {
   trips: 0,
   providerErrors: 0,
   schemaFailures: 0,
+  violations: 0,
   schemaCall: null,
   cause: null,
   cooldownMs: 30_000,
@@ -65,7 +68,14 @@ export function enter(state: BreakerState, call: string, now: Instant): Step & {
   return { ...moved(state, 'half_open', 'cooldown', now, { probe: { call, at: now } }), allowed: true };
 }
 
-export type Outcome = 'ok' | 'provider_error' | 'schema_failure' | 'identical_calls' | 'neither';
+export type Outcome =
+  | 'ok'
+  | 'provider_error'
+  | 'schema_failure'
+  | 'identical_calls'
+  | 'invariant_kept'
+  | 'invariant_violation'
+  | 'neither';
 
 /** Reports how a call went. */
 export function leave(state: BreakerState, rules: BreakerRules, call: string, outcome: Outcome, now: Instant): Step {
@@ -78,7 +88,7 @@ export function leave(state: BreakerState, rules: BreakerRules, call: string, ou
   // Without a fallback a soft failure is only recorded: the call itself got through.
   if (cause !== 'provider_errors' && rules.fallback === null)
     return {
-      state: { ...counted, schemaFailures: 0 },
+      state: { ...counted, schemaFailures: 0, violations: 0 },
       change: { from: 'closed', to: 'open', cause, trips: state.trips + 1, until: null, enforced: false },
     };
   return moved(counted, 'open', cause, now, { trips: state.trips + 1, cause });
@@ -98,6 +108,7 @@ function probed(state: BreakerState, call: string, outcome: Outcome, now: Instan
       trips: 0,
       providerErrors: 0,
       schemaFailures: 0,
+      violations: 0,
       cause: null,
       probe: null,
     });
@@ -116,6 +127,10 @@ function count(state: BreakerState, call: string, outcome: Outcome): BreakerStat
     }
     case 'identical_calls':
       return { ...state, providerErrors: 0, schemaFailures: 0 };
+    case 'invariant_violation':
+      return { ...state, violations: state.violations + 1 };
+    case 'invariant_kept':
+      return { ...state, violations: 0 };
     case 'neither':
       return state;
   }
@@ -124,6 +139,7 @@ function count(state: BreakerState, call: string, outcome: Outcome): BreakerStat
 function tripCause(state: BreakerState, rules: BreakerRules, outcome: Outcome): BreakerCause | null {
   if (outcome === 'provider_error' && state.providerErrors >= rules.providerErrors) return 'provider_errors';
   if (outcome === 'schema_failure' && state.schemaFailures >= rules.schemaFailures) return 'schema_failures';
+  if (outcome === 'invariant_violation' && state.violations >= rules.schemaFailures) return 'invariant_violations';
   return outcome === 'identical_calls' ? 'identical_calls' : null;
 }
 

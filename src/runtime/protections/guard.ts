@@ -8,6 +8,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Failure, ProtectionNote, Settled } from '../../ir/facts.ts';
 import type { AgentDef, DoNode } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import { VERDICT_CHECK } from '../../ir/protections.ts';
 import type { BreakerRules, RetryBudgetRules, SharedProtections } from '../../ir/protections.ts';
 import { pure } from '../engine/pure.ts';
 import { failureOf } from '../failures.ts';
@@ -40,6 +41,7 @@ export class Guard {
 
   /** `mayStart` is asked again after each wait for the shared state: the process may have lost its lease meanwhile. */
   async perform(call: Call, mayStart: () => boolean): Promise<Performed> {
+    if (isVerdict(call)) return this.#countVerdict(call);
     const rules = rulesOf(call);
     if (rules === null) return { result: await this.#call(call, mayStart), notes: [] };
     const denied = await this.#withinBudget(call, rules.retryBudget);
@@ -81,6 +83,28 @@ export class Guard {
       result: { ok: false, error: { class: 'transient', type: 'RetryBudgetError', message, unsent: 'retry_budget' } },
       notes: [{ type: 'retry.denied', tokens: state.tokens, share, burst }],
     };
+  }
+
+  /** An invariant judged a result: the breaker of the agent that gave it counts the verdict. No performer is asked. */
+  async #countVerdict(call: Call): Promise<Performed> {
+    const { command, flow, clock } = call;
+    const node = flow.nodes[command.node] as DoNode;
+    const rules = { ...flow.shared, ...node.shared }.breaker ?? null;
+    const notes: ProtectionNote[] = [];
+    if (rules !== null) {
+      const breaker = breakerOf(call, String(command.input['agent']));
+      const outcome = command.input['ok'] === true ? 'invariant_kept' : 'invariant_violation';
+      const now = clock.now();
+      const change = await this.#shared.update(`${BREAKER_PREFIX}${breaker}`, (value) => {
+        const before = stateOf(value);
+        // Nothing to forget: a healthy breaker is not written.
+        if (outcome === 'invariant_kept' && before.violations === 0) return [value, null];
+        const left = leave(before, rules, `${command.run} ${command.key}`, outcome, now);
+        return [left.state as unknown as Json, left.change];
+      });
+      if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
+    }
+    return { result: { ok: true, value: { counted: rules !== null } }, notes };
   }
 
   async #withBreaker(call: Call, rules: BreakerRules, mayStart: () => boolean): Promise<Performed> {
@@ -131,13 +155,18 @@ function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null
   return kind === 'model' && (retry.max === 0 || retry.budgeted === true) ? DEFAULT_RETRY_BUDGET : null;
 }
 
+/** A check that tells the breaker how an invariant judged the result of an agent. */
+function isVerdict({ command: { kind, name } }: Call): boolean {
+  return kind === 'check' && name === VERDICT_CHECK;
+}
+
 /** The breaker of a call: its agent and its model. */
-function breakerOf({ command, flow }: Call): string {
-  const agent: AgentDef | undefined = Object.hasOwn(flow.agents, command.name) ? flow.agents[command.name] : undefined;
+function breakerOf({ command, flow }: Call, name = command.name): string {
+  const agent: AgentDef | undefined = Object.hasOwn(flow.agents, name) ? flow.agents[name] : undefined;
   const alias = command.target ?? agent?.model ?? DEFAULT_MODEL;
   const entry = flow.models[alias] as { readonly provider?: string; readonly model?: string } | undefined;
   const model = entry?.provider === undefined ? alias || 'default' : `${entry.provider}/${entry.model ?? ''}`;
-  return `${command.name}@${model}`;
+  return `${name}@${model}`;
 }
 
 export function stateOf(value: Json): BreakerState {
@@ -181,6 +210,7 @@ function denied(
 const WHY = {
   provider_errors: 'its calls failed one after another',
   schema_failures: 'its replies did not fit their schema',
+  invariant_violations: 'its results broke an invariant',
   identical_calls: 'it repeated the same tool call',
   probe_failed: 'its calls fail',
   operator: 'an operator opened it',

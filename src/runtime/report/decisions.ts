@@ -58,6 +58,7 @@ function retried({ class: kind }: ErrorRecord, target: string | undefined): Deci
 const KIND_OF_CAUSE: { readonly [cause in BreakerCause]: FailureKind } = {
   provider_errors: 'provider_error',
   schema_failures: 'schema_or_grounding',
+  invariant_violations: 'schema_or_grounding',
   identical_calls: 'tool_loop',
   probe_failed: 'provider_error',
   operator: 'provider_error',

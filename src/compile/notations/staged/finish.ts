@@ -5,7 +5,7 @@ import { quote } from '../../expressions/cel-text.ts';
 import { receiptsIn } from '../../lower/agent-turn/turn.ts';
 import { append, set } from '../../lower/kit.ts';
 import { addInvariants, addObjection } from './gates.ts';
-import { addCites, addFunction } from './invariants.ts';
+import { addCites, addFunction, addVerdicts } from './invariants.ts';
 import type { Gate, Names } from './gates.ts';
 import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
@@ -123,6 +123,15 @@ function addValidate(l: Lowering): void {
 
 /** Expressions first, because they cost nothing; then citations; then functions. */
 function addAllInvariants(l: Lowering, gate: Gate, next: NodeId): NodeId {
+  const { rules, cites, tools } = l.staged.validate.invariants;
+  if (rules.length + cites.length + tools.length === 0) return next;
+  const { agent } = l.staged.aggregate;
+  const counted = agent === null ? null : addVerdicts(gate, agent, next);
+  if (counted !== null) return addJudged(l, { ...gate, refused: counted.broken }, counted.kept);
+  return addJudged(l, gate, next);
+}
+
+function addJudged(l: Lowering, gate: Gate, next: NodeId): NodeId {
   const { rules, cites, tools } = l.staged.validate.invariants;
   const called = tools.reduceRight((after, each, index) => addFunction(gate, each, index, after), next);
   const cited = cites.reduceRight((after, each, index) => addCites(gate, each, index, after), called);

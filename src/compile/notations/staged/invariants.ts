@@ -3,6 +3,7 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { set } from '../../lower/kit.ts';
+import { VERDICT_CHECK } from '../../../ir/protections.ts';
 import { addObjection } from './gates.ts';
 import type { Gate } from './gates.ts';
 import { nameOf, stepOf } from './lowering.ts';
@@ -11,6 +12,22 @@ import { AGGREGATE, CHECKED, PLAN, REQUEST, SUMMARIES } from './slots.ts';
 
 const UNTRUE = { check: 'invariant', type: 'InvariantError' } as const;
 const RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
+
+/** Tells the breaker of the agent whether its result kept the invariants; then the run goes on as without a breaker. */
+export function addVerdicts(
+  gate: Gate,
+  agent: string,
+  next: NodeId,
+): { readonly kept: NodeId; readonly broken: NodeId } | null {
+  const { l, stage } = gate;
+  if (l.staged.definitions.protections.breaker === null) return null;
+  const told = (what: string, ok: boolean, to: NodeId): NodeId =>
+    l.kit.check(
+      { ...stepOf(l, stage, `invariants.${what}`), origin: nameOf(l, stage) },
+      { check: VERDICT_CHECK, input: { agent: quote(agent), ok: String(ok) }, into: CHECKED, next: to, fail: to },
+    );
+  return { kept: told('kept', true, next), broken: told('broken', false, gate.refused) };
+}
 
 /** Calls a tool. The result holds if it returns true, or an object with `ok: true`. */
 export function addFunction(

@@ -95,6 +95,7 @@ function jsonOf({ id, state }: Breaker): object {
     by: state.by,
     providerErrors: state.providerErrors,
     schemaFailures: state.schemaFailures,
+    violations: state.violations,
   };
 }
 

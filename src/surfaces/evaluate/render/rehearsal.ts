@@ -60,11 +60,7 @@ export function rehearsalHtml(result: Rehearsal): string {
           escapeXml(measure),
           String(seen),
           most === null ? 'no bound' : String(most),
-          most === null
-            ? badge('neutral', 'nothing to hold')
-            : holds
-              ? badge('good', 'holds')
-              : badge('bad', 'exceeded'),
+          most === null ? badge('neutral', 'not checked') : holds ? badge('good', 'holds') : badge('bad', 'exceeded'),
         ]),
       ),
     },

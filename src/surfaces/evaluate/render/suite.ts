@@ -44,15 +44,17 @@ export function suiteJUnit({ suite, cases, missed, comparisons }: SuiteResult): 
 }
 
 export function suiteHtml(result: SuiteResult): string {
-  const rows = result.cases.map(({ name, mode, passed, code, problems }) => [
+  const rowOf = ({ name, mode, passed, code, problems }: SuiteResult['cases'][number]) => [
     passed ? badge('good', 'passed') : badge('bad', 'failed'),
     escapeXml(name),
     escapeXml(mode),
     escapeXml(code ?? '-'),
     problems.length === 0 ? '' : `<ul>${problems.map((each) => `<li>${escapeXml(each)}</li>`).join('')}</ul>`,
-  ]);
+  ];
+  // Failed cases come first.
+  const failed = failedCases(result).map(rowOf);
+  const rows = result.cases.filter(({ passed }) => passed).map(rowOf);
   return htmlPage(result.suite, suiteSummary(result), [
-    { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Problems'], rows) },
     ...(result.missed.length === 0
       ? []
       : [
@@ -73,6 +75,7 @@ export function suiteHtml(result: SuiteResult): string {
           },
         ]),
     ...metricSections(reportOf(result)),
+    { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Problems'], [...failed, ...rows]) },
   ]);
 }
 
