@@ -58,6 +58,12 @@ describe('policies of stages', () => {
     const { report } = await play({ policies: { only }, staged: SUPERVISOR }, { agents: GOOD });
     expect(report).toMatchObject({ code: 'PERMISSION_DENIED', path: ['plan'] });
   });
+  test('a policy about a stage that does not exist is an error, with the nearest name', () => {
+    const rule = 'forbid(principal, action == Action::"stage.enter", resource == Stage::"finalise");';
+    expect(errors({ policies: policies(rule), staged: SUPERVISOR })).toMatchObject([
+      { code: 'bad-policy', help: 'Did you mean `finalize`?' },
+    ]);
+  });
   test('only a staged flow has stages', () => {
     const { diagnostics } = compile({
       agents: AGENTS,

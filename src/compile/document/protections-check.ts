@@ -7,7 +7,7 @@ import type { RawProtections } from './schema/protections.ts';
 import type { Shaped } from './shape/shape.ts';
 
 export interface ProtectionsPlace {
-  readonly shaped: Pick<Shaped<unknown>, 'at'>;
+  readonly shaped: Pick<Shaped<unknown>, 'at' | 'key'>;
   /** Where the section is. */
   readonly path: Path;
   /** The names that the section may use; null if the document declares none, and so any name may be meant. */
@@ -105,7 +105,7 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
     const near = agents.near(agent);
     report.error(
       'unknown-agent',
-      at(place, 'velocity', 'agents', agent),
+      place.shaped.key(...place.path, 'velocity', 'agents', agent),
       `unknown agent \`${agent}\` on \`velocity\``,
       {
         help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,

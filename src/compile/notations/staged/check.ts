@@ -36,6 +36,7 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   checkInvariants(section, raw.validate?.invariants ?? []);
   checkRules(section, raw.oracle, ['oracle'], RESULT_NAMES);
   checkConfidence(section, raw);
+  if (section.depth === 1) checkPolicies(section, raw, topology);
   checkIds(section, raw);
   checkTeams(section, raw);
   if (raw.swarm !== undefined)
@@ -279,6 +280,25 @@ function checkRules(
     const checked = checkExpression(when, { names });
     if (!checked.ok) reportProblems(report, located, checked.problems);
   }
+}
+
+/** A policy about a stage that does not exist would protect nothing. */
+function checkPolicies({ definitions, document, report }: Section, raw: RawStaged, topology: Topology): void {
+  const work = topology === 'sop' ? (raw.sop ?? []).map(({ id }) => `sop/${id}`) : [WORK_KEYS[topology]];
+  const stages = ['plan', ...work, 'aggregate', 'validate', 'finalize'];
+  for (const [id, text] of Object.entries(definitions.policies))
+    for (const [, stage = ''] of text.matchAll(/\bStage::"([^"]*)"/g)) {
+      if (stages.includes(stage) || raw.teams !== undefined) continue;
+      const near = nearest(stage, stages);
+      report.error(
+        'bad-policy',
+        document.sections.at('policies', id),
+        `policy \`${id}\`: there is no stage \`${stage}\``,
+        {
+          help: near === undefined ? `The stages are ${stages.join(', ')}.` : `Did you mean \`${near}\`?`,
+        },
+      );
+    }
 }
 
 function checkConfidence({ body, report, path }: Section, { validate }: RawStaged): void {
