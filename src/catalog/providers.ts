@@ -56,6 +56,11 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   },
 };
 
+/** The keys of all providers that are set. None of them may be recorded, whatever sends it back. */
+export function keysIn(env: { readonly [name: string]: string | undefined }): readonly string[] {
+  return Object.values(PROVIDERS).flatMap(({ keys }) => keys.flatMap((name) => env[name] ?? []));
+}
+
 /** A provider package. It finds its key and address itself, unless the document gives them. */
 export const PACKAGE_PROVIDER: Provider = { protocol: 'package', keys: [], open: true };
 

@@ -12,13 +12,16 @@ const LENGTH_MIN = 8;
 const QUOTED_MAX = 2;
 const KNOWN_MAX = 1_000;
 
-export function redactText(text: string, key: string | undefined): string {
-  return without(text, formsOf(key)).replace(KEY_LIKE, REDACTED);
+/** One secret, or several. */
+type Secrets = string | readonly string[] | undefined;
+
+export function redactText(text: string, secrets: Secrets): string {
+  return without(text, formsOfAll(secrets)).replace(KEY_LIKE, REDACTED);
 }
 
-/** Removes the key from every text of a value. Text that only looks like a key stays. */
-export function redactValue<Value>(value: Value, key: string | undefined): Value {
-  const forms = formsOf(key);
+/** Removes the secrets from every text of a value. Text that only looks like a key stays. */
+export function redactValue<Value>(value: Value, secrets: Secrets): Value {
+  const forms = formsOfAll(secrets);
   const text = forms.length === 0 ? undefined : JSON.stringify(value);
   if (text === undefined || !forms.some((form) => text.includes(quoted(form)))) return value;
   // Part by part: in the JSON text as a whole, a match could cut an escape sequence or a number.
@@ -33,6 +36,11 @@ function cleaned(part: Json, forms: readonly string[]): Json {
 }
 
 const known = new Map<string, readonly string[]>();
+
+function formsOfAll(secrets: Secrets): readonly string[] {
+  if (secrets === undefined || typeof secrets === 'string') return formsOf(secrets);
+  return secrets.length === 1 ? formsOf(secrets[0]) : secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length);
+}
 
 /** The key as it can occur in text. The longest form comes first, because it can contain the others. */
 function formsOf(key: string | undefined): readonly string[] {

@@ -25,6 +25,10 @@ const DOCUMENTS: { readonly [notation: string]: object } = {
     budgets: { steps: 60 },
     loop: { planner: 'planner', executor: 'bot', goal: '{{input.message}}' },
   },
+  staged: {
+    agents: [...agents, { id: 'planner', model: 'm' }],
+    staged: { id: 's', topology: 'supervisor', plan: { agent: 'planner' }, workers: { agent: 'bot', max: 1 } },
+  },
   team: {
     Orchestration: {
       Name: 't',
@@ -41,7 +45,7 @@ describe.each(Object.keys(DOCUMENTS))('%s', (notation) => {
     served.answer = (response, asked) => {
       const isPlan = !Array.isArray(asked.body['tools']);
       const content = isPlan
-        ? '{"steps": [{"id": "s1", "do": "look", "tool": "look"}]}'
+        ? '{"steps": [{"id": "s1", "do": "look", "tool": "look"}], "tasks": [{"id": "t1", "brief": "Look around."}]}'
         : rounds === ROUNDS
           ? 'I looked ten times.'
           : null;

@@ -1,5 +1,6 @@
 /** Details of single providers that would otherwise end a run or hide its reason. */
 import { describe, expect, test } from 'vitest';
+import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { call } from './call.ts';
 import { json, serve, sse } from './serve.ts';
 import type { Answer } from './serve.ts';
@@ -133,21 +134,25 @@ test('calls with the same id each get their own', async () => {
   expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(2);
 });
 
-test('streamed reasoning and tool arguments are passed on with their kind', async () => {
+/** A streamed reply with reasoning, text and a call. */
+function streamedCall(): string {
   const delta = (fields: object, finish_reason: string | null = null): string => {
     const choices = [{ index: 0, delta: fields, finish_reason }];
     return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
   };
   const first = { name: 'web_search', arguments: '{"q":' };
-  const body = [
+  return [
     delta({ role: 'assistant', reasoning_content: 'Hmm.' }),
     delta({ content: 'Looking.' }),
     delta({ tool_calls: [{ index: 0, id: 'x', type: 'function', function: first }] }),
     delta({ tool_calls: [{ index: 0, function: { arguments: '"tea"}' } }] }),
     delta({}, 'tool_calls'),
     'data: [DONE]\n\n',
-  ];
-  await using served = await serve(sse(body.join('')));
+  ].join('');
+}
+
+test('streamed reasoning and tool arguments are passed on with their kind', async () => {
+  await using served = await serve(sse(streamedCall()));
   const heard: string[] = [];
   const models = { m: { provider: 'openai-compatible', model: 'm', base_url: served.url } };
   await call(
@@ -155,4 +160,36 @@ test('streamed reasoning and tool arguments are passed on with their kind', asyn
     { stream: true },
   );
   expect(heard).toEqual(['reasoning: Hmm.', 'text: Looking.', 'arguments: {"q":', 'arguments: "tea"}']);
+});
+
+test('they reach a reader of the events of a run', async () => {
+  await using served = await serve();
+  const last = { index: 0, delta: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' };
+  const end = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [last] };
+  const ended = sse(`data: ${JSON.stringify(end)}\n\ndata: [DONE]\n\n`);
+  served.answer = async (response, asked) => {
+    if (served.asked.length > 1) return ended(response, asked);
+    // The reader comes after the start of the run.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return sse(streamedCall())(response, asked);
+  };
+  const { flow } = compile({
+    models: { m: { provider: 'openai-compatible', model: 'm', base_url: served.url } },
+    tools: { 'web.search': { effect: 'read' } },
+    agents: [{ id: 'bot', model: 'm', tools: ['web.search'] }],
+    boundary: { untrusted: 'off' },
+    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+  });
+  if (flow === undefined) throw new Error('does not compile');
+  const engine = createEngine({
+    journal: openMemory(),
+    models: { stream: true },
+    tools: { 'web.search': () => 'tea' },
+  });
+  const heard: string[] = [];
+  const run = await engine.start(flow, { input: {} });
+  for await (const event of engine.events(run, { deltas: true }))
+    if (event.type === 'reply.streamed') heard.push(`${event.part ?? 'text'}: ${event.text}`);
+  await engine.close();
+  expect(heard).toEqual(['reasoning: Hmm.', 'text: Looking.', 'arguments: {"q":', 'arguments: "tea"}', 'text: Done.']);
 });

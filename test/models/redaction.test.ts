@@ -1,6 +1,9 @@
 /** Keys stay out of everything that is recorded, shown or passed on, even where a server sends them back. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { redactText, redactValue } from '../../src/effects/redact.ts';
+import { tools } from '../tools/call.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';
@@ -58,4 +61,47 @@ describe('a secret with a quote and a line break', () => {
 test('a secret that could be half of an escape, or is a number, breaks nothing', () => {
   expect(redactValue({ a: '\nabcdefgh', b: 'nabcdefgh' }, 'nabcdefgh')).toEqual({ a: '\nabcdefgh', b: '[redacted]' });
   expect(redactValue({ pin: 12345678, other: 1 }, '12345678')).toEqual({ pin: '[redacted]', other: 1 });
+});
+
+describe('every configured key', () => {
+  const other = 'groq-key-of-another-model-01';
+  const header = 'header-token-0000001';
+  const forms = (secret: string): string[] => [
+    secret,
+    Buffer.from(secret).toString('base64'),
+    Buffer.from(`user:${secret}`).toString('base64'),
+  ];
+
+  test.each(PROTOCOLS)(
+    '$provider: keys of other models and of headers are removed, plain and as base64',
+    async (protocol) => {
+      const said = [KEY_OF[protocol.provider], other, header].flatMap(forms);
+      await using served = await serve(text(200, protocol.body({ text: said.join(' and ') })));
+      const models = {
+        m: {
+          provider: protocol.provider,
+          model: 'm',
+          base_url: served.url,
+          headers: { 'x-auth': `Bearer ${header}`, 'x-team': 'support desk' },
+        },
+        n: { provider: 'local', model: 'n', base_url: served.url, api_key_env: 'OTHER_KEY' },
+      };
+      const env = { ...KEYS, OTHER_KEY: other };
+      const settled = JSON.stringify(await call({ models }, { env }));
+      for (const form of said) expect(settled).not.toContain(form.replace(/=+$/, ''));
+      served.answer = text(400, protocol.error('bad', `no: ${said.join(' ')} at the support desk`));
+      const failed = JSON.stringify(await call({ models }, { env }));
+      for (const form of said) expect(failed).not.toContain(form.replace(/=+$/, ''));
+      expect(failed).toContain('support desk');
+    },
+  );
+
+  test('the result of a tool holds no key of a provider', async () => {
+    const env = { OPENAI_API_KEY: KEYS.OPENAI_API_KEY };
+    const { ask, dir } = tools({ env });
+    writeFileSync(join(dir, '.env'), forms(KEYS.OPENAI_API_KEY).join('\n'));
+    const read = JSON.stringify(await ask('read_file', { path: '.env' }));
+    expect(read).toContain('[redacted]');
+    for (const form of forms(KEYS.OPENAI_API_KEY)) expect(read).not.toContain(form.replace(/=+$/, ''));
+  });
 });

@@ -76,6 +76,17 @@ describe('tool calls of one reply', () => {
     expect(two.log.slice(0, 3)).toEqual(['+0', '+1', '-1']);
   });
 
+  test('have a width that an agent of a team sets', () => {
+    const { flow } = compile({
+      Orchestration: {
+        Agents: [{ Name: 'Coder', Instructions: 'Code.', Plugins: ['FileSystem'], ToolWidth: 3 }],
+        Selection: { Type: 'sequential' },
+      },
+    });
+    const forks = Object.values(flow?.nodes ?? {}).flatMap((node) => (node.op === 'fork' ? [node.widthMax] : []));
+    expect(forks).toEqual([3]);
+  });
+
   test('carry the key of their call', async () => {
     const keyOf = { effect: 'read', input: { type: 'object' }, shell: 'printf %s "$SLUICE_IDEMPOTENCY_KEY"' };
     const seen: ModelRequest[] = [];

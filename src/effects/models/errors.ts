@@ -105,13 +105,17 @@ function ownFailure(error: unknown): Failure | undefined {
   return undefined;
 }
 
-function messageOf(lead: string, { status, message, malformed, disconnected }: ErrorFacts, { key }: Target): string {
+function messageOf(
+  lead: string,
+  { status, message, malformed, disconnected }: ErrorFacts,
+  { secrets }: Target,
+): string {
   const reason = disconnected
     ? `the connection failed: ${message}`
     : malformed
       ? `the response cannot be read: ${message}`
       : message;
-  const line = redactText(`${lead}: ${status === 0 ? '' : `${status} `}${reason}`, key)
+  const line = redactText(`${lead}: ${status === 0 ? '' : `${status} `}${reason}`, secrets)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;

@@ -93,7 +93,7 @@ function truncated(name: string, maxOutputTokens: number | undefined): string {
     : `${name}: the reply reached its limit of ${maxOutputTokens} output tokens; ${help}`;
 }
 
-function refusal(text: string, raw: string, { name, key }: Target): string {
-  const words = redactText(text, key).replace(/\s+/g, ' ').trim().slice(0, 300);
+function refusal(text: string, raw: string, { name, secrets }: Target): string {
+  const words = redactText(text, secrets).replace(/\s+/g, ' ').trim().slice(0, 300);
   return `${name} refused${words === '' ? '' : `: ${words}`}${raw === '' ? '' : ` (${raw})`}`;
 }

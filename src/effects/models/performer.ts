@@ -152,7 +152,7 @@ function unreadableCall(written: string, target: Target, request: Request): Sett
   });
   reply.finish = { unified: 'tool-calls', raw: 'tool_use_failed' };
   const used = usageOf(reply, target, sentText(request));
-  return { ok: true, value: redactValue(recordOf(reply, target, request.offer, false), target.key), used };
+  return { ok: true, value: redactValue(recordOf(reply, target, request.offer, false), target.secrets), used };
 }
 
 function agentOf({ flow, command }: Call): AgentDef {
@@ -189,7 +189,7 @@ async function receive(
       unreadable: wire.unreadable,
       warned: (warnings) => refuseLosses(warnings, tuning, target),
       text: (delta, part) => {
-        const text = redactValue(delta, target.key);
+        const text = redactValue(delta, target.secrets);
         if (part === 'text') onDelta?.(command.run, command.key, text);
         call.onText?.(text, part);
       },
@@ -205,7 +205,7 @@ function settle(reply: Reply, target: Target, request: Request, call: Call): Set
   const error = problemOf(reply, target, request.options.maxOutputTokens);
   const structured = request.options.responseFormat !== undefined;
   const record = (): Json => {
-    const value = redactValue(recordOf(reply, target, request.offer, structured), target.key);
+    const value = redactValue(recordOf(reply, target, request.offer, structured), target.secrets);
     return continued(call.command.input['partial'], value);
   };
   if (error === null) return { ok: true, value: record(), used };

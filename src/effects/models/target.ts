@@ -1,7 +1,14 @@
 /** Finds the model, address, key and price for a call from the flow, the options and the environment. */
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { CUSTOM_PROVIDER, PACKAGE_PROVIDER, PROVIDERS, packageOf, readModelRef } from '../../catalog/providers.ts';
+import {
+  CUSTOM_PROVIDER,
+  PACKAGE_PROVIDER,
+  PROVIDERS,
+  keysIn,
+  packageOf,
+  readModelRef,
+} from '../../catalog/providers.ts';
 import type { ModelRef, Protocol, Provider } from '../../catalog/providers.ts';
 import { ATTACHMENT_KINDS, kindsTakenBy } from '../../catalog/attachment-kinds.ts';
 import type { AttachmentKind } from '../../catalog/attachment-kinds.ts';
@@ -31,6 +38,8 @@ export interface Target {
   readonly how: Provider;
   readonly baseUrl: string | undefined;
   readonly key: string | undefined;
+  /** Every configured key and secret header, of this model and of others. */
+  readonly secrets: readonly string[];
   /** The environment variable that holds the key, or the one to set. */
   readonly keyFrom: string | undefined;
   readonly price: Price | undefined;
@@ -72,6 +81,7 @@ export function targetOf(
     how: entry.api_key_env === undefined ? how : { ...how, open: undefined },
     baseUrl: addressOf(entry, how, env),
     ...keyOf(entry, how, env),
+    secrets: secretsOf(flow, entry, env),
     price: priceFor(entry, options),
     options: entry.options ?? {},
     requestsPerMinute: entry.limits?.requests_per_minute,
@@ -151,6 +161,17 @@ function keyOf({ api_key_env }: Entry, how: Provider, env: Env): Pick<Target, 'k
   const variables = api_key_env === undefined ? how.keys : [api_key_env];
   const keyFrom = variables.find((name) => (env[name] ?? '') !== '') ?? variables[0];
   return { key: keyFrom === undefined ? undefined : env[keyFrom] || undefined, keyFrom };
+}
+
+const SECRET_NAME = /auth|key|token|secret|cookie|password/i;
+
+/** Keys of all models and providers, and values of headers and settings whose name says that they are secret. */
+function secretsOf(flow: CompiledFlow, { headers, settings }: Entry, env: Env): readonly string[] {
+  const named = (Object.values(flow.models) as unknown as Entry[]).flatMap(({ api_key_env: name }) => name ?? []);
+  const written = Object.entries({ ...headers, ...settings }).flatMap(([name, value]) =>
+    SECRET_NAME.test(name) && typeof value === 'string' ? value.split(' ') : [],
+  );
+  return [...new Set([...keysIn(env), ...named.flatMap((name) => env[name] ?? []), ...written])];
 }
 
 function headersOf({ headers, organization }: Entry): Target['headers'] {

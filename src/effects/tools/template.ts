@@ -5,6 +5,7 @@
  */
 import type { Json } from '../../expr/json.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { keysIn } from '../../catalog/providers.ts';
 import { redactValue } from '../redact.ts';
 import { fail } from './tool.ts';
 import type { Args, ToolOptions, ToolWork } from './tool.ts';
@@ -43,13 +44,14 @@ export function textOf(value: Json): string {
 }
 
 /**
- * Removes the values of `{{env.NAME}}` from results and failures (L10): the other side may repeat a secret that it was
- * sent. Values of fewer than eight characters are too common in ordinary text and stay.
+ * Removes the values of `{{env.NAME}}` and the keys of providers from results and failures (L10): the other side may
+ * repeat a secret that it was sent, and a file may hold one. Values of fewer than eight characters are too common in ordinary text and stay.
  */
 export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNullable<ToolOptions['env']>): ToolWork {
-  const secrets = [...new Set(environmentIn(JSON.stringify(definition) ?? '').map((name) => env[name] ?? ''))];
-  if (secrets.every((secret) => secret === '')) return work;
-  const clean = <Value>(value: Value): Value => secrets.reduce<Value>(redactValue, value);
+  const used = environmentIn(JSON.stringify(definition) ?? '').flatMap((name) => env[name] ?? []);
+  const secrets = [...new Set([...used, ...keysIn(env)])].filter((secret) => secret !== '');
+  if (secrets.length === 0) return work;
+  const clean = <Value>(value: Value): Value => redactValue(value, secrets);
   return async (call): Promise<Json> => {
     try {
       return clean(await work(call));
