@@ -97,8 +97,20 @@ async function askInTime(call: Call, target: Target, options: ModelPerformerOpti
   const timer = setTimeout(() => timeout.abort(noReply(target)), timeoutMs);
   const signal = AbortSignal.any([call.signal, timeout.signal]);
   try {
-    const { command, flow, clock, pins, onText, idempotencyKey } = call;
-    return await ask({ command, flow, clock, pins, onText, idempotencyKey, signal }, target, options);
+    const { command, flow, clock, pins, idempotencyKey } = call;
+    const timed: Call = {
+      command,
+      flow,
+      clock,
+      pins,
+      idempotencyKey,
+      signal,
+      // Readers can come and go while the reply arrives.
+      get onText() {
+        return call.onText;
+      },
+    };
+    return await ask(timed, target, options);
   } catch (error) {
     if (call.signal.aborted || !timeout.signal.aborted) throw error;
     return { ok: false, error: failureOf(noReply(target)) };
