@@ -4,9 +4,11 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { evidenceOf, judgeUtterance } from '../../src/effects/grounding/grounding.ts';
 import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
+import type { ToolEntry } from '../../src/effects/scripted/script.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { EffectClass } from '../../src/ir/effect-classes.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
+import { play } from '../policy/play.ts';
 
 interface Answer {
   readonly lang: string;
@@ -30,6 +32,31 @@ interface Transcript {
 const all = ['office', 'engineering'].flatMap(
   (name) => parse(readFileSync(new URL(`transcripts/${name}.yaml`, import.meta.url), 'utf8')) as Transcript[],
 );
+
+/** The transcript as a whole run. Its own books are trusted, so that only the answer decides. */
+async function codeOf({ tools, calls, input }: Transcript, text: string): Promise<string | null> {
+  const defined = Object.entries(tools).map(([name, effect]) => {
+    const trust = name.startsWith('calculator') ? 'neutral' : effect === 'read' ? 'trusted' : undefined;
+    return [name, { effect, ...(trust === undefined ? {} : { trust }) }] as const;
+  });
+  const results: { [tool: string]: ToolEntry[] } = {};
+  for (const { tool, result = null, error } of calls)
+    (results[tool] ??= []).push(error === undefined ? { result } : { error: 'fatal', message: error });
+  const { report } = await play(
+    {
+      tools: Object.fromEntries(defined),
+      agents: [{ id: 'bot', instructions: 'Help.', tools: Object.keys(tools) }],
+      boundary: { tools: { allow: ['*'] } },
+      loop: { id: 'demo', agent: 'bot' },
+    },
+    {
+      agents: { bot: [...calls.map(({ tool, args }) => ({ text: '', tools: [{ name: tool, args }] })), text] },
+      tools: results,
+    },
+    { input },
+  );
+  return report.code;
+}
 
 function isMarked({ tools, calls, input }: Transcript, text: string): boolean {
   const evidence = evidenceOf({
@@ -65,6 +92,16 @@ test('there are 50 honest and 50 false answers', () => {
 test('no honest answer is marked', () => {
   const marked = all.flatMap((each) => each.honest.filter(({ text }) => isMarked(each, text)).map(({ text }) => text));
   expect(marked).toEqual([]);
+});
+
+test('every honest run ends in SUCCESS, and hardly a false one does', { timeout: 60_000 }, async () => {
+  const ends = async (of: (each: Transcript) => readonly Answer[]): Promise<readonly (string | null)[]> => {
+    const codes: (string | null)[] = [];
+    for (const each of all) for (const { text } of of(each)) codes.push(await codeOf(each, text));
+    return codes;
+  };
+  expect((await ends(({ honest }) => honest)).filter((code) => code !== 'SUCCESS')).toEqual([]);
+  expect((await ends((each) => each.false)).filter((code) => code === 'SUCCESS').length).toBeLessThanOrEqual(2);
 });
 
 test('at least 47 of 50 false answers are marked; small plain numbers are not judged', () => {
