@@ -81,9 +81,13 @@ const NOTATIONS: { readonly [name: string]: object } = {
     // In a round robin every turn is a hop.
     protections: { ...ALL, hops: false },
     Orchestration: {
-      Agents: ['planner', 'worker', 'critic'].map((Name) => ({ Name, Instructions: 'Do your part.' })),
+      Agents: ['planner', 'worker', 'critic'].map((Name) => ({
+        Name,
+        Instructions: 'Do your part.',
+        ...(Name === 'worker' ? { Plugins: ['data.read', 'data.write'] } : {}),
+      })),
       Selection: { Type: 'roundrobin' },
-      Termination: { MaxIterations: 30 },
+      Termination: { Type: 'regex', Pattern: 'fine', MaxIterations: 30 },
     },
   },
   staged: {

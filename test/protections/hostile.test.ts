@@ -11,8 +11,8 @@ test.each(HOSTILE_NOTATIONS)(
       expect({ seed, problems }).toEqual({ seed, problems: [] });
       codes.add(`${report.state} ${report.code ?? ''}`);
     }
-    // The world is really hostile: runs end in different ways. A team gives up on the first agent that keeps failing.
-    expect(codes.size).toBeGreaterThan(name === 'orchestration' ? 0 : 1);
+    // The world is really hostile: runs end in different ways.
+    expect(codes.size).toBeGreaterThan(1);
   },
   120_000,
 );

@@ -60,6 +60,55 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, notation) => {
   });
 });
 
+describe('in every notation', () => {
+  const tools = { ...SECTIONS.tools, note: { description: 'Notes.', input: { type: 'object' }, effect: 'write' } };
+  const agents = [
+    { id: 'bot', name: 'bot', instructions: 'Find it.', tools: ['find', 'note'] },
+    { id: 'planner', name: 'planner', instructions: 'Plan.' },
+  ];
+  const every = {
+    ...NOTATIONS,
+    Orchestration: {
+      Orchestration: {
+        Agents: [
+          { Name: 'bot', Instructions: 'Find it.', Plugins: ['find', 'note'] },
+          { Name: 'planner', Instructions: 'Look on.' },
+        ],
+        Selection: { Type: 'sequential' },
+      },
+    },
+    staged: { staged: { id: 's', plan: { agent: 'planner' }, workers: { agent: 'bot' } } },
+  };
+  const finding = (replies: readonly object[], loop: object, notation: object) => {
+    const { Orchestration: team } = notation as { Orchestration?: object };
+    const document = {
+      ...notation,
+      tools,
+      ...(team === undefined ? { agents, boundary: { tools: { allow: ['*'] } } } : {}),
+      protections: { loop },
+    };
+    return run(document, {
+      agents: {
+        bot: [...replies, { text: 'The thing is not there.' }] as never,
+        planner: ['{"tasks": [{"id": "a", "brief": "Find it."}]}'],
+      },
+      tools: { find: [{ result: 'nothing' }], note: [{ result: 'noted' }] },
+    });
+  };
+  const x = call({ q: 'x' });
+  const note = { text: '', tools: [{ name: 'note', args: { text: 'where?' } }] };
+
+  test.each(Object.entries(every))('%s: the limit is configurable', async (_, notation) => {
+    const calls = async (loop: object) => (await finding([x, x, x], loop, notation)).usage.toolCalls;
+    expect([await calls({}), await calls({ window: 6, identical: 4 })]).toEqual([2, 3]);
+  });
+
+  test.each(Object.entries(every))('%s: a successful write in between resets it', async (_, notation) => {
+    const report = await finding([x, x, note, x], {}, notation);
+    expect([report.usage.toolCalls, report.decisions]).toEqual([4, []]);
+  });
+});
+
 describe('rules', () => {
   const document = (loop: object) => ({ ...SECTIONS, ...NOTATIONS.flow, protections: { loop } });
 
