@@ -143,6 +143,14 @@ function replayed({ name = '', content }: Message, view: View): string {
   );
 }
 
+/** The fence of a result stays whole: only the data inside it is shortened. */
 function shortened(text: string, limit: number): string {
+  const fence = /^(?<open><data\b[^>\n]*>\n)(?<data>[\s\S]*)(?<close>\n<\/data>)$/.exec(text)?.groups;
+  if (fence === undefined) return cut(text, limit);
+  const { open = '', data = '', close = '' } = fence;
+  return `${open}${cut(data, limit)}${close}`;
+}
+
+function cut(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}[...${text.length - limit} chars truncated]`;
 }
