@@ -107,6 +107,30 @@ test('an expired question takes no answer', async () => {
   expect(here.calls).toEqual([]);
 });
 
+test.each([
+  ['a rehearsal', true],
+  ['a real run', false],
+])('in %s, one user playing another person without a key: accepted %s', async (_, isRehearsal) => {
+  const people = [
+    { id: 'pia', roles: ['ops'] },
+    { id: 'olga', roles: ['ops'], os_user: 'olga-other' },
+  ];
+  const flow = compiled({
+    people,
+    flow: { id: 'f', entry: 'gate', nodes: [{ id: 'gate', type: 'approval', message: 'Go?' }] },
+  });
+  const here = office(':memory:', isRehearsal ? { answer: () => null } : {});
+  const question = await waitingAt(here, flow);
+  expect(await refusedWith(here.engine.answer(question.id, { choice: 'approve', by: 'olga' }))).toBe(
+    'identity-unproven',
+  );
+  const answered = here.engine.answer(question.id, { choice: 'approve', by: 'pia' });
+  if (!isRehearsal) return expect(await refusedWith(answered)).toBe('identity-unproven');
+  await answered;
+  const settled = (await eventsOf(here, question.run)).find(({ type }) => type === 'effect.settled');
+  expect(settled).toMatchObject({ result: { value: { by: 'pia', proof: { via: 'script' } } } });
+});
+
 test('a person without a key is the user of the process', async () => {
   const user = userInfo().username;
   const people = [
