@@ -150,6 +150,14 @@ export const ERROR_CODES = {
     title: 'The run belongs to another tenant',
     summary: 'A run was started or changed for another tenant than the one that the engine works for.',
   },
+  'bad-signing-key': {
+    title: 'The signing key cannot be used',
+    summary: 'A key for signed checkpoints is not an Ed25519 key in the expected form.',
+  },
+  'not-delivered': {
+    title: 'The receiver did not take it',
+    summary: 'A webhook could not be reached, or answered with an error.',
+  },
   'engine-closed': { title: 'The engine is closed', summary: 'A call came after `close`.' },
   'value-too-large': {
     title: 'A value is too large',

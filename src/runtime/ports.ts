@@ -26,6 +26,18 @@ export interface Append {
   readonly flow: { readonly hash: string; readonly text: string } | null;
   /** A cache that may be deleted at any time. */
   readonly snapshot: Snapshot | null;
+  /** A signature over the end of the chain after this append. */
+  readonly checkpoint?: Checkpoint;
+}
+/** A signed statement: at this instant the chain of a run ended with this hash. */
+export interface Checkpoint {
+  readonly seq: number;
+  readonly head: string;
+  readonly at: Instant;
+  /** The public key as `ed25519:` and base64. */
+  readonly key: string;
+  /** Base64. */
+  readonly signature: string;
 }
 export interface Blob {
   readonly hash: string;
@@ -63,6 +75,8 @@ export interface StoredRun {
 export interface Journal {
   /** At most `limit` appends, in order, from the one that follows event `after`. */
   page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
+  /** The signed checkpoints of a run, in order. */
+  checkpoints?(run: RunId): Promise<readonly Checkpoint[]>;
   load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
   /**
    * Stores all appends in one durable step. An append whose fence or lease does not hold is `stale` and stores nothing. An
@@ -157,6 +171,8 @@ export interface Shared {
   operate(act: Omit<OperatorAct, 'link'>, change: (value: Json) => Json): Promise<void>;
   /** All acts of operators, in order. */
   acts(): Promise<readonly OperatorAct[]>;
+  /** The link of the last act as the store keeps it, and the keys of values that were changed from outside. */
+  integrity(): Promise<{ readonly head: string; readonly changed: readonly string[] }>;
 }
 
 /** A change that a person made to a shared value by hand. */

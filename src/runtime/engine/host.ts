@@ -42,6 +42,7 @@ export class Host {
     clock = realClock,
     leaseMs = 10_000,
     snapshotEvery = 500,
+    signing,
     onFault,
     onNotice,
   }: EngineOptions) {
@@ -56,6 +57,8 @@ export class Host {
       shared: store.shared,
       clock,
       snapshotEvery,
+      store: store.id,
+      ...(signing === undefined ? {} : { signing }),
       listeners: this.feed,
       holdsLease: () => this.lease.holds(),
       renewLease: () => this.lease.renew(),

@@ -48,6 +48,8 @@ export interface OwnedRun {
   eventsSince: number;
   bytesSince: number;
   nextSnapshotAt: number;
+  /** The event of the last signed checkpoint that this process made. */
+  signedSeq: number;
   /** The hash of a snapshot that no event covers yet. The next append carries it. */
   snapshotHash: string | null;
 }
@@ -72,6 +74,7 @@ export function newRun(run: RunId, program: Program): OwnedRun {
     eventsSince: 0,
     bytesSince: 0,
     nextSnapshotAt: 0,
+    signedSeq: 0,
     snapshotHash: null,
   };
 }

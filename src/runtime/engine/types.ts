@@ -9,6 +9,7 @@ import type { AskPurpose, Proof } from '../../ir/people.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Answer, EffectKey, Event, Instant, Origin, RunId } from '../../ir/events.ts';
 import type { GivenAnswer } from './identity.ts';
+import type { Signer } from '../journal/checkpoint.ts';
 import type { Clock, Performer, RunEntry, Store } from '../ports.ts';
 
 export interface EngineOptions {
@@ -27,6 +28,8 @@ export interface EngineOptions {
   readonly exportRun?: (run: RunId, folder: string) => Promise<unknown>;
   /** Called after retention has removed runs: their personal data and attachments are stored elsewhere. */
   readonly onRemoved?: (runs: readonly RunId[]) => void;
+  /** Signs checkpoints of every run: each so many events, and at its end. Default: after 100 events. */
+  readonly signing?: { readonly signer: Signer; readonly every?: number };
   /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
   readonly onFault?: (error: Error) => void;
   /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */

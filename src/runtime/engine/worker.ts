@@ -15,6 +15,7 @@ import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { acknowledge, entryOf, takeTurn } from './turn.ts';
 import type { Turn } from './turn.ts';
+import type { EngineOptions } from './types.ts';
 
 export interface WorkerOptions {
   readonly journal: Journal;
@@ -22,6 +23,9 @@ export interface WorkerOptions {
   readonly shared: Shared;
   readonly clock: Clock;
   readonly snapshotEvery: number;
+  /** The id of the store. */
+  readonly store?: string;
+  readonly signing?: EngineOptions['signing'];
   /** After the events are stored. */
   readonly onTurn: (owned: OwnedRun, events: readonly Event[], previousHead: string) => void;
   /** The run has ended or is suspended. */
@@ -39,6 +43,8 @@ export interface WorkerOptions {
 
 /** After this long the worker yields, so that signals, sockets and timers are served. */
 const YIELD_AFTER_MS = 15;
+/** In events. */
+const SIGN_EVERY = 100;
 
 export class Worker {
   readonly id: string = `w_${randomUUID().slice(0, 13)}`;
@@ -171,17 +177,29 @@ export class Worker {
   /** Stores all turns in one step. Returns those whose run another worker has taken. */
   async #commit(turns: readonly Turn[]): Promise<ReadonlySet<Turn>> {
     const stored = turns.filter(({ append }) => append !== null);
-    const appends = stored.flatMap(({ owned, append }) => (append === null ? [] : withPrefix(owned.prefix, append)));
+    const appends = stored.flatMap((turn) => this.#appendsOf(turn));
     if (appends.length === 0) return NO_TURNS;
     try {
       const results = await this.#options.journal.commit(this.id, appends);
       for (const { owned } of stored) owned.prefix = NO_APPENDS;
       if (!results.includes('stale')) return NO_TURNS;
-      return new Set(stored.filter(({ append }) => results[appends.indexOf(append as Append)] === 'stale'));
+      const ends = new Map(appends.map((append, index) => [append.run, results[index]]));
+      return new Set(stored.filter(({ owned }) => ends.get(owned.run) === 'stale'));
     } catch (error) {
       for (const { received } of turns) for (const message of received) message.failed?.(error as Error);
       throw error;
     }
+  }
+
+  #appendsOf({ owned, append }: Turn): readonly Append[] {
+    if (append === null) return NO_APPENDS;
+    const { signing, store = '' } = this.#options;
+    const seq = append.after + append.count;
+    const isDue = owned.state?.outcome !== null || seq - owned.signedSeq >= (signing?.every ?? SIGN_EVERY);
+    if (signing === undefined || !isDue) return withPrefix(owned.prefix, append);
+    owned.signedSeq = seq;
+    const checkpoint = signing.signer.sign(store, owned.run, { seq, head: append.hash, at: append.at });
+    return withPrefix(owned.prefix, { ...append, checkpoint });
   }
 
   #takeTurn(owned: OwnedRun): Turn | null {

@@ -64,6 +64,11 @@ export function linkAct(previous: string, { at, by, what, key, why }: Omit<Opera
   return hash('sha256', JSON.stringify([previous, at, by, what, key, why]), 'base64url');
 }
 
+/** Of a shared value, so that a change from outside is found. */
+export function hashShared(store: string, key: string, value: string): string {
+  return hash('sha256', JSON.stringify([store, key, value]), 'base64url');
+}
+
 /** Tombstones of removed runs form a chain of their own, so that none can be changed or deleted unnoticed. */
 export function linkTombstone(previous: string, { run, events, hash: head, at }: Omit<Tombstone, 'link'>): string {
   return hash('sha256', [previous, run, events, head, at].join('\n'), 'base64url');

@@ -6,9 +6,10 @@ import type { Instant, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { reportOf } from '../report/report.ts';
-import type { Journal, RunEntry, Store, StoredRun } from '../ports.ts';
+import type { Checkpoint, Journal, RunEntry, Store, StoredRun } from '../ports.ts';
 import { audit } from './audit.ts';
 import type { Audit } from './audit.ts';
+import { withCheckpoints } from './audit-checkpoints.ts';
 import { readRun } from './read.ts';
 
 const RUN_FILE = 'sluice-run/1';
@@ -23,6 +24,8 @@ export interface RunFile {
   readonly graph: string;
   readonly appends: StoredRun['appends'];
   readonly values: StoredRun['blobs'];
+  /** Signed statements about the chain. */
+  readonly checkpoints?: readonly Checkpoint[];
   /** For readers. Computed from the events, and compared with them when the file is checked. */
   readonly summary: RunSummary;
 }
@@ -47,6 +50,7 @@ export async function exportRun(store: Store, run: RunId): Promise<RunFile> {
     graph: stored.flow,
     appends: stored.appends,
     values: stored.blobs,
+    checkpoints: (await store.journal.checkpoints?.(run)) ?? [],
     summary: await summaryOf(store.journal, run, stored.flow),
   };
 }
@@ -57,13 +61,15 @@ export function readRunFile(text: string): RunFile | null {
   return read?.['format'] === RUN_FILE ? (read as unknown as RunFile) : null;
 }
 
-export async function auditRunFile(file: RunFile): Promise<Audit> {
+export async function auditRunFile(file: RunFile, trusted: string | null = null): Promise<Audit> {
   const stored: StoredRun = { flow: file.graph, snapshot: null, appends: file.appends, blobs: file.values };
   const journal: Pick<Journal, 'load' | 'page'> = {
     load: async () => stored,
     page: async (_, after, limit) => file.appends.filter((append) => append.after >= after).slice(0, limit),
   };
-  const checked = await audit(journal as Journal, file.run, file.entry);
+  const { store, run, entry, appends, checkpoints = [] } = file;
+  const chain = await audit(journal as Journal, run, entry);
+  const checked = withCheckpoints(chain, { store, run, appends, checkpoints, entry }, trusted);
   if (!checked.ok) return checked;
   const summary = await summaryOf(journal as Journal, file.run, file.graph);
   if (JSON.stringify(summary) === JSON.stringify(file.summary)) return checked;

@@ -6,6 +6,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import type {
   Append,
   Blob,
+  Checkpoint,
   Journal,
   Mail,
   OperatorAct,
@@ -70,6 +71,7 @@ interface MemoryRun {
   readonly appends: StoredAppend[];
   readonly blobs: Map<string, Blob>;
   snapshot: Snapshot | null;
+  readonly checkpoints: Checkpoint[];
 }
 
 function createShared(open: () => Tables): Shared {
@@ -91,12 +93,14 @@ function createShared(open: () => Tables): Shared {
       values.set(act.key, change(values.get(act.key) ?? null));
       acts.push({ ...act, link: linkAct(acts.at(-1)?.link ?? '', act) });
     },
+    integrity: async () => ({ head: open().acts.at(-1)?.link ?? '', changed: [] }),
     acts: async () => [...open().acts],
   };
 }
 
 function createJournal(open: () => Tables): Journal {
   return {
+    checkpoints: async (run) => [...(open().runs.get(run)?.checkpoints ?? [])],
     page: async (run, after, limit) =>
       (open().runs.get(run)?.appends ?? []).filter((append) => append.after >= after).slice(0, limit),
     load: async (run, options) => load(open(), run, options?.snapshot ?? true),
@@ -122,13 +126,14 @@ function load(tables: Tables, id: RunId, wantsSnapshot: boolean): StoredRun | nu
 }
 
 function store(tables: Tables, worker: WorkerId, append: Append): boolean {
-  const { after, count, at, body, hash, blobs, snapshot, entry } = append;
+  const { after, count, at, body, hash, blobs, snapshot, entry, checkpoint } = append;
   const run = tables.runs.get(append.run) ?? create(tables, worker, append);
   if (run === null || !mayAppend(run.entry, worker) || run.head !== after) return false;
   run.appends.push({ after, count, at, body, hash });
   run.head = after + count;
   for (const blob of blobs) if (!run.blobs.has(blob.hash)) run.blobs.set(blob.hash, blob);
   if (snapshot !== null && snapshot.seq > (run.snapshot?.seq ?? 0)) run.snapshot = snapshot;
+  if (checkpoint !== undefined) run.checkpoints.push(checkpoint);
   if (entry === null) return true;
   const { status, code, due } = entry;
   run.entry = { ...run.entry, status, code, due, updatedAt: at, owner: ownerAfter(status, worker) };
@@ -148,6 +153,7 @@ function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }
     appends: [],
     blobs: new Map(),
     snapshot: null,
+    checkpoints: [],
   };
   tables.runs.set(run, created);
   return created;

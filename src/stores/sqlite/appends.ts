@@ -25,15 +25,19 @@ export class Appends {
   }
 
   #storeOne(worker: number, append: Append): Stored {
-    const { after, count, at, body, hash, entry, blobs, snapshot } = append;
+    const { after, count, at, body, hash, entry, blobs, snapshot, checkpoint } = append;
     const run = after === 0 ? this.#create(worker, append) : this.#advance(worker, append);
     if (run === undefined) return 'stale';
-    const { insertLog, findBlob, insertBlob, putSnapshot } = this.#statements;
+    const { insertLog, findBlob, insertBlob, putSnapshot, insertCheckpoint } = this.#statements;
     insertLog.run(run.id, after, count, at, body, hash);
     run.head = after + count;
     for (const blob of blobs)
       if (findBlob.get(run.id, blob.hash) === undefined) insertBlob.run(run.id, blob.hash, blob.body);
     if (snapshot !== null) putSnapshot.run(run.id, snapshot.seq, snapshot.hash, snapshot.body);
+    if (checkpoint !== undefined) {
+      const { seq, head, at: signedAt, key, signature } = checkpoint;
+      insertCheckpoint.run(run.id, seq, head, signedAt, key, signature);
+    }
     if (entry === null) return 'committed';
     run.status = entry.status;
     run.owner = ownerAfter(entry.status, worker);
@@ -128,6 +132,7 @@ const SQL = {
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',
   insertBlob: 'INSERT INTO blobs (run, hash, body) VALUES (?, ?, ?)',
+  insertCheckpoint: 'INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)',
   putSnapshot: `INSERT INTO snapshots (run, seq, hash, body) VALUES (?, ?, ?, ?) ON CONFLICT (run)
      DO UPDATE SET seq = excluded.seq, hash = excluded.hash, body = excluded.body WHERE excluded.seq > seq`,
 } as const;

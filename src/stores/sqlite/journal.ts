@@ -38,6 +38,7 @@ export function createJournal(connection: Connection): GroupedJournal {
     flush,
     load: async (run, options) => load(run, options?.snapshot ?? true),
     page: createPage(connection),
+    checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {
         if (waiting.length === 0) queueMicrotask(flush);
@@ -60,6 +61,18 @@ function createPage(connection: Connection): Journal['page'] {
   );
   return async (run, after, limit) =>
     connection.read(() => (find.all(run, after, limit) as unknown as AppendRow[]).map(toAppend));
+}
+
+function createCheckpoints(connection: Connection): NonNullable<Journal['checkpoints']> {
+  const find = connection.prepare(
+    'SELECT seq, head, at, key, signature FROM checkpoints WHERE run = (SELECT id FROM runs WHERE run = ?) ORDER BY seq',
+  );
+  return async (run) =>
+    connection.read(() =>
+      (find.all(run) as unknown as [number, string, number, string, string][]).map(
+        ([seq, head, at, key, signature]) => ({ seq, head, at, key, signature }),
+      ),
+    );
 }
 
 function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean) => StoredRun | null {

@@ -42,7 +42,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
       ...createEntries(connection),
       ...createRetain(connection),
     },
-    shared: createShared(connection),
+    shared: createShared(connection, id),
     compact: async () => {
       journal.flush();
       connection.vacuum();

@@ -78,8 +78,8 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain' | 'e
     insert.run(id, run, events, hash, at, link);
     writeHead.run(link);
   };
-  const removals = ['log WHERE run', 'blobs WHERE run', 'snapshots WHERE run', 'mail WHERE run', 'runs WHERE id'].map(
-    (place) => prepare(`DELETE FROM ${place} = ?`),
+  const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'runs'].map((table) =>
+    prepare(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run'} = ?`),
   );
   const removeFlow = prepare(
     'DELETE FROM flows WHERE id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE graph = flows.id)',

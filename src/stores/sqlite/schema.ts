@@ -158,7 +158,33 @@ ALTER TABLE runs ADD COLUMN user TEXT;
 ALTER TABLE runs ADD COLUMN parent TEXT;
 `;
 
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA, OWNER_SCHEMA];
+const SIGNED_SCHEMA = `
+-- Signatures over the ends of chains.
+CREATE TABLE checkpoints (
+  run INTEGER NOT NULL REFERENCES runs (id),
+  seq INTEGER NOT NULL,
+  head TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  signature TEXT NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER checkpoints_update BEFORE UPDATE ON checkpoints
+BEGIN SELECT RAISE(ABORT, 'checkpoints are append-only'); END;
+CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints
+WHEN NOT EXISTS (SELECT 1 FROM tombstones WHERE id = OLD.run)
+BEGIN SELECT RAISE(ABORT, 'checkpoints are append-only'); END;
+
+-- The link of the last act, so that a missing one at the end is found.
+ALTER TABLE store ADD COLUMN acts TEXT NOT NULL DEFAULT '';
+UPDATE store SET acts = coalesce((SELECT link FROM acts ORDER BY number DESC LIMIT 1), '');
+
+-- A hash of store, key and value. The states of protections start over.
+DELETE FROM shared;
+ALTER TABLE shared ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+`;
+
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA, OWNER_SCHEMA, SIGNED_SCHEMA];
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

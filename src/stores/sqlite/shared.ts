@@ -1,21 +1,25 @@
 /** Values that all processes of a database share, and the acts of operators on them. Each change is one transaction. */
 import type { Json } from '../../expr/json.ts';
-import { linkAct } from '../../runtime/journal/chain.ts';
+import { hashShared, linkAct } from '../../runtime/journal/chain.ts';
 import type { OperatorAct, Shared } from '../../runtime/ports.ts';
 import type { Connection } from './connection.ts';
 
-export function createShared(connection: Connection): Shared {
+export function createShared(connection: Connection, store: string): Shared {
   const statements = connection.prepareAll(SQL);
   const read = (key: string): Json => {
     const row = statements.get.get(key) as unknown as [string] | undefined;
     return row === undefined ? null : (JSON.parse(row[0]) as Json);
+  };
+  const put = (key: string, value: Json): void => {
+    const text = JSON.stringify(value);
+    statements.set.run(key, text, hashShared(store, key, text));
   };
   return {
     get: async (key) => connection.read(() => read(key)),
     update: async (key, change) =>
       connection.write(() => {
         const [value, result] = change(read(key));
-        statements.set.run(key, JSON.stringify(value));
+        put(key, value);
         return result;
       }),
     list: async (prefix) =>
@@ -27,9 +31,18 @@ export function createShared(connection: Connection): Shared {
       ),
     operate: async (act, change) =>
       connection.write(() => {
-        const last = statements.lastAct.get() as unknown as [string] | undefined;
-        statements.set.run(act.key, JSON.stringify(change(read(act.key))));
-        statements.act.run(act.at, act.by, act.what, act.key, act.why, linkAct(last?.[0] ?? '', act));
+        const [last] = statements.head.get() as unknown as [string];
+        put(act.key, change(read(act.key)));
+        const link = linkAct(last, act);
+        statements.act.run(act.at, act.by, act.what, act.key, act.why, link);
+        statements.setHead.run(link);
+      }),
+    integrity: async () =>
+      connection.read(() => {
+        const [head] = statements.head.get() as unknown as [string];
+        const rows = statements.rows.all() as unknown as [string, string, string][];
+        const changed = rows.filter(([key, value, hash]) => hashShared(store, key, value) !== hash);
+        return { head, changed: changed.map(([key]) => key) };
       }),
     acts: async () => connection.read(() => (statements.acts.all() as unknown as ActRow[]).map(toAct)),
   };
@@ -43,9 +56,11 @@ function toAct([at, by, what, key, why, link]: ActRow): OperatorAct {
 
 const SQL = {
   get: 'SELECT value FROM shared WHERE key = ?',
-  set: 'INSERT INTO shared VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+  set: 'INSERT INTO shared VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, hash = excluded.hash',
   list: 'SELECT key, value FROM shared WHERE substr(key, 1, length(?)) = ? ORDER BY key',
-  lastAct: 'SELECT link FROM acts ORDER BY number DESC LIMIT 1',
+  rows: 'SELECT key, value, hash FROM shared ORDER BY key',
+  head: 'SELECT acts FROM store',
+  setHead: 'UPDATE store SET acts = ?',
   act: 'INSERT INTO acts (at, who, what, key, why, link) VALUES (?, ?, ?, ?, ?, ?)',
   acts: 'SELECT at, who, what, key, why, link FROM acts ORDER BY number',
 } as const;

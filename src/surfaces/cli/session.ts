@@ -5,6 +5,7 @@ import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { retentionOptions } from '../retention.ts';
+import { signingFor } from '../signing.ts';
 import type { Cli } from './context.ts';
 import { openFor } from './store.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
@@ -32,6 +33,7 @@ export async function withSession<Result>(
     clock: world.clock,
     pickUp: false,
     ...retentionOptions(store, cli.db),
+    ...signingFor(cli.db),
     onNotice: (message) => cli.hint(message),
   });
   const interrupt = onInterrupt();

@@ -44,6 +44,7 @@ function addAudit(audit: Command, call: Caller): void {
     .description('check the chain of hashes')
     .argument('[run]', 'a run, or a file of `audit export`; without it, all runs')
     .option('--heads <file>', 'compare with the heads that were written earlier')
+    .option('--key <public>', 'the key that must have signed every ended run: ed25519:…')
     .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
   audit
     .command('export')
@@ -54,6 +55,7 @@ function addAudit(audit: Command, call: Caller): void {
   audit
     .command('heads')
     .description('write the last hash of every run, to find a database that was rolled back')
-    .requiredOption('--out <file>', 'where')
+    .option('--out <file>', 'where')
+    .option('--webhook <url>', 'also post them to this address')
     .action(call(async () => (await import('./commands/audit-files.ts')).auditHeadsCommand));
 }

@@ -10,6 +10,7 @@ import { newRunId } from '../../runtime/engine/run-id.ts';
 import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
+import { createSigner } from '../../runtime/journal/checkpoint.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 import type { AttachmentStore, Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
@@ -23,6 +24,7 @@ import type { Run } from './run.ts';
 import { fork } from '../fork.ts';
 import type { ForkEdits } from '../fork.ts';
 import { retentionOptions } from '../retention.ts';
+import { signingFor } from '../signing.ts';
 import { vaultBeside } from '../vault.ts';
 
 export interface CreateEngineOptions
@@ -33,6 +35,8 @@ export interface CreateEngineOptions
   readonly flows?: readonly AnyDefinition[];
   /** Every run starts for this tenant, and the runs of others do not exist for this engine. */
   readonly tenant?: string;
+  /** An Ed25519 private key as PKCS8 PEM: the engine signs checkpoints of every run. Default: `SLUICE_SIGNING_KEY`. */
+  readonly signingKey?: string;
 }
 
 export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
@@ -80,7 +84,7 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork'>, Asyn
  * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', flows = [], tenant, ...rest } = options;
+  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, ...rest } = options;
   const functions = new Functions(rest.onNotice);
   const { world, attachments, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
@@ -90,6 +94,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
   const runtime = createRuntime({
     ...retentionOptions(store, file),
+    ...(signingKey === undefined ? signingFor(file) : { signing: { signer: createSigner(signingKey) } }),
     ...rest,
     store,
     performer: world.performer,

@@ -32,14 +32,46 @@ export async function auditExportCommand(cli: Cli, given: string, { out }: OutOp
   return OK;
 }
 
-export async function auditHeadsCommand(cli: Cli, { out }: OutOptions): Promise<ExitStatus> {
+export interface HeadsOptions {
+  readonly out?: string;
+  readonly webhook?: string;
+}
+
+export async function auditHeadsCommand(cli: Cli, { out, webhook }: HeadsOptions): Promise<ExitStatus> {
+  if (out === undefined && webhook === undefined) throw usage('`audit heads` needs `--out FILE` or `--webhook URL`');
   demandDatabase(cli, 'run-not-found', 'there are no runs');
   const heads = await withStore(cli, (store) => headsOf(store as Store, Date.now()));
-  write(out, heads);
-  if (cli.json) cli.printJson({ file: out, runs: heads.runs.length });
-  else cli.screen.print(`the heads of ${plural(heads.runs.length, 'run')} are in ${out}; keep the file elsewhere`);
+  if (out !== undefined) write(out, heads);
+  if (webhook !== undefined) await post(webhook, heads);
+  const where = [out, webhook].filter((each) => each !== undefined);
+  if (cli.json) cli.printJson({ file: out ?? null, webhook: webhook ?? null, runs: heads.runs.length });
+  else
+    cli.screen.print(
+      `the heads of ${plural(heads.runs.length, 'run')} are in ${where.join(' and ')}; keep them elsewhere`,
+    );
   return OK;
 }
+
+/** Throws unless the receiver answers with a status of success. */
+async function post(url: string, heads: object): Promise<void> {
+  if (!/^https?:\/\//.test(url)) throw usage(`\`--webhook\` takes an http or https address, not \`${url}\``);
+  let reason: string;
+  try {
+    const { ok, status } = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(heads),
+      redirect: 'error',
+      signal: AbortSignal.timeout(WEBHOOK_MS),
+    });
+    if (ok) return;
+    reason = `status ${status}`;
+  } catch (error) {
+    reason = (error as Error).message;
+  }
+  throw new SluiceError('not-delivered', `the heads were not delivered to \`${url}\`: ${reason}`, 'Send them again.');
+}
+const WEBHOOK_MS = 10_000;
 
 /** The file of `audit export` at this path; null if there is no file. */
 export function runFileAt(path: string): RunFile | null {
@@ -54,8 +86,13 @@ export function runFileAt(path: string): RunFile | null {
   return file;
 }
 
-export async function verifyRunFile(cli: Cli, path: string, file: RunFile): Promise<ExitStatus> {
-  const checked = await auditRunFile(file);
+export async function verifyRunFile(
+  cli: Cli,
+  path: string,
+  file: RunFile,
+  trusted: string | null,
+): Promise<ExitStatus> {
+  const checked = await auditRunFile(file, trusted);
   if (cli.json) cli.printJson({ ok: checked.ok, file: path, runs: [checked] });
   else if (checked.ok) cli.screen.print(`${path} holds: run ${file.run}, ${plural(checked.events, 'event')} checked`);
   else noteBroken(cli, checked.broken?.message ?? '');

@@ -3,6 +3,9 @@ import { audit, type Audit } from '../../../runtime/journal/audit.ts';
 import { withAttachments } from '../../../runtime/journal/audit-attachments.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { auditTombstones, type TombstoneAudit } from '../../../runtime/journal/audit-entry.ts';
+import { auditShared, withCheckpoints, type SharedAudit } from '../../../runtime/journal/audit-checkpoints.ts';
+import { publicKeyText } from '../../../runtime/journal/checkpoint.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { runFileAt, verifyHeads, verifyRunFile } from './audit-files.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
@@ -12,50 +15,83 @@ import { plural } from '../text.ts';
 
 export interface AuditVerifyOptions {
   readonly heads?: string;
+  /** The public key that must have signed. */
+  readonly key?: string;
 }
 
 export async function auditVerifyCommand(
   cli: Cli,
   given: string | undefined,
-  { heads }: AuditVerifyOptions = {},
+  { heads, key }: AuditVerifyOptions = {},
 ): Promise<ExitStatus> {
   const file = given === undefined ? null : runFileAt(given);
-  if (given !== undefined && file !== null) return verifyRunFile(cli, given, file);
-  const status = await verifyRuns(cli, given, heads === undefined || !cli.json);
+  const trusted = key === undefined ? null : publicKeyText(key);
+  if (given !== undefined && file !== null) return verifyRunFile(cli, given, file, trusted);
+  const status = await verifyRuns(cli, given, trusted, heads === undefined || !cli.json);
   return heads === undefined ? status : Math.max(status, await verifyHeads(cli, heads)) === OK ? OK : FAILED;
 }
 
-async function verifyRuns(cli: Cli, given: string | undefined, shows: boolean): Promise<ExitStatus> {
-  const { runs, tombstones } = await withStore(cli, async (store) => {
-    if (store === null && given === undefined) return { runs: [], tombstones: NO_TOMBSTONES };
+async function verifyRuns(
+  cli: Cli,
+  given: string | undefined,
+  trusted: string | null,
+  shows: boolean,
+): Promise<ExitStatus> {
+  const found = await withStore(cli, async (store) => {
+    if (store === null && given === undefined) return NOTHING;
     const ids =
       given === undefined
         ? ((await store?.roster.list()) ?? []).map(({ run }) => run)
         : [await findRun(store, given, cli.db)];
-    const results: Audit[] = [];
-    if (store === null) return { runs: results, tombstones: NO_TOMBSTONES };
-    const attachments = attachmentsBeside(cli.db);
-    try {
-      for (const run of ids)
-        results.push(withAttachments(await audit(store.journal, run, await store.roster.find(run)), attachments));
-    } finally {
-      attachments.close();
-    }
-    return { runs: results, tombstones: await auditTombstones(store.roster) };
+    if (store === null) return NOTHING;
+    const runs = await auditRuns(cli, store, ids, trusted);
+    return { runs, tombstones: await auditTombstones(store.roster), shared: await auditShared(store.shared) };
   });
-  const ok = runs.every((each) => each.ok) && tombstones.ok;
+  const { runs, tombstones, shared } = found;
+  const ok = runs.every((each) => each.ok) && tombstones.ok && shared.ok;
   if (!shows) return ok ? OK : FAILED;
-  if (cli.json) cli.printJson({ ok, runs, tombstones });
-  else print(cli, runs, tombstones);
+  if (cli.json) cli.printJson({ ok, runs, tombstones, shared });
+  else print(cli, found);
   return ok ? OK : FAILED;
 }
 
-const NO_TOMBSTONES: TombstoneAudit = { ok: true, removed: 0, broken: null };
+interface Audited {
+  readonly runs: readonly Audit[];
+  readonly tombstones: TombstoneAudit;
+  readonly shared: SharedAudit;
+}
+const NOTHING: Audited = {
+  runs: [],
+  tombstones: { ok: true, removed: 0, broken: null },
+  shared: { ok: true, acts: 0, broken: null },
+};
 
-function print(cli: Cli, audits: readonly Audit[], tombstones: TombstoneAudit): void {
+async function auditRuns(
+  cli: Cli,
+  { id, journal, roster }: Store,
+  ids: readonly string[],
+  trusted: string | null,
+): Promise<readonly Audit[]> {
+  const attachments = attachmentsBeside(cli.db);
+  const results: Audit[] = [];
+  try {
+    for (const run of ids) {
+      const entry = await roster.find(run);
+      const checked = withAttachments(await audit(journal, run, entry), attachments);
+      const checkpoints = (await journal.checkpoints?.(run)) ?? [];
+      const appends = (await journal.load(run, { snapshot: false }))?.appends ?? [];
+      results.push(withCheckpoints(checked, { store: id, run, appends, checkpoints, entry }, trusted));
+    }
+  } finally {
+    attachments.close();
+  }
+  return results;
+}
+
+function print(cli: Cli, { runs: audits, tombstones, shared }: Audited): void {
   const removed = tombstones.removed === 0 ? '' : `; ${plural(tombstones.removed, 'removed run')} in the tombstones`;
   if (audits.length === 0 && removed === '') return cli.screen.print('there are no runs to check yet');
-  for (const message of [...audits.map(({ broken }) => broken?.message), tombstones.broken]) {
+  for (const message of [...audits.map(({ broken }) => broken?.message), tombstones.broken, shared.broken]) {
     if (typeof message === 'string')
       cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
   }
