@@ -6,13 +6,16 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { compile, createEngine, openSqlite } from '../../src/index.ts';
-import type { CompiledFlow, Engine } from '../../src/index.ts';
+import { compile, openSqlite } from '../../src/index.ts';
+import type { CompiledFlow } from '../../src/index.ts';
 import { audit } from '../../src/runtime/journal/audit.ts';
 import { auditTombstones } from '../../src/runtime/journal/audit-entry.ts';
 import { SluiceError } from '../../src/runtime/errors.ts';
+import { auditShared, withCheckpoints } from '../../src/runtime/journal/audit-checkpoints.ts';
+import { createSigner } from '../../src/runtime/journal/checkpoint.ts';
 import { pause } from './part.ts';
 import type { Part, Round } from './part.ts';
+import { openPayments as open, PAYMENTS as flow, SIGNING_KEY } from './payments.ts';
 
 const WAIT_MS = 20_000;
 
@@ -38,6 +41,7 @@ const UNCOVERED: { readonly [column: string]: string } = {
   'store.id': 'each run keeps the id with which it started',
   'tombstones.id': 'a number inside the database',
   'tombstones.number': 'a number inside the database; the order is in `link`',
+  'acts.number': 'a number inside the database; the order is in `link`',
 };
 
 export const tampering: Part = {
@@ -75,33 +79,6 @@ async function round(dir: string, seed: number, size: 'short' | 'long'): Promise
   return { figures, violations };
 }
 
-const { flow } = compile({
-  tools: { 'read.page': { effect: 'read' }, 'pay.out': { effect: 'financial' } },
-  flow: {
-    id: 'demo',
-    entry: 'page',
-    max_iterations: 50,
-    nodes: [
-      {
-        id: 'page',
-        type: 'tool',
-        tool: 'read.page',
-        routes: [
-          { when: 'page.result.number < 20', to: 'page' },
-          { when: 'true', to: 'ask' },
-        ],
-      },
-      {
-        id: 'ask',
-        type: 'approval',
-        message: 'Pay?',
-        choices: ['approve', 'reject'],
-        routes: [{ when: "approvals.ask == 'approve'", to: 'pay' }],
-      },
-      { id: 'pay', type: 'tool', tool: 'pay.out', params: { to: '{{page.result.payee}}' } },
-    ],
-  },
-});
 const { flow: steps } = compile({ steps: [{ name: 'one', agent_name: 'worker' }] });
 
 /** A database with a suspended run, its snapshot and values, two removed runs and one that has ended. */
@@ -111,35 +88,18 @@ async function makeDatabase(path: string): Promise<string> {
     await engine.start(steps as CompiledFlow, { run });
     await engine.settled(run);
   }
-  await engine.start(flow as CompiledFlow, { run: 'r' });
+  await engine.start(flow, { run: 'r' });
   const { waiting } = await engine.settled('r');
   await engine.close();
   const store = openSqlite(path);
+  for (const why of ['first', 'second'])
+    await store.shared.operate({ at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({ status: 'open' }));
   await store.roster.post('s3', { type: 'answer', id: 'a_s3.1', answer: { choice: 'reject', by: 'bob' } });
   await store.close();
   const db = new DatabaseSync(path);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   db.close();
   return waiting[0]?.id ?? '';
-}
-
-function open(journal: string, paid: unknown[]): Engine {
-  let number = 0;
-  return createEngine({
-    journal,
-    snapshotEvery: 10,
-    pickUp: false,
-    retain: { workflow: 1 },
-    onNotice: () => undefined,
-    model: () => 'x',
-    tools: {
-      'read.page': () => ({ number: (number += 1), payee: 'ann', text: 'x'.repeat(3000) }),
-      'pay.out': (args, { idempotencyKey }) => {
-        paid.push([args, idempotencyKey]);
-        return 'paid';
-      },
-    },
-  });
 }
 
 interface ColumnChanges {
@@ -165,15 +125,19 @@ function columnsOf(path: string): ColumnChanges[] {
 }
 
 function statementsFor(table: string, { name, type, notnull }: { [column: string]: unknown }): string[] {
-  const one = `WHERE rowid = (SELECT max(rowid) FROM ${table})`;
+  // Tables without row numbers have their first key column.
+  const row = ROW_OF[table] ?? 'rowid';
+  const one = `WHERE ${row} = (SELECT max(${row}) FROM ${table})`;
   const set = (value: string, where: string): string => `UPDATE ${table} SET ${String(name)} = ${value} ${where}`;
   const values =
     type === 'INTEGER'
       ? [`${String(name)} + 1`, `${String(name)} - 1`, '0', '4611686018427387904']
       : [`replace(${String(name)}, 'ann', 'eve')`, `${String(name)} || 'x'`, `''`, `'{}'`];
-  const first = `WHERE rowid = (SELECT min(rowid) FROM ${table})`;
+  const first = `WHERE ${row} = (SELECT min(${row}) FROM ${table})`;
   return [...values, ...(notnull === 1 ? [] : ['NULL'])].flatMap((value) => [set(value, one), set(value, first)]);
 }
+
+const ROW_OF: { readonly [table: string]: string } = { shared: 'key', checkpoints: 'run' };
 
 /** Whether the statement changed a row; one that the schema itself refuses did not. */
 function change(path: string, sql: string): boolean {
@@ -182,7 +146,7 @@ function change(path: string, sql: string): boolean {
     for (const { name } of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
       db.exec(`DROP TRIGGER ${String(name)}`);
     const [, table, column] = /UPDATE (\w+) SET (\w+)/.exec(sql) ?? [];
-    const look = db.prepare(`SELECT ${column} FROM ${table} ORDER BY rowid`);
+    const look = db.prepare(`SELECT ${column} FROM ${table} ORDER BY ${ROW_OF[table ?? ''] ?? 'rowid'}`);
     const before = JSON.stringify(look.all());
     db.prepare(sql).run();
     return JSON.stringify(look.all()) !== before;
@@ -227,10 +191,16 @@ async function attempt(
 
 async function isFound(path: string): Promise<boolean> {
   const store = openSqlite(path);
+  const { key } = createSigner(SIGNING_KEY);
   try {
-    for (const { run } of await store.roster.list())
-      if (!(await audit(store.journal, run, await store.roster.find(run))).ok) return true;
-    return !(await auditTombstones(store.roster)).ok;
+    for (const { run } of await store.roster.list()) {
+      const entry = await store.roster.find(run);
+      const checkpoints = (await store.journal.checkpoints?.(run)) ?? [];
+      const appends = (await store.journal.load(run, { snapshot: false }))?.appends ?? [];
+      const signed = { store: store.id, run, appends, checkpoints, entry };
+      if (!withCheckpoints(await audit(store.journal, run, entry), signed, key).ok) return true;
+    }
+    return !(await auditTombstones(store.roster)).ok || !(await auditShared(store.shared)).ok;
   } finally {
     await store.close();
   }

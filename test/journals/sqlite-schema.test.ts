@@ -25,6 +25,7 @@ test('a fresh file has every step, strict tables, WAL and full synchronisation',
   expect(tables.map(({ name }) => name)).toEqual([
     'acts',
     'blobs',
+    'checkpoints',
     'flows',
     'log',
     'mail',

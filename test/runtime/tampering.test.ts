@@ -5,37 +5,10 @@ import { compile, createEngine, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow, Engine } from '../../src/index.ts';
 import { audit } from '../../src/runtime/journal/audit.ts';
 import { auditTombstones } from '../../src/runtime/journal/audit-entry.ts';
+import { openPayments, PAYMENTS as flow } from '../chaos/payments.ts';
 import { freshPaths } from '../journals/place.ts';
 
 const freshPath = freshPaths();
-const { flow, diagnostics } = compile({
-  tools: { 'read.page': { effect: 'read' }, 'pay.out': { effect: 'write' } },
-  flow: {
-    id: 'demo',
-    entry: 'page',
-    max_iterations: 50,
-    nodes: [
-      {
-        id: 'page',
-        type: 'tool',
-        tool: 'read.page',
-        routes: [
-          { when: 'page.result.number < 20', to: 'page' },
-          { when: 'true', to: 'ask' },
-        ],
-      },
-      {
-        id: 'ask',
-        type: 'approval',
-        message: 'Pay?',
-        choices: ['approve', 'reject'],
-        routes: [{ when: "approvals.ask == 'approve'", to: 'pay' }],
-      },
-      { id: 'pay', type: 'tool', tool: 'pay.out', params: { to: '{{page.result.payee}}' } },
-    ],
-  },
-});
-
 interface Scene {
   readonly path: string;
   readonly engine: Engine;
@@ -45,7 +18,6 @@ interface Scene {
 
 /** A run with a snapshot that waits for an approval; the engine is open. */
 async function suspendedRun(path = freshPath()): Promise<Scene> {
-  if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
   const first = open(path, []);
   await first.start(flow, { run: 'r' });
   const { waiting } = await first.settled('r');
@@ -57,26 +29,15 @@ async function suspendedRun(path = freshPath()): Promise<Scene> {
 }
 
 function open(path: string, paid: unknown[]): Engine {
-  let number = 0;
-  return createEngine({
-    journal: path,
-    snapshotEvery: 10,
-    pickUp: false,
-    tools: {
-      'read.page': () => ({ number: (number += 1), payee: 'ann', text: 'x'.repeat(3000) }),
-      'pay.out': (args) => {
-        paid.push(args);
-        return 'paid';
-      },
-    },
-  });
+  const payments: [unknown, string][] = [];
+  payments.push = (...made) => paid.push(...made.map(([args]) => args));
+  return openPayments(path, payments);
 }
 
 function change(path: string, sql: string): void {
   const db = new DatabaseSync(path);
-  db.exec(
-    'SELECT 1; DROP TRIGGER log_update; DROP TRIGGER log_delete; DROP TRIGGER blobs_update; DROP TRIGGER tombstones_update; DROP TRIGGER tombstones_delete;',
-  );
+  for (const { name } of db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+    db.exec(`DROP TRIGGER ${String(name)}`);
   expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
   db.close();
 }
@@ -129,6 +90,9 @@ test('a snapshot that no event covers is not used', async () => {
 });
 
 test.each([
+  ['the tenant', "UPDATE runs SET tenant = 'acme'", /tenant/],
+  ['the user', "UPDATE runs SET user = 'eve'", /user/],
+  ['the parent', "UPDATE runs SET parent = 'other'", /parent/],
   ['the flow', "UPDATE runs SET flow = 'other'", /flow of the run is listed as `other`/],
   ['the notation', "UPDATE runs SET notation = 'other'", /notation/],
   ['the start', 'UPDATE runs SET started_at = started_at - 1', /start of the run/],
@@ -159,7 +123,7 @@ test.each([
     tools: { 'read.page': () => called.promise },
   });
   onTestFinished(() => engine.close());
-  await engine.start(flow as CompiledFlow, { run: 'r' });
+  await engine.start(flow, { run: 'r' });
   const store = openSqlite(path);
   onTestFinished(() => store.close());
   const db = new DatabaseSync(path);
@@ -222,7 +186,7 @@ test('the same run in another database has other idempotency keys', async () => 
         },
       },
     });
-    await engine.start(flow as CompiledFlow, { run: 'r', seed: 1 });
+    await engine.start(flow, { run: 'r', seed: 1 });
     await engine.settled('r');
     await engine.close();
   }

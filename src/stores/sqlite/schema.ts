@@ -169,6 +169,9 @@ CREATE TABLE checkpoints (
   signature TEXT NOT NULL,
   PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
+CREATE TRIGGER checkpoints_insert BEFORE INSERT ON checkpoints
+WHEN EXISTS (SELECT 1 FROM checkpoints WHERE run = NEW.run AND seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'checkpoints are append-only'); END;
 CREATE TRIGGER checkpoints_update BEFORE UPDATE ON checkpoints
 BEGIN SELECT RAISE(ABORT, 'checkpoints are append-only'); END;
 CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints
