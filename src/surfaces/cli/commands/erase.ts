@@ -17,7 +17,7 @@ export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus>
   });
   const erased = erase(piiFileOf(cli.db), tokensOf);
   const attachments = eraseAttachments(cli.db, run) + (tokensOf === run ? 0 : eraseAttachments(cli.db, tokensOf));
-  if (cli.json) cli.printJson({ run, erased, attachments });
+  if (cli.json) cli.printJson({ run, erased, ...(attachments === 0 ? {} : { attachments }) });
   else if (erased + attachments === 0) cli.screen.print(`run ${run} has no personal data and no attachments`);
   if (cli.json) return OK;
   if (erased > 0)
