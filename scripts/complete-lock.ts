@@ -23,7 +23,12 @@ interface Lock {
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'openharmony', 'win32', 'netbsd', 'openbsd', 'sunos', 'aix'];
 const PROCESSORS = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32'];
 
-for (const path of ['package-lock.json', 'bench/peers/package-lock.json', 'mutation/package-lock.json']) {
+for (const path of [
+  'package-lock.json',
+  'bench/peers/package-lock.json',
+  'mutation/package-lock.json',
+  'reference/package-lock.json',
+]) {
   const added = complete(join(root, path));
   process.stdout.write(`${path}: ${added} entries added\n`);
 }

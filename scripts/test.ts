@@ -27,6 +27,7 @@ await Promise.all([
   check('types of tests and scripts', () => start('tsc', ['-b'])),
   check('lint', () => start('oxlint', [])),
   check('format', () => start('oxfmt', ['--check'])),
+  check('API reference', () => start('node', ['scripts/reference.ts', '--check'])),
   check('unused code', () => start('knip', ['--no-progress', '--no-config-hints'])),
   check(`simulation, ${SIMULATED.runs} seeds from ${SIMULATED.seed}`, () =>
     start('node', ['scripts/simulate.ts', SIMULATED.seed, SIMULATED.runs]),

@@ -5,6 +5,11 @@
 import type { Json } from '../expr/json.ts';
 import { schemaPattern } from '../expr/text-search.ts';
 
+/**
+ * A tool of an MCP server.
+ * @example
+ * const names = (tools: readonly McpTool[]) => tools.map(({ name }) => name);
+ */
 export interface McpTool {
   readonly name: string;
   readonly description: string;
@@ -12,6 +17,11 @@ export interface McpTool {
   readonly output: Json;
   readonly annotations: { readonly [hint: string]: Json };
 }
+/**
+ * The tools that MCP servers had when the lock was made.
+ * @example
+ * const lock: McpLock = { version: 1, servers: {} };
+ */
 export interface McpLock {
   readonly version: 1;
   readonly servers: { readonly [server: string]: readonly McpTool[] };
@@ -22,7 +32,12 @@ export function lockFileOf(document: string): string {
   return `${document}.mcp-lock.json`;
 }
 
-/** Throws with a sentence if the text is not a lock. */
+/**
+ * Throws with a sentence if the text is not a lock.
+ * @example
+ * const lock = readMcpLock('{"version": 1, "servers": {}}');
+ * const { flow: compiled } = compile('steps: [{ name: one, agent: writer }]', { mcpLock: lock });
+ */
 export function readMcpLock(text: string): McpLock {
   const lock = JSON.parse(text) as Partial<McpLock> | null;
   if (lock?.version !== 1 || typeof lock.servers !== 'object') throw new Error('it is not a lock of version 1');

@@ -44,6 +44,12 @@ export interface CompileOptions extends PolicyOptions {
   readonly mcpLock?: McpLock;
 }
 
+/**
+ * The result of `compile`: the flow, its certificate, and every diagnostic.
+ * @example
+ * const result: CompileResult = compile('flow: { id: x, entry: a, nodes: [{ id: a, type: terminal }] }');
+ * for (const { line, message } of result.diagnostics) console.error(line, message);
+ */
 export interface CompileResult {
   readonly ok: boolean;
   /** The name of the notation; null if the document has none. */

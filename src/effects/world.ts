@@ -42,6 +42,11 @@ import type { ToolOptions } from './tools/tool.ts';
 import { toolPerformer } from './tools/performer.ts';
 import { shellRunner } from './tools/sandbox.ts';
 
+/**
+ * Models, tools, scripts and functions of an engine.
+ * @example
+ * const options: WorldOptions = { script: { agents: { triage: ['{"kind": "other"}'] } } };
+ */
 export interface WorldOptions {
   /**
    * How providers are called, or model objects of the AI SDK by alias. Together with a script: also the models of agents
@@ -67,6 +72,11 @@ export interface WorldOptions {
   /** Stores the images and files of runs. Default: in this process only. */
   readonly attachments?: AttachmentStore;
 }
+/**
+ * Options of the tools of an engine.
+ * @example
+ * const toolOptions: WorldToolOptions = { workDir: './work', documentDir: './flows' };
+ */
 export interface WorldToolOptions extends Omit<ToolOptions, 'workDir' | 'attach'> {
   /** The work directory of all runs. Default: `.sluice/work/<run>`. */
   readonly workDir?: string;
@@ -242,7 +252,12 @@ function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall
     throw noImplementation(call);
 }
 
-/** Model objects by alias, beside the options. */
+/**
+ * Model objects by alias, beside the options.
+ * @example
+ * const options: CreateEngineOptions = { models: { model: 'openai/gpt-5-mini' } };
+ * const objects: ModelObjects = {};
+ */
 export type ModelObjects = { readonly [alias: string]: ModelObject };
 
 function modelOptions(given: WorldOptions['models'] = {}): ModelPerformerOptions {

@@ -3,7 +3,11 @@
  * store of its own, once, under its hash.
  */
 
-/** A reference as documents and models see it. `tokens` comes second, so that an estimate finds it after the id. */
+/**
+ * A reference as documents and models see it. `tokens` comes second, so that an estimate finds it after the id.
+ * @example
+ * const shown = (ref: AttachmentRef) => JSON.stringify(ref);
+ */
 export type AttachmentRef = {
   /** `sha256-` and the hash of the data. */
   readonly attachment: string;

@@ -1,6 +1,8 @@
 /**
  * The closed sets that every surface speaks: run states, the 17 terminal codes, and the failure classes that decide
  * which code an unhandled failure ends in.
+ * @example
+ * const isCode = (text: string) => TERMINAL_CODES.some((code) => code === text);
  */
 export const TERMINAL_CODES = [
   'SUCCESS',
@@ -21,9 +23,24 @@ export const TERMINAL_CODES = [
   'UNAVAILABLE_DEP',
   'USER_CANCEL',
 ] as const;
+/**
+ * The code with which a run ends.
+ * @example
+ * const code: TerminalCode = 'SUCCESS';
+ */
 export type TerminalCode = (typeof TERMINAL_CODES)[number];
 
+/**
+ * All states of a run.
+ * @example
+ * const isState = (text: string) => RUN_STATES.some((state) => state === text);
+ */
 export const RUN_STATES = ['pending', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const;
+/**
+ * The state of a run.
+ * @example
+ * const status: RunStatus = 'suspended';
+ */
 export type RunStatus = (typeof RUN_STATES)[number];
 export type EndState = 'completed' | 'failed' | 'cancelled';
 
@@ -64,6 +81,11 @@ const CODE_OF_CLASS = {
   guardrail: 'UNSAFE_DETECTION',
   budget: 'BUDGET_EXHAUSTED',
 } as const satisfies Record<string, TerminalCode>;
+/**
+ * The class of a failure, which decides whether it is retried.
+ * @example
+ * const failureClass: FailureClass = 'transient';
+ */
 export type FailureClass = keyof typeof CODE_OF_CLASS;
 export const FAILURE_CLASSES = Object.keys(CODE_OF_CLASS) as readonly FailureClass[];
 

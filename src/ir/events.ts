@@ -258,6 +258,8 @@ export type EventBody =
     }
   | { readonly type: 'clock.read' }
   | ({ readonly type: 'run.ended' } & Ending);
+/** An event of the journal.
+ * @example const isEnd = (event: Event) => event.type === 'run.ended'; */
 export type Event = EventBody & { readonly seq: number; readonly at: Instant };
 export type EventType = Event['type'];
 

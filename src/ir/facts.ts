@@ -73,7 +73,11 @@ export type ProtectionNote =
     }
   | { readonly type: 'retry.denied'; readonly tokens: number; readonly share: number; readonly burst: number };
 
-/** The user and tenant of a run, recorded once. Policies are evaluated for them. */
+/**
+ * The user and tenant of a run, recorded once. Policies are evaluated for them.
+ * @example
+ * const origin: Origin = { tenant: 'acme', user: 'anna' };
+ */
 export interface Origin {
   readonly by?: string;
   readonly tenant?: string;
@@ -166,6 +170,11 @@ export type Fact =
   | { readonly type: 'fork'; readonly by: string; readonly edits: readonly SlotEdit[] }
   | { readonly type: 'cancel'; readonly by: string; readonly why: string };
 
+/**
+ * The answer of a person to a question.
+ * @example
+ * const answer: Answer = { choice: 'approve', by: 'anna', text: 'The parcel is lost.' };
+ */
 export interface Answer {
   readonly choice: string;
   readonly by: string;

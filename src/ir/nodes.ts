@@ -389,6 +389,12 @@ export interface Retention {
   /** The folder that each run is exported to before it is removed. */
   readonly export?: string;
 }
+/**
+ * A compiled flow: the graph that the engine runs, with its hash.
+ * @example
+ * const { flow: compiled } = compile('steps: [{ name: one, agent: writer }]');
+ * if (compiled !== undefined) console.log((compiled as CompiledFlow).hash);
+ */
 export interface CompiledFlow extends FlowBody {
   readonly hash: string;
 }

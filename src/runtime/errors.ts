@@ -3,6 +3,15 @@
  * docs/errors/<code>.md.
  */
 
+/**
+ * An error that a user can act on, with a code, a sentence and often a remedy.
+ * @example
+ * try {
+ *   await engine.get('r_unknown');
+ * } catch (error) {
+ *   if (error instanceof SluiceError) console.error(error.code, error.message, error.help);
+ * }
+ */
 export class SluiceError extends Error {
   readonly code: ErrorCode;
   readonly help: string | undefined;
@@ -214,6 +223,10 @@ export const ERROR_CODES = {
   },
 
   // Models and tools
+  'missing-package': {
+    title: 'An optional package is not installed',
+    summary: 'The flow needs a package that is installed only where it is needed.',
+  },
   'no-model': {
     title: 'No model',
     summary: 'An agent names no model, and the command and the environment name none either.',

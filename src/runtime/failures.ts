@@ -2,6 +2,11 @@
 import type { FailureClass } from '../ir/codes.ts';
 import type { Failure } from '../ir/events.ts';
 
+/**
+ * A failure of a model or a tool with its class, which error routes and retries read.
+ * @example
+ * throw new PerformError({ class: 'rate_limit', type: 'RateLimitError', message: 'Too many requests.' });
+ */
 export class PerformError extends Error {
   readonly class: FailureClass;
   readonly type: string;

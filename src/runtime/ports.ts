@@ -72,6 +72,13 @@ export interface StoredRun {
   readonly blobs: readonly Blob[];
 }
 
+/**
+ * The journal of a store: appends events and reads them.
+ * @example
+ * const store = openMemory();
+ * const journal: Journal = store.journal;
+ * const stored = await journal.load('r_1');
+ */
 export interface Journal {
   /** At most `limit` appends, in order, from the one that follows event `after`. */
   page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
@@ -114,7 +121,12 @@ export type Mail = {
 };
 export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
-/** Says which worker owns which run. `stores/leases.ts` has the rules. */
+/**
+ * Says which worker owns which run. `stores/leases.ts` has the rules.
+ * @example
+ * const { roster }: { roster: Roster } = openMemory();
+ * const failed = await roster.list({ status: ['failed'] });
+ */
 export interface Roster {
   /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
   renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
@@ -186,6 +198,12 @@ export interface OperatorAct {
   readonly link: string;
 }
 
+/**
+ * Holds runs: their journal, their owners, and shared values.
+ * @example
+ * const store: Store = openMemory();
+ * const own = createEngine({ journal: store });
+ */
 export interface Store {
   /** Random, made with the store. It is part of every idempotency key. */
   readonly id: string;
@@ -197,6 +215,12 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/**
+ * The clock of an engine: the time of day, elapsed time and timers.
+ * @example
+ * const clock: Clock = createVirtualClock(0);
+ * await clock.sleep(60_000);
+ */
 export interface Clock {
   /** True when waits pass at once, as in a script. */
   readonly virtual: boolean;
@@ -215,6 +239,11 @@ export interface Clock {
 /** The kind of streamed text: the reply itself, its reasoning, or the arguments of a tool call. */
 export type StreamedPart = 'text' | 'reasoning' | 'arguments';
 
+/**
+ * A call of a model, a tool or a check, with everything that its performer may need.
+ * @example
+ * const perform: Performer['perform'] = async (call: Call) => ({ ok: true, value: `${call.command.name} was called` });
+ */
 export interface Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
@@ -227,6 +256,12 @@ export interface Call {
   /** Takes the text of a reply while it is generated. Undefined when no reader asked for it. The text is not stored. */
   readonly onText?: ((text: string, part?: StreamedPart) => void) | undefined;
 }
+/**
+ * Performs the calls of a run. It can replace models, tools and people at once.
+ * @example
+ * const performer: Performer = { perform: async () => ({ ok: true, value: { text: 'Hello.' } }) };
+ * const own = createEngine({ performer });
+ */
 export interface Performer {
   perform(call: Call): Promise<Settled>;
   /** Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. */
@@ -261,7 +296,11 @@ export interface Awaited {
   readonly node: string;
   readonly ordinal: number;
 }
-/** Stores sealed values of personal data. It sees no value and no key. */
+/**
+ * Stores sealed values of personal data. It sees no value and no key.
+ * @example
+ * const erase = (store: PiiStore, id: string) => store.erase(id);
+ */
 export interface PiiStore {
   /** The token with this lookup, or the one that is made now with the next free number of its type. */
   add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken): string;
@@ -273,7 +312,11 @@ export interface PiiStore {
   erase(run: RunId): number;
   close(): void;
 }
-/** Stores images and files of runs outside of the journal. Equal data is stored once. */
+/**
+ * Stores images and files of runs outside of the journal. Equal data is stored once.
+ * @example
+ * const options = (attachments: AttachmentStore): CreateEngineOptions => ({ attachments });
+ */
 export interface AttachmentStore {
   add(run: RunId, attachment: StoredAttachment): void;
   /** Null if the run has no such attachment, also if another run has it. */
@@ -285,6 +328,11 @@ export interface AttachmentStore {
 }
 /** `input`: the operator gave it with the input of the run. `tool`: a tool returned it. */
 export type AttachmentOrigin = 'input' | 'tool';
+/**
+ * An image or a file as it is stored.
+ * @example
+ * const show = (stored: StoredAttachment) => console.log(stored);
+ */
 export interface StoredAttachment {
   /** `sha256-` and the hash of the data. */
   readonly id: string;

@@ -40,6 +40,23 @@ beforeAll(() => {
 }, 60_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
+/** Documents that need an optional package each. */
+const DOCUMENTS = {
+  'model.yaml': 'steps: [{ name: one, agent: a }]\n',
+  'policy.yaml': `policies: { all: "permit(principal, action, resource);" }
+flow: { id: p, entry: a, nodes: [{ id: a, type: terminal }] }
+`,
+  'code.yaml': `tools: { sum: { effect: read, code: "1 + 1" } }
+flow: { id: c, entry: a, nodes: [{ id: a, type: tool, tool: sum }] }
+`,
+  'mcp.yaml': `mcp: { files: { command: node, args: [x.js] } }
+flow: { id: m, entry: a, nodes: [{ id: a, type: terminal }] }
+`,
+  'pii.yaml': `pii: { mode: tokenize, types: [phone] }
+flow: { id: t, entry: a, nodes: [{ id: a, type: terminal, output: "{{event.payload.text}}" }] }
+`,
+};
+
 describe('the tarball', () => {
   test('has what its pages refer to, and nothing of the build', () => {
     const files = readdirSync(installed, { recursive: true }) as string[];
@@ -91,6 +108,22 @@ describe('the installed package', () => {
     const { status, stderr } = run(process.execPath, ['--require', './old.cjs', 'b.mjs']);
     expect(status).toBe(1);
     expect(stderr).toContain('sluice needs Node 22.13 or newer');
+  });
+
+  test.each([
+    ['a model', '@ai-sdk/openai@4', ['run', 'model.yaml', '--model', 'openai/gpt-5-mini']],
+    ['policies', '@cedar-policy/cedar-wasm@4', ['check', 'policy.yaml']],
+    ['code', 'quickjs-emscripten', ['run', 'code.yaml']],
+    ['an MCP server', '@modelcontextprotocol/client@2', ['mcp', 'lock', 'mcp.yaml']],
+    ['phone numbers', 'libphonenumber-js@1', ['run', 'pii.yaml', '--input', '{"text": "call +49 30 901820 now"}']],
+  ])('without the optional package for %s, one error gives the command', (_, name, args) => {
+    for (const [file, text] of Object.entries(DOCUMENTS)) writeFileSync(join(dir, file), text);
+    const env = { ...process.env, OPENAI_API_KEY: 'none' };
+    const ran = run(process.execPath, [join(installed, 'bin/sluice.js'), ...args], dir, env);
+    expect(ran.status, ran.stderr).not.toBe(0);
+    expect(ran.stderr).toContain('is not installed');
+    expect(ran.stderr).toContain(`npm install ${name}`);
+    expect(ran.stderr).not.toMatch(/^\s+at /m);
   });
 
   test('runs its example by its own command', () => {

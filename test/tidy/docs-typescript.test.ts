@@ -14,9 +14,9 @@ import { pathsIn, read, root } from './tree.ts';
 
 const LIBRARY = { sluice: 'src/index.ts', 'sluice/testing': 'src/testing.ts' };
 /** What the fragments on the pages of errors take for granted. */
-const GIVEN = `import { compile, type CompiledFlow, type Engine } from 'sluice';
+const GIVEN = `import { compile, createEngine, type CompiledFlow, type Engine } from 'sluice';
 declare const engine: Engine, flow: CompiledFlow, text: string;
-export const given: unknown = [compile, engine, flow, text];
+export const given: unknown = [compile, createEngine, engine, flow, text];
 `;
 /** The function that the README's refund calls. */
 const PAY = `import type { Json } from 'sluice';
@@ -30,8 +30,7 @@ const snippets = pages.flatMap((page) =>
 
 test('every snippet type-checks', { timeout: 60_000 }, () => {
   const dir = folder();
-  for (const { name, page, text } of snippets)
-    writeFileSync(join(dir, name), page.startsWith('docs/errors/') ? asFragment(text) : text);
+  for (const { name, page, text } of snippets) writeFileSync(join(dir, name), moduleOf(page, text));
   writeFileSync(join(dir, 'pay.ts'), PAY);
   writeFileSync(join(dir, 'wrong.ts'), "export const wrong: number = '';\n");
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
@@ -48,6 +47,25 @@ test('every snippet type-checks', { timeout: 60_000 }, () => {
   const mistakes = stdout.split('\n').filter((line) => /^\w+\.ts\(/.test(line));
   expect(snippets.length).toBeGreaterThan(8);
   expect(mistakes).toEqual([expect.stringContaining('wrong.ts(1,14)')]);
+});
+
+test.each(['sluice', 'sluice/testing'] as const)('every export of %s has an example in the reference', (library) => {
+  const page = read(library === 'sluice' ? 'docs/reference/index.md' : 'docs/reference/testing.md');
+  const sections = page.split(/^### /m).slice(1);
+  const names = exportsOf(library);
+  expect(names.length).toBeGreaterThan(10);
+  const without = names.filter((name) => {
+    const own = sections.filter(
+      (section) =>
+        section
+          .split('\n')[0]
+          ?.replaceAll('\\_', '_')
+          .replace(/[(<\\].*$/, '')
+          .trim() === name,
+    );
+    return !own.some((section) => section.includes('```ts')) && !page.includes(`Re-exports [${name}]`);
+  });
+  expect(without).toEqual([]);
 });
 
 test.each(['flow', 'workflow'])('%s: the TypeScript of the page has the hash of its YAML', async (notation) => {
@@ -91,6 +109,30 @@ function runnable(text: string): string {
   return Object.entries(LIBRARY).reduce(
     (all, [name, path]) => all.replaceAll(`from '${name}'`, `from '${pathToFileURL(join(root, path)).href}'`),
     text,
+  );
+}
+
+function moduleOf(page: string, text: string): string {
+  if (page.startsWith('docs/reference/')) return asExample(text);
+  return page.startsWith('docs/errors/') ? asFragment(text) : text;
+}
+
+/** The example of an export may use every other export, and the definitions of `reference-given.txt`. */
+function asExample(text: string): string {
+  const own = exportsOf('sluice');
+  const more = exportsOf('sluice/testing').filter((name) => !own.includes(name));
+  return `import * as z from 'zod';
+import { ${own.join(', ')} } from 'sluice';
+import { ${more.join(', ')} } from 'sluice/testing';
+${read('test/tidy/reference-given.txt')}
+export async function example() {
+${text}}
+`;
+}
+
+function exportsOf(library: keyof typeof LIBRARY): readonly string[] {
+  return [...read(LIBRARY[library]).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+    names.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()])),
   );
 }
 

@@ -69,12 +69,18 @@ function linksIn(page: string): string[] {
   return [...prose.matchAll(/\]\(([^)\s]+)(?:\s+"[^"]*")?\)/g)].map(([, link]) => link as string);
 }
 
+/** Anchors of a page. A heading that occurs again has a number. */
 function headingsOf(page: string): string[] {
-  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
+  const seen = new Map<string, number>();
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
+    const anchor = heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .trim()
-      .replace(/ /g, '-'),
-  );
+      .replace(/ /g, '-');
+    const times = seen.get(anchor) ?? 0;
+    seen.set(anchor, times + 1);
+    return times === 0 ? anchor : `${anchor}-${times}`;
+  });
+  return [...headings, ...[...page.matchAll(/<a id="([^"]+)"/g)].map(([, id = '']) => id)];
 }

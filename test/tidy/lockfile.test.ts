@@ -11,7 +11,12 @@ interface Lock {
   };
 }
 
-test.each(['package-lock.json', 'bench/peers/package-lock.json', 'mutation/package-lock.json'])('%s', (path) => {
+test.each([
+  'package-lock.json',
+  'bench/peers/package-lock.json',
+  'mutation/package-lock.json',
+  'reference/package-lock.json',
+])('%s', (path) => {
   const { packages } = JSON.parse(read(path)) as Lock;
   expect(Object.keys(packages).length).toBeGreaterThan(10);
   expect(Object.entries(packages).filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);

@@ -12,6 +12,11 @@ interface RelatedPlace {
   readonly column: number;
 }
 
+/**
+ * One mistake or warning in a document, with its place.
+ * @example
+ * const shown = ({ file, line, column, message }: Diagnostic) => `${file}:${line}:${column} ${message}`;
+ */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   readonly code: DiagnosticCode;

@@ -90,7 +90,11 @@ export function requireTaken(refs: readonly AttachmentRef[], models: readonly Ta
   }
 }
 
-/** An image or a file in the input of a run. Only `attachment(…)` makes one. */
+/**
+ * An image or a file in the input of a run. Only `attachment(…)` makes one.
+ * @example
+ * const photo: Attachment = attachment({ path: './photo.png' });
+ */
 export class Attachment {
   readonly source: AttachmentSource;
   /** The path or the URL. The run gets a reference with the hash of the data in its place. */
@@ -102,7 +106,11 @@ export class Attachment {
   }
 }
 
-/** JSON in which attachments can stand anywhere. */
+/**
+ * JSON in which attachments can stand anywhere.
+ * @example
+ * const input: RunInput = { message: 'It is broken.', photo: attachment({ path: './photo.png' }) };
+ */
 export type RunInput = Json | Attachment | readonly RunInput[] | { readonly [field: string]: RunInput };
 
 /**

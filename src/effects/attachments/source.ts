@@ -2,7 +2,11 @@
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { RunId } from '../../ir/events.ts';
 
-/** One of `path`, `url` and `data`. */
+/**
+ * One of `path`, `url` and `data`.
+ * @example
+ * const source: AttachmentSource = { path: './photo.png' };
+ */
 export type AttachmentSource = (
   | { readonly path: string }
   | { readonly url: string }

@@ -6,7 +6,11 @@ import type { EvidenceFailure } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import type { RunId } from '../../ir/events.ts';
 
-/** One recorded tool call. */
+/**
+ * One recorded tool call.
+ * @example
+ * const isGood = ({ ok, tool }: Observation) => ok && tool === 'shell_run';
+ */
 export interface Observation {
   readonly id: string;
   readonly turn: number;
@@ -17,6 +21,11 @@ export interface Observation {
   readonly result?: Json;
   readonly error?: Json;
 }
+/**
+ * The verdict of a validator.
+ * @example
+ * const verdict: Verdict = { ok: false, reason: 'No test was run.' };
+ */
 export interface Verdict {
   readonly ok: boolean;
   /** For a refusal: the reason, in words that tell the agent what to do. */
@@ -38,6 +47,11 @@ export interface CommandRun {
 }
 export type Scope = 'turn' | 'session';
 
+/**
+ * The evidence that a validator may read: recorded tool calls and files.
+ * @example
+ * const tested: Validator = async (evidence: Evidence) => ({ ok: evidence.commands('turn').some(({ passed }) => passed), reason: 'Run the tests.' });
+ */
 export interface Evidence {
   /** Of the whole session, in order. */
   readonly observations: readonly Observation[];
@@ -65,9 +79,18 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A check, built in or the user's own. */
+/**
+ * A check, built in or the user's own.
+ * @example
+ * const mentionsOrder: Validator = async ({ response }) => ({ ok: /A-\d+/.test(response), reason: 'Name the order.' });
+ */
 export type Validator = (evidence: Evidence) => Verdict | Promise<Verdict>;
 
+/**
+ * Options of `evidencePerformer`.
+ * @example
+ * const options: EvidenceOptions = { workDir: () => './work', documentDir: '.', run: shellRunner() };
+ */
 export interface EvidenceOptions {
   readonly workDir: string | ((run: RunId) => string);
   /** The folder from which validator modules are loaded. */

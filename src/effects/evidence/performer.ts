@@ -19,6 +19,11 @@ import { readSource, readSources } from './sources.ts';
 import type { Wanted } from './sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
+/**
+ * Performs the checks of validators and contracts.
+ * @example
+ * const performer = evidencePerformer({ workDir: () => './work', documentDir: '.', run: shellRunner() });
+ */
 export function evidencePerformer(given: EvidenceOptions): Performer {
   return {
     perform: async (call) => {

@@ -11,6 +11,11 @@ import { promptOf } from '../prompt/prompt.ts';
 import type { Message } from '../prompt/prompt.ts';
 import { toolResult } from '../../runtime/engine/plain-json.ts';
 
+/**
+ * The second parameter of a tool function.
+ * @example
+ * const pay: ToolFunction = async (args, { idempotencyKey, signal }: ToolContext) => ({ key: idempotencyKey, late: signal.aborted });
+ */
 export interface ToolContext {
   /** Aborted when the call times out or the run is cancelled. */
   readonly signal: AbortSignal;
@@ -24,22 +29,44 @@ export interface ToolContext {
   /** Adds an image or a file to the run. The returned reference, in the result, shows it to models. */
   readonly attach: Attach;
 }
+/**
+ * A function that performs a tool.
+ * @example
+ * const look: ToolFunction = ({ order }) => ({ order: order ?? null, state: 'shipped' });
+ * const own = createEngine({ tools: { 'orders.look': look } });
+ */
 export type ToolFunction = (
   args: { readonly [field: string]: Json },
   context: ToolContext,
 ) => Json | void | Promise<Json | void>;
+/**
+ * The request to a model function.
+ * @example
+ * const model: ModelFunction = ({ agent: { id }, messages }: ModelRequest) => `${id} read ${messages.length} messages`;
+ */
 export interface ModelRequest extends Omit<ToolContext, 'attach'> {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
   /** Streams text to the listeners of the run; undefined if there are none. The returned reply is recorded in any case. */
   readonly hear?: ((text: string) => void) | undefined;
 }
+/**
+ * The reply of a model function.
+ * @example
+ * const reply: ModelReply = { text: 'Hello.', usage: { inputTokens: 12, outputTokens: 2 } };
+ */
 export interface ModelReply {
   readonly text: string;
   /** The tool calls that the agent proposes. Ignored for an agent without tools. */
   readonly toolCalls?: readonly { readonly name: string; readonly args?: { readonly [field: string]: Json } }[];
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costUsd?: number };
 }
+/**
+ * One function that replies for every agent.
+ * @example
+ * const model: ModelFunction = async ({ agent: { id } }) => `Hello from ${id}.`;
+ * const own = createEngine({ model });
+ */
 export type ModelFunction = (request: ModelRequest) => string | ModelReply | Promise<string | ModelReply>;
 
 /** Functions that belong to one flow. They come before functions for a name. */

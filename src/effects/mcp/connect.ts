@@ -2,9 +2,15 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { ElicitRequest, ElicitResult, Tool } from '@modelcontextprotocol/client';
-import { StdioClientTransport, getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type {
+  Client,
+  ClientCredentialsProvider,
+  ElicitRequest,
+  ElicitResult,
+  StreamableHTTPClientTransport,
+  Tool,
+} from '@modelcontextprotocol/client';
+import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { Output } from '../tools/output.ts';
@@ -12,6 +18,7 @@ import { expandText } from '../tools/template.ts';
 
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
 import { linearValidator } from './schema.ts';
+import { loadSdk, sdk } from './sdk.ts';
 
 export interface Connection {
   readonly client: Client;
@@ -45,6 +52,7 @@ export const RESOURCE_HINTS: McpTool['annotations'] = { readOnlyHint: true };
 
 export async function connect(config: McpServer, options: ConnectOptions): Promise<Connection> {
   const { timeoutMs } = options;
+  await loadSdk();
   const stderr = new Output(STDERR_MAX);
   let asksForRoots = false;
   const client = createClient(options, () => (asksForRoots = true));
@@ -68,7 +76,7 @@ export async function connect(config: McpServer, options: ConnectOptions): Promi
 }
 
 function createClient({ timeoutMs, workDir, onClose, onElicit }: ConnectOptions, onRoots: () => void): Client {
-  const client = new Client(
+  const client = new (sdk().Client)(
     { name: 'sluice', version: '1' },
     {
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, timeoutMs) } },
@@ -94,15 +102,15 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
   const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value)]));
   if (config.url !== undefined)
-    return new StreamableHTTPClientTransport(new URL(config.url), {
+    return new (sdk().StreamableHTTPClientTransport)(new URL(config.url), {
       requestInit: { headers: expanded(config.headers) },
       fetch: cappedFetch,
       ...(config.oauth === undefined ? {} : { authProvider: credentials(config.oauth, new URL(config.url), expand) }),
     });
-  const transport = new StdioClientTransport({
+  const transport = new (sdk().StdioClientTransport)({
     command: config.command ?? '',
     args: [...(config.args ?? [])],
-    env: { ...getDefaultEnvironment(), ...expanded(config.env) },
+    env: { ...sdk().getDefaultEnvironment(), ...expanded(config.env) },
     cwd: resolve(documentDir, config.cwd ?? '.'),
     stderr: 'pipe',
     maxBufferSize: MESSAGE_MAX,
@@ -117,7 +125,7 @@ function credentials(
   { origin }: URL,
   expand: (text: string) => string,
 ): ClientCredentialsProvider {
-  return new ClientCredentialsProvider({
+  return new (sdk().ClientCredentialsProvider)({
     clientId: expand(clientId),
     clientSecret: expand(clientSecret),
     expectedIssuer: issuer === undefined ? origin : expand(issuer),

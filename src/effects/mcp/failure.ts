@@ -1,7 +1,7 @@
 /** Failures of MCP servers as typed failures that error routes can match. */
-import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { PerformError } from '../../runtime/failures.ts';
 import { fail, reasonOf } from '../tools/tool.ts';
+import { isProtocolError, isSdkError } from './sdk.ts';
 
 interface Circumstances {
   readonly timeoutMs: number;
@@ -40,21 +40,21 @@ export function failureOfServer(
 
 export function isTimeout(error: unknown): boolean {
   const cause = rootOf(error);
-  return cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout;
+  return isSdkError(cause, ({ RequestTimeout }) => [RequestTimeout]);
 }
 
 export function isClosed(error: unknown): boolean {
-  return (
-    error instanceof SdkError &&
-    [SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected, SdkErrorCode.SendFailed].includes(error.code)
-  );
+  return isSdkError(error, ({ ConnectionClosed, NotConnected, SendFailed }) => [
+    ConnectionClosed,
+    NotConnected,
+    SendFailed,
+  ]);
 }
 
 function protocolFailure(name: string, tool: string, error: unknown): Error | null {
-  const invalid = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType];
-  if (error instanceof SdkError && invalid.includes(error.code))
+  if (isSdkError(error, ({ InvalidResult, UnsupportedResultType }) => [InvalidResult, UnsupportedResultType]))
     return fail('semantic', 'McpResultError', `${name} returned an invalid result: ${error.message}`);
-  if (!(error instanceof ProtocolError)) return null;
+  if (!isProtocolError(error)) return null;
   const type = /output schema|structured content/i.test(error.message) ? 'McpResultError' : 'McpError';
   return fail('semantic', type, `${name} refused the call of \`${tool}\`: ${error.message}`);
 }
@@ -65,5 +65,7 @@ function fullReason(error: unknown): string {
 }
 
 function rootOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined && !(error instanceof SdkError) ? error.cause : error;
+  return error instanceof Error && error.cause !== undefined && !isSdkError(error, (codes) => Object.values(codes))
+    ? error.cause
+    : error;
 }

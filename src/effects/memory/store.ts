@@ -2,6 +2,12 @@
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath, removeBeneath, writeBeneath } from '../safe-path.ts';
 
+/**
+ * Stores what agents remember between runs.
+ * @example
+ * const memory: MemoryStore = createMemoryStore();
+ * await memory.set('tenant/user/agent', 'language', 'German');
+ */
 export interface MemoryStore {
   get(owner: string, key: string): Promise<Json | undefined>;
   set(owner: string, key: string, value: Json): Promise<void>;
@@ -9,7 +15,11 @@ export interface MemoryStore {
   keys(owner: string): Promise<readonly string[]>;
 }
 
-/** Keeps entries until the process ends. */
+/**
+ * Keeps entries until the process ends.
+ * @example
+ * const own = createEngine({ toolOptions: { memory: createMemoryStore() } });
+ */
 export function createMemoryStore(): MemoryStore {
   const owners = new Map<string, Map<string, Json>>();
   const entriesOf = (owner: string): Map<string, Json> => {
@@ -30,7 +40,11 @@ export function createMemoryStore(): MemoryStore {
 const ENTRY_BYTES_MAX = 10_000_000;
 const SUFFIX = '.json';
 
-/** Keeps entries as files: one folder per owner, one file per entry, written atomically. */
+/**
+ * Keeps entries as files: one folder per owner, one file per entry, written atomically.
+ * @example
+ * const own = createEngine({ toolOptions: { memory: fileMemory('.sluice/memory') } });
+ */
 export function fileMemory(root: string): MemoryStore {
   const pathOf = (owner: string, key: string): string => `${fileName(owner)}/${fileName(key)}${SUFFIX}`;
   return {

@@ -1,9 +1,14 @@
 /** Creates the AI SDK model for a target. The provider's package is loaded at the first call, to keep start-up quick. */
+import type * as Anthropic from '@ai-sdk/anthropic';
+import type * as Google from '@ai-sdk/google';
+import type * as OpenAi from '@ai-sdk/openai';
+import type * as Compatible from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { PerformError } from '../../runtime/failures.ts';
 import { adapt } from './adapt.ts';
 import { withBodyFields } from './options.ts';
 import type { BodyFields } from './options.ts';
+import { importOptional } from '../optional-package.ts';
 import { connectPackage } from './packages.ts';
 import type { Target } from './target.ts';
 
@@ -35,23 +40,23 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
         ...target.settings,
       });
     case 'openai': {
-      const { createOpenAI } = await import('@ai-sdk/openai');
+      const { createOpenAI } = (await load('@ai-sdk/openai')) as typeof OpenAi;
       return createOpenAI({ ...settings, apiKey }).responses(model);
     }
     case 'openai-chat': {
-      const { createOpenAI } = await import('@ai-sdk/openai');
+      const { createOpenAI } = (await load('@ai-sdk/openai')) as typeof OpenAi;
       return createOpenAI({ ...settings, apiKey }).chat(model);
     }
     case 'anthropic': {
-      const { createAnthropic } = await import('@ai-sdk/anthropic');
+      const { createAnthropic } = (await load('@ai-sdk/anthropic')) as typeof Anthropic;
       return createAnthropic({ ...settings, apiKey })(model);
     }
     case 'google': {
-      const { createGoogle } = await import('@ai-sdk/google');
+      const { createGoogle } = (await load('@ai-sdk/google')) as typeof Google;
       return createGoogle({ ...settings, apiKey })(model);
     }
     case 'compatible': {
-      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      const { createOpenAICompatible } = (await load('@ai-sdk/openai-compatible')) as typeof Compatible;
       const own = {
         name: provider,
         baseURL: baseUrl ?? '',
@@ -62,6 +67,12 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
     }
   }
 }
+
+function load(name: string): Promise<unknown> {
+  return importOptional(name, NEED);
+}
+
+const NEED = 'this model';
 
 /**
  * Sends one HTTP request per call. Redirects are not followed, so the prompt and the key reach the configured address only.

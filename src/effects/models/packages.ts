@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { packageOf } from '../../catalog/providers.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import { resolveOptional } from '../optional-package.ts';
 import { adapt, isModelObject } from './adapt.ts';
 import { requireKey } from './target.ts';
 import type { Target } from './target.ts';
@@ -17,8 +18,18 @@ export type FactorySettings = { readonly [name: string]: unknown };
 export function requireModel(target: Target, folder: string): void {
   if (target.object !== undefined) return;
   requireKey(target);
-  if (target.how.protocol === 'package') entryOf(target.provider, folder);
+  const { protocol } = target.how;
+  if (protocol === 'package') entryOf(target.provider, folder);
+  else resolveOptional(PACKAGES[protocol], `the provider \`${target.provider}\``);
 }
+
+const PACKAGES = {
+  openai: '@ai-sdk/openai',
+  'openai-chat': '@ai-sdk/openai',
+  anthropic: '@ai-sdk/anthropic',
+  google: '@ai-sdk/google',
+  compatible: '@ai-sdk/openai-compatible',
+} as const satisfies { readonly [protocol in Exclude<Target['how']['protocol'], 'package'>]: string };
 
 export async function connectPackage(
   provider: string,

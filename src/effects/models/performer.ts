@@ -25,6 +25,11 @@ import type { Target, TargetOptions } from './target.ts';
 import type { Describe } from './tool-names.ts';
 import { watchWire } from './wire.ts';
 
+/**
+ * Options of the models of an engine.
+ * @example
+ * const models: ModelPerformerOptions = { model: 'openai/gpt-5-mini', stream: true };
+ */
 export interface ModelPerformerOptions extends TargetOptions {
   /** Receives the text of replies while it arrives. Text is not recorded piece by piece. */
   readonly onDelta?: (run: RunId, key: EffectKey, text: string) => void;

@@ -3,9 +3,9 @@
  * cannot be evaluated would otherwise be skipped. Also validates policies for the compiler.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
-import { createRequire } from 'node:module';
 import { hash } from 'node:crypto';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import { requireOptional } from '../optional-package.ts';
 import { policySchema, stagesIn } from '../../catalog/policy-schema.ts';
 import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
 
@@ -28,7 +28,11 @@ let loaded: typeof Cedar | null = null;
 
 function cedar(): typeof Cedar {
   // The package's ES module needs a WebAssembly loader that Node enables only by a flag.
-  loaded ??= createRequire(import.meta.url)('@cedar-policy/cedar-wasm/nodejs') as typeof Cedar;
+  loaded ??= requireOptional(
+    '@cedar-policy/cedar-wasm',
+    'a document with policies',
+    '@cedar-policy/cedar-wasm/nodejs',
+  ) as typeof Cedar;
   return loaded;
 }
 

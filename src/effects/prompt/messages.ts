@@ -11,6 +11,11 @@ export type ReplyPart =
   | { readonly type: 'text' | 'reasoning'; readonly text?: string; readonly providerMetadata?: Json }
   | { readonly type: 'call'; readonly id: string }
   | { readonly type: 'custom'; readonly kind: `${string}.${string}`; readonly providerMetadata?: Json };
+/**
+ * A message between an agent and its model.
+ * @example
+ * const message: Message = { role: 'user', content: 'Where is my parcel?' };
+ */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;

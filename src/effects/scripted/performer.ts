@@ -13,7 +13,12 @@ import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
 import type { ApprovalEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
 
-/** Calls of tools that the script does not name go to `otherwise`. */
+/**
+ * Calls of tools that the script does not name go to `otherwise`.
+ * @example
+ * const performer = scriptedPerformer({ agents: { triage: ['{"kind": "other"}'] } });
+ * const own = createEngine({ journal: openMemory(), performer });
+ */
 export function scriptedPerformer(script: Script, otherwise?: Performer): Performer {
   return {
     perform: async (call) => {

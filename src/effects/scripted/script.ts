@@ -11,15 +11,29 @@ export interface EntryBase {
   readonly message?: string;
   readonly type?: string;
 }
+/**
+ * A scripted reply of a model.
+ * @example
+ * const entry: ModelEntry = { text: 'Hello.', usage: { input: 12, output: 2 }, delayMs: 500 };
+ */
 export interface ModelEntry extends EntryBase {
   readonly text?: string;
   readonly usage?: { readonly input?: number; readonly output?: number };
   readonly tools?: readonly { readonly name: string; readonly args?: Json }[];
 }
+/**
+ * A scripted result of a tool.
+ * @example
+ * const entry: ToolEntry = { result: { paid: true } };
+ */
 export interface ToolEntry extends EntryBase {
   readonly result?: Json;
 }
-/** An entry needs a `choice`, or `expires`. */
+/**
+ * An entry needs a `choice`, or `expires`.
+ * @example
+ * const entry: AnswerEntry = { choice: 'approve', by: 'anna' };
+ */
 export interface AnswerEntry {
   readonly choice?: string;
   /** No person answers: the timeout of the question passes. */
@@ -30,6 +44,12 @@ export interface AnswerEntry {
   readonly by?: string | readonly string[];
 }
 export type ApprovalEntry = string | AnswerEntry;
+/**
+ * Scripted models, tools, people and signals.
+ * @example
+ * const script: Script = { agents: { triage: ['{"kind": "other"}'] }, approvals: { gate: 'approve' } };
+ * const own = createEngine({ journal: openMemory(), script });
+ */
 export interface Script {
   /** By agent id or name. One entry per model call, in order. The last entry repeats unless the script is strict. */
   readonly agents?: { readonly [agent: string]: readonly (string | ModelEntry)[] };

@@ -4,12 +4,12 @@
  */
 import { availableParallelism } from 'node:os';
 import { dirname, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Json } from '../../expr/json.ts';
 import { calculate } from './calculator.ts';
 import { DEFAULT_LIMITS, limited } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { runProcess } from './process.ts';
+import { resolveOptional } from '../optional-package.ts';
 import { QUICKJS_FILE, QUICKJS_START } from './quickjs.ts';
 import type { CodeAnswer, CodeRequest, CodeResult } from './quickjs.ts';
 import { SHELL, findBubblewrap, sandboxArgs } from './sandbox.ts';
@@ -108,12 +108,13 @@ async function processFor(
   limits: Limits,
   bwrap: string | undefined,
 ): Promise<{ readonly argv: readonly string[]; readonly extra: Buffer | null }> {
+  const library = resolveOptional('quickjs-emscripten', 'a tool with code');
   const program = [process.execPath, '--disable-warning=ExperimentalWarning', QUICKJS_FILE, QUICKJS_START];
   if (process.platform === 'win32') return { argv: program, extra: null };
   const command = limited(SHELL, limits, program);
   const bubblewrap = await findBubblewrap(bwrap).catch(() => null);
   if (bubblewrap === null) return { argv: command, extra: null };
-  const readable = [process.execPath, ...moduleRoots()];
+  const readable = [process.execPath, ...moduleRoots(library)];
   return {
     argv: [bubblewrap.path, ...sandboxArgs(bubblewrap, {}, { readable }, limits), ...command],
     extra: seccompFilter(),
@@ -121,8 +122,7 @@ async function processFor(
 }
 
 /** The folders that the interpreter loads its code from: this package, and the outermost `node_modules` of its library. */
-function moduleRoots(): readonly string[] {
-  const library = fileURLToPath(import.meta.resolve('quickjs-emscripten'));
+function moduleRoots(library: string): readonly string[] {
   const modules = `${sep}node_modules${sep}`;
   const root = library.slice(0, library.indexOf(modules) + modules.length - 1);
   const own = dirname(dirname(dirname(dirname(QUICKJS_FILE))));

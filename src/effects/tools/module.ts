@@ -8,7 +8,12 @@ import { changedModules } from '../pins.ts';
 import { fail, reasonOf } from './tool.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
-/** The second parameter of such a function. */
+/**
+ * The second parameter of such a function.
+ * @example
+ * const send = async (args: { readonly to?: string }, { idempotencyKey, signal }: ModuleContext) =>
+ *   fetch('https://mail.example/send', { method: 'POST', signal, headers: { 'Idempotency-Key': idempotencyKey } });
+ */
 export interface ModuleContext {
   /** Aborted when the call times out or the run no longer needs it. */
   readonly signal: AbortSignal;
@@ -25,6 +30,11 @@ export interface ModuleContext {
   /** Adds an image or a file to the run. The returned reference, in the result, shows it to models. */
   readonly attach: Attach;
 }
+/**
+ * A function that a document names as `module: ./tools.ts#send`.
+ * @example
+ * const send: ModuleTool = async ({ to }, { idempotencyKey }) => ({ sent: to, key: idempotencyKey });
+ */
 export type ModuleTool = (args: Args, context: ModuleContext) => unknown;
 
 export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {

@@ -24,6 +24,12 @@ import { withoutSecrets } from './template.ts';
 import { fail, reasonOf } from './tool.ts';
 import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
+/**
+ * Performs the tools that documents declare. Close it to stop MCP servers.
+ * @example
+ * const performer: ToolPerformer = toolPerformer({ workDir: () => './work' });
+ * await performer.close();
+ */
 export interface ToolPerformer extends Performer {
   /** Ends the processes and threads that tools have started, such as MCP servers. */
   close(): Promise<void>;
@@ -32,6 +38,11 @@ type ToolKinds = { readonly [key: string]: ToolKind };
 
 const TIMEOUT_MS = 30_000;
 
+/**
+ * Performs tools as documents declare them: HTTP, shell, files, code, modules and MCP servers.
+ * @example
+ * const performer = toolPerformer({ workDir: () => './work', http: { hosts: ['api.example.com'] } });
+ */
 export function toolPerformer(options: ToolOptions): ToolPerformer {
   const kinds = toolKinds(options);
   const builtins = builtinTools(kinds);

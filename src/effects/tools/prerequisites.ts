@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import type { Json } from '../../expr/json.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import { failureOf } from '../../runtime/failures.ts';
+import { resolveOptional } from '../optional-package.ts';
 import { INSTALL_BUBBLEWRAP, findBubblewrap, findInSandbox, findProgram } from './sandbox.ts';
 import { environmentIn } from './template.ts';
 import type { McpServer, ToolOptions } from './tool.ts';
@@ -81,11 +82,13 @@ async function checkFindings(node: Node, options: Options): Promise<readonly Fin
 }
 
 async function findingsOf(implementation: Implementation, options: Options): Promise<readonly Finding[]> {
-  const { builtin, shell, module, server } = implementation;
+  const { builtin, shell, module, server, code } = implementation;
   const checks = [
     ...(builtin === 'shell_run' || shell !== undefined ? [sandbox(options)] : []),
     ...(shell === undefined ? [] : [program((shell as { argv?: readonly string[] }).argv?.[0])]),
     ...(typeof module === 'string' ? [moduleFile(module, options)] : []),
+    ...(code === undefined && builtin !== 'code_run' ? [] : [optional('quickjs-emscripten', 'a tool with code')]),
+    ...(server === undefined ? [] : [optional('@modelcontextprotocol/client', 'an MCP server')]),
     ...(server === undefined ? [] : [serverProgram(server as McpServer)]),
   ];
   const found = (await Promise.all(checks)).filter((finding) => finding !== null);
@@ -104,6 +107,18 @@ async function sandbox({ shell }: Options): Promise<Finding | null> {
 async function program(name: string | undefined): Promise<Finding | null> {
   if (name === undefined || (await findInSandbox(name)) !== null) return null;
   return { message: `the program \`${name}\` is not installed`, help: `Install it: \`apt-get install ${name}\`.` };
+}
+
+async function optional(name: string, need: string): Promise<Finding | null> {
+  try {
+    resolveOptional(name, need);
+    return null;
+  } catch (error) {
+    return {
+      message: failureOf(error).message,
+      help: 'Install it where Sluice is installed, or in the current folder.',
+    };
+  }
 }
 
 async function moduleFile(reference: string, { documentDir = '.' }: Options): Promise<Finding | null> {

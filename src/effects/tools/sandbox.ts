@@ -78,7 +78,12 @@ const PATH = `${NODE_DIR}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 export const INSTALL_BUBBLEWRAP =
   'install it (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)';
 
-/** Runs shell commands, or programs with an argument list, in the sandbox. */
+/**
+ * Runs shell commands, or programs with an argument list, in the sandbox.
+ * @example
+ * const run = shellRunner({ timeoutMs: 10_000 });
+ * const performer = evidencePerformer({ workDir: () => './work', documentDir: '.', run });
+ */
 export function shellRunner(options: ShellOptions = {}): ShellRunner {
   const limits = limitsOf(options.limits);
   return async (command, request) => {

@@ -13,6 +13,11 @@ export function deadlineText({ command: { deadline } }: Call): string | null {
 
 export type Args = { readonly [field: string]: Json };
 
+/**
+ * Options of the tools that documents declare.
+ * @example
+ * const options: ToolOptions = { workDir: () => './work', http: { hosts: ['api.example.com'] } };
+ */
 export interface ToolOptions {
   /** The folder that a run works in. It is created on first use. */
   readonly workDir: string | ((run: RunId) => string);

@@ -7,6 +7,11 @@ import type { Clock } from '../ports.ts';
 
 const TIMER_MAX_MS = 2_000_000_000;
 
+/**
+ * The clock of the machine.
+ * @example
+ * const at = realClock.now();
+ */
 export const realClock: Clock = {
   virtual: false,
   now: () => Date.now(),
@@ -18,6 +23,11 @@ export const realClock: Clock = {
   sleep: (ms, signal) => sleepOn(realClock, ms, signal),
 };
 
+/**
+ * A clock on which waits pass at once.
+ * @example
+ * const own = createEngine({ journal: openMemory(), clock: createVirtualClock() });
+ */
 export function createVirtualClock(start: Instant = Date.now()): Clock {
   const timers: { readonly due: Instant; readonly order: number; readonly wake: () => void }[] = [];
   let now = start;

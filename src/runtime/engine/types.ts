@@ -36,6 +36,11 @@ export interface EngineOptions {
   readonly onNotice?: (message: string) => void;
 }
 
+/**
+ * Options of a start.
+ * @example
+ * const options: StartOptions = { run: 'refund-1042', input: { message: 'money back' }, seed: 1 };
+ */
 export interface StartOptions {
   /** Makes the start idempotent: a second start under this id gives the same run. */
   readonly run?: RunId;
@@ -110,6 +115,11 @@ export interface Engine {
   close(): Promise<void>;
 }
 
+/**
+ * Options of `engine.events`.
+ * @example
+ * const options: EventsOptions = { after: 12, live: false };
+ */
 export interface EventsOptions {
   readonly after?: number;
   readonly live?: boolean;
@@ -117,7 +127,12 @@ export interface EventsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A piece of a model reply while it is generated. It is not an event and not stored; the full reply is. */
+/**
+ * A piece of a model reply while it is generated. It is not an event and not stored; the full reply is.
+ * @example
+ * for await (const event of engine.events('r_1', { deltas: true }))
+ *   if (event.type === 'reply.streamed') console.log((event as Delta).text);
+ */
 export interface Delta {
   readonly type: 'reply.streamed';
   readonly run: RunId;
@@ -130,9 +145,19 @@ export interface Delta {
   readonly text: string;
 }
 
-/** An event with its place in the chain. */
+/**
+ * An event with its place in the chain.
+ * @example
+ * for await (const event of engine.events('r_1', { live: false })) console.log((event as ChainedEvent).hash);
+ */
 export type ChainedEvent = Event & { readonly prev: string; readonly hash: string };
 
+/**
+ * A question that waits for a person.
+ * @example
+ * const questions: readonly Waiting[] = await engine.approvals();
+ * for (const { node, message, choices } of questions) console.log(node, message, choices);
+ */
 export interface Waiting {
   readonly id: string;
   readonly run: RunId;
@@ -167,6 +192,11 @@ export interface Packet {
   readonly evidence: Json;
 }
 
+/**
+ * The people who may answer a question, and their answers so far.
+ * @example
+ * const missing = ({ quorum, answers }: WaitingApprovers) => quorum - answers.length;
+ */
 export interface WaitingApprovers {
   /** The people who may answer now and have not. The user of the run is not among them. */
   readonly people: readonly string[];
@@ -193,6 +223,12 @@ export interface Wait {
   readonly until: string | null;
 }
 
+/**
+ * Amounts that a run has used.
+ * @example
+ * const { usage }: { usage: Usage } = await engine.get('r_1');
+ * console.log(usage.modelCalls, usage.costUsd);
+ */
 export interface Usage extends Readonly<Record<Measure, number>> {
   readonly wallClockSeconds: number;
   /** Questions that a person answered. */
@@ -201,6 +237,12 @@ export interface Usage extends Readonly<Record<Measure, number>> {
   readonly scalarCostUsd: number;
 }
 
+/**
+ * The report on a run, as `sluice show --json` prints it.
+ * @example
+ * const report: Report = await engine.get('r_1');
+ * console.log(report.state, report.code, report.path);
+ */
 export interface Report {
   readonly run: RunId;
   readonly flow: string;
@@ -252,6 +294,11 @@ export interface Receipt {
   /** Everybody who approved the call, if several people had to agree. */
   readonly approvers?: readonly string[];
 }
+/**
+ * The result of one step of a workflow.
+ * @example
+ * const shown = ({ name, durationMs }: StepResult) => `${name}: ${durationMs} ms`;
+ */
 export interface StepResult {
   readonly name: string;
   readonly agent: string;

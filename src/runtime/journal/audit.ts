@@ -32,7 +32,12 @@ export interface Replay {
   readonly difference: Difference | null;
 }
 
-/** The roster entry shows whether events are missing at the end, which breaks no link. */
+/**
+ * The roster entry shows whether events are missing at the end, which breaks no link.
+ * @example
+ * const store = openMemory();
+ * const checked = await audit(store.journal, 'r_1');
+ */
 export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
   const stored = await load(journal, run);
   const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (await brokenBeyond(journal, run, stored, entry));
@@ -58,7 +63,12 @@ async function brokenBeyond(
   return snapshot ?? (entry === null ? null : brokenEntry(stored, entry));
 }
 
-/** Folds and decides again from the journal, without any model or tool call. */
+/**
+ * Folds and decides again from the journal, without any model or tool call.
+ * @example
+ * const store = openMemory();
+ * const { difference } = await replay(store.journal, 'r_1');
+ */
 export async function replay(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Replay> {
   const checked = await audit(journal, run, entry);
   if (checked.broken !== null)

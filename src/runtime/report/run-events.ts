@@ -134,7 +134,11 @@ export type StoryEvent =
       readonly error: EventError | null;
     });
 
-/** Amounts that a run has used so far, by dimension; money is in dollars. */
+/**
+ * Amounts that a run has used so far, by dimension; money is in dollars.
+ * @example
+ * const shown = ({ modelCalls = 0, costUsd = 0 }: Used) => `${modelCalls} calls, $${costUsd}`;
+ */
 export type Used = { readonly [dimension in Measure]?: number };
 
 /**
@@ -160,5 +164,9 @@ export type RunEvent = { readonly id: EventId } & (
   | (InNode & { readonly type: 'model.arguments'; readonly agent: string; readonly text: string })
 );
 
-/** `<seq>.<index>`, for example `12.0`. */
+/**
+ * `<seq>.<index>`, for example `12.0`.
+ * @example
+ * const after: EventId = '12.0';
+ */
 export type EventId = `${number}.${number}`;

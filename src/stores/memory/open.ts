@@ -25,6 +25,11 @@ import { hasEnded, mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from
 import type { WorkerLease } from '../leases.ts';
 import { linkAct, linkTombstone } from '../../runtime/journal/chain.ts';
 
+/**
+ * Opens a store in memory, for tests and short lives.
+ * @example
+ * const own = createEngine({ journal: openMemory() });
+ */
 export function openMemory(): Store {
   const tables: Tables = {
     runs: new Map(),

@@ -26,6 +26,11 @@ export interface SqliteOptions {
   readonly onNotice?: ((message: string) => void) | undefined;
 }
 
+/**
+ * Opens a store in a SQLite file.
+ * @example
+ * const own = createEngine({ journal: openSqlite('./runs.db') });
+ */
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const { busyMs = 5000, readOnly = false, onNotice } = options;
   const db = readOnly ? connectReadOnly(path, busyMs) : connect(path, busyMs);

@@ -50,6 +50,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'file-unreadable',
   'bad-module',
   'bad-run-id',
+  'missing-package',
   'no-model',
   'no-implementation',
   'bad-lock',

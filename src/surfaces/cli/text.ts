@@ -130,7 +130,8 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 }
 
 export function grouped(count: number): string {
-  return count.toLocaleString('en-US');
+  // Without Intl, which takes 15 ms to load.
+  return String(count).replaceAll(/\B(?=(?:\d{3})+(?!\d))/g, ',');
 }
 
 export function seconds(ms: number): string {

@@ -27,6 +27,11 @@ import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
 import { vaultBeside } from '../vault.ts';
 
+/**
+ * Options of `createEngine`.
+ * @example
+ * const options: CreateEngineOptions = { journal: './runs.db', models: { model: 'openai/gpt-5-mini' } };
+ */
 export interface CreateEngineOptions
   extends Omit<EngineOptions, 'store' | 'performer' | 'clock'>, Omit<WorldOptions, 'flowTools'> {
   /** Stores the runs: the path of a database file, or an open store. Default: `.sluice/sluice.db`. */
@@ -39,16 +44,31 @@ export interface CreateEngineOptions
   readonly signingKey?: string;
 }
 
+/**
+ * Options of `engine.run`.
+ * @example
+ * const options: RunOptions = { id: 'refund-1042', origin: { user: 'anna' } };
+ */
 export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
   /** Makes the start idempotent: a second start under this id gives the same run. */
   readonly id?: RunId;
 }
 
+/**
+ * Options of `engine.start`.
+ * @example
+ * const options: EngineStartOptions = { run: 'refund-1042', input: { message: 'money back' } };
+ */
 export interface EngineStartOptions extends Omit<StartOptions, 'input'> {
   /** Plain data. Images and files are made with `attachment(…)`. */
   readonly input?: RunInput;
 }
 
+/**
+ * An engine: starts runs, continues them, answers questions and reports.
+ * @example
+ * const service = async (engine: Engine) => (await engine.run(refunds, { message: 'money back' })).id;
+ */
 export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork'>, AsyncDisposable {
   /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
   run<Defined extends AnyDefinition>(

@@ -13,6 +13,11 @@ import { nearest } from '../../compile/diagnose/nearest.ts';
 import type { Questions } from './define/definition.ts';
 import { RunFailedError } from './errors.ts';
 
+/**
+ * Options of `run.events`.
+ * @example
+ * const options: ReadOptions = { after: '12.0', signal: AbortSignal.timeout(5_000) };
+ */
 export interface ReadOptions {
   /** Only later events: an `id` or a `seq` of an earlier event, also as text, such as the header `Last-Event-ID`. */
   readonly after?: string | number | undefined;
@@ -20,6 +25,11 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/**
+ * Options of `run.answer`.
+ * @example
+ * const options: AnswerOptions = { by: 'anna', text: 'The parcel is lost.' };
+ */
 export interface AnswerOptions {
   /** The person who answers. It is recorded. */
   readonly by: string;
@@ -35,6 +45,11 @@ export interface AnswerOptions {
   readonly signedAt?: number;
 }
 
+/**
+ * The report on a run that ended well, with a typed output.
+ * @example
+ * const { output, usage }: Result<unknown> = await run.result();
+ */
 export interface Result<Output> extends Omit<Report, 'output'> {
   readonly output: Output;
 }

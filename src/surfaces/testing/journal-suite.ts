@@ -12,6 +12,11 @@ export interface SuiteRunner {
   test(name: string, body: () => Promise<void>): unknown;
 }
 
+/**
+ * Tests everything that a store promises, with any test runner.
+ * @example
+ * const check = (test: (name: string, body: () => Promise<void>) => void) => journalSuite({ test }, 'memory', () => openMemory());
+ */
 export function journalSuite(runner: SuiteRunner, name: string, openStore: () => Store | Promise<Store>): void {
   const cases = { ...commitCases, ...loadCases, ...leaseCases, ...rosterCases };
   for (const [promise, check] of Object.entries(cases)) {

@@ -17,7 +17,11 @@ interface MatcherResult {
   message(): string;
 }
 
-/** The matchers as methods of `expect(…)`. Declare them for your test framework: `interface Assertion extends SluiceMatchers {}`. */
+/**
+ * The matchers as methods of `expect(…)`. Declare them for your test framework: `interface Assertion extends SluiceMatchers {}`.
+ * @example
+ * const check = (expected: SluiceMatchers) => expected.toFollow(['triage', '...', 'pay']);
+ */
 export interface SluiceMatchers<Result = unknown> {
   /** The path is this one. `'...'` stands for any number of nodes. */
   toFollow(path: readonly string[]): Result;
@@ -26,6 +30,11 @@ export interface SluiceMatchers<Result = unknown> {
   toStayWithin(limits: { readonly [measure in keyof Report['usage']]?: number }): Result;
 }
 
+/**
+ * Matchers for `expect.extend` of vitest or jest. They take a report.
+ * @example
+ * const { pass, message } = sluiceMatchers.toEndWith(await engine.get('r_1'), 'SUCCESS');
+ */
 export const sluiceMatchers = {
   toFollow: (run: Checked, path: readonly string[]): MatcherResult => ({
     pass: follows(run.path, path),

@@ -4,12 +4,25 @@ import type { Json } from '../../expr/json.ts';
 import type { Answer, Command, Event, Outcome, Question, RunState, Settled } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 
+/**
+ * The world of a simulation.
+ * @example
+ * const world: SimulatedWorld = {
+ *   perform: () => ({ ok: true, value: { text: 'ok' } }),
+ *   answer: ({ choices }) => ({ choice: choices[0] ?? '', by: 'anna' }),
+ * };
+ */
 export interface SimulatedWorld {
   /** A pure function of the command that never uses more than was reserved. Null if the call never returns. */
   perform(command: Command): Settled | null;
   /** A person's answer; null if no one ever answers. */
   answer(question: Question): Answer | null;
 }
+/**
+ * Options of `simulate`.
+ * @example
+ * const options = (compiled: CompiledFlow, world: SimulatedWorld): SimulateOptions => ({ flow: compiled, seed: 1, world, faults: 'harmless' });
+ */
 export interface SimulateOptions {
   readonly flow: CompiledFlow;
   readonly input?: Json;
@@ -24,6 +37,11 @@ export interface SimulateOptions {
   readonly crashesMax?: number;
   readonly store?: Store;
 }
+/**
+ * The result of a simulation.
+ * @example
+ * const isGood = ({ violations }: Simulation) => violations.length === 0;
+ */
 export interface Simulation {
   readonly seed: number;
   readonly outcome: Outcome | null;
@@ -32,6 +50,11 @@ export interface Simulation {
   readonly faults: FaultCounts;
   readonly violations: readonly string[];
 }
+/**
+ * How many faults a simulation has made.
+ * @example
+ * const total = ({ crashes, duplicates }: FaultCounts) => crashes + duplicates;
+ */
 export interface FaultCounts {
   crashes: number;
   pauses: number;
@@ -40,6 +63,11 @@ export interface FaultCounts {
   jumps: number;
   cancels: number;
 }
+/**
+ * A call that a simulation has performed.
+ * @example
+ * const isFirst = ({ attempt }: Performed) => attempt === 1;
+ */
 export interface Performed {
   readonly life: number;
   readonly key: string;

@@ -12,6 +12,11 @@ import { live } from './simulate-life.ts';
 import { journalViolations } from './simulate-checks.ts';
 import type { FaultCounts, Performed, SimulateOptions, Simulation } from './simulate-types.ts';
 
+/**
+ * Runs a flow in one generated future with crashes and other faults, and checks the laws of the engine.
+ * @example
+ * const check = async (options: SimulateOptions) => (await simulate(options)).violations;
+ */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const { seed, flow, store = openMemory() } = options;
   const run = `s_${seed >>> 0}`;
@@ -43,7 +48,11 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   return { seed, outcome: state.outcome, state, events, faults: { ...faults }, violations: [...violations] };
 }
 
-/** Two runs in the same world must have the same outcome and slots, under any faults. Null if they do. */
+/**
+ * Two runs in the same world must have the same outcome and slots, under any faults. Null if they do.
+ * @example
+ * const isSame = (first: Simulation, second: Simulation) => differenceBetween(first, second) === null;
+ */
 export function differenceBetween(quiet: Simulation, disturbed: Simulation): string | null {
   const seen = ({ outcome, state: { threads, spent } }: Simulation): Json =>
     JSON.parse(JSON.stringify({ outcome, spent, slots: threads.get('0')?.slots })) as Json;

@@ -1,7 +1,7 @@
 /** E-mail addresses, phone numbers and addresses on the network. */
 import { isIP } from 'node:net';
-import { findPhoneNumbersInText } from 'libphonenumber-js/max';
-import type { CountryCode } from 'libphonenumber-js/max';
+import type * as Phone from 'libphonenumber-js/max';
+import { requireOptional } from '../../optional-package.ts';
 import { digitsOf, hasContext, spansOf, standsAlone } from './detector.ts';
 import type { Detector, Scanned, Span } from './detector.ts';
 
@@ -16,7 +16,7 @@ export const email: Detector = {
 };
 
 /** Countries whose national numbers are looked for. A number with `+` is found for every country. */
-const COUNTRIES: readonly CountryCode[] = [
+const COUNTRIES: readonly Phone.CountryCode[] = [
   'US',
   'GB',
   'DE',
@@ -36,11 +36,24 @@ const PHONE_WORDS =
 /** Digits in groups, or with an area code in brackets: people write phone numbers so, and programs do not. */
 const GROUPED = /^\+|^\(\d{2,5}\)|^\(?0?\d{2,4}\)?[ .\-/]\d{2,4}[ .\-/]?\d{2,4}/;
 
+let loaded: typeof Phone | undefined;
+
+/** Its tables are large, so it is loaded when a text could have a number. */
+export function phoneLibrary(): typeof Phone {
+  loaded ??= requireOptional(
+    'libphonenumber-js',
+    'the detection of phone numbers',
+    'libphonenumber-js/max',
+  ) as typeof Phone;
+  return loaded;
+}
+
 export const phone: Detector = {
   type: 'phone',
   find: (scanned) => {
     if (!/\d.*\d.*\d.*\d.*\d.*\d.*\d/s.test(scanned.text)) return [];
     const found: Span[] = [];
+    const { findPhoneNumbersInText } = phoneLibrary();
     for (const country of COUNTRIES)
       for (const { startsAt: start, endsAt: end } of findPhoneNumbersInText(scanned.text, country))
         if (

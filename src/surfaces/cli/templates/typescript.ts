@@ -10,6 +10,7 @@ export const TYPESCRIPT_FILES: { readonly [path: string]: string } = {
     "start": "tsc && node dist/main.js"
   },
   "dependencies": {
+    "@ai-sdk/openai": "^4.0.0",
     "sluice": "*",
     "zod": "^4.2.0"
   },

@@ -8,10 +8,18 @@ import type { AnyTool } from './tool.ts';
 
 declare const TYPES: unique symbol;
 
-/** The reply of an agent without an `output` schema: its text, or an object if the text is a JSON object. */
+/**
+ * The reply of an agent without an `output` schema: its text, or an object if the text is a JSON object.
+ * @example
+ * const reply: Reply = 'Hello.';
+ */
 export type Reply = string | { readonly [field: string]: Json };
 
-/** An agent with the type of its reply. */
+/**
+ * An agent with the type of its reply.
+ * @example
+ * const writer: Agent<'writer'> = agent('writer', { instructions: 'Write a letter.' });
+ */
 export interface Agent<Id extends string = string, Output = unknown> {
   readonly kind: 'agent';
   readonly id: Id;
@@ -25,6 +33,11 @@ export interface Agent<Id extends string = string, Output = unknown> {
   readonly [TYPES]?: Output;
 }
 
+/**
+ * Options of an agent.
+ * @example
+ * const options: AgentOptions<undefined> = { instructions: 'Look it up.', tools: ['http.get'], budget: { modelCalls: 3 } };
+ */
 export interface AgentOptions<Output> {
   readonly name?: string;
   readonly description?: string;

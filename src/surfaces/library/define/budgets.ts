@@ -6,7 +6,11 @@ type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Name;
 
-/** The most that a run may use. A dimension that is left out has no limit. */
+/**
+ * The most that a run may use. A dimension that is left out has no limit.
+ * @example
+ * const budgets: Budgets = { modelCalls: 5, costUsd: 0.1 };
+ */
 export type Budgets = { readonly [Key in BudgetKey | 'wall_clock_seconds' as Camel<Key>]?: number };
 
 export function budgetsOf(budgets: Budgets): { readonly [key: string]: number } {

@@ -36,13 +36,25 @@ export function isDefinition(given: unknown): given is AnyDefinition {
   return typeof given === 'object' && given !== null && 'document' in given && 'tools' in given;
 }
 
-/** The type of the input that a definition takes. */
+/**
+ * The type of the input that a definition takes.
+ * @example
+ * const input: InputFor<typeof refunds> = { message: 'money back' };
+ */
 export type InputFor<Defined> = Defined extends Definition<infer Input, infer _Output, infer _Asked> ? Input : never;
-/** The type of the output of a definition. */
+/**
+ * The type of the output of a definition.
+ * @example
+ * type Paid = OutputFor<typeof refunds>;
+ */
 export type OutputFor<Defined> = Defined extends { readonly [TYPES]?: { readonly output: infer Output } }
   ? Output
   : unknown;
-/** The questions of a definition. */
+/**
+ * The questions of a definition.
+ * @example
+ * type Choice = QuestionsFor<typeof refunds>['gate'];
+ */
 export type QuestionsFor<Defined> = Defined extends { readonly [TYPES]?: { readonly questions: infer Asked } }
   ? Asked
   : Questions;
@@ -55,7 +67,11 @@ export async function checkedInput({ id, input }: AnyDefinition, given: unknown)
   throw new SluiceError('bad-start', `the input of \`${id}\` does not fit its schema: ${result.problem}`);
 }
 
-/** Sections of a document that every definition can have. */
+/**
+ * Sections of a document that every definition can have.
+ * @example
+ * const settings: Settings = { budgets: { modelCalls: 5 }, pii: { mode: 'tokenize' } };
+ */
 export interface Settings {
   readonly description?: string;
   readonly budgets?: Budgets;

@@ -8,7 +8,11 @@ import { SluiceError } from '../../../runtime/errors.ts';
 
 declare const VALUE: unique symbol;
 
-/** Something that becomes a value of type `T` during a run. */
+/**
+ * Something that becomes a value of type `T` during a run.
+ * @example
+ * const isLarge: Expression<unknown> = cel`input.amount > 100`;
+ */
 export interface Expression<out T> {
   /** Exists in types only. */
   readonly [VALUE]: T;
@@ -37,7 +41,11 @@ export type Resolved<T> =
         ? { readonly [Field in keyof T]: Resolved<T[Field]> }
         : T;
 
-/** A typed reference to the input or to the result of an earlier step. */
+/**
+ * A typed reference to the input or to the result of an earlier step.
+ * @example
+ * const isRefund = (kind: Ref<string>) => kind.eq('refund');
+ */
 export type Ref<T> = Expression<T> & Common<T> & Operations<NonNullable<T>> & Fields<T>;
 
 interface Common<T> {
@@ -124,7 +132,7 @@ export function reference<T>(path: string): Ref<T> {
 /**
  * Text with recorded values in it.
  * @example
- * flow.approve('gate', ({ triage }) => text`Refund ${triage.amount} for order ${triage.order}?`)
+ * begun.approve('gate', ({ triage }) => text`Refund ${triage.amount} for order ${triage.order}?`)
  */
 export function text(strings: TemplateStringsArray, ...values: readonly Operand<unknown>[]): Ref<string> {
   const parts: (string | Recorded)[] = [strings[0] ?? ''];
@@ -142,7 +150,7 @@ export function text(strings: TemplateStringsArray, ...values: readonly Operand<
 /**
  * An expression written as CEL, for operations that references do not have. The compiler checks it.
  * @example
- * flow.when(() => cel<boolean>`size(event.payload.items.filter(i, i.price > 10)) > 2`, (f) => f.step(review))
+ * begun.when(() => cel<boolean>`size(event.payload.items.filter(i, i.price > 10)) > 2`, (f) => f.step(review))
  */
 export function cel<T>(strings: TemplateStringsArray, ...values: readonly Operand<unknown>[]): Ref<T> {
   const source = strings.reduce(

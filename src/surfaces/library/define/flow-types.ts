@@ -34,6 +34,11 @@ type ArgumentOf<Step> =
     ? { readonly [Field in keyof Args]: Given<Args[Field]> }
     : Expression<unknown> | string | { readonly [field: string]: unknown };
 
+/**
+ * How a step is tried again.
+ * @example
+ * const retry: Retry = { maxAttempts: 3, backoffMs: 500, match: 'TimeoutError' };
+ */
 export interface Retry {
   /** The number of attempts, the first one included. */
   readonly maxAttempts: number;
@@ -44,7 +49,11 @@ export interface Retry {
   readonly match?: string;
 }
 
-/** The last failure, in the steps of `onError`. */
+/**
+ * The last failure, in the steps of `onError`.
+ * @example
+ * const route = ({ type, message }: Failure) => console.error(type, message);
+ */
 export interface Failure {
   readonly type: string;
   readonly message: string;
@@ -119,18 +128,27 @@ type DefaultChoices = readonly ['approve', 'reject'];
 
 type NoArgument<Step> = Step extends Tool<string, infer Args> ? ({} extends Args ? true : false) : true;
 
-/** A flow whose paths have all ended. */
+/**
+ * A flow whose paths have all ended.
+ * @example
+ * const ended = flow('hello', { input: z.object({ name: z.string() }) }).output(({ input }) => ({ name: input.name }));
+ * console.log(ended.id);
+ */
 export interface EndedFlow<In extends Io, Known extends Shape>
   extends Definition<In['given'], Known['last'] | Known['ended'], Known['questions']>, Part<Known> {}
 
-/** A flow that further steps can be added to. It can be run as it is. */
+/**
+ * A flow that further steps can be added to. It can be run as it is.
+ * @example
+ * const hello = flow('hello', { input: z.object({ name: z.string() }) }).step(agent('greeter', {}), ({ input }) => input.name);
+ */
 export interface Flow<In extends Io, Results extends State, Asked extends Questions, Last, Ended> extends EndedFlow<
   In,
   { state: Results; questions: Asked; last: Last; ended: Ended }
 > {
   /**
    * Asks an agent or calls a tool. The argument is a prompt or the arguments of the tool.
-   * @example flow.step(triage, ({ input }) => input.message)
+   * @example begun.step(triage, ({ input }) => input.message)
    */
   step<Step extends Agent | Tool, const Name extends string = NameOf<Step>, Handled extends Part = never>(
     step: Step,
@@ -149,7 +167,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Runs steps only if a condition holds, and others if it does not. Both ways go on with the next step.
-   * @example flow.when(({ triage }) => triage.kind.eq('refund'), (f) => f.step(refund, …))
+   * @example begun.when(({ triage }) => triage.kind.eq('refund'), (f) => f.step(refund, ({ triage }) => ({ order: triage.order, amount: triage.amount })))
    */
   when<Then extends Part, Else extends Part = Flow<In, Results, Asked, Last, never>>(
     condition: (scope: Scope<In, Results>) => Expression<boolean>,
@@ -165,7 +183,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Asks a person. With the default choices the flow goes on only after `approve`, and otherwise ends with `reject`.
-   * @example flow.approve('gate', ({ triage }) => text`Refund ${triage.amount}?`)
+   * @example begun.approve('gate', ({ triage }) => text`Refund ${triage.amount}?`)
    */
   approve<const Name extends string, const Choices extends readonly string[] = DefaultChoices>(
     name: Name,
@@ -181,7 +199,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Computes values.
-   * @example flow.set('sum', ({ a, b }) => ({ total: a.price.plus(b.price) }))
+   * @example begun.set('sum', ({ a, b }) => ({ total: a.price.plus(b.price) }))
    */
   set<const Name extends string, const Values extends { readonly [name: string]: unknown }>(
     name: Name,
@@ -190,7 +208,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Runs steps once for each item of a list, several at a time. The result is the list of outputs in the order of the items.
-   * @example flow.map('each', ({ plan }) => plan.tasks, (f, task) => f.step(worker, () => task.brief))
+   * @example begun.map('each', ({ plan }) => plan.tasks, (f, task) => f.step(worker, () => task.brief))
    */
   map<const Name extends string, Item, Each extends Part>(
     name: Name,
@@ -207,7 +225,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Runs branches at the same time and waits for them.
-   * @example flow.parallel('search', [(f) => f.step(web), (f) => f.step(papers)])
+   * @example begun.parallel('search', [(f) => f.step(web), (f) => f.step(papers)])
    */
   parallel<const Branches extends readonly Branch<In, Results, Asked>[]>(
     name: string,
@@ -223,7 +241,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Repeats steps until a condition holds, at most `max` times. After that the run ends `BUDGET_EXHAUSTED`.
-   * @example flow.repeat((f) => f.step(writer).step(critic), { until: ({ critic }) => critic.ok, max: 3 })
+   * @example begun.repeat((f) => f.step(writer).step(critic), { until: ({ critic }) => critic.ok, max: 3 })
    */
   repeat<Body extends Part>(
     body: (flow: Flow<In, Results, Asked, Last, never>) => Body,
@@ -241,7 +259,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Ends the path with an output.
-   * @example flow.output(({ refund }) => ({ refunded: true, receipt: refund.receipt }))
+   * @example begun.output(({ refund }) => ({ refunded: true, receipt: refund.receipt }))
    */
   output<const Value>(
     value: (scope: Scope<In, Results>) => Value,
@@ -250,7 +268,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
 
   /**
    * Ends the run failed with a code.
-   * @example flow.fail('VALIDATION_FAIL', ({ input }) => text`No order in ${input.message}.`)
+   * @example begun.fail('VALIDATION_FAIL', ({ input }) => text`No order in ${input.message}.`)
    */
   fail(
     code: FailCode,

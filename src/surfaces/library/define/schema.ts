@@ -3,7 +3,11 @@ import { createRequire } from 'node:module';
 import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 
-/** The part of the Standard Schema interface that is used here. */
+/**
+ * The part of the Standard Schema interface that is used here.
+ * @example
+ * const schema: StandardSchema<{ name: string }> = z.object({ name: z.string() });
+ */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;
@@ -29,6 +33,11 @@ export type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown
 /** The type after validation, with defaults and transformations. */
 export type OutputOf<Schema> = Schema extends StandardSchema<unknown, infer Output> ? Output : unknown;
 
+/**
+ * A JSON Schema (2020-12).
+ * @example
+ * const schema: JsonSchema = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
+ */
 export type JsonSchema = { readonly [keyword: string]: Json };
 
 /**

@@ -7,7 +7,11 @@ import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
 
 declare const TYPES: unique symbol;
 
-/** A tool with its types: `Args` is what a caller passes, `Result` is what a call returns. */
+/**
+ * A tool with its types: `Args` is what a caller passes, `Result` is what a call returns.
+ * @example
+ * const look: Tool<'web.look'> = tool('web.look', { effect: 'read' });
+ */
 export interface Tool<Name extends string = string, Args = never, Result = unknown> {
   readonly kind: 'tool';
   readonly name: Name;
@@ -22,6 +26,11 @@ export interface Tool<Name extends string = string, Args = never, Result = unkno
 }
 export type AnyTool = Tool;
 
+/**
+ * The effect class of a tool: what a call of it changes.
+ * @example
+ * const effect: Effect = 'financial';
+ */
 export type Effect = 'read' | 'write' | 'financial' | 'communication' | 'infrastructure';
 
 interface ToolSettings {

@@ -19,7 +19,12 @@ interface StepOptions<Name extends string> {
   readonly onError?: 'fail' | 'skip' | { readonly retries: number };
 }
 
-/** A workflow that further steps can be added to. It can be run as it is. */
+/**
+ * A workflow that further steps can be added to. It can be run as it is.
+ * @example
+ * const letters = workflow('letters').step(agent('writer', { instructions: 'Write.' }));
+ * console.log(letters.document);
+ */
 export interface Workflow<Names extends string> extends Definition<
   string,
   string,

@@ -1,0 +1,43 @@
+/** The MCP client library, loaded when the first server is used. */
+import type * as ClientLibrary from '@modelcontextprotocol/client';
+import type * as StdioLibrary from '@modelcontextprotocol/client/stdio';
+import { importOptional } from '../optional-package.ts';
+
+type Sdk = typeof ClientLibrary & typeof StdioLibrary;
+
+let loaded: Sdk | null = null;
+
+export async function loadSdk(): Promise<void> {
+  const [client, stdio] = await Promise.all([
+    load('@modelcontextprotocol/client'),
+    load('@modelcontextprotocol/client/stdio'),
+  ]);
+  loaded ??= { ...(client as typeof ClientLibrary), ...(stdio as typeof StdioLibrary) };
+}
+
+function load(path: string): Promise<unknown> {
+  return importOptional('@modelcontextprotocol/client', 'an MCP server', path);
+}
+
+/** Call `loadSdk` before. */
+export function sdk(): Sdk {
+  if (loaded === null) throw new Error('the MCP client library is not loaded');
+  return loaded;
+}
+
+interface SdkFailure extends Error {
+  readonly code: string;
+}
+
+/** True for an error of the library with one of these codes. */
+export function isSdkError(
+  error: unknown,
+  codes: (all: Sdk['SdkErrorCode']) => readonly string[],
+): error is SdkFailure {
+  return loaded !== null && error instanceof loaded.SdkError && codes(loaded.SdkErrorCode).includes(error.code);
+}
+
+/** True for an error that the server itself reported. */
+export function isProtocolError(error: unknown): error is Error {
+  return loaded !== null && error instanceof loaded.ProtocolError;
+}

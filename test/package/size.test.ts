@@ -1,0 +1,71 @@
+/** The weight of an installation without optional packages: it is bounded, and the guide says it. */
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
+
+interface Manifest {
+  readonly dependencies?: { readonly [name: string]: string };
+  readonly peerDependencies?: { readonly [name: string]: string };
+  readonly peerDependenciesMeta?: { readonly [name: string]: { readonly optional?: boolean } };
+}
+const manifest = readJson('package.json') as Manifest;
+const { packages } = readJson('package-lock.json') as { readonly packages: { readonly [path: string]: Manifest } };
+
+/** The folders that `npm install sluice` fills, by the lock file. */
+function installed(): readonly string[] {
+  const found = new Set<string>();
+  const add = (from: string, names: Manifest['dependencies'] = {}): void => {
+    for (const name of Object.keys(names)) {
+      const path = placeOf(from, name);
+      if (path === null || found.has(path)) continue;
+      found.add(path);
+      add(path, packages[path]?.dependencies);
+    }
+  };
+  add('', manifest.dependencies);
+  return [...found];
+}
+
+function placeOf(from: string, name: string): string | null {
+  const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
+  if (path in packages) return path;
+  const outer = from.lastIndexOf('/node_modules/');
+  return from === '' ? null : placeOf(outer < 0 ? '' : from.slice(0, outer), name);
+}
+
+function bytesIn(folder: string): number {
+  return readdirSync(join(root, folder), { withFileTypes: true }).reduce((sum, entry) => {
+    if (entry.name === 'node_modules') return sum;
+    const path = join(folder, entry.name);
+    return sum + (entry.isDirectory() ? bytesIn(path) : statSync(join(root, path)).size);
+  }, 0);
+}
+
+describe('an installation', () => {
+  const folders = installed();
+  const megabytes = folders.reduce((sum, folder) => sum + bytesIn(folder), 0) / 1_000_000;
+
+  test('has few packages and is small', () => {
+    expect(folders.length).toBeGreaterThan(8);
+    expect(folders.length).toBeLessThanOrEqual(18);
+    expect(megabytes).toBeLessThan(15);
+  });
+
+  test('the guide gives its figures', () => {
+    const page = readFileSync(join(root, 'docs/guide/package.md'), 'utf8');
+    const [, said = '', size = ''] = /(\d+) packages and (\d+) MB/.exec(page) ?? [];
+    expect(Number(said)).toBe(folders.length);
+    expect(Math.abs(Number(size) - megabytes)).toBeLessThan(2);
+  });
+
+  test('every optional peer is in the table of the guide, and no dependency is', () => {
+    const page = readFileSync(join(root, 'docs/guide/package.md'), 'utf8');
+    const listed = [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name = '']) => name);
+    expect(listed.toSorted()).toEqual(Object.keys(manifest.peerDependencies ?? {}).toSorted());
+    for (const name of listed) expect(manifest.peerDependenciesMeta?.[name]?.optional, name).toBe(true);
+    expect(listed.filter((name) => name in (manifest.dependencies ?? {}))).toEqual([]);
+  });
+});
