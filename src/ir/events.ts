@@ -258,11 +258,9 @@ export type EventBody =
     }
   | { readonly type: 'clock.read' }
   | ({ readonly type: 'run.ended' } & Ending);
-/** An event of the journal.
- * @example const isEnd = (event: Event) => event.type === 'run.ended'; */
+/** @example const isEnd = (event: Event) => event.type === 'run.ended'; */
 export type Event = EventBody & { readonly seq: number; readonly at: Instant };
 export type EventType = Event['type'];
-
 export type Branches =
   | { readonly heads: readonly { readonly name: string; readonly to: NodeId }[] }
   | { readonly each: Recorded; readonly count: number; readonly as: string; readonly to: NodeId };

@@ -14,12 +14,22 @@ import { SluiceError } from '../runtime/errors.ts';
 import { readRun } from '../runtime/journal/read.ts';
 import type { AttachmentStore, Store } from '../runtime/ports.ts';
 
+/**
+ * New instructions or another model for an agent of a fork.
+ * @example
+ * const edit: AgentEdit = { model: 'openai/gpt-5-mini' };
+ */
 export interface AgentEdit {
   readonly instructions?: string;
   /** An alias of the document, or `provider/model`. */
   readonly model?: string;
 }
 
+/**
+ * Changes of a fork.
+ * @example
+ * const edits = (given: ForkEdits): ForkEdits => ({ ...given, agents: { triage: { instructions: 'Be strict.' } } });
+ */
 export interface ForkEdits extends Omit<ForkOptions, 'flow' | 'origin'> {
   /** New instructions and models, by agent. They apply to calls after the event. */
   readonly agents?: { readonly [agent: string]: AgentEdit };
