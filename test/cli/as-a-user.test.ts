@@ -35,7 +35,7 @@ test('a printed command works as it is printed', async () => {
   const { stderr } = await spawned(RUN, { cwd });
   const command = stderr.split('\n').find((line) => / answer \S+ approve/.test(line));
   expect(command).toBeDefined();
-  const env = cleanEnvironment() as NodeJS.ProcessEnv;
+  const env = cleanEnvironment();
   const path = `${join(process.execPath, '..')}:${env['PATH'] ?? ''}`;
   const out = execFileSync('sh', ['-c', command as string], { cwd, env: { ...env, PATH: path }, encoding: 'utf8' });
   expect(JSON.parse(out)).toMatchObject({ refunded: 250 });
