@@ -172,6 +172,14 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     meter: text,
     stuck: fc.record({ rule: fc.constantFrom('cycle' as const, 'hops' as const), agents: fc.array(text) }),
   }),
+  'question.notified': fc.record({
+    type: is('question.notified'),
+    key,
+    to: text,
+    attempts: fc.nat(),
+    problem: optional(text),
+  }),
+  'review.saturated': fc.record({ type: is('review.saturated'), key, open: fc.nat(), ageMs: fc.nat() }),
   'retry.denied': fc.record({
     type: is('retry.denied'),
     key,

@@ -49,7 +49,7 @@ async function server(failures = 0): Promise<{ url: string; received: Received[]
 
 test('a webhook gets the question with a signature and a timestamp, and is tried again', async () => {
   vi.stubEnv('HOOK_SECRET', 'a secret');
-  onTestFinished(() => vi.unstubAllEnvs());
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { url, received } = await server(2);
   const here = office(':memory:', { notify });
   const question = await waitingAt(here, flowWith({ notify: [{ webhook: url, secret_env: 'HOOK_SECRET' }] }));
@@ -79,7 +79,7 @@ test('a command reads the question from standard input', async () => {
   writeFileSync(join(dir, 'tell.sh'), '#!/bin/sh\ncat > told.json\nenv > env.txt\n');
   chmodSync(join(dir, 'tell.sh'), 0o755);
   vi.stubEnv('OTHER_SECRET', 'not for hooks');
-  onTestFinished(() => vi.unstubAllEnvs());
+  onTestFinished(() => void vi.unstubAllEnvs());
   const here = office(':memory:', { notify });
   const flow = flowWith({ notify: [{ command: ['./tell.sh'] }] });
   const question = await waitingAt(here, flow, { origin: { pins: { documentDir: dir } } });

@@ -84,7 +84,7 @@ export function chosen(typed: string, options: readonly string[]): string | unde
 }
 
 /** Asks until `problemOf` finds none. Null on Ctrl-C, on Ctrl-D and when the command is interrupted. */
-function prompt(
+export function prompt(
   text: string,
   interrupted: Promise<unknown>,
   problemOf: (given: string) => string | null,

@@ -156,9 +156,8 @@ function addInspecting(program: Command, call: Caller): void {
     .description('where a run is')
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
-  program
-    .command('approvals')
-    .description('what waits for a person')
+  continues(program.command('approvals'))
+    .description('what waits for a person; on a terminal, an inbox to answer from')
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
   program

@@ -18,6 +18,19 @@ type Fields = { readonly [field: string]: unknown };
 export type NamedTools = { readonly [name: string]: Fields };
 export type NamedServers = { readonly [server: string]: unknown };
 
+interface ApproverNames {
+  readonly roles?: readonly string[] | undefined;
+  readonly people?: readonly string[] | undefined;
+}
+
+/** The people who may answer. */
+export interface ApproversFields extends ApproverNames {
+  /** How many different people must agree. Default: 1. */
+  readonly quorum?: number | undefined;
+  /** More people who may answer after so many seconds. */
+  readonly escalate?: (ApproverNames & { readonly after: number }) | undefined;
+}
+
 export interface SharedSections {
   readonly sluice?: 1;
   readonly models?: { readonly [alias: string]: unknown };

@@ -10,11 +10,26 @@ import { DEFAULT_DB, type Cli } from '../context.ts';
 import { escalationLine } from '../report-text.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { packetLines } from '../packet.ts';
+import { openInbox } from '../inbox.ts';
 import { findRun, withStore } from '../store.ts';
+import type { WorldOptions } from '../world.ts';
 import { framed, oneLine, shellWord, table } from '../text.ts';
 
-export async function approvalsCommand(cli: Cli, given: string | undefined): Promise<ExitStatus> {
-  const waiting = await withStore(cli, async (store) => {
+export async function approvalsCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: WorldOptions = {},
+): Promise<ExitStatus> {
+  if (cli.screen.interactive && !cli.json && !cli.quiet) return openInbox(cli, options, () => allWaiting(cli, given));
+  const waiting = await allWaiting(cli, given);
+  if (cli.json) cli.printJson(waiting);
+  else if (waiting.length === 0) cli.hint('nothing waits for an answer');
+  else cli.screen.print(waiting.map((each) => block(each, cli.db)).join('\n\n'));
+  return OK;
+}
+
+function allWaiting(cli: Cli, given: string | undefined): Promise<readonly Waiting[]> {
+  return withStore(cli, async (store) => {
     if (given !== undefined) return waitingIn(store as Store, await findRun(store, given, cli.db));
     if (store === null) return [];
     const found: Waiting[] = [];
@@ -22,10 +37,6 @@ export async function approvalsCommand(cli: Cli, given: string | undefined): Pro
       found.push(...(await waitingIn(store, run)));
     return found;
   });
-  if (cli.json) cli.printJson(waiting);
-  else if (waiting.length === 0) cli.hint('nothing waits for an answer');
-  else cli.screen.print(waiting.map((each) => block(each, cli.db)).join('\n\n'));
-  return OK;
 }
 
 async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> {

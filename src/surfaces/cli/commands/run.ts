@@ -59,6 +59,8 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
       ...(seed === undefined ? {} : { seed }),
       ...(deadline === undefined ? {} : { deadline }),
     });
+    if (flow.people !== undefined && options.user === undefined)
+      cli.hint('the run has no `--user`, so no person is excluded from approving');
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
     const report = await follow(cli, session, run);
     if (cli.json) cli.printJson(report);

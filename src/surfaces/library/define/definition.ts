@@ -82,10 +82,23 @@ export interface Settings {
   readonly pii?: { readonly [field: string]: unknown };
   readonly retain?: { readonly runs?: number; readonly days?: number; readonly export?: string };
   readonly people?: readonly { readonly [field: string]: unknown }[];
+  readonly notify?: readonly { readonly [field: string]: unknown }[];
+  readonly review_queue?: { readonly open?: number; readonly age?: number };
   readonly mcp?: { readonly [server: string]: unknown };
 }
 
-const SECTIONS = ['models', 'boundary', 'policies', 'protections', 'pii', 'retain', 'people', 'mcp'] as const;
+const SECTIONS = [
+  'models',
+  'boundary',
+  'policies',
+  'protections',
+  'pii',
+  'retain',
+  'people',
+  'notify',
+  'review_queue',
+  'mcp',
+] as const;
 
 /** The sections that settings become. */
 export function sectionsOf(settings: Settings): { readonly [key: string]: unknown } {

@@ -1,4 +1,5 @@
 /** The types of a flow: its state grows with every step, so a later step can use the result of an earlier one. */
+import type { ApproversFields } from '../../../compile/notations/builder-types/sections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Agent } from './agent.ts';
 import type { Definition, Questions } from './definition.ts';
@@ -77,11 +78,7 @@ export interface ApproveOptions<Choices extends readonly string[]> {
   readonly onTimeout?: Choices[number];
   readonly description?: string;
   /** The people who may answer. */
-  readonly approvers?: {
-    readonly roles?: readonly string[];
-    readonly people?: readonly string[];
-    readonly quorum?: number;
-  };
+  readonly approvers?: ApproversFields;
 }
 
 export interface MapOptions {

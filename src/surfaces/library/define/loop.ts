@@ -69,7 +69,8 @@ export function beginLoop<Worker extends Agent>(
   for (const used of [agent, planner, executor, verifier, escalation?.safer])
     if (used !== undefined) parts.addAgent(used);
   const { budgets: _budgets, models: _models, boundary: _boundary, policies: _policies, ...more } = rest;
-  const { protections: _protections, pii: _pii, retain: _retain, people: _people, mcp: _mcp, ...fields } = more;
+  const { protections: _protections, pii: _pii, retain: _retain, people: _people, mcp: _mcp, ...others } = more;
+  const { notify: _notify, review_queue: _queue, ...fields } = others;
   const { safer, ...escalates } = escalation ?? {};
   const document = {
     ...parts.sections(),

@@ -36,6 +36,8 @@ const SETTINGS: ReadonlySet<string> = new Set([
   'pii',
   'retain',
   'people',
+  'notify',
+  'review_queue',
   'mcp',
 ]);
 

@@ -1,4 +1,5 @@
 /** Tools as values: the definition and its implementation in one place. */
+import type { ApproversFields } from '../../../compile/notations/builder-types/sections.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
 import { PerformError } from '../../../runtime/failures.ts';
@@ -39,6 +40,8 @@ interface ToolSettings {
   readonly timeout?: number;
   /** Ask a person before every call. */
   readonly approval?: boolean;
+  /** The people who may approve a call. Every call then needs approval. */
+  readonly approvers?: ApproversFields;
   /** A call may be repeated under its key without a second effect. */
   readonly idempotent?: boolean;
   /** The tool that undoes a call of this one. It receives `args` and `result` of the call. */

@@ -1,4 +1,5 @@
 /** Types that follow a flow from node to node: which ids there are, whom a node may name, where a route may lead. */
+import type { ApproversFields } from '../../builder-types/sections.ts';
 import type { TerminalCode } from '../../../../ir/codes.ts';
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
 import type { OneOf } from '../../builder-types/verified.ts';
@@ -222,14 +223,7 @@ interface ApprovalNode<
   readonly choices?: Choices;
   readonly timeout?: number;
   readonly on_timeout?: Choice;
-  readonly approvers?: NamedPeople & {
-    readonly quorum?: number;
-    readonly escalate?: NamedPeople & { readonly after: number };
-  };
-}
-interface NamedPeople {
-  readonly roles?: readonly string[];
-  readonly people?: readonly string[];
+  readonly approvers?: ApproversFields;
 }
 interface DecisionNode<Id = string> extends CommonInput<Id> {
   readonly type: 'decision';
