@@ -118,3 +118,16 @@ test('a module that exports a document is compiled like its text', async () => {
   expect(empty.status).toBe(2);
   expect(empty.stderr).toContain('error[bad-module]');
 });
+
+test('the key that would bound what nothing bounds is named', async () => {
+  const cwd = folder({
+    'team.yaml': 'Agents: [{ Name: A, Plugins: [FileSystem] }]\nSelection: { Type: sequential }\n',
+    'bound.yaml':
+      'Agents: [{ Name: A, Plugins: [FileSystem], MaxToolCallsPerTurn: 2 }]\nSelection: { Type: sequential }\n',
+  });
+  const loose = await sluice(['check', 'team.yaml'], { cwd });
+  expect(loose.stdout).toMatch(/tool calls +0 +no bound +set `MaxToolCallsPerTurn` or `budgets.tool_calls`/);
+  expect(loose.stdout).toMatch(/tokens +0 +no bound +set `MaxTotalTokens` or `budgets.tokens`/);
+  const bound = await sluice(['check', 'bound.yaml'], { cwd });
+  expect(bound.stdout).toMatch(/tool calls +0 +\d+\n/);
+});

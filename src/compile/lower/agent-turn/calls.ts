@@ -77,7 +77,7 @@ interface Ways {
 }
 
 /** Finds the tool by name: the first step of every call. */
-function addDispatch(kit: Kit, turn: AgentTurn): NodeId {
+function addDispatch(kit: Kit, turn: CallingTurn): NodeId {
   const { hint, origin, closing, tools, agent } = turn;
   const boundary = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const done = kit.end({ state: 'completed', code: 'SUCCESS' });
@@ -89,7 +89,7 @@ function addDispatch(kit: Kit, turn: AgentTurn): NodeId {
     ],
     done,
   );
-  const watched = addLoopDetector(kit, turn, boundary, done);
+  const watched = [...addLoopDetector(kit, turn, boundary, done), ...callMeter(kit, turn, failed)];
   const cases = tools.map((tool) => ({
     when: `${CALL}.name == ${quote(tool)}`,
     to: addTool(kit, turn, boundary, tool, { done, failed, watched }),
@@ -99,6 +99,16 @@ function addDispatch(kit: Kit, turn: AgentTurn): NodeId {
     cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
   const unknown = addUnknown(kit, turn, boundary, done);
   return kit.pick({ id: kit.builder.fresh(`${hint}.registry`), origin }, cases, unknown);
+}
+
+/** The calls of all turns together, for the certificate. `addCallLimit` limits those of one turn. */
+function callMeter(kit: Kit, turn: CallingTurn, over: NodeId): readonly MeterId[] {
+  const { hint, origin, begin, callsMax = 0, visitsMax, closing } = turn;
+  if (callsMax === 0) return [];
+  const each = callsMax + (closing === undefined ? 0 : 1);
+  const label = `MaxToolCallsPerTurn of ${origin}`;
+  const meter = { unit: 'visits', max: each * visitsMax, over, label } as const;
+  return [kit.builder.meter(`calls:${hint}`, meter, { of: begin, max: each })];
 }
 
 /** Calls beyond the limit of the turn are not made. The call that ends the turn is not counted. */

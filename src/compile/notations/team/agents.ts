@@ -5,7 +5,7 @@ import type { Json } from '../../../expr/json.ts';
 import { readModelRef } from '../../../catalog/providers.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
-import { outputCap, settingsOf } from '../../document/definitions.ts';
+import { grantedTools as toolsNamed, outputCap, serverTool, settingsOf } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -185,8 +185,9 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
     // Results of built-in tools are not checked: a script may replace them.
     else if (builtin !== undefined)
       for (const name of builtin) grant(name, { ...(builtinTool(name) as ToolDef), output: true }, plugin);
+    else if (grantServer(written, definitions, grant)) continue;
     else if (!sections.tools.poisoned) {
-      const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools)];
+      const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools), ...Object.keys(definitions.servers)];
       const near = nearest(written, known);
       report.error(
         'unknown-tool',
@@ -204,6 +205,23 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
   return { granted, pluginOf: (tool: string) => plugins.get(tool) ?? tool };
 }
 
+/** A plugin can be an MCP server with all its known tools, or one of its tools, as `files.read`. */
+function grantServer(
+  written: string,
+  definitions: Definitions,
+  grant: (name: string, def: ToolDef, plugin: string) => void,
+): boolean {
+  const { servers, mcpLock } = definitions;
+  const isServer = Object.hasOwn(servers, written);
+  const names = isServer ? toolsNamed([`${written}.*`], { tools: {}, mcp: servers }, mcpLock) : [written];
+  for (const name of names) {
+    const def = serverTool(name, { servers, mcpLock });
+    if (def === undefined) return false;
+    grant(name, def, written);
+  }
+  return names.length > 0;
+}
+
 /** Keys without effect, each with the way to get the same. */
 const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
   MaxInTurnContextTokens: 'Limit the context with `ContextWindow`.',
@@ -215,7 +233,6 @@ const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
 };
 /** Keys that are refused, each with the way to write the same here. */
 const REFUSED: { readonly [key in keyof RawAgent]?: string } = {
-  AgentFile: 'Write the agent under `Agents`.',
   RemoteAgent: 'Declare an HTTP tool with its URL under `tools:` beside `Orchestration`, and give it to an agent.',
 };
 

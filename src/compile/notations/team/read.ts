@@ -17,6 +17,8 @@ import { STRATEGY_NAMES, teamSchema } from './schema/schema.ts';
 import { REFUSED, TEAM_KEYS, WITHOUT_EFFECT } from './schema/sections.ts';
 import type { RawTeam } from './schema/sections.ts';
 import { checkSecurity } from './security.ts';
+import { withAgentFiles } from './agent-files.ts';
+import { serversOf } from './mcp-servers.ts';
 import { normalised } from './spelling.ts';
 import { checkModules } from './checks.ts';
 import { poison } from './poison.ts';
@@ -39,7 +41,7 @@ type Selection = { readonly Type: string; readonly [key: string]: unknown };
 type Body = Shaped<RawTeam & { readonly Selection: Selection }>;
 
 export function readTeam(written: ReadDocument, declared: Definitions, report: Report): ReadTeam | null {
-  const document = { ...written, body: normalised(written.body) };
+  const document = { ...written, body: withAgentFiles(normalised(written.body), declared.readText, report) };
   const body: Body | null = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
     alsoKnown: document.bare ? SECTION_NAMES : [],
@@ -47,7 +49,8 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   });
   if (body === null) return null;
   const { MaxTotalTokens: tokens = 0 } = body.value;
-  const definitions = tokens === 0 ? declared : { ...declared, budgets: tighter(declared.budgets, { tokens }) };
+  const limited = tokens === 0 ? declared : { ...declared, budgets: tighter(declared.budgets, { tokens }) };
+  const definitions = { ...limited, servers: { ...limited.servers, ...serversOf(body, report) } };
   const reading = readingOf(document, body, report, definitions);
   if (reading.names.all.size === 0 && body.sound)
     report.error('missing-field', document.at, 'a team needs at least one agent', {

@@ -80,13 +80,21 @@ function certificate(flow: CompiledFlow, bounds: Bounds): string {
       `${plural(branches.length, 'branch', 'branches')} at ${oneLine(at)}`,
     ]),
   ];
-  const costs = MEASURES.flatMap(({ measure, label }) => {
+  const costs = MEASURES.flatMap(({ measure, label, key }) => {
     const bound = bounds.flow[measure];
+    const hint = bound.most === null ? [`set ${tighteningKeys(flow, measure, key).join(' or ')}`] : [];
     return bound.least === 0 && bound.most === 0
       ? []
-      : [[`  ${label}`, amount(measure, bound.least), amount(measure, bound.most)]];
+      : [[`  ${label}`, amount(measure, bound.least), amount(measure, bound.most), ...hint]];
   });
   return [indent(table(rows)), indent(table([['', 'least', 'most'], ...costs]))].join('\n');
+}
+
+/** The keys that would bound a measure which nothing bounds. */
+function tighteningKeys({ notation }: CompiledFlow, measure: Measure, key: string): readonly string[] {
+  const ofTeam = notation === 'orchestration' && measure === 'toolCalls' ? ['`MaxToolCallsPerTurn`'] : [];
+  const ofTokens = notation === 'orchestration' && measure === 'tokens' ? ['`MaxTotalTokens`'] : [];
+  return [...ofTeam, ...ofTokens, `\`budgets.${key}\``];
 }
 
 /** The amounts of a whole run. The largest single input is not one of them. */

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { PREDICATES } from '../../../../catalog/validators.ts';
 import type { PredicateName } from '../../../../catalog/validators.ts';
-import { bool, fault, int, json, list, map, name, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { bool, fault, int, json, list, map, name, number, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
 import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
 
@@ -217,11 +217,26 @@ export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
 };
 /** Refused, each with the way to write the same here. */
 export const REFUSED: { readonly [key: string]: string } = {
-  McpServers: 'Declare the servers under `mcp:` beside `Orchestration`, and name their tools in `Plugins`.',
   ApiProfiles: 'Declare an HTTP tool with its headers under `tools:` beside `Orchestration`, and name it in `Plugins`.',
   Saga: 'Declare `compensate` on the tools whose effects have to be undone, under `tools:` beside `Orchestration`.',
   Brownfield: 'List the files that may be changed under `Security.ChangeEnvelope`.',
 };
+const mcpServers = list(
+  record({
+    Name: name().describe('The name under which `Plugins` grants the server.'),
+    Transport: oneOf(['stdio', 'http', 'sse']).optional(),
+    Command: name().optional().describe('The program that serves over standard input and output.'),
+    Args: list(text()).optional(),
+    Env: map(text()).optional(),
+    WorkingDirectory: name().optional(),
+    Url: name().optional().describe('The address of a server that speaks HTTP.'),
+    Headers: map(text()).optional(),
+    TimeoutSeconds: number({ above: 0 }).optional(),
+    Tools: list(name()).optional().describe('The only tools of the server that may be used.'),
+  }),
+);
+export type RawServer = z.output<typeof mcpServers>[number];
+
 const accepted = Object.fromEntries(
   [...Object.keys(WITHOUT_EFFECT), ...Object.keys(REFUSED)].map((key) => [key, json().optional()]),
 );
@@ -250,6 +265,7 @@ export const sectionFields = {
   Security: security.optional(),
   MaxTotalTokens: int({ min: 0 }).optional().describe('The most input and output tokens of the session; 0 for no limit.'),
   Compaction: compaction.optional(),
+  McpServers: mcpServers.optional().describe('MCP servers, as `mcp` beside `Orchestration`.'),
   ...accepted,
 };
 const sections = record(sectionFields);

@@ -1,0 +1,40 @@
+/** `McpServers` of a team as the servers of `mcp:`. */
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Shaped } from '../../document/shape/shape.ts';
+import type { McpServers } from '../../document/schema/tools.ts';
+import type { RawServer, RawTeam } from './schema/sections.ts';
+
+export function serversOf(body: Shaped<RawTeam>, report: Report): McpServers {
+  const servers: { [name: string]: McpServers[string] } = {};
+  for (const [index, server] of (body.value.McpServers ?? []).entries()) {
+    const { Name, Command, Url } = server;
+    if (Object.hasOwn(servers, Name))
+      report.error('duplicate-id', body.at('McpServers', index, 'Name'), `there are two MCP servers \`${Name}\``, {
+        help: 'Give each a name of its own.',
+      });
+    if ((Command === undefined) === (Url === undefined))
+      report.error(
+        'missing-field',
+        body.at('McpServers', index),
+        `the MCP server \`${Name}\` needs either \`Command\` or \`Url\``,
+        { help: 'A program on this machine has a `Command`, a server on the network a `Url`.' },
+      );
+    servers[Name] = serverOf(server);
+  }
+  return servers;
+}
+
+function serverOf({ Command, Args, Env, WorkingDirectory, Url, Headers, TimeoutSeconds, Tools }: RawServer) {
+  const entry = {
+    command: Command,
+    args: Args,
+    env: Env,
+    cwd: WorkingDirectory,
+    url: Url,
+    headers: Headers,
+    timeout: TimeoutSeconds,
+    tools: Tools,
+  };
+  const given = Object.entries(entry).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as McpServers[string];
+}
