@@ -1,12 +1,14 @@
 /** The definitions of the shared sections, put together: what a document may hold besides its notation. */
 import * as z from 'zod';
-import { jsonMap, record } from '../shape/fields.ts';
+import { jsonMap, map, record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
 import { boundary, budgets, pii, policies, retain, version } from './bounds.ts';
 import { protections } from './protections.ts';
 import { notify, people, reviewQueue } from './people.ts';
 import { mcp, tools } from './tools.ts';
 import type { Json } from '../../../expr/json.ts';
+
+const FLOWS = 'Flows by id that `flow` nodes of this document run. Each has the fields of `flow`.';
 
 const sectionShape = {
   sluice: version.optional(),
@@ -23,7 +25,7 @@ const sectionShape = {
   people: people.optional(),
   notify: notify.optional(),
   review_queue: reviewQueue.optional(),
-  flows: jsonMap().optional().describe('Flows by id that `flow` nodes of this document run. Each has the fields of `flow`.'),
+  flows: jsonMap().optional().describe(FLOWS),
 };
 export const sectionsSchema = record(sectionShape);
 
@@ -44,12 +46,17 @@ interface NotationSchema {
 
 export function documentSchema(notations: readonly NotationSchema[]): { readonly [key: string]: Json } {
   const variants = notations.flatMap(({ key, schema, bare }) => [
-    ...(schema === undefined ? [] : [record({ ...sectionShape, [key]: schema })]),
+    ...(schema === undefined ? [] : [record({ ...sectionShape, ...parts(key, schema), [key]: schema })]),
     ...(bare === undefined ? [] : [record({ ...sectionShape, ...bare })]),
   ]);
   const [first, ...rest] = variants;
   const whole = first === undefined ? record(sectionShape) : z.union([first, ...rest]);
   return { title: 'A Sluice document', ...schemaOf(whole) };
+}
+
+/** The flows that a flow runs have its own fields. */
+function parts(key: string, schema: z.ZodType): z.ZodRawShape {
+  return key === 'flow' ? { flows: map(schema).optional().describe(FLOWS) } : {};
 }
 
 /** The JSON Schema 2020-12 of what an author writes; checks that it cannot express are left to the compiler. */

@@ -93,11 +93,13 @@ const agent = record({
   SubAgentModel: json().optional(),
   SubAgentPlugins: json().optional(),
   SubAgentMaxToolCalls: json().optional(),
-  AgentFile: name().optional(),
+  AgentFile: name().optional().describe('A file with the fields of the agent, or Markdown with its instructions.'),
   RemoteAgent: record({ Url: name(), TimeoutSeconds: number({ above: 0 }).optional() }).optional(),
 });
 
-export const agents = list(agent);
+/** An agent file can give the name, so editors ask for one of the two. */
+const NAMED = { required: [], anyOf: [{ required: ['Name'] }, { required: ['AgentFile'] }] };
+export const agents = list(agent.meta(NAMED));
 
 export type RawModel = z.output<typeof model>;
 export type RawAgent = z.output<typeof agent>;
