@@ -59,11 +59,14 @@ export function parseTemplate(text: string): ParsedTemplate {
   return { parts, problems };
 }
 
+/** `inText`: the value becomes part of a text. */
+type Rewrite = (expr: Expr, inText: boolean) => Expr;
+
 /**
  * One expression that gives the structure with every template in it expanded. `rewrite` may change each embedded
  * expression; one that does not parse is an `EvalError`, because its text could otherwise reach into what surrounds it.
  */
-export function templateToExpr(value: Json, rewrite: (expr: Expr) => Expr = (expr) => expr): Expr {
+export function templateToExpr(value: Json, rewrite: Rewrite = (expr) => expr): Expr {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return numberLiteral(value);
   if (typeof value === 'string') return textToExpr(value, rewrite);
@@ -84,9 +87,10 @@ export function stringLiteral(text: string): string {
   return `"${escaped}"`;
 }
 
-function textToExpr(text: string, rewrite: (expr: Expr) => Expr): Expr {
-  const parts = parseTemplate(text).parts.map((part) =>
-    'expr' in part ? embed(rewrite(part.expr)) : stringLiteral(part.text),
+function textToExpr(text: string, rewrite: Rewrite): Expr {
+  const found = parseTemplate(text).parts;
+  const parts = found.map((part) =>
+    'expr' in part ? embed(rewrite(part.expr, found.length > 1)) : stringLiteral(part.text),
   );
   const [only = '""'] = parts;
   return parts.length <= 1 ? only : `text(${parts.join(', ')})`;

@@ -3,6 +3,7 @@
  * one call needs none of this, because a call has its own timeout and retry.
  */
 import type { Expr, ForkNode, NodeId } from '../../ir/nodes.ts';
+import { literal } from '../expressions/cel-text.ts';
 import { set } from './kit.ts';
 import type { Kit, Step } from './kit.ts';
 
@@ -14,7 +15,12 @@ export interface Attempts {
   /** The time of one attempt. */
   readonly timeoutMs: number | null;
   /** Further attempts, for failures that `when` (over `error`) takes. */
-  readonly retry: { readonly max: number; readonly when: Expr } | null;
+  readonly retry: {
+    readonly max: number;
+    readonly when: Expr;
+    /** Milliseconds before the second attempt, the third, and so on; none unless given. */
+    readonly delaysMs?: readonly number[];
+  } | null;
   /**
    * An attempt can make calls that must not be made twice. One that ran out of time is not repeated then: a call of it may
    * still be under way. One that ended by itself hands back its observations, so the next attempt knows its calls.
@@ -53,14 +59,16 @@ export function addAttempts(kit: Kit, attempts: Attempts): NodeId {
 /** A failure that was denied, by a budget or a policy, would be denied again. */
 const RETRIED = '!(error.class in ["budget", "policy"])';
 
-function addRetry(kit: Kit, { part, retry, visitsMax, fail, risky }: Attempts, again: NodeId): NodeId {
+function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attempts, again: NodeId): NodeId {
   if (retry === null) return fail;
   const label = `attempts of ${part('retry').origin}`;
-  const meter = kit.visits(`attempts:${again}`, retry.max * visitsMax, fail, label);
+  const limit = { unit: 'visits', max: retry.max * visitsMax, over: fail, label } as const;
+  const share = step.id === undefined ? undefined : { of: step.id, max: retry.max };
+  const meter = kit.builder.meter(`attempts:${again}`, limit, share);
   const repeat = kit.set(
     { ...part('retry'), charges: [meter] },
     [set(TRIES, `${TRIES} + 1`), set('error', 'null')],
-    again,
+    addDelay(kit, part('backoff'), retry.delaysMs ?? [], again),
   );
   const ended = risky ? ` && ${OUTCOME}[0].state != "cancelled"` : '';
   return kit.pick(
@@ -68,4 +76,16 @@ function addRetry(kit: Kit, { part, retry, visitsMax, fail, risky }: Attempts, a
     [{ when: `${TRIES} < ${retry.max} && ${RETRIED}${ended} && (${retry.when})`, to: repeat }],
     fail,
   );
+}
+
+/** Waits before the next attempt. The wait is a timer of the run, so it survives a crash. */
+function addDelay(kit: Kit, step: Step, delaysMs: readonly number[], next: NodeId): NodeId {
+  if (delaysMs.every((delay) => delay === 0)) return next;
+  const seconds = literal(delaysMs.map((delay) => delay / 1000));
+  return kit.call(step, {
+    effect: { kind: 'wait', about: step.origin, input: { for: `${seconds}[${TRIES} - 1]` }, reserve: {} },
+    writes: [],
+    next,
+    fail: next,
+  });
 }

@@ -50,7 +50,14 @@ export function analyse(standing: Standing): Analysed | null {
   const graph = graphOfFlow(flow);
   const slots = slotsOf(flow.nodes.keys(), chain.length === 1 ? '' : `_${chain.length - 1}_`);
   const names = namesOf(flow, graph, slots, definitions);
-  const expressions = createExpressions({ names, graph, recents: recentAgents(flow, graph), slots, report });
+  const expressions = createExpressions({
+    names,
+    graph,
+    recents: recentAgents(flow, graph),
+    slots,
+    report,
+    agents: new Set([...flow.nodes].flatMap(([id, { facts }]) => (facts.shape === 'agent' ? [id] : []))),
+  });
   checkFlow(flow, graph, document, report);
   const prepared = prepare({ flow, expressions, slots, definitions, report });
   checkGuards(flow, graph, definitions, report);

@@ -58,6 +58,8 @@ interface Parts {
   readonly recents: Recents;
   readonly slots: Slots;
   readonly report: Report;
+  /** The ids of the agent nodes. */
+  readonly agents: ReadonlySet<string>;
 }
 
 export function createExpressions(parts: Parts): Expressions {
@@ -70,7 +72,11 @@ export function createExpressions(parts: Parts): Expressions {
     },
     template(node, located, value) {
       checkTemplates(checker, node, located);
-      return report.failed() ? 'null' : templateToExpr(value, (expr) => rewritten(checker, node, expr));
+      if (report.failed()) return 'null';
+      return templateToExpr(value, (expr, inText) => {
+        const read = rewritten(checker, node, expr);
+        return inText && isReply(expr, parts.agents) ? spoken(read) : read;
+      });
     },
     kind(node, expr) {
       const text = slots.readable(expr);
@@ -222,6 +228,17 @@ function warnEarly(
 function rewritten(checker: Checker, node: string, expr: string): Expr {
   const text = checker.slots.readable(expr);
   return withSlots(text, meaningsOf(checker, node, text, checker.recents.before(node), false), checker.slots);
+}
+
+/** The whole output of an agent. */
+function isReply(expr: string, agents: ReadonlySet<string>): boolean {
+  const [, id = ''] = /^\s*([A-Za-z_]\w*)\.output\s*$/.exec(expr) ?? [];
+  return agents.has(id);
+}
+
+/** In a text, an output `{ "reply": "…" }` stands for its reply. `| json` writes the whole object. */
+function spoken(output: Expr): Expr {
+  return `cel.bind(o, ${output}, type(o) == map && type(o.reply) == string ? o.reply : o)`;
 }
 
 /** Text with templates in it is text already. A value that is one template keeps its type, so it is turned into text. */

@@ -155,7 +155,10 @@ function addAttemptsOf(
     step: lowering.entered(from),
     part: (hint) => bare(lowering.part(from, hint)),
     timeoutMs: lowering.timeoutMs(from),
-    retry: retry === undefined ? null : { max: retry.max_attempts - 1, when: matched(retry.match) },
+    retry:
+      retry === undefined
+        ? null
+        : { max: retry.max_attempts - 1, when: matched(retry.match), delaysMs: delaysOf(retry) },
     risky: canRepeatEffects(lowering, from),
     visitsMax: lowering.visitsMax(from.node.id),
     next: lowering.routes(from),
@@ -293,6 +296,12 @@ function errorWays(
 function matched(match: string | undefined): Expr {
   if (match === undefined) return 'true';
   return `re(error.type, ${quote(match)}) || re(error.message, ${quote(match)})`;
+}
+
+/** The wait before each further attempt of a node that is more than one call. */
+function delaysOf(retry: NonNullable<Prepared['node']['value']['retry']>): readonly number[] {
+  const { max_attempts: most, backoff_ms: first, multiplier, max_backoff_ms: longest } = retry;
+  return Array.from({ length: most - 1 }, (_, index) => Math.min(longest, Math.round(first * multiplier ** index)));
 }
 
 /** Without `match`, every failure is retried except one that would be denied again. */
