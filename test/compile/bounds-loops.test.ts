@@ -110,3 +110,17 @@ flow:
     expect(compileText(source).bounds?.flow.modelCalls.most).toBe(80);
   });
 });
+
+test('a flow of a thousand nodes in cycles is certified in reasonable time', { timeout: 30_000 }, () => {
+  const nodes = Array.from({ length: 1000 }, (_, index) => ({
+    id: `n${index}`,
+    type: 'agent',
+    agent: 'a',
+    routes: [
+      ...(index % 10 === 9 ? [{ when: "n0.output == 'x'", to: 'n0' }] : []),
+      { to: index === 999 ? 'end' : `n${index + 1}` },
+    ],
+  }));
+  const flow = { id: 'f', entry: 'n0', max_iterations: 2000, nodes };
+  expect(compileText({ agents: [{ id: 'a' }], flow }).bounds?.flow.modelCalls.most).toBe(2000);
+});

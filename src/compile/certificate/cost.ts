@@ -83,6 +83,6 @@ interface ModelFacts {
 }
 
 /** Zero times infinity is zero. */
-function times(amount: number, price: number): number {
+export function times(amount: number, price: number): number {
   return price === 0 || amount === 0 ? 0 : amount * price;
 }

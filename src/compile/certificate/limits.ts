@@ -1,27 +1,64 @@
-/** The most from each node on: by the linear program, and by the exact walk where one small limit counts all costly visits. */
+/**
+ * The most from each node on. The whole run: by the linear program, by the exact walk where one small limit counts all costly
+ * visits, and by that limit alone where the program is too large. A part of a run uses no more than the run, and no more than
+ * its longest path.
+ */
 import type { Dimension } from '../../ir/dimensions.ts';
-import type { MeterId, NodeId } from '../../ir/nodes.ts';
-import type { Graph } from '../verify/graph.ts';
-import { mostOf } from './cost.ts';
-import { mostFrom } from './most.ts';
+import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
+import type { Edge, Graph } from '../verify/graph.ts';
+import { mostOf, times } from './cost.ts';
+import { mostOfRun } from './most.ts';
 import { mostUnderCap } from './walk.ts';
 
 export function mostWithin(graph: Graph, dimension: Dimension): (id: NodeId) => number {
-  const most = mostFrom(graph, dimension);
-  const meter = sharedMeter(graph, dimension);
-  const walked = meter === null ? null : mostUnderCap(graph, dimension, meter);
-  return (id) => Math.min(most(id), walked?.get(id) ?? Infinity);
+  const costs = new Map(graph.ids.map((id) => [id, mostOf(graph.node(id), dimension, graph.body)]));
+  if ([...costs.values()].every((cost) => cost === 0)) return () => 0;
+  const paths = longestPaths(graph, (id) => costs.get(id) ?? 0);
+  const shared = sharedMeter(graph, costs);
+  const walked = shared === null ? null : mostUnderCap(graph, dimension, shared.meter);
+  const { entry } = graph.body;
+  const whole = Math.min(
+    paths.get(entry) ?? Infinity,
+    mostOfRun(graph, dimension),
+    shared?.most ?? Infinity,
+    walked?.get(entry) ?? Infinity,
+  );
+  return (id) => Math.min(whole, paths.get(id) ?? Infinity, walked?.get(id) ?? Infinity);
+}
+
+/** The costliest path from each node, without regard to limits. Infinite where a cycle costs anything. */
+function longestPaths(graph: Graph, cost: (id: NodeId) => number): ReadonlyMap<NodeId, number> {
+  const paths = new Map<NodeId, number>();
+  for (const { members, cyclic } of graph.components())
+    for (const id of members) {
+      const most = through(graph.node(id), graph.edges(id), (to) => paths.get(to) ?? 0) + cost(id);
+      const costs = members.some((member) => cost(member) > 0 || most > 0);
+      paths.set(id, cyclic && costs ? Infinity : most);
+    }
+  return paths;
+}
+
+/** The costliest way on from a node, and all its branches. A list may have any length. */
+function through(node: Node, edges: readonly Edge[], most: (id: NodeId) => number): number {
+  const onward = edges.reduce((max, { to, kind }) => (kind === 'branch' ? max : Math.max(max, most(to))), 0);
+  if (node.op !== 'fork') return onward;
+  if ('heads' in node.over) return node.over.heads.reduce((sum, { to }) => sum + most(to), onward);
+  return onward + times(Infinity, most(node.over.head));
 }
 
 /** The tightest limit on visits that every costly visit charges, on every path. */
-function sharedMeter(graph: Graph, dimension: Dimension): MeterId | null {
-  const costly = graph.ids.filter((id) => mostOf(graph.node(id), dimension, graph.body) > 0);
+function sharedMeter(
+  graph: Graph,
+  costs: ReadonlyMap<NodeId, number>,
+): { readonly meter: MeterId; readonly most: number } | null {
+  const costly = graph.ids.filter((id) => (costs.get(id) ?? 0) > 0);
   const meters = costly.map((id) =>
     graph.bounding(id).flatMap(([meter, { unit }]) => (unit === 'visits' || unit === 'steps' ? [meter] : [])),
   );
   const common = meters.reduce((shared, charged) => shared.filter((meter) => charged.includes(meter)), meters[0] ?? []);
-  const maxOf = (meter: MeterId): number => graph.body.meters[meter]?.max ?? Infinity;
-  return common.sort((a, b) => maxOf(a) - maxOf(b))[0] ?? null;
+  const cost = costly.reduce((most, id) => Math.max(most, costs.get(id) ?? 0), 0);
+  const limits = common.map((meter) => ({ meter, most: times(graph.body.meters[meter]?.max ?? Infinity, cost) }));
+  return limits.sort((a, b) => a.most - b.most)[0] ?? null;
 }
 
 /** The most compensations after failed runs: one for each call that registers one. */

@@ -70,11 +70,12 @@ function pivot(table: readonly Float64Array[], goal: Float64Array, at: number, c
   const factor = chosen[column] as number;
   for (let index = 0; index < chosen.length; index++) chosen[index] = (chosen[index] as number) / factor;
   chosen[column] = 1 / factor;
+  // Most entries are zero: a node has few neighbours.
+  const used = [...chosen.keys()].filter((index) => chosen[index] !== 0);
   for (const row of [...table, goal]) {
     const times = row === chosen ? 0 : (row[column] as number);
     if (times === 0) continue;
     row[column] = 0;
-    for (let index = 0; index < row.length; index++)
-      row[index] = (row[index] as number) - times * (chosen[index] as number);
+    for (const index of used) row[index] = (row[index] as number) - times * (chosen[index] as number);
   }
 }

@@ -14,33 +14,32 @@ import type { Repeated } from './cost.ts';
 import { maximise } from './linear.ts';
 import type { Row } from './linear.ts';
 
-/** The most from a node on, to the end of its path. */
-export function mostFrom(graph: Graph, dimension: Dimension): (start: NodeId) => number {
+/** The most of a whole run. */
+export function mostOfRun(graph: Graph, dimension: Dimension): number {
   const costs = new Map(graph.ids.map((id) => [id, costOf(graph, id, dimension)]));
   const costly = graph.ids.filter((id) => (costs.get(id) ?? 0) > 0);
-  if (costly.length === 0) return () => 0;
+  if (costly.length === 0) return 0;
   const limited = new Map(costly.map((id) => [id, ownLimits(graph, id, dimension)]));
   // A node of unknown cost whose use no budget limits makes every path to it unlimited.
   const endless = costly.filter((id) => costs.get(id) === Infinity && limited.get(id)?.length === 0);
   const ways = waysOf(graph, new Set(costly));
   const isWhole = costly.every((id) => Number.isInteger(costs.get(id)) || costs.get(id) === Infinity);
-  return (start) => {
-    const reached = reachableFrom([start], graph.targets);
-    if (endless.some((id) => reached.has(id))) return Infinity;
-    const program = new Program(graph, ways, start);
-    for (const id of costly) {
-      if (!reached.has(id)) continue;
-      const [cost, limits] = [costs.get(id) ?? 0, limited.get(id) ?? []];
-      const repeated = isRationed(graph, id) ? repeatedIn(graph.node(id), dimension, graph.body) : null;
-      program.use(id, { cost: repeated === null ? cost : cost - repeated.all, limits });
-      if (repeated !== null) program.repeat(id, { cost: repeated.all, limits }, repeated);
-    }
-    const most = program.solve();
-    return isWhole && Number.isFinite(most) ? Math.floor(most + TOLERANCE) : most;
-  };
+  const reached = reachableFrom([graph.body.entry], graph.targets);
+  if (endless.some((id) => reached.has(id))) return Infinity;
+  const program = new Program(graph, ways);
+  for (const id of costly) {
+    if (!reached.has(id)) continue;
+    const [cost, limits] = [costs.get(id) ?? 0, limited.get(id) ?? []];
+    const repeated = isRationed(graph, id) ? repeatedIn(graph.node(id), dimension, graph.body) : null;
+    program.use(id, { cost: repeated === null ? cost : cost - repeated.all, limits });
+    if (repeated !== null) program.repeat(id, { cost: repeated.all, limits }, repeated);
+  }
+  const most = program.solve();
+  return isWhole && Number.isFinite(most) ? Math.floor(most + TOLERANCE) : most;
 }
 
 const TOLERANCE = 1e-4;
+const SIZE_MAX = 500_000;
 
 /** A visit that a limit of 0 always refuses costs nothing. */
 function costOf(graph: Graph, id: NodeId, dimension: Dimension): number {
@@ -99,20 +98,18 @@ function retriesOf(graph: Graph, id: NodeId): Meters {
   return ownLimits(graph, id, 'retries');
 }
 
-/** The rows of the program that begins with one thread at `start`. */
+/** The rows of the program. One thread begins at the entry. */
 class Program {
   readonly #graph: Graph;
-  readonly #start: NodeId;
   readonly #rows: Row[] = [];
   readonly #objective = new Map<number, number>();
   readonly #visits = new Map<NodeId, number>();
   readonly #budgets = new Map<MeterId, { readonly terms: Map<number, number>; readonly limit: number }>();
   #variables = 0;
 
-  constructor(graph: Graph, ways: Ways, start: NodeId) {
+  constructor(graph: Graph, ways: Ways) {
     this.#graph = graph;
-    this.#start = start;
-    const begun = new Map(ways.from(start).map((id) => [id, this.#variable()]));
+    const begun = new Map(ways.from(graph.body.entry).map((id) => [id, this.#variable()]));
     const reached = [...reachableFrom([...begun.keys()], (id) => graph.targets(id).flatMap(ways.from))];
     for (const id of reached) this.#visits.set(id, this.#variable());
     const arrivals = new Map(reached.map((id) => [id, new Map([[this.#visit(id), 1]])]));
@@ -144,7 +141,9 @@ class Program {
     for (const [meter, { max }] of retriesOf(this.#graph, id)) this.#budget(meter, max, attempts);
   }
 
+  /** Infinite if the program is too large to be solved in reasonable time. */
   solve(): number {
+    if (this.#rows.length * this.#variables > SIZE_MAX) return Infinity;
     return maximise(this.#objective, [...this.#rows, ...this.#budgets.values()], this.#variables);
   }
 
@@ -219,14 +218,7 @@ class Program {
     const nodes = reached.filter(charges);
     const terms = new Map(nodes.map((id) => [this.#visit(id), 1]));
     for (const id of of) if (this.#visits.has(id)) terms.set(this.#visit(id), -max);
-    this.#limit(terms, atStart + (this.#isInside(of, nodes) ? max : 0));
-  }
-
-  /** True if a thread that does not begin at the entry can get to one of the nodes before it comes to any of `of`. */
-  #isInside(of: readonly NodeId[], nodes: readonly NodeId[]): boolean {
-    if (this.#start === this.#graph.body.entry) return false;
-    const before = reachableFrom([this.#start], (id) => (of.includes(id) ? [] : this.#graph.targets(id)));
-    return nodes.some((id) => before.has(id));
+    this.#limit(terms, atStart);
   }
 }
 
