@@ -6,6 +6,8 @@ type Said = string | readonly string[] | ((before: number, command: Command) => 
 
 export interface Hostile {
   readonly input?: Json;
+  /** True if the bound only has to hold. */
+  readonly loose?: boolean;
   /** True if nothing limits the calls: a model decides how many items there are. */
   readonly unbounded?: boolean;
   /** Changes the document, where the example as it is would run too long. */
@@ -77,6 +79,9 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
   'profile-research.flow.yaml': { uses: { researcher: 'unknown' } },
   'profile-sre.flow.yaml': { uses: { responder: 'unknown' } },
   'profile-support.flow.yaml': { uses: { clerk: 'unknown' } },
+  'egress.flow.yaml': { uses: { reader: 'unknown' } },
+  // Its repairs and reflections are counted by expressions that the certificate does not know.
+  'bound-answer.loop.yaml': { uses: { clerk: 'orders.get' }, loose: true },
   'stuck.flow.yaml': { uses: { librarian: 'unknown' } },
   'letters.flow.yaml': { says: { checker: ['?', '{"ok": false}'] } },
   'mapreduce.team.yaml': { unbounded: true },
