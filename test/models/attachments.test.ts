@@ -260,6 +260,15 @@ describe('attacks on the input', () => {
     expect(served.asked).toEqual([]);
   });
 
+  test('the help fits the source', async () => {
+    await using served = await serve();
+    const ask = (...more: string[]) =>
+      sluice(['run', 'look.flow.yaml', '--model', 'openai/gpt-5', ...more], { cwd: project(), env: env(served) });
+    expect((await ask('--attach', 'no.png')).stderr).toContain('Paths of `--attach` start at the current folder');
+    expect((await ask('--attach', 'http://127.0.0.1/x.png')).stderr).toContain('--allow-host');
+    expect((await ask('--input', '{"photo":{"attachment":"no.png"}}')).stderr).toContain('folder of the document');
+  });
+
   test('a reference of another run, or in the reply of a model, shows nothing', async () => {
     await using served = await serve(text(200, openai.body({ text: 'A car.' })));
     const cwd = project();

@@ -36,14 +36,19 @@ export async function attachInput(
   };
   const reader = new InputReader((source) => allowed(source, false), parts);
   const named = new InputReader((source) => allowed(source, true), false);
-  try {
-    const value = await readInput(reader, input);
-    for (const file of files) await named.take(sourceOf(file) ?? { path: file });
-    return { value: withRefs(value, named.added), refs: [...reader.added, ...named.added] };
-  } catch (error) {
+  const value = await readInput(reader, input).catch(refuse('Paths start at the folder of the document.'));
+  const take = async (file: string): Promise<AttachmentRef> => named.take(sourceOf(file) ?? { path: file });
+  for (const file of files) await take(file).catch(refuse('Paths of `--attach` start at the current folder.'));
+  return { value: withRefs(value, named.added), refs: [...reader.added, ...named.added] };
+}
+
+function refuse(help: string): (error: unknown) => never {
+  return (error) => {
     if (!(error instanceof AttachmentError)) throw error;
-    throw new SluiceError('bad-attachment', error.message, 'Paths start at the folder of the document.', error);
-  }
+    const isUrl = error.message.includes('cannot be fetched');
+    const hosts = 'The host must be public, or allowed: `--allow-host`, `toolOptions.http.privateHosts`.';
+    throw new SluiceError('bad-attachment', error.message, isUrl ? hosts : help, error);
+  };
 }
 
 /** Text that is JSON is read as JSON: most notations take the input as text. */
