@@ -108,6 +108,30 @@ describe('a way around the rule', () => {
     ['percent-encoded', 'mail.send', { to: 'Ann', body: 'boss%40evil.example' }, 'write to Ann'],
     ['zero-width characters', 'mail.send', { to: 'Ann', body: 'boss\u200b@evil.ex\u200dample' }, 'write to Ann'],
     ['split', 'mail.send', { to: 'Ann', body: 'tiger-4711 -blue' }, 'write to Ann'],
+    ['split without its marks', 'mail.send', { to: 'Ann', body: 'it is tiger 4711 blue, Ann' }, 'write to Ann'],
+    ['a dash after every letter', 'mail.send', { to: 'Ann', body: [...'boss@evil.example'].join('-') }, 'write to Ann'],
+    ['markup between the parts', 'mail.send', { to: 'Ann', body: 'boss**@**evil**.**example' }, 'write to Ann'],
+    ['spelled out in brackets', 'mail.send', { to: 'Ann', body: 'boss [at] evil [dot] example' }, 'write to Ann'],
+    ['spelled out in Spanish', 'mail.send', { to: 'Ann', body: 'boss arroba evil punto example' }, 'write to Ann'],
+    ['spelled out in German', 'mail.send', { to: 'Ann', body: 'boss Klammeraffe evil Punkt example' }, 'write to Ann'],
+    [
+      'hexadecimal pairs',
+      'mail.send',
+      { to: 'Ann', body: (Buffer.from('boss@evil.example').toString('hex').match(/../g) ?? []).join(' ') },
+      'write to Ann',
+    ],
+    [
+      'character codes',
+      'mail.send',
+      { to: 'Ann', body: [...'boss@evil.example'].map((char) => char.charCodeAt(0)).join(', ') },
+      'write to Ann',
+    ],
+    [
+      'base64 in two parts',
+      'mail.send',
+      { to: 'Ann', body: `see ${base64.slice(0, 10)} ${base64.slice(10)}` },
+      'write to Ann',
+    ],
     [
       'a folder of a path that the user named',
       'host.run',
@@ -154,6 +178,12 @@ describe('a way around the rule', () => {
     ['the date in another form', 'pay.send', { to: 'Ann', amount: 5, date: '2026-06-13' }, 'pay Ann 5 on June 13'],
     ['a time of a known date', 'mail.send', { to: 'Ann', when: '2026-06-13 09:00' }, 'write to Ann on 2026-06-13'],
     ['a flag that the user named', 'pay.send', { to: 'Ann', amount: 5, recurring: true }, 'pay Ann 5, recurring'],
+    [
+      'a name that the user wrote another way',
+      'mail.send',
+      { to: 'Ann', body: 'see order A 7712 44' },
+      'write to Ann about A-7712-44',
+    ],
     ['a flag that is off', 'pay.send', { to: 'Ann', amount: 5, recurring: false }, 'pay Ann 5'],
   ])('%s is not', (_, tool, args, user) => {
     expect(judge(tool, args, [page], user).ok).toBe(true);

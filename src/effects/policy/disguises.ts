@@ -1,4 +1,5 @@
 /** Other readings of a text that hides a value: encoded, reversed, spelled out or split. */
+import { even, squeezed } from './sources.ts';
 
 const TOKEN_MIN = 6;
 const READINGS_MAX = 200;
@@ -14,6 +15,37 @@ export function disguisesOf(text: string): readonly string[] {
   ];
   const distinct = new Set(readings.filter((each): each is string => each !== null && each.trim().length >= TOKEN_MIN));
   return [...distinct].filter((each) => each !== text).slice(0, READINGS_MAX);
+}
+
+/** The text and its decodings with only letters and digits, so that marks and spaces between the parts do not matter. */
+export function squeezedReadings(text: string): readonly string[] {
+  const plain = even(text);
+  const unspelled = plain.replace(SIGN_WORDS, '');
+  const joint = text.replace(/\s+/g, '');
+  const decoded = [
+    ...(text.match(HEX_LIST) ?? []).map((list) => charsOf(list, 16)),
+    ...(text.match(CODE_LIST) ?? []).map((list) => charsOf(list, 10)),
+    ...(joint.match(/[A-Za-z0-9+/_-]{12,}={0,2}/g) ?? []).flatMap(decodings),
+  ];
+  const readings = [plain, unspelled, ...decoded].map(squeezed);
+  return [...readings, ...readings.map(reversed)];
+}
+
+/** The words for `@` and `.` in several languages. */
+const SIGN_WORDS =
+  /(?<![\p{L}\p{N}])(?:at|arroba|arobase|klammeraffe|chiocciola|apenstaartje|małpa|dot|punkt|punto|ponto|point|punt|kropka)(?![\p{L}\p{N}])/giu;
+const HEX_LIST = /(?:\b(?:0x|\\x)?[0-9a-f]{2}[\s,;:-]*){6,}/gi;
+const CODE_LIST = /(?:\b\d{2,3}[\s,;-]+){5,}\d{2,3}\b/g;
+
+/** A run may begin with letters of another word: every alignment is read. */
+function decodings(run: string): readonly string[] {
+  return [0, 1, 2, 3].map((skip) => Buffer.from(run.slice(skip), 'base64').toString('utf8'));
+}
+
+function charsOf(list: string, base: 10 | 16): string {
+  const plain = list.replace(/0x|\\x/gi, '');
+  const codes = plain.match(base === 16 ? /[0-9a-f]{2}/gi : /\d{2,3}/g) ?? [];
+  return codes.map((code) => String.fromCharCode(Number.parseInt(code, base))).join('');
 }
 
 function percentDecoded(token: string): string | null {

@@ -6,10 +6,10 @@
 import type { Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
-import { disguisesOf } from './disguises.ts';
+import { disguisesOf, squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
-import { even, flat, sourceOf, structured, taintOf } from './sources.ts';
-import type { TextSource } from './sources.ts';
+import { bare, even, flat, isName, sourceOf, structured, taintOf } from './sources.ts';
+import type { TaintSource, TextSource } from './sources.ts';
 
 /** `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
 type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' | 'composed-number' | 'composed-text';
@@ -80,7 +80,7 @@ function verdict(
 function readBefore(
   flow: Call['flow'],
   { prompt = null, before = null, recalled = null }: Input,
-): readonly TextSource[] {
+): readonly TaintSource[] {
   return [
     ...(prompt !== null && readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
     ...(isFilled(before) ? [taintOf('what the flow read before', [before])] : []),
@@ -153,7 +153,7 @@ function vouchedFor(value: Value): Judged {
   return { origin: 'vouched', value };
 }
 
-function judge(leaf: Leaf, vouching: readonly TextSource[], outside: readonly TextSource[], effect: string): Judged {
+function judge(leaf: Leaf, vouching: readonly TextSource[], outside: readonly TaintSource[], effect: string): Judged {
   const { value } = leaf;
   const vouched = (each: string | number): boolean => vouching.some((source) => source.has(each));
   const from = (each: string | number): string | undefined => outside.find((source) => source.has(each))?.name;
@@ -164,7 +164,24 @@ function judge(leaf: Leaf, vouching: readonly TextSource[], outside: readonly Te
     const source = from(value);
     return source === undefined ? { origin: 'composed-number', value } : { origin: 'untrusted', value, source };
   }
-  return judgeText(value, vouched, from, isKey);
+  const judged = judgeText(value, vouched, from, isKey);
+  return judged.origin === 'vouched' || judged.origin === 'untrusted'
+    ? judged
+    : (hidden(value, vouched, outside) ?? judged);
+}
+
+/** A name from outside that the text contains in pieces or in code. */
+function hidden(
+  value: string,
+  vouched: (each: string) => boolean,
+  outside: readonly TaintSource[],
+): Judged | undefined {
+  const readings = squeezedReadings(value);
+  for (const source of outside) {
+    const name = source.namesWithin(readings).find((each) => !vouched(each));
+    if (name !== undefined) return { origin: 'untrusted', value: name, source: source.name };
+  }
+  return undefined;
 }
 
 /** A flag is vouched for by the words of its name; a flag that is off changes nothing. */
@@ -206,23 +223,12 @@ function fieldName(path: string): string {
 }
 
 const RUN = 4;
-const NAME_DIGITS = 3;
 
 /** Sequences of so many words are copied, not coincidence. */
 function runsOf(words: readonly string[]): readonly string[] {
   return words.length < RUN
     ? []
     : words.slice(0, words.length - RUN + 1).map((_, at) => words.slice(at, at + RUN).join(' '));
-}
-
-function bare(word: string): string {
-  return word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
-}
-
-/** An address, account, path or key, as opposed to a plain word. */
-function isName(word: string): boolean {
-  if (/^[\d.,]+$/.test(word)) return false;
-  return /[\p{L}\p{N}][@/_:#\\.][\p{L}\p{N}]/u.test(word) || (word.match(/\d/g)?.length ?? 0) >= NAME_DIGITS;
 }
 
 export interface Leaf {

@@ -12,6 +12,11 @@ export interface TextSource {
   has(value: string | number): boolean;
 }
 
+export interface TaintSource extends TextSource {
+  /** The names of the source that occur in one of these texts, which have only letters and digits. */
+  namesWithin(squeezed: readonly string[]): readonly string[];
+}
+
 /** A source that vouches for values: only for whole tokens. */
 export function sourceOf(name: string, values: readonly Json[]): TextSource {
   const original = values.map(flat).join('\n');
@@ -32,10 +37,11 @@ export function sourceOf(name: string, values: readonly Json[]): TextSource {
 }
 
 /** A source that taints values: also by a part of a token, and for every number in it. */
-export function taintOf(name: string, values: readonly Json[]): TextSource {
+export function taintOf(name: string, values: readonly Json[]): TaintSource {
   const original = values.map(flat).join('\n');
   const text = `\n${even(original)}\n`;
   const numbers = new Set<number>();
+  let names: ReadonlyMap<string, string> | null = null;
   for (const [match] of original.matchAll(/\d[\d,]*(?:\.\d+)?/g)) {
     numbers.add(Number(match.replaceAll(',', '')));
     for (const part of match.split(',')) if (part !== '') numbers.add(Number(part));
@@ -43,7 +49,40 @@ export function taintOf(name: string, values: readonly Json[]): TextSource {
   return {
     name,
     has: (value) => (typeof value === 'number' ? numbers.has(value) : contains(text, even(value), isWord)),
+    namesWithin: (readings) => {
+      names ??= namesIn(text);
+      return [...names].flatMap(([plain, each]) => (readings.some((reading) => reading.includes(plain)) ? [each] : []));
+    },
   };
+}
+
+/** Shorter names occur in other texts by chance. */
+const NAME_MIN = 8;
+const NAMES_MAX = 2_000;
+
+/** The names of a text, by their letters and digits. */
+function namesIn(text: string): ReadonlyMap<string, string> {
+  const words = text.split(/[\s"'`<>()[\]{},;]+/).map(bare);
+  const named = words.filter((word) => isName(word) && squeezed(word).length >= NAME_MIN).slice(0, NAMES_MAX);
+  return new Map(named.map((word) => [squeezed(word), word]));
+}
+
+/** Only the letters and digits of a text. */
+export function squeezed(text: string): string {
+  return even(text).replace(/[^\p{L}\p{N}]+/gu, '');
+}
+
+/** A word without the marks around it. */
+export function bare(word: string): string {
+  return word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+}
+
+const NAME_DIGITS = 3;
+
+/** An address, account, path or key, as opposed to a plain word. */
+export function isName(word: string): boolean {
+  if (/^[\d.,]+$/.test(word)) return false;
+  return /[\p{L}\p{N}][@/_:#\\.][\p{L}\p{N}]/u.test(word) || (word.match(/\d/g)?.length ?? 0) >= NAME_DIGITS;
 }
 
 /** The texts of a value, one per line, without the names of fields. */
