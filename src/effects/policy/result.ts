@@ -1,11 +1,12 @@
 /**
  * `policy:result`: an answer that only announces, asks or apologises is not a result. Each sentence is classified by how it
- * begins; one sentence with content is enough. English, German, French and Spanish are known.
+ * begins; one sentence with content is enough. A bare confirmation (`Done.`) is no result if no tool was called. Known are
+ * English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese and Japanese.
  */
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 
-type Kind = 'content' | 'courtesy' | 'asks' | 'announces' | 'declines' | 'apologises';
+type Kind = 'content' | 'courtesy' | 'confirms' | 'asks' | 'announces' | 'declines' | 'apologises';
 
 const REASONS: { readonly [kind in Exclude<Kind, 'content' | 'courtesy'>]: string } = {
   asks: 'the reply asks a question instead of giving a result; to ask, reply {"status": "missing_info", "question": …}',
@@ -13,17 +14,24 @@ const REASONS: { readonly [kind in Exclude<Kind, 'content' | 'courtesy'>]: strin
   declines:
     'the reply says what could not be done; reply {"status": "impossible", "reason": …} or {"status": "partial", "answer": …, "reason": …}',
   apologises: 'the reply apologises and gives no result',
+  confirms: 'the reply only confirms, but no tool was called; make the call, or say what you found',
 };
 const PRECEDENCE = ['asks', 'announces', 'declines', 'apologises'] as const;
 
 export function checkResult({ command }: Call): Json {
-  return judgeResult(command.input['answer'] ?? null);
+  const { answer = null, undone = false } = command.input;
+  return judgeResult(answer, undone === true);
 }
 
-export function judgeResult(answer: Json): { readonly ok: boolean; readonly kind?: string; readonly reason?: string } {
+/** `undone`: the agent can change something, and has called no tool. */
+export function judgeResult(
+  answer: Json,
+  undone = false,
+): { readonly ok: boolean; readonly kind?: string; readonly reason?: string } {
   const kinds = typeof answer === 'string' ? sentencesOf(answer).map(kindOf) : [];
   if (kinds.includes('content')) return { ok: true };
-  const kind = PRECEDENCE.find((each) => kinds.includes(each));
+  const isBare = undone && typeof answer === 'string' && answer.trim() !== '';
+  const kind = PRECEDENCE.find((each) => kinds.includes(each)) ?? (isBare ? 'confirms' : undefined);
   return kind === undefined ? { ok: true } : { ok: false, kind, reason: REASONS[kind] };
 }
 
@@ -37,6 +45,7 @@ function sentencesOf(text: string): readonly string[] {
 function kindOf(sentence: string): Kind {
   const text = sentence.replace(/’/g, "'").replace(LEAD, '');
   if (COURTESY.test(text)) return 'courtesy';
+  if (CONFIRMS.test(text)) return 'confirms';
   if (sentence.endsWith('?')) return 'asks';
   if (ANNOUNCES.test(text)) return 'announces';
   if (DECLINES.test(text)) return 'declines';
@@ -49,7 +58,9 @@ const LEAD =
 const COURTESY =
   /^(?:$|hi\b|hello\b|dear\b|thank|thanks|you're welcome|please (?:let me know|feel free|don't hesitate)|let me know|feel free|if you (?:have|need)|is there anything else|anything else|(?:i'm |i am )?(?:happy|glad) to help|have a (?:nice|great|good)|best regards|kind regards|gern geschehen|danke|merci|gracias|de nada|kann ich (?:sonst|noch))/i;
 const ANNOUNCES =
-  /^(?:let me\b(?! know)|let's\b|allow me\b|(?:i|we)(?:'ll| will| shall)\b|(?:i'm|i am|we're|we are) (?:now |just |currently )?(?:going to|about to|\p{L}+ing\b)|(?:please )?(?:wait|hold on|stand by|bear with)|(?:one|just a) (?:moment|second|minute)|give me (?:a|one)|working on (?:it|that)|proceeding\b|ich (?:werde|schaue|prüfe|kümmere)\b|lassen sie mich|einen moment|je vais\b|laissez-moi|un instant|voy a\b|déjame|permítame|un momento)/iu;
+  /^(?:let me\b(?! know)|let's\b|allow me\b|(?:i|we)(?:'ll| will| shall)\b|(?:i'm|i am|we're|we are) (?:now |just |currently )?(?:going to|about to|\p{L}+ing\b)|(?:please )?(?:wait|hold on|stand by|bear with)|(?:one|just a) (?:moment|second|minute)|give me (?:a|one)|working on (?:it|that)|on it\b|right away\b|\p{L}+ing (?:it|that|this|the|your|them) (?:\p{L}+ )?(?:now|right away|immediately)|proceeding\b|ich (?:werde|schaue|prüfe|kümmere)\b|ich \p{L}+e (?:[\p{L}\d-]+ )*?(?:jetzt|gleich|sofort)\b|lassen sie mich|einen moment|je vais\b|laissez-moi|un instant|je \p{L}+ (?:[\p{L}\d-]+ )*?(?:tout de suite|maintenant)|voy a\b|estoy \p{L}+ndo\b|déjame|permítame|un momento|sto \p{L}+ndo\b|ora \p{L}+o\b|procederò|adesso |vou \p{L}+r\b|estou \p{L}+ndo\b|ik ga\b|ik \p{L}+ nu\b|ik zal\b|zaraz |właśnie |za chwilę|я сейчас|сейчас |今から|これから|ただいま|我马上|我现在|我将|我会|马上|正在)/iu;
+const CONFIRMS =
+  /^(?:(?:all |it is |it's )?(?:done|finished|completed|set|ready)|(?:you can )?consider it done|nothing (?:more|else|further) to do(?: here)?|erledigt|fertig|(?:c'est )?fait|terminé|hecho|listo|fatto|feito|pronto|klaar|gedaan|gotowe|zrobione|готово|сделано|完了(?:しました|です)?|完成(?:了)?|好的|好了)[.!。！\s]*$/iu;
 const DECLINES =
   /^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?(?: but)?(?: that)? )?(?:i|we) (?:could not|couldn't|cannot|can't|can not|was not able|were not able|wasn't able|am not able|am unable|was unable|were unable|did not (?:find|manage)|didn't (?:find|manage)|failed to|do not know|don't know|konnte|kann)\b|^(?:ich konnte|ich kann|je n'ai pas|je ne peux|no pude|no puedo|no he podido)/i;
 const APOLOGY =

@@ -6,7 +6,7 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { BIND_CHECK, GROUNDING_CHECK, REFERS, groundingInput } from '../../lower/agent-turn/grounding.ts';
-import { toolsOf } from './intake.ts';
+import { changingTools, toolsOf } from './intake.ts';
 import { idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './findings.ts';
@@ -137,6 +137,9 @@ function addResultCheck(l: Lowering, next: NodeId): NodeId {
       check: 'policy:result',
       input: {
         answer: `type(${SAID}) == string ? ${SAID} : ${STATED} && ${SAID}.status == "complete" ? ${SAID}.answer : null`,
+        ...(l.loop.planner !== null || changingTools(l.loop).length === 0
+          ? {}
+          : { undone: `size(${OBSERVATIONS}) == 0` }),
       },
       writes: [set(NO_RESULT, 'it.ok == true ? null : it')],
       next: look,
