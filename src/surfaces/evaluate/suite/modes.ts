@@ -133,8 +133,8 @@ function budgetChecks({ name, given, run, variant }: PreparedCase): readonly Che
           const flow = variant.withBudget(key, amount);
           if (flow === null) return { measured: null, problems: [] };
           const measured = await runCase({ ...run, flow });
-          const allowed = amount + grantedIn(measured, dimension) / scale;
-          return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, allowed, given) };
+          const limit = { amount, granted: grantedIn(measured, dimension) / scale };
+          return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, limit, given) };
         },
       }));
     },
@@ -163,23 +163,27 @@ function budgetProblems(
   free: Measured,
   measured: Measured,
   measure: Measure,
-  amount: number,
+  { amount, granted }: { readonly amount: number; readonly granted: number },
   given: SuiteCase,
 ): readonly string[] {
-  const { report } = measured;
+  const { report, read } = measured;
   const problems = [...soundProblems(measured, given)];
   const used = report.usage[measure];
-  if (used > amount + 1e-9) problems.push(`${measure} is ${used}, above the limit of ${amount}`);
+  // Undoing is never denied: a run that fails for lack of budget still takes back what it did.
+  const undone = UNDOES.has(measure) ? read.events.filter(({ type }) => type === 'undo.requested').length : 0;
+  if (used - undone > amount + granted + 1e-9) problems.push(`${measure} is ${used}, above the limit of ${amount}`);
   const isEnough = free.report.usage[measure] <= amount;
   const isSame = report.code === free.report.code;
   const isDenied = report.code === 'BUDGET_EXHAUSTED' || report.state === 'suspended';
   // A smaller budget may also lead to another path, but not to the same success.
-  if (!isEnough && isGood(report.code) && used === free.report.usage[measure])
+  if (!isEnough && granted === 0 && isGood(report.code) && used === free.report.usage[measure])
     problems.push(`the run succeeded with ${used} of ${measure}, and only ${amount} is allowed`);
   if (isEnough && !isSame && !isDenied)
     problems.push(`the code is ${report.code}, and it is ${free.report.code} without the limit, which is not reached`);
   return problems;
 }
+
+const UNDOES: ReadonlySet<Measure> = new Set<Measure>(['toolCalls', 'externalCalls', 'sideEffects']);
 
 const ABSENT = 'absent';
 const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
