@@ -27,9 +27,9 @@ test('egress: an address with confidential data is asked about, one without is n
   ]);
 });
 
-test('unknown-outcome: the payment is looked up, not repeated', async () => {
+test('unknown-outcome: the order is looked up, not repeated', async () => {
   const { report, dispatched } = await run('unknown-outcome', 'flow', '');
-  expect([report.code, report.output]).toEqual(['SUCCESS', { payment: 'p-9', invoice: 'R-17' }]);
-  expect(dispatched).toEqual(['payments.send', 'payments.find']);
-  expect(report.receipts).toMatchObject([{ tool: 'payments.send', status: 'committed' }, { tool: 'payments.find' }]);
+  expect([report.code, report.output]).toEqual(['SUCCESS', { order: 'o-9', request: 'R-17' }]);
+  expect(dispatched).toEqual(['orders.place', 'orders.find']);
+  expect(report.receipts).toMatchObject([{ tool: 'orders.place', status: 'committed' }, { tool: 'orders.find' }]);
 });
