@@ -8,8 +8,12 @@ import { sluice, sluiceOperated } from './sluice.ts';
 const [name = '', dir = '', seed = '1', runs = '1', outage = '0'] = process.argv.slice(2);
 
 async function contestant(): Promise<Faulted> {
-  if (name === 'langgraph') return (await import('../peers/faults-langgraph.ts')).langgraph;
-  if (name === 'mastra') return (await import('../peers/faults-mastra.ts')).mastra;
+  // The peers are typed and installed by themselves, so they are found by name.
+  if (name === 'langgraph' || name === 'mastra') {
+    const module = (await import(`../peers/faults-${name}.ts`)) as { readonly [name: string]: Faulted };
+    const peer = module[name];
+    if (peer !== undefined) return peer;
+  }
   return name === 'sluice-operated' ? sluiceOperated : sluice;
 }
 

@@ -94,7 +94,7 @@ export interface Journal {
 
 export type WorkerId = string;
 /** The part of an entry that never changes. */
-export interface RunStart {
+interface RunStart {
   readonly flow: string;
   readonly notation: string;
   readonly tenant: string | null;

@@ -18,7 +18,7 @@ export function forTenant(store: Store, tenant: string): Store {
 }
 
 /** Names are part of keys and of messages. */
-export function checkTenant(tenant: string): void {
+function checkTenant(tenant: string): void {
   if (tenant === '' || tenant.length > 200 || /[\p{Cc}\p{Cf}]/u.test(tenant))
     throw new SluiceError('bad-start', 'the name of a tenant is empty, too long, or has control characters');
 }

@@ -69,7 +69,7 @@ export async function fork(
 }
 
 /** The flow with other agents, under its own hash. Throws if an agent or a model is unknown. */
-export function editAgents(flow: CompiledFlow, edits: { readonly [agent: string]: AgentEdit }): CompiledFlow {
+function editAgents(flow: CompiledFlow, edits: { readonly [agent: string]: AgentEdit }): CompiledFlow {
   if (Object.keys(edits).length === 0) return flow;
   const table = modelTable(flow.models as unknown as { readonly [alias: string]: ModelEntry }, { priceOf });
   const agents: { [id: string]: AgentDef } = { ...flow.agents };

@@ -42,7 +42,7 @@ test(`L12: no entry reaches another tenant, user or agent (seed ${seed})`, async
     const result = await performer.perform({ command, flow: { tools: {} }, clock } as unknown as Call);
     if (isWrite) written.set(owner, [...(written.get(owner) ?? []), `r${step}`]);
     else {
-      const { entries } = (result as { value: { entries: { answer: string; run: string }[] } }).value;
+      const { entries } = (result as unknown as { value: { entries: { answer: string; run: string }[] } }).value;
       reads += 1;
       seen += entries.length;
       for (const { answer } of entries) if (answer !== owner) throw new Error(`${owner} sees an entry of ${answer}`);

@@ -15,7 +15,7 @@ import { listed } from './shape/fault-words.ts';
 import { readShape } from './shape/shape.ts';
 import type { Range } from '../source/range.ts';
 
-export const PEOPLE_FILE = 'sluice.people.yaml';
+const PEOPLE_FILE = 'sluice.people.yaml';
 
 /** Names that the engine itself uses for answers. */
 const RESERVED: ReadonlySet<string> = new Set(['clock', 'script']);

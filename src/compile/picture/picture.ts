@@ -52,9 +52,8 @@ export interface PictureCycle {
   readonly bound: string | null;
 }
 
-export const DIRECTIONS = ['down', 'right'] as const;
 /** From top to bottom, or from left to right. */
-export type Direction = (typeof DIRECTIONS)[number];
+export type Direction = 'down' | 'right';
 
 export interface Picture {
   readonly title: string;

@@ -59,7 +59,7 @@ export function verifiedAgain({ flow, state }: AnsweredRun, id: string, answer: 
 }
 
 /** The text that a person signs. It names the store, the run and the question, so it is worth nothing elsewhere. */
-export function answerText(
+function answerText(
   { run, origin }: RunState,
   { question }: Pick<Pending, 'question'>,
   answer: Pick<Answer, 'choice' | 'by' | 'edit' | 'text' | 'payload'> & { readonly at: Instant },
@@ -100,7 +100,7 @@ export function publicLine(key: KeyObject): string {
 }
 
 /** The name of the user of this process. In a container the user id may have no name. */
-export function currentUser(): string | null {
+function currentUser(): string | null {
   try {
     return userInfo().username;
   } catch {
