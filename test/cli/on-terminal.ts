@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { bin, cleanEnvironment } from './cli.ts';
 import { TestScreen } from './screen.ts';
 
-export const COLUMNS = 60;
+const COLUMNS = 60;
 
 /** Types each key when its text has appeared after the one before. Resolves with the screen and the status. */
 export async function onTerminal(

@@ -136,11 +136,6 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     reason: fc.constantFrom('not-an-approver' as const, 'identity-unproven' as const, 'stale-payload' as const),
   }),
   'question.escalated': fc.record({ type: is('question.escalated'), key: text, to: fc.array(text, { maxLength: 2 }) }),
-  'question.notified': fc.record(
-    { type: is('question.notified'), key: text, to: text, attempts: fc.nat(), problem: text },
-    { requiredKeys: ['type', 'key', 'to', 'attempts'] },
-  ),
-  'review.saturated': fc.record({ type: is('review.saturated'), key: text, open: fc.nat(), ageMs: fc.nat() }),
   'run.started': fc.record({
     type: is('run.started'),
     run: text,

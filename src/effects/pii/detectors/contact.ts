@@ -39,7 +39,7 @@ const GROUPED = /^\+|^\(\d{2,5}\)|^\(?0?\d{2,4}\)?[ .\-/]\d{2,4}[ .\-/]?\d{2,4}/
 let loaded: typeof Phone | undefined;
 
 /** Its tables are large, so it is loaded when a text could have a number. */
-export function phoneLibrary(): typeof Phone {
+function phoneLibrary(): typeof Phone {
   loaded ??= requireOptional(
     'libphonenumber-js',
     'the detection of phone numbers',
