@@ -20,7 +20,7 @@ import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
 import { checkCompensations, checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
-import { checkToolApprovers, readPeople, warnOfNobody } from './document/people.ts';
+import { checkToolApprovers, readPeople } from './document/people.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
 import type { Located } from './source/located.ts';
@@ -127,7 +127,6 @@ function compileDocument(
   warnAboutCost(bounds, lowered.body, document.at, report);
   if (notation.boundedByTurns !== true) warnAboutCounts(bounds, document.at, report);
   warnAboutBudgets(bounds, lowered.body, document, report);
-  warnOfNobody(lowered.body, document, report);
   warnOfTier(lowered, document, notation.excess, report);
   try {
     const body = withRetention(lowered.body, document.sections.value.retain);

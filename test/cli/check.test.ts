@@ -131,3 +131,23 @@ test('the key that would bound what nothing bounds is named', async () => {
   const bound = await sluice(['check', 'bound.yaml'], { cwd });
   expect(bound.stdout).toMatch(/tool calls +0 +\d+\n/);
 });
+
+test('a tool with serious effects and no people is one warning of `check`, and `run` does not repeat it', async () => {
+  const text = `tools:
+  pay.out: { effect: financial, input: { type: object } }
+  mail.send: { effect: communication, input: { type: object } }
+flow: { id: f, entry: pay, nodes: [{ id: pay, type: tool, tool: pay.out, routes: [{ to: mail }] }, { id: mail, type: tool, tool: mail.send }] }
+`;
+  const cwd = folder({ 'a.yaml': text, 'b.yaml': `people: [{ id: anna }]\n${text}`, 'script.yaml': 'tools: {}\n' });
+  const { diagnostics } = json(await sluice(['check', 'a.yaml', '--json'], { cwd })) as CheckJson;
+  expect(diagnostics).toMatchObject([
+    {
+      severity: 'warning',
+      code: 'nobody-approves',
+      message: expect.stringContaining('`pay.out` is financial, and 1 tool more'),
+    },
+  ]);
+  expect((json(await sluice(['check', 'b.yaml', '--json'], { cwd })) as CheckJson).diagnostics).toEqual([]);
+  const ran = await sluice(['run', 'a.yaml', '--script', 'script.yaml'], { cwd });
+  expect(ran.stderr).not.toContain('nobody-approves');
+});

@@ -124,13 +124,3 @@ staged:
   expect(asked).toContainEqual(['ben']);
   expect(asked).toContainEqual(['anna', 'ben']);
 });
-
-test('a tool with serious effects and no people gives one warning', () => {
-  const tools = `tools:
-  pay.out: { effect: financial, input: { type: object } }
-  mail.send: { effect: communication, input: { type: object } }
-flow: { id: f, entry: pay, nodes: [{ id: pay, type: tool, tool: pay.out, routes: [{ to: mail }] }, { id: mail, type: tool, tool: mail.send }] }
-`;
-  expect(checked(tools).found).toMatchObject([{ code: 'nobody-approves', line: 2 }]);
-  expect(checked(`people: [{ id: anna }]\n${tools}`).found).toEqual([]);
-});

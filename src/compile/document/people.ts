@@ -2,7 +2,7 @@
  * The people of a document: declared in it, or in `sluice.people.yaml` beside it. They become part of the compiled flow, so a
  * run keeps them: editing the file later changes no run that has started.
  */
-import type { AskEffect, FlowBody, Node } from '../../ir/nodes.ts';
+import type { AskEffect, Node } from '../../ir/nodes.ts';
 import type { Approvers, PeopleDef, PersonDef } from '../../ir/people.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { nearest } from '../diagnose/nearest.ts';
@@ -224,24 +224,6 @@ export function givenApprovers(
   people: People | undefined,
 ): { readonly approvers?: Approvers } {
   return value === undefined || people === undefined ? {} : { approvers: approversOf(value, people.def) };
-}
-
-const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
-
-/** Says that nobody is checked, where an approval would matter. */
-export function warnOfNobody(body: FlowBody, { sections, at }: ReadDocument, report: Report): void {
-  if (body.people !== undefined) return;
-  const risky = Object.keys(body.tools).filter((name) => RISKY.has(body.tools[name]?.effect ?? ''));
-  const [first] = risky;
-  if (first === undefined) return;
-  const place = Object.hasOwn(sections.value.tools, first) ? sections.key('tools', first) : at;
-  const more = risky.length === 1 ? '' : ` and ${risky.length - 1} more`;
-  report.warning(
-    'nobody-approves',
-    place,
-    `\`${first}\`${more} has the effect \`${body.tools[first]?.effect ?? ''}\`, and no \`people\` are declared: nobody checks who approves`,
-    { help: `Declare \`people\`, or write \`${PEOPLE_FILE}\` beside the document.` },
-  );
 }
 
 /** The people of a declaration that was checked. `counted` follows with the question. */

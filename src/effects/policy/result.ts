@@ -30,7 +30,7 @@ export function judgeResult(
 ): { readonly ok: boolean; readonly kind?: string; readonly reason?: string } {
   const kinds = typeof answer === 'string' ? sentencesOf(answer).map(kindOf) : [];
   if (kinds.includes('content')) return { ok: true };
-  const isBare = undone && typeof answer === 'string' && answer.trim() !== '';
+  const isBare = undone && typeof answer === 'string' && (kinds.includes('confirms') || isMark(answer));
   const kind = PRECEDENCE.find((each) => kinds.includes(each)) ?? (isBare ? 'confirms' : undefined);
   return kind === undefined ? { ok: true } : { ok: false, kind, reason: REASONS[kind] };
 }
@@ -40,6 +40,11 @@ function sentencesOf(text: string): readonly string[] {
     .split(/\n+|(?<=[.!?…:])\s+/)
     .map((part) => part.replace(/^[\s*#>•–—-]+|[*\s]+$/g, ''))
     .filter((part) => /[\p{L}\p{N}]/u.test(part));
+}
+
+/** A text without a letter or a digit, such as a tick. */
+function isMark(text: string): boolean {
+  return text.trim() !== '' && !/[\p{L}\p{N}]/u.test(text);
 }
 
 function kindOf(sentence: string): Kind {

@@ -25,7 +25,8 @@ export async function checkCommand(cli: Cli, files: readonly string[], options: 
   for (const file of files) {
     const compiled = await compileFile(file);
     const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
-    const diagnostics = [...compiled.result.diagnostics, ...missing, ...tooDear(compiled, maxCost)];
+    const advice = [...missing, ...nobodyApproves(compiled), ...tooDear(compiled, maxCost)];
+    const diagnostics = [...compiled.result.diagnostics, ...advice];
     checked.push({ compiled, diagnostics, ok: diagnostics.every(({ severity }) => severity !== 'error') });
   }
   const reports = checked.map(({ compiled, diagnostics }) => checkReport(compiled.result, diagnostics));
@@ -42,6 +43,25 @@ function tell(cli: Cli, { file, text, result }: CompiledFile, diagnostics: reado
   cli.screen.print(countLine(file, diagnostics));
   if (result.flow !== undefined && result.bounds !== undefined)
     cli.screen.print(certificate(result.flow, result.bounds));
+}
+
+const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
+
+/** A flow without `people` can be answered by everybody who can write to the database. */
+function nobodyApproves({ file, result: { flow } }: CompiledFile): readonly Diagnostic[] {
+  if (flow === undefined || flow.people !== undefined) return [];
+  const risky = Object.entries(flow.tools).filter(([, { effect }]) => RISKY.has(effect));
+  const [first] = risky;
+  if (first === undefined) return [];
+  const [name, { effect }] = first;
+  const rest = risky.length === 1 ? '' : `, and ${plural(risky.length - 1, 'tool')} more`;
+  return [
+    {
+      ...({ severity: 'warning', code: 'nobody-approves', file, line: 1, column: 1 } as const),
+      message: `no \`people\` are declared, so everybody with access to the database can approve (\`${name}\` is ${effect}${rest})`,
+      help: 'Declare `people`, or write `sluice.people.yaml` beside the document.',
+    },
+  ];
 }
 
 /** An error if the worst case costs more than `--max-cost`. */
