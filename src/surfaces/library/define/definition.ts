@@ -87,7 +87,8 @@ export interface Settings {
   readonly mcp?: { readonly [server: string]: unknown };
 }
 
-const SECTIONS = [
+/** The sections of a document that settings of every notation have. */
+export const SECTIONS = [
   'models',
   'boundary',
   'policies',

@@ -2,7 +2,7 @@
 import type { StagedFields, StagedWork } from '../../../compile/notations/staged/builder.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf } from './definition.ts';
+import { Parts, SECTIONS, sectionsOf } from './definition.ts';
 import type { Definition, Settings } from './definition.ts';
 import type { AnyTool } from './tool.ts';
 
@@ -26,20 +26,7 @@ export function beginStaged(id: string, options: StagedOptions): Definition<stri
   return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
 }
 
-const SETTINGS: ReadonlySet<string> = new Set([
-  'description',
-  'budgets',
-  'models',
-  'boundary',
-  'policies',
-  'protections',
-  'pii',
-  'retain',
-  'people',
-  'notify',
-  'review_queue',
-  'mcp',
-]);
+const SETTINGS: ReadonlySet<string> = new Set(['description', 'budgets', ...SECTIONS]);
 
 function withIds(value: unknown, parts: Parts): unknown {
   if (Array.isArray(value)) return value.map((item) => withIds(item, parts));
