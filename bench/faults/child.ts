@@ -7,14 +7,18 @@ import { sluice, sluiceOperated } from './sluice.ts';
 
 const [name = '', dir = '', seed = '1', runs = '1', outage = '0'] = process.argv.slice(2);
 
+/** The peers are typed and installed by themselves, so they are loaded by name. */
+const PEERS = new Map([
+  ['langgraph', 'faults-langgraph.ts'],
+  ['mastra', 'faults-mastra.ts'],
+]);
+
 async function contestant(): Promise<Faulted> {
-  // The peers are typed and installed by themselves, so they are found by name.
-  if (name === 'langgraph' || name === 'mastra') {
-    const module = (await import(`../peers/faults-${name}.ts`)) as { readonly [name: string]: Faulted };
-    const peer = module[name];
-    if (peer !== undefined) return peer;
-  }
-  return name === 'sluice-operated' ? sluiceOperated : sluice;
+  const file = PEERS.get(name);
+  if (file === undefined) return name === 'sluice-operated' ? sluiceOperated : sluice;
+  const peer = ((await import(`../peers/${file}`)) as { readonly [name: string]: Faulted })[name];
+  if (peer === undefined) throw new Error(`${file} does not export ${name}`);
+  return peer;
 }
 
 const results = join(dir, 'results.jsonl');
