@@ -149,7 +149,7 @@ export const ERROR_CODES = {
   },
   'bad-fork': {
     title: 'The run cannot be forked there',
-    summary: 'The run has no such event, or it is in the middle of an effect, or after the end of the run.',
+    summary: 'The run has no such event, or has ended or is stopping there.',
   },
   'unknown-slot': {
     title: 'No such slot',

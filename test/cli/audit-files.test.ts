@@ -94,6 +94,17 @@ test('backup copies a database that verifies', async () => {
   expect((await sluice(['backup', 'copy.db', '--json'], { cwd })).stdout).toContain('copy.db');
 });
 
+test.each([
+  ['nodir/copy.db', 'there is no folder `nodir`'],
+  ['.', '`.` is a folder'],
+  ['./.sluice/../.sluice/sluice.db', '`backup` takes another file than the database itself'],
+])('backup refuses the target %s', async (target, message) => {
+  const cwd = await ran();
+  const { status, stderr } = await sluice(['backup', target], { cwd });
+  expect([status, stderr]).toEqual([2, expect.stringContaining(`error[usage]: ${message}`)]);
+  expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+});
+
 test('diff says where two runs part', async () => {
   const cwd = await ran({ r1: 'x', r2: 'x', r3: 'other' });
   expect((await sluice(['diff', 'r1', 'r2'], { cwd })).stdout).toBe('the runs are the same\n');

@@ -42,6 +42,12 @@ test.each([
   expect(checked(PEOPLE + GATE(approvers)).found).toMatchObject([{ code, line, column, help }]);
 });
 
+test('people that are no list are one mistake', () => {
+  expect(checked(`people: { anna: {} }\n${GATE('{ roles: [manager] }')}`).found).toMatchObject([
+    { code: 'wrong-type' },
+  ]);
+});
+
 test('approvers need people', () => {
   expect(checked(GATE('{ roles: [manager] }')).found).toMatchObject([{ code: 'unknown-approver', line: 5 }]);
 });

@@ -55,6 +55,15 @@ describe('published cases', () => {
   });
 });
 
+test('an address on the network is no phone number, also behind one', () => {
+  expect(found('call +41 44 668 18 00, from 203.0.113.77 or 192.168.100.24')).toEqual([
+    'phone:+41 44 668 18 00',
+    'ip:203.0.113.77',
+    'ip:192.168.100.24',
+  ]);
+  expect(found('phone 212.55.120.34')).toEqual(['ip:212.55.120.34']);
+});
+
 describe('a value is found however it is spelt', () => {
   test.each([
     ['URL-encoded', 'q=ann%40x.example&b=1', 'email:ann%40x.example'],

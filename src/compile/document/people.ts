@@ -45,7 +45,7 @@ export function readPeople(
       def: peopleOf(own, (...path) => sections.at('people', ...path), report),
       sound: !sections.damaged('people'),
     };
-  if (text === null) return undefined;
+  if (text === null) return sections.poisoned('people') ? { def: {}, sound: false } : undefined;
   const { report: found, def } = fromFile(text, report);
   return { def, sound: !found.failed() };
 }

@@ -75,12 +75,8 @@ async function readPast({ store, programOf }: Host, run: RunId, at: number): Pro
     throw new SluiceError('bad-fork', `run \`${run}\` has no event ${at}`, `It has the events 1 to ${last}.`);
   const program = programOf(JSON.parse(stored.flow) as CompiledFlow);
   const turns = turnsOf(program, stored);
-  return {
-    run,
-    program,
-    ...cut(run, program, turns, at),
-    link: { run, seq: at, hash: hashAt(run, stored, turns, at) },
-  };
+  const seq = stepEnd(program, turns, at);
+  return { run, program, ...cut(run, turns, seq), link: { run, seq, hash: hashAt(run, stored, turns, seq) } };
 }
 
 function turnsOf(program: Program, { appends, blobs }: StoredRun): readonly (readonly Event[])[] {
@@ -95,37 +91,26 @@ function hashAt(run: RunId, { flow, appends }: StoredRun, turns: readonly (reado
   return linked.find(({ seq }) => seq === at)?.hash ?? '';
 }
 
-function cut(
-  run: RunId,
-  program: Program,
-  turns: readonly (readonly Event[])[],
-  at: number,
-): Pick<PastRun, 'turns' | 'state' | 'rest'> {
-  let before: number | null = null;
+/** The last event of the step that the event belongs to. The events of a step follow from its first one. */
+function stepEnd(program: Program, turns: readonly (readonly Event[])[], at: number): number {
   let state: RunState | null = null;
   for (const turn of turns) {
     const traced = retrace(program, state, turn);
     state = traced.state;
-    const after = traced.stops.find((stop) => stop >= at);
-    if (after === undefined) before = traced.stops.at(-1) ?? before;
-    else if (after === at) break;
-    else throw halfDone(run, at, traced.stops.findLast((stop) => stop < at) ?? before, after);
+    const end = traced.stops.find((stop) => stop >= at);
+    if (end !== undefined) return end;
   }
+  return at;
+}
+
+function cut(run: RunId, turns: readonly (readonly Event[])[], at: number): Pick<PastRun, 'turns' | 'state' | 'rest'> {
   const kept = turns.map((turn) => turn.filter(({ seq }) => seq <= at)).filter(({ length }) => length > 0);
   let reached: RunState | null = null;
   for (const event of kept.flat()) reached = evolve(reached, event);
-  if (reached === null || reached.seq !== at) throw halfDone(run, at, before, null);
+  if (reached === null || reached.seq !== at)
+    throw new SluiceError('bad-fork', `run \`${run}\` cannot be read up to event ${at}`, 'Fork at an earlier event.');
   refuseEnd(run, reached);
   return { turns: kept, state: reached, rest: turns.flat().filter(({ seq }) => seq > at) };
-}
-
-function halfDone(run: RunId, at: number, before: number | null, after: number | null): SluiceError {
-  const others = [before, after].flatMap((seq) => (seq === null ? [] : [String(seq)]));
-  return new SluiceError(
-    'bad-fork',
-    `event ${at} of run \`${run}\` is in the middle of an effect or a decision`,
-    `Fork at event ${others.join(' or ')}.`,
-  );
 }
 
 function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {

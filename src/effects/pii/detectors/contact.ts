@@ -69,7 +69,7 @@ export const phone: Detector = {
 function isPhone(scanned: Scanned, span: Span, isNext: boolean): boolean {
   const text = scanned.text.slice(span.start, span.end);
   const digits = digitsOf(text).length;
-  if (digits < 8 || digits > 15 || /^\d{4}-\d{2}-\d{2}/.test(text)) return false;
+  if (digits < 8 || digits > 15 || /^\d{4}-\d{2}-\d{2}/.test(text) || isIP(text) !== 0) return false;
   if (!standsAlone(scanned.text, span)) return false;
   if (text.startsWith('+')) return true;
   if (GROUPED.test(text)) return !/^\d{3}[-. ]\d{2}[-. ]\d{4}$/.test(text);

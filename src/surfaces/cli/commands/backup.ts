@@ -1,5 +1,6 @@
 /** `sluice backup`: a consistent copy of the database while runs go on. */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
@@ -10,7 +11,7 @@ import { usage } from '../usage.ts';
 
 export async function backupCommand(cli: Cli, file: string): Promise<ExitStatus> {
   demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
-  if (file === cli.db) throw usage('`backup` takes another file than the database itself');
+  checkTarget(file, cli.db);
   const files = [[cli.db, file] as const];
   for (const beside of [piiFileOf, attachmentFileOf])
     if (existsSync(beside(cli.db))) files.push([beside(cli.db), beside(file)]);
@@ -18,6 +19,14 @@ export async function backupCommand(cli: Cli, file: string): Promise<ExitStatus>
   if (cli.json) cli.printJson({ files: files.map(([, to]) => to) });
   else cli.screen.print(`${cli.db} was copied to ${files.map(([, to]) => to).join(' and ')}`);
   return OK;
+}
+
+function checkTarget(file: string, database: string): void {
+  if (!existsSync(dirname(resolve(file)))) throw usage(`there is no folder \`${dirname(file)}\``);
+  if (!existsSync(file)) return;
+  if (statSync(file).isDirectory()) throw usage(`\`${file}\` is a folder`, 'Name a file in it.');
+  if (realpathSync(file) === realpathSync(database))
+    throw usage('`backup` takes another file than the database itself');
 }
 
 /** The copy takes its name when it is complete, so that a file that is there is never half of one. */

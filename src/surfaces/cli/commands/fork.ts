@@ -47,8 +47,11 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
       ...(options.run === undefined ? {} : { run: options.run }),
       ...(modules === undefined ? {} : { modules }),
     });
-    cli.hint(`run ${run} forks ${parent} at event ${at}`);
-    const report = await follow(cli, session, run, at);
+    const { state: forked } = await readRun(session.store.journal, run);
+    const last = forked.origin.parent?.seq ?? at;
+    const why = last === at ? '' : `, the end of the step of event ${at}`;
+    cli.hint(`run ${run} forks ${parent} at event ${last}${why}`);
+    const report = await follow(cli, session, run, last);
     if (cli.json) cli.printJson(report);
     else printOutcome(cli, session.world.flags, report);
     return statusOfRun(report);
