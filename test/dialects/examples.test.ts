@@ -8,6 +8,7 @@ import { policyPerformer } from '../../src/effects/policy/performer.ts';
 import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
+import type { Json } from '../../src/expr/json.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
@@ -35,8 +36,8 @@ test.each(examples)('%s', async (name) => {
 });
 
 /** The input of the command at the top of the example. Only `flow` reads fields of it. */
-function inputIn(text: string): unknown {
+function inputIn(text: string): Json {
   const [, quoted, plain] = /--input (?:'([^']*)'|"([^"]*)")/.exec(text) ?? [];
   const input = quoted ?? plain ?? 'a question';
-  return input.startsWith('{') && /^flow:/m.test(text) ? JSON.parse(input) : input;
+  return input.startsWith('{') && /^flow:/m.test(text) ? (JSON.parse(input) as Json) : input;
 }
