@@ -39,6 +39,8 @@ describe('audit export', () => {
       ['the run', /"run": "r1"/, '"run": "r2"'],
       ['the code', '"code": "SUCCESS"', '"code": "TIMEOUT"'],
       ['the summary', /"output": "one"/, '"output": "two"'],
+      ['the database', /"store": "\w/, '"store": "x'],
+      ['the entry', '"entry": {', '"entri": {'],
     ];
     for (const [what, from, to] of changes) {
       expect(text.replace(from, to), what).not.toBe(text);

@@ -71,10 +71,19 @@ export async function auditRunFile(file: RunFile, trusted: string | null = null)
   const chain = await audit(journal as Journal, run, entry);
   const checked = withCheckpoints(chain, { store, run, appends, checkpoints, entry }, trusted);
   if (!checked.ok) return checked;
-  const summary = await summaryOf(journal as Journal, file.run, file.graph);
-  if (JSON.stringify(summary) === JSON.stringify(file.summary)) return checked;
+  const changed = await changedPart(file, journal as Journal);
+  if (changed === null) return checked;
   const seq = checked.events;
-  return { ...checked, ok: false, broken: { seq, last: seq, message: 'the summary of the file was changed' } };
+  return { ...checked, ok: false, broken: { seq, last: seq, message: `the ${changed} of the file was changed` } };
+}
+
+/** The part of the file that does not follow from its journal. */
+async function changedPart({ run, store, entry, graph, summary }: RunFile, journal: Journal): Promise<string | null> {
+  const { pins } = (await readRun(journal, run)).state.origin;
+  // Runs of earlier versions did not record their database.
+  if (pins?.store !== undefined && pins.store !== store) return 'store';
+  if ((entry as typeof entry | undefined) === undefined) return 'entry';
+  return JSON.stringify(await summaryOf(journal, run, graph)) === JSON.stringify(summary) ? null : 'summary';
 }
 
 async function summaryOf(journal: Journal, run: RunId, graph: string): Promise<RunSummary> {
