@@ -234,8 +234,10 @@ function refuseMisspelling(scope: Value, path: readonly string[]): void {
     if (!Object.hasOwn(fields, key)) {
       const meant = depth === 0 ? undefined : misspelt(key, Object.keys(fields));
       if (meant === undefined) return;
-      const parent = path.slice(0, depth).join('.');
-      throw new EvalError('other', `\`${parent}\` has no field \`${key}\`, but it has \`${meant}\``);
+      // A name with an underscore in front is a slot of the engine, which no author wrote.
+      const parent = path[0]?.startsWith('_') === true ? path.slice(1, depth) : path.slice(0, depth);
+      const owner = parent.length === 0 ? 'the reply' : `\`${parent.join('.')}\``;
+      throw new EvalError('other', `${owner} has no field \`${key}\`, but it has \`${meant}\``);
     }
     value = fields[key] ?? null;
   }

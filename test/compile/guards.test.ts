@@ -28,6 +28,11 @@ describe('guard(…)', () => {
     expect(() => compileExpr(`guard(${source})`)({ order })).toThrow(message);
   });
 
+  test('a misspelt field of the last reply is named without the slot of the engine', () => {
+    const guard = compileExpr('guard(_agent.amount > 200)');
+    expect(() => guard({ _agent: { amoun: 490 } })).toThrow('the reply has no field `amount`, but it has `amoun`');
+  });
+
   test.each([
     ['order.status == null', {}, true],
     ['has(order.amount) && order.amount > 200', {}, false],

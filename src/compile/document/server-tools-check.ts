@@ -36,7 +36,8 @@ export function checkServerTools({ sections }: ReadDocument, lock: McpLock | und
     if (mcp[found.owner]?.trusted === true || asked.has(name)) return;
     asked.add(name);
     const message = `the effect of \`${name}\` is not declared, so a call counts as a write`;
-    const help = `Declare it: \`tools: { ${name}: { mcp: ${found.owner}/${found.tool}, effect: read } }\`. \`trusted: true\` on the server uses its own hints.`;
+    const effect = lockedTool(lock, found.owner, found.tool)?.annotations?.readOnlyHint === true ? 'read' : 'write';
+    const help = `Declare it: \`tools: { ${name}: { mcp: ${found.owner}/${found.tool}, effect: ${effect} } }\`. \`trusted: true\` on the server uses its own hints.`;
     report.warning('undeclared-effect', sections.at(...path), message, { help });
   }
 

@@ -8,10 +8,11 @@ import type { McpServer, ToolOptions } from '../tools/tool.ts';
 import { connect } from './connect.ts';
 import { failureOfServer } from './failure.ts';
 
-type Servers = { readonly [server: string]: McpServer };
+export type Servers = { readonly [server: string]: McpServer };
 type DiscoverOptions = Pick<ToolOptions, 'documentDir' | 'env'>;
 
-const TIMEOUT_MS = 30_000;
+/** Time for a server to start, which for `npx` may include a download. */
+const TIMEOUT_MS = 60_000;
 
 /**
  * Starts each server, lists its tools and ends it.
@@ -25,9 +26,15 @@ export async function discoverMcp(servers: Servers, options: DiscoverOptions = {
   return { version: 1, servers: Object.fromEntries(found) };
 }
 
-/** One sentence for each tool of the flow that differs from the tools of the running servers. */
-export async function mcpDifferences(flow: CompiledFlow, options: DiscoverOptions = {}): Promise<readonly string[]> {
-  const used = Object.values(flow.tools).flatMap(({ implementation }) => lockedUse(implementation));
+/** One sentence for each tool of the flow that differs from the tools of the running servers. `only`: of these servers. */
+export async function mcpDifferences(
+  flow: CompiledFlow,
+  options: DiscoverOptions = {},
+  only?: readonly string[],
+): Promise<readonly string[]> {
+  const used = Object.values(flow.tools)
+    .flatMap(({ implementation }) => lockedUse(implementation))
+    .filter(({ server }) => only?.includes(server) ?? true);
   const servers = Object.fromEntries(used.map(({ server, config }) => [server, config]));
   const { servers: now } = await discoverMcp(servers, options);
   return used.flatMap(({ server, locked }) => differences(server, locked, now[server] ?? []));
@@ -73,8 +80,14 @@ async function toolsOf(server: string, config: McpServer, options: DiscoverOptio
   }
 }
 
+/** The name of the server that a tool is implemented by. */
+export function serverOf(implementation: unknown): string | undefined {
+  const { mcp } = (implementation ?? {}) as { mcp?: string };
+  return mcp?.slice(0, mcp.indexOf('/'));
+}
+
 function lockedUse(implementation: unknown): { server: string; config: McpServer; locked: McpTool }[] {
-  const { mcp, server, locked } = (implementation ?? {}) as { mcp?: string; server?: McpServer; locked?: McpTool };
-  if (mcp === undefined || server === undefined || locked === undefined) return [];
-  return [{ server: mcp.slice(0, mcp.indexOf('/')), config: server, locked }];
+  const { server: config, locked } = (implementation ?? {}) as { server?: McpServer; locked?: McpTool };
+  const server = serverOf(implementation);
+  return server === undefined || config === undefined || locked === undefined ? [] : [{ server, config, locked }];
 }

@@ -57,7 +57,7 @@ export async function missingPrerequisites(
 }
 
 /** The tools that nodes call, and those that undo their calls. */
-function calledTools({ nodes }: CompiledFlow, { mayCall }: RealCalls): ReadonlySet<string> {
+export function calledTools({ nodes }: CompiledFlow, { mayCall }: RealCalls): ReadonlySet<string> {
   return new Set(
     Object.values<Node>(nodes).flatMap((node) => {
       if (node.op !== 'do' || node.effect.kind !== 'tool') return [];

@@ -1,8 +1,10 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
 import { dirname } from 'node:path';
 import type { Cli } from '../context.ts';
-import { discoverMcp, mcpDifferences } from '../../../effects/mcp/discover.ts';
+import { discoverMcp, mcpDifferences, serverOf } from '../../../effects/mcp/discover.ts';
+import type { Servers } from '../../../effects/mcp/discover.ts';
 import { isScripted } from '../../../effects/scripted/performer.ts';
+import { calledTools } from '../../../effects/tools/prerequisites.ts';
 import type { RealCalls } from '../../../effects/tools/prerequisites.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { withDefinition } from '../../../effects/pins.ts';
@@ -78,33 +80,59 @@ async function requirePrerequisites(compiled: CompiledFile, real: RealCalls | un
 }
 
 /** With a script: the tools that it does not replace, and that its replies call. */
-function realCalls({ script: file }: RunOptions, flow: CompiledFlow): RealCalls | undefined {
+function realCalls({ script: file }: RunOptions, flow: CompiledFlow): ScriptedCalls | undefined {
   const script = file === undefined ? null : readScript(readText(file), file, flow).script;
   if (script === null) return undefined;
-  const called = JSON.stringify(script.agents ?? {});
+  const replies = JSON.stringify(script.agents ?? {});
+  const replaced = Object.keys(script.tools ?? {});
   return {
     replaces: (name) => isScripted(script, flow, { kind: 'tool', name }),
     mayCall: (agent, tool) =>
-      !isScripted(script, flow, { kind: 'model', name: agent }) || called.includes(JSON.stringify(tool)),
+      !isScripted(script, flow, { kind: 'model', name: agent }) || replies.includes(JSON.stringify(tool)),
+    namesToolOf: (server) =>
+      [...replies.matchAll(/"name":("(?:[^"\\]|\\.)*")/g)]
+        .map(([, name = '""']) => JSON.parse(name) as string)
+        .some((name) => name.startsWith(`${server}.`) && !replaced.includes(name)),
   };
 }
 
-/** Without a lock file, the servers are asked for their tools. The compiled flow records them. */
+interface ScriptedCalls extends RealCalls {
+  /** True if a reply of the script calls a tool of the server, and the script does not replace that tool. */
+  namesToolOf(server: string): boolean;
+}
+
+/**
+ * Compares the MCP servers that the run calls with the lock file. Without a lock file they are asked for their tools, and the
+ * compiled flow records them.
+ */
 async function compileWithServers(file: string, options: RunOptions): Promise<CompiledFile> {
   const compiled = await compileFile(file, defaultModel(options));
+  const flow = flowIn(compiled);
   const servers = compiled.result.servers ?? {};
-  if (options.script !== undefined || Object.keys(servers).length === 0) return compiled;
+  if (Object.keys(servers).length === 0) return compiled;
+  const real = flow === null ? undefined : realCalls(options, flow);
+  if (options.script !== undefined && real === undefined) return compiled;
+  const isPartial = options.model !== undefined;
+  const called = flow === null || real === undefined || isPartial ? servers : calledServers(flow, real, servers);
+  if (Object.keys(called).length === 0) return compiled;
+  if (real !== undefined) await requirePrerequisites(compiled, real);
   const documentDir = dirname(file);
   if (readLock(file) === undefined)
-    return compileFile(file, defaultModel(options), await discoverMcp(servers, { documentDir }));
-  const flow = flowIn(compiled);
-  const changes = flow === null ? [] : await mcpDifferences(flow, { documentDir });
+    return compileFile(file, defaultModel(options), await discoverMcp(called, { documentDir }));
+  const changes = flow === null ? [] : await mcpDifferences(flow, { documentDir }, Object.keys(called));
   if (changes.length === 0) return compiled;
   throw new SluiceError(
     'mcp-changed',
     `MCP tools have changed since the lock file was written: ${changes.join('; ')}`,
     `Read the changes. To accept them: \`sluice mcp lock ${shellWord(file)}\`.`,
   );
+}
+
+/** The servers that a run with a script really calls. */
+function calledServers(flow: CompiledFlow, real: ScriptedCalls, servers: Servers): Servers {
+  const tools = [...calledTools(flow, real)].filter((tool) => !real.replaces(tool));
+  const used = new Set(tools.map((tool) => serverOf(flow.tools[tool]?.implementation)));
+  return Object.fromEntries(Object.entries(servers).filter(([name]) => used.has(name) || real.namesToolOf(name)));
 }
 
 function readInput(given: string | undefined, notation: string): Json {

@@ -59,7 +59,11 @@ function items({ over, do: head, as, max_items: most }: Value): Items {
 }
 
 function checkMap(node: FlowNode<Value>, { flow, graph, report }: Checking): void {
-  const { as, do: head } = node.value;
+  const { over, as, do: head } = node.value;
+  if (!Array.isArray(over) && !(typeof over === 'string' && over.includes('{{')))
+    report.error('wrong-type', node.at('over'), `\`over\` of flow node '${node.id}' is not a list`, {
+      help: 'Write a list, or a template that gives one, as `{{plan.output.items}}`.',
+    });
   if (!isIdentifier(as) || as.startsWith('_') || TAKEN.has(as) || flow.declared.all.has(as))
     report.error('bad-value', node.at('as'), `\`${as}\` cannot be the name of an item`, {
       help: 'Use letters, digits and underscores, and no name that a node or the run already has.',

@@ -56,7 +56,7 @@ export const waitNode = nodeType<typeof schema, Parts>({
 
 function checkWait(node: FlowNode<Value>, { report }: Checking): void {
   const { signal, until, timeout, on_timeout: late } = node.value;
-  const given = KINDS.filter((each) => node.located(each) !== undefined);
+  const given = KINDS.filter((each) => node.located(each) !== undefined || node.poisoned(each));
   if (given.length !== 1)
     report.error(
       'bad-value',
