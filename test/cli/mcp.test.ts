@@ -58,8 +58,9 @@ describe('sluice mcp lock', () => {
   test('with a script, the servers that its replies call are compared as well', async () => {
     const cwd = folder({
       'a.flow.yaml': asked('Says its process id.'),
-      's.yaml': 'agents: { bot: [{ tools: [{ name: s.ok }] }, Done.] }',
-      'replaced.yaml': 'agents: { bot: [{ tools: [{ name: s.ok }] }, Done.] }\ntools: { s.ok: { result: 1 } }',
+      's.yaml': 'agents: { bot: [{ tools: [{ name: s.ok }] }, Done.] }\napprovals: { s.ok: approve }',
+      'replaced.yaml':
+        'agents: { bot: [{ tools: [{ name: s.ok }] }, Done.] }\ntools: { s.ok: { result: 1 } }\napprovals: { s.ok: approve }',
       'silent.yaml': 'agents: { bot: [Done.] }',
     });
     const run = (script: string): ReturnType<typeof sluice> =>

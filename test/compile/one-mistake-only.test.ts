@@ -23,11 +23,11 @@ flow: { id: f, entry: ${entry}, nodes: [{ id: end, type: agent, agent: bot, rout
   test.each([
     ['misspelt params', tool('parms: { a: x, b: y }'), 'unknown-key 3:66'],
     ['params of a wrong type', tool('params: [a, b]'), 'wrong-type 3:74'],
-    ['a wait of a negative time', nodes('{ id: a, type: wait, for: -3 }'), 'bad-value 6:31'],
+    ['a wait of a negative time', nodes('{ id: a, type: wait, for: -3 }'), 'bad-value 6:33'],
     [
       'a map over a text',
       nodes('{ id: a, type: map, over: abc, do: b }', '{ id: b, type: set, values: { x: 1 } }'),
-      'wrong-type 6:31',
+      'wrong-type 6:33',
     ],
     [
       'a node without an id',
