@@ -56,6 +56,8 @@ describe('the same value, written another way', () => {
     ['a slashed date', 'It is due on 06/05/2026.', { due: '2026-06-05' }],
     ['a French date', 'Il arrive le 1er juin 2026.', { due: '2026-06-01' }],
     ['a version', 'It is v5.18.2.', { release: '5.18.2' }],
+    ['a price without a currency', 'The pump costs 49.50.', { price: 49.5 }],
+    ['a share, which is no price', 'The fee is 12.50 % of it.', { price: 49.5 }],
   ])('%s', (_, text, result) => expect(kindsIn(text, saw(result))).toEqual([]));
 
   test.each<[string, string, Json]>([
@@ -68,6 +70,7 @@ describe('the same value, written another way', () => {
     ['another unit value', 'It takes 840ms.', { p95_ms: 480 }],
     ['another month', 'Il arrive le 1er juillet 2026.', { due: '2026-06-01' }],
     ['another version', 'It is v5.17.2.', { release: '5.18.2' }],
+    ['another price without a currency', 'The price of it: the pump costs only 59.50.', { price: 49.5 }],
     ['the day after', 'It is due on June 6.', { due: '2026-06-05' }],
   ])('but not %s', (_, text, result) => expect(kindsIn(text, saw(result))).toEqual(['value']));
 });

@@ -47,6 +47,7 @@ const DAY = '(?<d>\\d{1,2})';
 const YEAR = '(?<y>(?:19|20)\\d{2})';
 const CURRENCY = '(?:[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY|US\\$)\\b)';
 const CURRENCY_WORD = '(?:[$€£¥₹円]|(?:dollars?|usd|eur|euros?|gbp|pounds|chf|yen|jpy)(?![\\p{L}]))';
+const PRICE = '\\b(?:costs?|prices?|priced|total|fee|balance|refund|paid)(?:\\s+(?:is|was|of|at|just|only))*:?\\s+';
 const UNIT = '(?:ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
 
 const DATES: readonly Reader[] = [
@@ -110,6 +111,15 @@ const NUMBERS: readonly Reader[] = [
   {
     kind: 'amount',
     pattern: new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?<n>${NUMBER})(?<k>${MAGNITUDE})?\\s?${CURRENCY_WORD}`, 'giu'),
+    read: (_, g) => numberOf(g),
+  },
+  // `The pump costs 59.50`: a price without a currency.
+  {
+    kind: 'amount',
+    pattern: new RegExp(
+      `(?<=${PRICE})(?<n>\\d[\\d.,]*[.,]\\d{2})(?![\\d%]|[.,]\\d|\\s?%|\\s?${UNIT}(?!\\p{L}))`,
+      'giu',
+    ),
     read: (_, g) => numberOf(g),
   },
   {
