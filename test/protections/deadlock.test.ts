@@ -84,6 +84,7 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, document) => {
     const report = await run({ ...document, protections: { deadlock: { on_trip: 'end' } } }, STUCK);
     expect(report).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
     expect(report.usage.modelCalls).toBeLessThanOrEqual(4);
+    expect(report.error?.node).toBeOneOf(['clerk', 'expert']);
     expect(report.decisions).toMatchObject([{ failure: 'deadlock', action: 'abort', mast: 'FM-2.5' }]);
   });
 

@@ -37,6 +37,7 @@ describe('trips', () => {
       code: 'BUDGET_EXHAUSTED',
       decisions: [{ failure: 'cost_overrun', action: 'abort', mast: 'FM-1.5' }],
     });
+    expect(NODES.map(({ id }) => id)).toContain(report.error?.node);
     expect(report.usage.tokens).toBeLessThanOrEqual(1000);
     const trip = (await one.events(report.run)).find(({ type }) => type === 'meter.tripped');
     expect(trip).toMatchObject({ velocity: { max: 1000, perMs: 60_000 } });
@@ -50,6 +51,7 @@ describe('trips', () => {
       flowWith({ tokens_per_minute: 1000, on_trip: 'cheaper', fallback: { model: 'cheap' } }),
     );
     expect(report).toMatchObject({ state: 'completed', usage: { modelCalls: 10 } });
+    expect(report.path.filter((node) => node === 'a')).toHaveLength(10);
     expect(report.decisions[0]).toMatchObject({ failure: 'cost_overrun', action: 'fallback' });
     expect(one.sent.slice(0, 3).map(({ model }) => model)).toEqual([undefined, undefined, undefined]);
     expect(one.sent.at(-1)?.model).toBe('cheap');

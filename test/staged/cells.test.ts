@@ -3,6 +3,7 @@
  * protection off, where it can be switched off.
  */
 import { describe, expect, test } from 'vitest';
+import { compile } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
 import type { Report } from '../../src/index.ts';
 import { GOOD, NO, ONE, SUPERVISOR, YES, actions, play } from './drive.ts';
@@ -264,6 +265,19 @@ describe('deviations are explicit in the document', () => {
     expect(actions(report)).toEqual(['provider_error: retry', 'provider_error: retry', 'provider_error: fallback']);
     const strict = await play({ models, agents, staged: { ...SUPERVISOR, tier: 'regulated' } }, world);
     expect(actions(strict.report)).toEqual(['provider_error: escalate']);
+  });
+  test('the model of the breaker takes over after the retries, and never in the regulated tier', async () => {
+    const models = { main: { provider: 'openai', model: 'a' }, spare: { provider: 'openai', model: 'b' } };
+    const agents = ['planner', 'worker', 'editor', 'critic', 'writer'].map((id) => ({ id, model: 'main' }));
+    const protections = { breaker: { fallback: { model: 'spare' } } };
+    const down = { error: 'transient', message: '503' } as const;
+    const document = (tier: string) => ({ models, agents, protections, staged: { ...SUPERVISOR, tier } });
+    const { report } = await play(document('interactive'), script({ worker: [down, down, down, 'A is 1.'] }));
+    expect(report.code).toBe('SUCCESS');
+    expect(actions(report)).toEqual(['provider_error: retry', 'provider_error: retry', 'provider_error: fallback']);
+    const swaps = (tier: string) => JSON.stringify(compile(document(tier)).flow).includes('"whileOpen"');
+    expect(swaps('batch')).toBe(true);
+    expect(swaps('regulated')).toBe(false);
   });
 });
 

@@ -201,7 +201,7 @@ describe('swarm', () => {
     const { report } = await play({ staged: { ...REST, swarm } }, script({ worker: [spawn('x', 'y')] }));
     expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
     expect(report.path.filter((each) => each.startsWith('swarm/')).length).toBeLessThanOrEqual(6);
-    expect(actions(report)).toEqual(['cost_overrun: block', 'cost_overrun: abort']);
+    expect(actions(report)).toEqual(['cost_overrun: block', 'cost_overrun: block', 'cost_overrun: abort']);
   });
   test('check warns', () => {
     const { diagnostics } = compile({ agents: AGENTS, staged: { ...REST, swarm } });

@@ -72,6 +72,27 @@ describe('swarm: members that only start others', () => {
     expect(on).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
     expect(on.usage.modelCalls).toBeLessThanOrEqual(8);
   });
+  test.each([
+    ['the number of the swarm', { max: 3 }, {}],
+    ['`spawn.max`, which counts the task of the planner too', { max: 10 }, { spawn: { max: 3 } }],
+  ])('members beyond the limit are not started, the others are: %s', async (_, limits, protections) => {
+    const on = await calls({ staged: swarm({ depth: 2, ...limits }), protections }, script({ worker: [spawn, 'ok'] }));
+    expect(on).toMatchObject({ code: 'PARTIAL_SUCCESS' });
+    expect(on.path.filter((each) => each.startsWith('swarm/'))).toEqual(['swarm/a', 'swarm/x', 'swarm/y']);
+    expect(actions(on)).toEqual(['cost_overrun: block']);
+  });
+  test('`spawn.max` does not count the first member without a planner', async () => {
+    const staged = { swarm: { agent: 'worker', depth: 2, max: 10 } };
+    const on = await calls({ staged, protections: { spawn: { max: 3 } } }, script({ worker: [spawn, 'ok'] }));
+    expect(on).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 4 } });
+  });
+});
+
+test('work that cannot be read gives one error, and none about a missing plan', () => {
+  const codes = (staged: object) => compile({ agents: AGENTS, staged }).diagnostics.map(({ code }) => code);
+  expect(codes({ debate: { agents: ['ann'], judge: 'bob' } })).toEqual(['bad-value']);
+  expect(codes({ sop: [] })).toEqual(['bad-value']);
+  expect(codes({ workers: { agent: 'worker', max: 0 } })).toContain('missing-field');
 });
 
 describe('blackboard: agents that overwrite each other', () => {

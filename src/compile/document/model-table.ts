@@ -78,4 +78,4 @@ function priced(entry: ModelEntry, priceOf: PriceLookup | undefined): ModelEntry
 }
 
 /** Failures of the provider, which another model may not have. */
-const UNREACHABLE: readonly FailureClass[] = ['transient', 'rate_limit'];
+export const UNREACHABLE: readonly FailureClass[] = ['transient', 'rate_limit'];

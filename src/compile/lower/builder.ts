@@ -112,7 +112,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
     late: end({ state: 'failed', code: 'TIMEOUT', output: returns }),
   });
   for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
-  const stopped = (): NodeId => stoppedEnd(end, nodes, fresh, options);
+  const stopped = (node?: string): NodeId => stoppedEnd(end, nodes, fresh, { ...options, node });
   const place = placeIn(nodes, meters, definitions, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
     const replying = withReply(complete(id, given), definitions, effects);
@@ -220,31 +220,31 @@ function stoppedEnd(
   end: Builder['end'],
   nodes: Map<NodeId, Node>,
   fresh: Builder['fresh'],
-  { returns, stage }: BuilderOptions,
+  { returns, stage, node }: BuilderOptions & { readonly node: string | undefined },
 ): NodeId {
   const next = end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
   // Where stages recover from failures, the table decides what follows.
   const action = stage === undefined ? 'abort' : 'block';
-  const id = '~velocity.stopped';
-  if (!nodes.has(id)) {
-    const label = { name: 'velocity', decision: decisionOf('cost_overrun', action) };
-    nodes.set(fresh('velocity.stopped'), {
+  const id = node === undefined ? '~velocity.stopped' : fresh(`velocity.stopped.${node}`);
+  if (!nodes.has(id))
+    nodes.set(node === undefined ? fresh('velocity.stopped') : id, {
       op: 'let',
-      label,
-      writes: [{ slot: 'error', mode: 'set', value: TOO_FAST }],
+      label: { name: 'velocity', decision: decisionOf('cost_overrun', action) },
+      writes: [{ slot: 'error', mode: 'set', value: tooFast(node ?? 'velocity') }],
       next,
     });
-  }
   return id;
 }
 
-const TOO_FAST = object([
-  ['class', quote('budget')],
-  ['type', quote('VelocityError')],
-  ['message', quote('the run spends faster than `protections.velocity` allows')],
-  ['node', quote('velocity')],
-  ['code', quote('BUDGET_EXHAUSTED')],
-]);
+function tooFast(node: string): Expr {
+  return object([
+    ['class', quote('budget')],
+    ['type', quote('VelocityError')],
+    ['message', quote('the run spends faster than `protections.velocity` allows')],
+    ['node', quote(node)],
+    ['code', quote('BUDGET_EXHAUSTED')],
+  ]);
+}
 
 interface OpenShares {
   readonly sharing: Builder['sharing'];

@@ -26,18 +26,17 @@ export function addDeadlockMonitor(draft: Draft, protections: Protections): void
   const watched = rules === null ? [] : turnsInCycles(draft);
   if (rules === null || watched.length === 0) return;
   const { nodes, place, fail } = draft;
-  const stop = rules.acts ? addStop(place, fail) : fail;
   place.meter(METER, {
     unit: 'turns',
     max: 1,
     cycle: rules.cycle,
     ...(rules.hops === undefined ? {} : { hops: rules.hops }),
     ...(rules.records ? { records: true as const } : {}),
-    over: stop,
+    over: fail,
     label: 'protections.deadlock',
   });
   for (const [id, node] of watched) {
-    const onStuck = rules.asks ? { onStuck: addEscalation(place, id, node, stop) } : {};
+    const onStuck = rules.acts ? { onStuck: addAction(place, id, node, { asks: rules.asks, fail }) } : {};
     nodes.set(id, { ...node, charges: [...(node.charges ?? []), METER], ...onStuck });
   }
 }
@@ -63,11 +62,20 @@ function rulesOf({ deadlock, hops: limit }: Protections): Rules | null {
   return { cycle, hops, records, acts, asks: acts && onTrip !== 'end' };
 }
 
-function addEscalation(place: Place, id: NodeId, node: DoNode, stop: NodeId): NodeId {
+interface Acting {
+  readonly asks: boolean;
+  readonly fail: NodeId;
+}
+
+/** Asks a person about the call that is not made, or stops the run. */
+function addAction(place: Place, id: NodeId, node: DoNode, { asks, fail }: Acting): NodeId {
+  const name = node.label.authored ?? node.label.name;
+  const stop = addStop(place, name, fail);
+  if (!asks) return stop;
   return addQuestion(id, node, place, {
     about: 'deadlock',
     decision: decisionOf('deadlock', 'escalate'),
-    message: quote(`${node.label.authored ?? node.label.name}: ${PROBLEM}`),
+    message: quote(`${name}: ${PROBLEM}`),
     choices: ['continue', 'stop'],
     stop,
   });
@@ -75,12 +83,12 @@ function addEscalation(place: Place, id: NodeId, node: DoNode, stop: NodeId): No
 
 const PROBLEM = 'the agents repeat themselves without a new fact, or hand the task on too often';
 
-function addStop(place: Place, fail: NodeId): NodeId {
+function addStop(place: Place, name: string, fail: NodeId): NodeId {
   const error = object([
     ['class', quote('semantic')],
     ['type', quote('DeadlockError')],
     ['message', quote(PROBLEM)],
-    ['node', quote('deadlock')],
+    ['node', quote(name)],
     ['code', quote('REPEATED_FAILURE')],
   ]);
   return place.add(place.fresh('deadlock.stopped'), {

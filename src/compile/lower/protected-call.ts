@@ -23,8 +23,8 @@ export interface Place {
   fresh(hint: string): NodeId;
   add(id: NodeId, node: Node): NodeId;
   meter(id: MeterId, meter: Meter): MeterId;
-  /** The end of a run that spends too fast. */
-  stopped(): NodeId;
+  /** The end of a run that spends too fast. The error names the node, if it is given. */
+  stopped(node?: string): NodeId;
 }
 
 /** How often a person may let one call go on. */
@@ -98,7 +98,8 @@ function withVelocity(id: NodeId, node: DoNode, velocities: Velocities): DoNode 
   for (const { id: meter, words: _, ...limit } of limits) place.meter(meter, { ...limit, over });
   const charged: DoNode = { ...node, charges: [...(node.charges ?? []), ...limits.map((each) => each.id)] };
   if (rules.onTrip === 'escalate') return { ...charged, onVelocity: addSlower(id, node, limits, place) };
-  if (rules.onTrip === 'stop' || rules.fallback === null) return charged;
+  if (rules.onTrip === 'stop' || rules.fallback === null)
+    return { ...charged, onVelocity: place.stopped(node.label.authored ?? node.label.name) };
   return { ...charged, onVelocity: addCheaper(id, node, rules.fallback, place) };
 }
 
@@ -172,10 +173,9 @@ function allLimits(rules: VelocityRules | null, agent: string, scope: string, la
 
 /** The same call by another model. It does not charge the velocity, so that the run goes on. */
 function addCheaper(id: NodeId, node: DoNode, { model }: { readonly model: string }, place: Place): NodeId {
-  const { enters: _, ...label } = node.label;
   return place.add(place.fresh(`${id}.cheaper`), {
     ...node,
-    label: { ...label, decision: decisionOf('cost_overrun', 'fallback') },
+    label: { ...node.label, decision: decisionOf('cost_overrun', 'fallback') },
     effect: { ...node.effect, target: model } as DoNode['effect'],
   });
 }

@@ -79,7 +79,9 @@ function checkTopology({ body, report, path }: Section, raw: RawStaged, topology
     );
     return false;
   }
-  const plans = topology === 'supervisor' || topology === 'hierarchical';
+  // A work of another topology that could not be read leaves the default topology, which is not what the author wrote.
+  const works = given.length > 0 || body.poisoned(...path, wanted);
+  const plans = works && (topology === 'supervisor' || topology === 'hierarchical');
   if (plans && raw.plan === undefined && !body.poisoned(...path, 'plan'))
     report.error('missing-field', body.at(...path), `the topology \`${topology}\` needs \`plan\``, {
       help: 'Add `plan: { agent: … }`: it makes the tasks.',

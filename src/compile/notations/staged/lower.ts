@@ -1,10 +1,14 @@
 /** The stages as a graph: plan, the work of the topology, aggregate, validate, finalize. */
-import type { NodeId } from '../../../ir/nodes.ts';
+import type { Node, NodeId } from '../../../ir/nodes.ts';
+import type { Tier } from '../../../ir/protections.ts';
+import { UNREACHABLE } from '../../document/model-table.ts';
+import type { Protections } from '../../document/protections.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Builder, Lowered } from '../../lower/builder.ts';
 import { createKit, set } from '../../lower/kit.ts';
 import type { Kit } from '../../lower/kit.ts';
+import type { StageProtections } from '../../lower/protected-call.ts';
 import { recoveryStart } from '../../lower/recovery.ts';
 import type { Range } from '../../source/range.ts';
 import { addFinish } from './finish.ts';
@@ -35,9 +39,9 @@ import { addWork } from './work.ts';
 
 export function lowerStaged(staged: Staged, at: Range): Lowered {
   const scopes: Scopes = { current: null };
-  const builder = createBuilder('staged', definitionsFor(staged), {
+  const builder = createBuilder('staged', definitionsFor(staged, scopes), {
     monitored: false,
-    stage: () => scopes.current?.own ?? null,
+    stage: () => stageIn(scopes, staged.tier),
     complete: (_, node) => inScope(scopes, node),
   });
   const kit = createKit(builder, at);
@@ -59,11 +63,41 @@ export function lowerStaged(staged: Staged, at: Range): Lowered {
   });
 }
 
-/** In the regulated tier no other model takes over. */
-function definitionsFor({ tier, definitions }: Staged): Staged['definitions'] {
+/** In the regulated tier no other model takes over. In the interactive tier the model of the breaker does after the retries. */
+function definitionsFor({ tier, definitions }: Staged, scopes: Scopes): Staged['definitions'] {
+  const { models } = definitions;
   const named = { ...definitions, protections: { ...definitions.protections, tier } };
-  if (tier !== 'regulated') return named;
-  return { ...named, models: { ...definitions.models, withFallback: (node) => node } };
+  if (tier === 'batch') return named;
+  if (tier === 'regulated')
+    return {
+      ...named,
+      protections: withoutOtherModel(named.protections),
+      models: { ...models, withFallback: (node) => node },
+    };
+  const withFallback: typeof models.withFallback = (node, agents) => {
+    const { breaker } = scopes.current?.own?.protections ?? named.protections;
+    return withOtherModel(models.withFallback(node, agents), breaker);
+  };
+  return { ...named, models: { ...models, withFallback } };
+}
+
+function stageIn({ current }: Scopes, tier: Tier): StageProtections | null {
+  const own = current?.own ?? null;
+  return own === null || tier !== 'regulated' ? own : { ...own, protections: withoutOtherModel(own.protections) };
+}
+
+function withoutOtherModel(protections: Protections): Protections {
+  const { breaker } = protections;
+  if (breaker === null || breaker.fallback === null || !('model' in breaker.fallback)) return protections;
+  return { ...protections, breaker: { ...breaker, fallback: null } };
+}
+
+/** A model that the call falls back to by itself stays. */
+function withOtherModel(node: Node, breaker: Protections['breaker']): Node {
+  if (node.op !== 'do' || node.effect.kind !== 'model' || node.retry.fallback !== undefined) return node;
+  const fallback = breaker?.fallback ?? null;
+  if (fallback === null || !('model' in fallback)) return node;
+  return { ...node, retry: { ...node.retry, fallback: { targets: [fallback.model], on: UNREACHABLE } } };
 }
 
 function addEnds(kit: Kit, builder: Builder): NodeId {

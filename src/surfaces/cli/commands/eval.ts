@@ -93,17 +93,13 @@ async function load(
   return { suite: read.suite, cases, before: await earlier(read.suite, given) };
 }
 
-/** The same cases under the document before the change. */
+/** The same cases under the document before the change. Without an earlier document, the present one is compared with itself. */
 async function earlier(
   suite: Suite,
   given: { readonly dir: string; readonly tags: readonly string[] },
 ): Promise<((prepared: PreparedCase) => CaseRun) | null> {
   if (suite.modes?.includes('policy') !== true) return null;
-  if (suite.policy === undefined)
-    throw usage(
-      'the mode `policy` needs `policy.before`',
-      'Name the earlier document: policy: { before: ./old.flow.yaml }',
-    );
+  if (suite.policy === undefined) return ({ run }) => run;
   const { cases } = await prepareSuite({ suite: { ...suite, flow: suite.policy.before, modes: ['policy'] }, ...given });
   return ({ name }) => (cases.find((each) => each.name === name) as PreparedCase).run;
 }

@@ -38,9 +38,11 @@ export function addSwarm(l: Lowering, swarm: Swarm, next: NodeId): NodeId {
   });
 }
 
-/** After a level: the members that it started are the next level, if the limits allow them. */
-function addLevel(l: Lowering, { max, depth }: Swarm, fork: NodeId, done: NodeId, fail: NodeId): NodeId {
+/** After a level: the members that it wants to start are the next level, as far as the limits allow. */
+function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: NodeId): NodeId {
   const { working } = l.staged;
+  const { depth } = swarm;
+  const max = membersMax(l, swarm);
   const step = (what: string) => stepOf(l, working.id, what);
   const empty = l.kit.fail(
     step('empty'),
@@ -55,18 +57,12 @@ function addLevel(l: Lowering, { max, depth }: Swarm, fork: NodeId, done: NodeId
   );
   const judged = l.kit.pick(step('judge'), [{ when: `size(${SUMMARIES}) == 0`, to: empty }], done);
   const decision = { failure: 'cost_overrun', action: 'block', mast: mastOf('cost_overrun') } as const;
-  const blocked = l.kit.set(
-    { ...step('spawn.block'), decision },
-    [
-      set(
-        LOST,
-        `${LOST} + ${SPAWNED}.map(t, {"id": t.id, "problem": "it was not started: the swarm may have ${max} members and depth ${depth}"})`,
-      ),
-      set(PARTIAL, 'true'),
-      set(SPAWNED, '[]'),
-    ],
-    judged,
-  );
+  const problem = quote(`it was not started: the swarm may have ${max} members and depth ${depth}`);
+  const lost = (members: string) => [
+    set(LOST, `${LOST} + ${members}.map(t, {"id": t.id, "problem": ${problem}})`),
+    set(PARTIAL, 'true'),
+  ];
+  const blocked = l.kit.set({ ...step('spawn.block'), decision }, [...lost(SPAWNED), set(SPAWNED, '[]')], judged);
   const levels = l.visits.work * l.startsMax * Math.max(depth, 1);
   const deeper = l.kit.set(
     {
@@ -81,14 +77,28 @@ function addLevel(l: Lowering, { max, depth }: Swarm, fork: NodeId, done: NodeId
     ],
     fork,
   );
+  const free = `${max} - ${STARTED}`;
+  const trimmed = l.kit.set(
+    { ...step('spawn.trim'), decision },
+    [...lost(`slice(${SPAWNED}, ${free}, size(${SPAWNED}))`), set(SPAWNED, `slice(${SPAWNED}, 0, ${free})`)],
+    deeper,
+  );
   return l.kit.pick(
     step('spawned'),
     [
       { when: `size(${SPAWNED}) == 0`, to: judged },
-      { when: `${LEVEL} >= ${depth} || ${STARTED} + size(${SPAWNED}) > ${max}`, to: blocked },
+      { when: `${LEVEL} >= ${depth} || ${STARTED} >= ${max}`, to: blocked },
+      { when: `${STARTED} + size(${SPAWNED}) > ${max}`, to: trimmed },
     ],
     deeper,
   );
+}
+
+/** The most members. `spawn.max` counts those that a model starts; without a planner, no model starts the first. */
+function membersMax({ staged }: Lowering, { max }: Swarm): number {
+  const spawn = staged.working.protections.spawn;
+  if (spawn === null) return max;
+  return Math.min(max, staged.plan.agent === null ? spawn + 1 : spawn);
 }
 
 function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
