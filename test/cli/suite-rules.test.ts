@@ -187,8 +187,8 @@ test('the progress bar draws on a terminal only', () => {
   expect(drawn).toHaveLength(2);
 });
 
-test('all seven modes run without settings of their own', { timeout: 60_000 }, async () => {
-  const modes = 'modes: [golden, faults, budgets, escalations, replay, soak, policy]';
+test('all seven modes run without an earlier document', { timeout: 60_000 }, async () => {
+  const modes = 'modes: [golden, faults, budgets, escalations, replay, soak, policy]\nsoak: { runs: 50 }';
   const { status, result } = await run(files(suiteOf('{ code: SUCCESS }', modes)));
   expect(result.cases.filter(({ passed }) => !passed)).toEqual([]);
   expect(result.cases.map(({ name }) => name)).toContain('one [policy]');
