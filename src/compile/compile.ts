@@ -20,6 +20,7 @@ import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
 import { checkCompensations, checkPrices } from './document/rules-check.ts';
 import { warnOfTier } from './advise/ladder.ts';
+import { innerBudgets } from './document/inner-budgets.ts';
 import { checkToolApprovers, readPeople } from './document/people.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
@@ -113,7 +114,10 @@ function compileDocument(
   checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,
-    definitionsOf(document.sections.value, { ...options, policies, people, protections: notation.protections }),
+    definitionsOf(document.sections.value, {
+      ...{ ...options, policies, people, protections: notation.protections },
+      innerBudgets: innerBudgets(document.body),
+    }),
     report,
   );
   const graph = picture === null ? {} : { graph: picture };

@@ -264,3 +264,13 @@ describe('mistakes', () => {
     expect(diagnostics).toContainEqual(expect.objectContaining({ code: 'unused-field', severity: 'warning' }));
   });
 });
+
+test.each([
+  ['tokens of a stage', { tokens: 1000 }, 250],
+  ['output tokens of a stage', { output_tokens: 400 }, 100],
+  ['calls of a stage', { model_calls: 4 }, null],
+])('a budget for %s limits each reply, so that a call can be reserved', (_, budget, most) => {
+  const workers = { ...SUPERVISOR.workers, budget };
+  const { flow } = compile({ agents: AGENTS, staged: { ...SUPERVISOR, workers } });
+  expect(flow?.agents['worker']?.maxOutputTokens).toBe(most);
+});

@@ -22,6 +22,7 @@ import type { PiiPolicy } from '../../ir/pii.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
+import { replyShare } from './inner-budgets.ts';
 import type { Sections } from './schema/schema.ts';
 import { IMPLEMENTATIONS } from './schema/tools.ts';
 import type { McpServers, Tool } from './schema/tools.ts';
@@ -93,6 +94,8 @@ export interface DefinitionOptions extends ModelOptions {
   /** The protections that apply if the document declares none. */
   readonly protections?: Protections | undefined;
   readonly people?: People | undefined;
+  /** The tightest budgets of the parts of the flow. */
+  readonly innerBudgets?: Budgets | undefined;
 }
 
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
@@ -103,7 +106,9 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
   const table = modelTable(models, options);
   const agents = Object.create(null) as { [id: string]: AgentDef };
   for (const agent of sections.agents ?? []) {
-    const def = agentDef(agent, sections, table, options.mcpLock);
+    const inner = [options.innerBudgets, sections.boundary?.budget, agent.budget, agent.boundary?.budget];
+    const limits = tighter(sections.budgets, replyShare(inner.reduce(tighter, undefined)));
+    const def = agentDef(agent, { sections, table, limits }, options.mcpLock);
     agents[def.id] ??= def;
   }
   return {
@@ -253,7 +258,10 @@ export function undeclaredAgent(name: string): AgentDef {
   };
 }
 
-function agentDef(agent: Agent, sections: Sections, table: ModelTable, mcpLock: McpLock | undefined): AgentDef {
+/** `limits` are the tightest budgets that calls of the agent reserve. */
+type AgentContext = { readonly sections: Sections; readonly table: ModelTable; readonly limits: Budgets | undefined };
+
+function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLock: McpLock | undefined): AgentDef {
   const id = agent.id ?? agent.name ?? '';
   const model = agent.model === undefined ? undefined : sections.models?.[agent.model];
   return {
@@ -263,11 +271,7 @@ function agentDef(agent: Agent, sections: Sections, table: ModelTable, mcpLock: 
     instructions: agent.instructions,
     tools: grantedTools(agent.tools, sections, mcpLock),
     output: clean(agent.output),
-    ...outputCap(
-      agent.max_output_tokens ?? model?.limits?.max_output_tokens,
-      sections.budgets,
-      table.find(agent.model ?? null),
-    ),
+    ...outputCap(agent.max_output_tokens ?? model?.limits?.max_output_tokens, limits, table.find(agent.model ?? null)),
     temperature: agent.temperature ?? model?.temperature ?? null,
     ...settingsOf({
       reasoningEffort: agent.reasoning_effort,

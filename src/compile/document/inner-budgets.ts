@@ -1,0 +1,39 @@
+/**
+ * The tightest budgets of the parts of a flow, such as stages and sub-flows. A call inside of a part reserves its budget, so a
+ * budget for tokens or money needs a limit for each reply there too.
+ */
+import type { Located } from '../source/located.ts';
+import type { Budgets } from './schema/bounds.ts';
+
+export function innerBudgets(body: Located): Budgets | undefined {
+  const all = [...budgetsIn(body)];
+  if (all.length === 0) return undefined;
+  const tightest: { [field: string]: number } = {};
+  for (const [field, limit] of all) tightest[field] = Math.min(limit, tightest[field] ?? Infinity);
+  return tightest;
+}
+
+/** A reply takes at most a quarter of the tokens of a part of the flow, whatever their kind. */
+export function replyShare(inner: Budgets | undefined): Budgets | undefined {
+  if (inner === undefined) return undefined;
+  const tokens = Math.min(inner.tokens ?? Infinity, inner.output_tokens ?? Infinity);
+  return {
+    ...(tokens === Infinity ? {} : { tokens }),
+    ...(inner.cost_usd === undefined ? {} : { cost_usd: inner.cost_usd }),
+  };
+}
+
+function* budgetsIn(body: Located): Generator<readonly [field: string, limit: number]> {
+  if (body.kind === 'list') for (const item of body.items) yield* budgetsIn(item);
+  if (body.kind !== 'map') return;
+  for (const { key, value } of body.entries.values()) {
+    if (key === 'budget') yield* limitsIn(value);
+    else yield* budgetsIn(value);
+  }
+}
+
+function* limitsIn(budget: Located): Generator<readonly [field: string, limit: number]> {
+  if (budget.kind !== 'map') return;
+  for (const { key, value } of budget.entries.values())
+    if (value.kind === 'scalar' && typeof value.value === 'number') yield [key, value.value];
+}
