@@ -157,9 +157,14 @@ export function checkApprovers(
   const { quorum = 1 } = value;
   const most = possible(value, people.def).length;
   if (known && quorum > most)
-    report.error('quorum-too-large', at('quorum'), `${of} needs ${quorum} people, but only ${most} can approve`, {
-      help: 'Name more people or roles, or lower `quorum`.',
-    });
+    report.error(
+      'quorum-too-large',
+      at('quorum'),
+      `${of}: the quorum is ${quorum}, and ${most === 0 ? 'nobody' : most} can approve`,
+      {
+        help: 'Name more people or roles, or lower `quorum`.',
+      },
+    );
 }
 
 type Named = Pick<ApproversValue, 'roles' | 'people'>;
