@@ -56,7 +56,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   },
 };
 
-/** The keys of all providers that are set. None of them may be recorded, whatever sends it back. */
+/** The keys of all providers that are set. They are never recorded, also if a server or a tool returns one. */
 export function keysIn(env: { readonly [name: string]: string | undefined }): readonly string[] {
   return Object.values(PROVIDERS).flatMap(({ keys }) => keys.flatMap((name) => env[name] ?? []));
 }

@@ -121,7 +121,7 @@ class Program {
     for (const share of graph.shares) this.#share(share, reached);
   }
 
-  /** What the visits of a node use counts towards the result and towards the budgets of its dimension. */
+  /** Adds the use of a node's visits to the total and to the budgets of the same dimension. */
   use(id: NodeId, { cost, limits }: Use): number | null {
     if (!this.#visits.has(id) || cost === 0) return null;
     const used = this.#variable();

@@ -13,7 +13,7 @@ export function innerBudgets(body: Located): Budgets | undefined {
   return tightest;
 }
 
-/** A reply takes at most a quarter of the tokens of a part of the flow, whatever their kind. */
+/** The budgets of a part of the flow that limit a reply. Output tokens count like all tokens: a reply takes at most a quarter. */
 export function replyShare(inner: Budgets | undefined): Budgets | undefined {
   if (inner === undefined) return undefined;
   const tokens = Math.min(inner.tokens ?? Infinity, inner.output_tokens ?? Infinity);

@@ -183,8 +183,8 @@ function checkNames(named: Named, people: PeopleDef, at: At, of: string, report:
     }
     return all;
   };
-  const people_ = check('people', Object.keys(people), 'person');
-  return check('roles', roles, 'role') && people_;
+  const arePeopleKnown = check('people', Object.keys(people), 'person');
+  return check('roles', roles, 'role') && arePeopleKnown;
 }
 
 function possible({ roles, people: names }: Named, people: PeopleDef): readonly string[] {
@@ -194,7 +194,7 @@ function possible({ roles, people: names }: Named, people: PeopleDef): readonly 
   );
 }
 
-/** The approvers of a node with the choices that need their quorum. Questions for information may be answered by anybody. */
+/** Adds to the approvers of a node the choices that need their quorum. Everybody may answer a question for information. */
 export function withApprovers(node: Node, people: People | undefined): Node {
   if (people === undefined || node.op !== 'do' || node.effect.kind !== 'ask') return node;
   const { effect } = node;

@@ -83,7 +83,7 @@ interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** The row of the escalation table that the question falls under. */
   readonly row?: EscalationId;
   readonly message: Expr;
-  /** What kind of question it is; a node of the author unless given. */
+  /** The kind of the question. Default: an approval node of the author. */
   readonly purpose?: AskPurpose;
   readonly approvers?: Approvers;
   /** Further fields that the person sees. The answer is bound to all of them. */

@@ -41,7 +41,7 @@ export interface PictureEdge {
   readonly label: string | null;
   /** True if the edge closes a cycle. */
   readonly back: boolean;
-  /** What must pass before the edge is taken: validators, contracts, an approval. */
+  /** The checks before the edge is taken: validators, contracts, an approval. */
   readonly guards?: readonly string[] | undefined;
 }
 

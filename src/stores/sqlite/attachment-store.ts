@@ -1,7 +1,7 @@
 /** Images and files of runs, in a file of their own beside the journal, so that they can be erased alone. */
-import { chmodSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { AttachmentOrigin, AttachmentStore, StoredAttachment } from '../../runtime/ports.ts';
-import { openDatabase } from './database.ts';
+import { openErasable } from './database.ts';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS contents (
@@ -40,14 +40,7 @@ export function attachmentsBeside(journal: string): AttachmentStore {
 }
 
 function openAttachmentStore(path: string): AttachmentStore {
-  const isNew = !existsSync(path);
-  const db = openDatabase(path, { timeout: 5000 });
-  if (isNew && path !== ':memory:') chmodSync(path, 0o600);
-  // Deleted data is overwritten, and there is no log that keeps it.
-  db.exec(
-    'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;',
-  );
-  db.exec(SCHEMA);
+  const db = openErasable(path, SCHEMA);
   const addContent = db.prepare('INSERT INTO contents (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING');
   // An attachment that came with the input stays one, also if a tool returns the same data.
   const addUse = db.prepare(

@@ -2,6 +2,7 @@
  * Opens databases. Node 22.13 to 22.15 lack a busy timeout, `isTransaction` and rows as arrays; they are added here. Later
  * releases get the class of Node itself. The module is loaded when it is needed, so that an older Node gets a clear error.
  */
+import { chmodSync, existsSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 interface Options {
@@ -16,6 +17,18 @@ export function openDatabase(path: string | URL, options: Options): DatabaseSync
   return open(path, options);
 }
 let open: Open | undefined;
+
+/** A file of its own for data that can be erased: deleted data is overwritten, and there is no log that keeps it. */
+export function openErasable(path: string, schema: string): DatabaseSync {
+  const isNew = !existsSync(path);
+  const db = openDatabase(path, { timeout: 5000 });
+  if (isNew && path !== ':memory:') chmodSync(path, 0o600);
+  db.exec(
+    'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;',
+  );
+  db.exec(schema);
+  return db;
+}
 
 function loadOpen(): Open {
   const { DatabaseSync: Database, StatementSync: Statement } = process.getBuiltinModule('node:sqlite');

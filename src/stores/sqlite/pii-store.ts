@@ -1,6 +1,5 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
-import { chmodSync, existsSync } from 'node:fs';
-import { openDatabase } from './database.ts';
+import { openErasable } from './database.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
 
 const SCHEMA = `
@@ -29,14 +28,7 @@ export function piiFileOf(journal: string): string {
 }
 
 export function openPiiStore(path: string): PiiStore {
-  const isNew = !existsSync(path);
-  const db = openDatabase(path, { timeout: 5000 });
-  if (isNew && path !== ':memory:') chmodSync(path, 0o600);
-  // Deleted values are overwritten, and there is no log that keeps them.
-  db.exec(
-    'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;',
-  );
-  db.exec(SCHEMA);
+  const db = openErasable(path, SCHEMA);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
   const nextNumber = db.prepare(
     `INSERT INTO numbers SELECT ?1, ?2, count(*) + 1 FROM tokens WHERE run = ?1 AND type = ?2 AND true

@@ -3,7 +3,7 @@ import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
 
-/** What the answer must pass. */
+/** The checks that an answer must pass. */
 function guardsOf({ criteria, confidence, review }: Loop): readonly string[] {
   return [
     ...(criteria.length === 0 ? [] : [`${criteria.length} criteria`]),

@@ -72,7 +72,7 @@ function repeatsPlan({ tier, definitions, replans }: Staged): boolean {
   return change?.replans === undefined ? own && replans > 0 : change.replans > 0;
 }
 
-/** What the result must pass. */
+/** The checks that the result must pass. */
 function guardsOf({ validate: { confidence, invariants, review } }: Staged): readonly string[] {
   const conditions = Object.values(invariants).flat().length;
   return [

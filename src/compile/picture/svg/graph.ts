@@ -29,7 +29,7 @@ export interface Chain {
   /** True if the arrow points up. */
   readonly up: boolean;
   readonly label: readonly string[];
-  /** What must pass before the edge is taken, under the label. */
+  /** The checks before the edge is taken; drawn under the label. */
   readonly guards: readonly string[];
   /** The bound of the cycle that this edge closes. */
   readonly bound: string | null;

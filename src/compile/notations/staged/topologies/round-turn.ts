@@ -13,7 +13,7 @@ export interface RoundTurn {
   /** The slot with the number of the round. */
   readonly round: string;
   readonly rounds: number;
-  /** What the agent reads between the task and the objection to its last reply. */
+  /** The text in the prompt between the task and the objection to the agent's last reply. */
   readonly prompt: readonly Expr[];
   readonly schema?: Json;
   readonly next: NodeId;

@@ -1,7 +1,6 @@
 /**
- * `mapreduce`: one agent makes a list of items, another works on each item alone, a third combines the results. A splitter
- * whose reply has no list, or one that is longer than `protections.spawn`, gets a correction and another try,
- * `MaxSplitterRetries` times.
+ * `mapreduce`: one agent makes a list of items, another works on each item alone, a third combines the results. The first
+ * agent is corrected if its reply has no list, or a list longer than `protections.spawn`. It gets `MaxSplitterRetries` more tries.
  */
 import type * as z from 'zod';
 import type { MeterId, NodeId } from '../../../../ir/nodes.ts';
