@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Json } from '../expr/json.ts';
 import type { Pins } from '../ir/events.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
@@ -24,7 +24,7 @@ export function pinsOf(flow: CompiledFlow, { documentDir, workDir }: Folders): P
   const folder = realPath(resolve(workDir));
   for (const file of Object.keys(modules)) {
     const path = relative(folder, realPath(file));
-    if (path !== '' && !path.startsWith('..'))
+    if (path !== '' && path !== '..' && !path.startsWith(`..${sep}`))
       throw new SluiceError(
         'unsafe-module',
         `the module \`${file}\` is in the work directory \`${workDir}\`, where an agent can change it`,

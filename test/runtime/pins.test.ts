@@ -1,5 +1,5 @@
 /** Code and folders belong to the run: they are recorded when it starts, and a later process uses the same. */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder, json, report, sluice } from '../cli/cli.ts';
@@ -92,4 +92,13 @@ test.each([['.'], ['code']])('a module inside the work directory %s is refused',
   mkdirSync(join(home, 'work'));
   expect((await sluice([...args.slice(0, -2), 'work', '--json'], { cwd: home })).status).toBe(3);
   expect(existsSync(join(home, 'work')) && readdirSync(join(home, 'work'))).toEqual([]);
+});
+
+test('a folder of the work directory whose name starts with two dots is inside of it', async () => {
+  const home = join(project(), 'home');
+  renameSync(join(home, 'code'), join(home, '..code'));
+  const file = join(home, 'a.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('./code/', './..code/'));
+  const ran = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--work-dir', '.', '--json'], { cwd: home });
+  expect([ran.status, json(ran)]).toMatchObject([1, { error: { code: 'unsafe-module' } }]);
 });
