@@ -42,7 +42,11 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
       }
       if (id !== undefined && field !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
-        return { is: 'nothing', message: `approval \`${id}\` has no fields`, help: `Its choice is \`approvals.${id}\`.` };
+        return {
+          is: 'nothing',
+          message: `approval \`${id}\` has no fields`,
+          help: `Its choice is \`approvals.${id}\`.`,
+        };
       }
       if (id !== undefined) return { is: 'node', id };
       return flow.declared.has(root) ? { is: 'context' } : fieldMeaning(flow, definitions, read, recent);
