@@ -56,6 +56,36 @@ describe('rehearsal', () => {
     expect(kinds(both)).toContain('unmatched-route sort -> other');
   });
 
+  test.each([
+    ['a number beyond 100 beside a text', "sort.output.kind == 'refund' && sort.output.amount > 250", {}],
+    ['a field of a nested input', 'event.payload.order.total >= 40', {}],
+    ['a copy of a value', 'copy.total > 40', { total: '{{event.payload.order.total}}' }],
+    ['an item of a list', "event.payload.tags.exists(t, t == 'vip')", {}],
+    ['the length of a list', 'size(event.payload.rows) > 5', {}],
+    ['a part of a text', "event.payload.note.contains('overdue')", {}],
+    ['a literal on the left', '1000 < double(event.payload.weight)', {}],
+    ['a flag', 'event.payload.express && !event.payload.gift', {}],
+    ['a share', 'event.payload.confidence > 0.8', {}],
+  ])('values that meet a guard are generated: %s', async (_, when, values) => {
+    const output = { type: 'object', properties: { kind: { type: 'string' }, amount: { type: 'number' } } };
+    const result = await rehearsed(
+      compile({
+        agents: [{ id: 'bot', output }],
+        flow: {
+          id: 'f',
+          entry: 'sort',
+          nodes: [
+            sort({ to: 'copy' }),
+            { id: 'copy', type: 'set', values: { one: 1, ...values }, routes: [{ when, to: 'met' }, { to: 'end' }] },
+            { id: 'met', type: 'terminal', output: 'met' },
+          ],
+        },
+      }),
+    );
+    expect(result.nodes.never).toEqual([]);
+    expect(result.edges.never).toEqual([]);
+  });
+
   test('a budget that is too small, and a missing compensation', async () => {
     const nodes = [
       sort({ to: 'save' }),

@@ -111,7 +111,7 @@ class Life {
       if ((question === null && signal === undefined) || observed !== null || this.#begun.has(key)) continue;
       this.#begun.add(key);
       if (question === null) {
-        const sent = this.#future.signal();
+        const sent = this.#future.signal(id);
         if (sent !== null && signal !== undefined)
           this.#expect(this.#now + sent.afterMs, {
             type: 'signal',

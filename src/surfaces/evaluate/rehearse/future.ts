@@ -2,12 +2,12 @@
 import type { Json } from '../../../expr/json.ts';
 import { costOf, priceIn } from '../../../ir/estimate.ts';
 import type { Answer, Command, Question, Settled } from '../../../ir/events.ts';
-import type { AskEffect, CompiledFlow } from '../../../ir/nodes.ts';
+import type { AskEffect, CompiledFlow, NodeId } from '../../../ir/nodes.ts';
 import type { Chance } from '../../testing/chance.ts';
 import { createChance } from '../../testing/chance.ts';
-import { comparedObject, valueFor } from './generate.ts';
+import { compared, comparedObject, valueFor } from './generate.ts';
 import type { Generator } from './generate.ts';
-import type { Literals } from './literals.ts';
+import type { Literals, Wanted } from './literals.ts';
 
 export interface Future {
   readonly chance: Chance;
@@ -17,7 +17,7 @@ export interface Future {
   /** Null if no person ever answers. */
   answer(question: Question, effect: AskEffect): { readonly answer: Answer; readonly afterMs: number } | null;
   /** The data of a signal; null if it is never sent. */
-  signal(): { readonly data: Json; readonly afterMs: number } | null;
+  signal(node: NodeId): { readonly data: Json; readonly afterMs: number } | null;
 }
 
 const FAILURES = [
@@ -43,14 +43,17 @@ export function createFuture(flow: CompiledFlow, literals: Literals, seed: numbe
       return { settled: successOf(given, flow, command), afterMs };
     },
     answer: (question, effect) => answerFor(given, question, effect),
-    signal: () => (chance.oneIn(10) ? null : { data: comparedObject(given), afterMs: chance.below(5 * MINUTE) }),
+    signal: (node) =>
+      chance.oneIn(10)
+        ? null
+        : { data: unshaped(given, literals.results.get(node)?.fields.get('data')), afterMs: chance.below(5 * MINUTE) },
   };
 }
 
 function inputFor(given: Generator, flow: CompiledFlow): Json {
   if (flow.notation !== 'flow') return given.chance.pick(['Write the report.', 'Find the price of A-7.', '']);
-  const names = given.literals.inputs.length === 0 ? ['message'] : given.literals.inputs;
-  return Object.fromEntries(names.map((name) => [name, valueFor(given, undefined, name)]));
+  const { input } = given.literals;
+  return input.fields.size === 0 ? { message: valueFor(given, undefined, input) } : valueFor(given, undefined, input);
 }
 
 function latency(chance: Chance): number {
@@ -61,10 +64,18 @@ function successOf(given: Generator, flow: CompiledFlow, command: Command): Sett
   if (command.kind === 'model') return reply(given, flow, command);
   if (command.kind === 'check')
     return { ok: true, value: { ok: !given.chance.oneIn(4), reason: 'generated', text: '' } };
+  const wanted = given.literals.results.get(command.node);
   const tool = Object.hasOwn(flow.tools, command.name) ? flow.tools[command.name] : undefined;
   // A result that does not fit its schema is a fault of its own.
   const schema = given.chance.oneIn(50) ? undefined : tool?.output;
-  return { ok: true, value: hasShape(schema) ? valueFor(given, schema) : comparedObject(given) };
+  return { ok: true, value: hasShape(schema) ? valueFor(given, schema, wanted) : unshaped(given, wanted) };
+}
+
+/** A value without a schema. */
+function unshaped(given: Generator, wanted: Wanted | undefined): Json {
+  return wanted !== undefined && (wanted.fields.size > 0 || wanted.items !== null)
+    ? valueFor(given, undefined, wanted)
+    : comparedObject(given);
 }
 
 function reply(given: Generator, flow: CompiledFlow, command: Command): Settled {
@@ -76,14 +87,19 @@ function reply(given: Generator, flow: CompiledFlow, command: Command): Settled 
     const toolCalls = [{ id: 'c0', name, args: args === true ? {} : args }];
     return { ok: true, value: { text: '', toolCalls } as Json, used: usedBy(flow, command, JSON.stringify(args)) };
   }
-  const text = textOf(given, agent?.output);
+  const text = textOf(given, agent?.output, given.literals.results.get(command.node));
   return { ok: true, value: { text }, used: usedBy(flow, command, text) };
 }
 
-function textOf(given: Generator, schema: Json | undefined): string {
+function textOf(given: Generator, schema: Json | undefined, wanted: Wanted | undefined): string {
   const { chance, literals } = given;
-  if (hasShape(schema)) return chance.oneIn(30) ? 'not what was asked for' : JSON.stringify(valueFor(given, schema));
-  if (literals.fields.size > 0 && !chance.oneIn(3)) return JSON.stringify(comparedObject(given));
+  if (hasShape(schema))
+    return chance.oneIn(30) ? 'not what was asked for' : JSON.stringify(valueFor(given, schema, wanted));
+  if (wanted !== undefined && !chance.oneIn(4)) {
+    if (wanted.fields.size > 0 || wanted.items !== null) return JSON.stringify(valueFor(given, undefined, wanted));
+    if (wanted.values.size + wanted.texts.size > 0) return String(valueFor(given, { type: 'string' }, wanted));
+  }
+  if (compared(given).size > 0 && !chance.oneIn(3)) return JSON.stringify(comparedObject(given));
   if (literals.texts.length > 0 && !chance.oneIn(3)) return `Result.\n${chance.pick(literals.texts)}`;
   return chance.pick(['Here is the result.', 'It is 42.', 'Order A-7 was checked.', '']);
 }
