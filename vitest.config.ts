@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     // Mutation testing tries each change against a few of them only.
     include: (process.env['SLUICE_TESTS'] ?? 'test/**/*.test.ts').split(' '),
+    globalSetup: 'test/bundle.ts',
     pool: 'forks',
     // Files share a process, so that each does not load the compiler again. Tests leave no state behind.
     isolate: false,

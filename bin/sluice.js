@@ -29,12 +29,7 @@ function start() {
   // Compiled code is kept between starts: it halves the time of a short command.
   var compiler = require('module');
   if (compiler.enableCompileCache) compiler.enableCompileCache();
-  var built = path.join(root, 'dist', 'surfaces', 'cli', 'main.js');
-  var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
-  // A checkout runs its own source, so that what was edited is what runs; a package has no source, and Node 22 runs no types.
-  var runsTypes = Number(process.versions.node.split('.')[0]) >= 24;
-  var entry = runsTypes && fs.existsSync(source) ? source : built;
-  import(require('url').pathToFileURL(entry).href)
+  import(require('url').pathToFileURL(entry()).href)
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
     })
@@ -43,6 +38,22 @@ function start() {
       process.stderr.write('error[internal-error]: ' + (error && error.stack ? error.stack : error) + '\n');
       process.exitCode = 1;
     });
+}
+
+/** The bundle. A checkout runs its source if that is newer, so that an edit takes effect at once. Node 22 cannot run it. */
+function entry() {
+  var built = path.join(root, 'dist', 'bundle', 'cli.js');
+  var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
+  var runsTypes = Number(process.versions.node.split('.')[0]) >= 24;
+  return runsTypes && fs.existsSync(source) && !isBuiltAfter(path.join(root, 'src'), built) ? source : built;
+}
+
+function isBuiltAfter(folder, built) {
+  if (!fs.existsSync(built)) return false;
+  var at = fs.statSync(built).mtimeMs;
+  return fs.readdirSync(folder, { recursive: true }).every(function (file) {
+    return fs.statSync(path.join(folder, file)).mtimeMs <= at;
+  });
 }
 
 function pinnedNode() {

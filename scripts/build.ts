@@ -1,11 +1,12 @@
 /**
- * Builds `dist/`, which is what the package ships. A wrong import direction, or I/O in the core, stops it here. Also writes the JSON
- * Schema of documents, and links the command among the installed ones as well, so that `npx sluice` in a checkout is this checkout.
+ * Builds `dist/`: the types, and the bundle that the package runs. A wrong import direction, or I/O in the core, stops it here. Also
+ * writes the JSON Schema of documents, and links the command in `node_modules/.bin`, so that `npx sluice` in a checkout runs it.
  */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { documentSchema } from '../src/compile/document/schema/schema.ts';
 import { NOTATIONS } from '../src/compile/notations/registry.ts';
+import { bundle } from './bundle.ts';
 import { root, run } from './tool.ts';
 
 const built = run('tsc', ['-b', 'src']);
@@ -13,6 +14,7 @@ if (!built.ok) {
   process.stderr.write(`${built.output}\n`);
   process.exitCode = 1;
 } else {
+  await bundle({ tidy: true });
   writeSchema();
   if (process.platform !== 'win32') link();
 }

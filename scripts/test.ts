@@ -22,7 +22,7 @@ let failed = 0;
 const complaints: string[] = [];
 
 await check('test dependencies', installTestDeps);
-await check('build', () => run('tsc', ['-b', 'src']));
+await check('build', () => run('node', ['scripts/build.ts']));
 await Promise.all([
   check('types of tests and scripts', () => start('tsc', ['-b'])),
   check('lint', () => start('oxlint', [])),

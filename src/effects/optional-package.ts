@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SluiceError } from '../runtime/errors.ts';
+import { PACKAGE_ROOT } from './package-root.ts';
 
 /** Loads a package of this installation, or of the current folder. `need` completes "… needs the package". */
 export function requireOptional(name: string, need: string, path: string = name): unknown {
@@ -48,7 +49,7 @@ function isMissing(error: unknown, name: string): boolean {
 
 /** `@4`, the major release that the manifest of this package asks for. */
 function versionOf(name: string): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  const manifest = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
     readonly peerDependencies?: { readonly [name: string]: string };
   };
   const major = /\d+/.exec(manifest.peerDependencies?.[name] ?? '')?.[0];

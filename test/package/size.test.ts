@@ -49,9 +49,10 @@ describe('an installation', () => {
   const megabytes = folders.reduce((sum, folder) => sum + bytesIn(folder), 0) / 1_000_000;
 
   test('has few packages and is small', () => {
-    expect(folders.length).toBeGreaterThan(8);
-    expect(folders.length).toBeLessThanOrEqual(18);
-    expect(megabytes).toBeLessThan(15);
+    expect(folders.length).toBeGreaterThan(2);
+    expect(folders.length).toBeLessThanOrEqual(5);
+    expect(megabytes).toBeLessThan(11);
+    expect(bytesIn('dist/bundle') / 1_000_000).toBeLessThan(5);
   });
 
   test('the guide gives its figures', () => {

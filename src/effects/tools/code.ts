@@ -3,13 +3,14 @@
  * its own, in the sandbox if bubblewrap is installed. The operating system limits its memory and CPU time.
  */
 import { availableParallelism } from 'node:os';
-import { dirname, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import type { Json } from '../../expr/json.ts';
 import { calculate } from './calculator.ts';
 import { DEFAULT_LIMITS, limited } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { runProcess } from './process.ts';
 import { resolveOptional } from '../optional-package.ts';
+import { PACKAGE_ROOT } from '../package-root.ts';
 import { QUICKJS_FILE, QUICKJS_START } from './quickjs.ts';
 import type { CodeAnswer, CodeRequest, CodeResult } from './quickjs.ts';
 import { SHELL, findBubblewrap, sandboxArgs } from './sandbox.ts';
@@ -125,8 +126,7 @@ async function processFor(
 function moduleRoots(library: string): readonly string[] {
   const modules = `${sep}node_modules${sep}`;
   const root = library.slice(0, library.indexOf(modules) + modules.length - 1);
-  const own = dirname(dirname(dirname(dirname(QUICKJS_FILE))));
-  return QUICKJS_FILE.startsWith(root + sep) ? [root] : [`${own}/package.json`, dirname(QUICKJS_FILE), root];
+    return QUICKJS_FILE.startsWith(root + sep) ? [root] : [join(PACKAGE_ROOT, 'package.json'), dirname(QUICKJS_FILE), root];
 }
 
 function parsed(stdout: string, stderr: string): CodeAnswer {

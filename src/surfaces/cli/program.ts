@@ -11,7 +11,9 @@ import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-
 import type { Screen } from './screen.ts';
 import { addStorage, type Caller } from './storage-commands.ts';
 import type { WorldOptions } from './world.ts';
+import { PACKAGE_ROOT } from '../../effects/package-root.ts';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** `answer` receives the text of `--help` and `--version`. */
 export function createProgram(screen: Screen, answer: (text: string) => void): Command {
@@ -370,5 +372,5 @@ Examples:
 Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 the run waits for a person.`;
 
 const VERSION: string = (
-  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
+  JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string }
 ).version;

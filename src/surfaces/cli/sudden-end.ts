@@ -2,7 +2,8 @@
  * User modules run in this process and can end it with `process.exit` or an unhandled error. Report that as a failure
  * and name the run that was in progress.
  */
-import { fileURLToPath } from 'node:url';
+import { join, sep } from 'node:path';
+import { PACKAGE_ROOT } from '../../effects/package-root.ts';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { FAILED } from './exit-status.ts';
@@ -55,12 +56,12 @@ function ended(what: string, cause?: unknown): SluiceError {
   return new SluiceError('interrupted', `${what}; run ${run} can be resumed`, help, cause);
 }
 
-const OWN = fileURLToPath(new URL('../../', import.meta.url));
+const OWN = ['src', 'dist'].map((dir) => join(PACKAGE_ROOT, dir, sep));
 
 /** True if the first frame of the stack lies in our code. */
 function isOurs(error: unknown): boolean {
   const frame = /^\s+at .*$/m.exec(error instanceof Error ? (error.stack ?? '') : '')?.[0] ?? '';
-  return frame.includes(OWN);
+  return OWN.some((dir) => frame.includes(dir));
 }
 
 function messageOf(error: unknown): string {
