@@ -126,7 +126,9 @@ async function processFor(
 function moduleRoots(library: string): readonly string[] {
   const modules = `${sep}node_modules${sep}`;
   const root = library.slice(0, library.indexOf(modules) + modules.length - 1);
-    return QUICKJS_FILE.startsWith(root + sep) ? [root] : [join(PACKAGE_ROOT, 'package.json'), dirname(QUICKJS_FILE), root];
+  return QUICKJS_FILE.startsWith(root + sep)
+    ? [root]
+    : [join(PACKAGE_ROOT, 'package.json'), dirname(QUICKJS_FILE), root];
 }
 
 function parsed(stdout: string, stderr: string): CodeAnswer {

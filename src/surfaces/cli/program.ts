@@ -371,6 +371,5 @@ Examples:
 
 Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 the run waits for a person.`;
 
-const VERSION: string = (
-  JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string }
-).version;
+const VERSION: string = (JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string })
+  .version;
