@@ -10,7 +10,9 @@ import { root } from './tool.ts';
 const OUT = join(root, 'dist/bundle');
 const STAMP = join(OUT, 'LICENSES.txt');
 
-/** `tidy` removes the files of earlier builds, which a command that still runs may need. */
+const KEPT_MS = 600_000;
+
+/** `tidy` removes all files of earlier builds. Otherwise young ones stay, for commands that still run. */
 export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void> {
   const build = await rolldown({
     input: {
@@ -32,7 +34,10 @@ export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void
     write(join(OUT, fileName), code);
   write(STAMP, licences(chunks));
   const current = new Set(['LICENSES.txt', ...chunks.map(({ fileName }) => fileName)]);
-  for (const file of tidy ? readdirSync(OUT) : []) if (!current.has(file)) rmSync(join(OUT, file));
+  for (const file of readdirSync(OUT)) {
+    const isOld = tidy || Date.now() - statSync(join(OUT, file)).mtimeMs > KEPT_MS;
+    if (isOld && !current.has(file)) rmSync(join(OUT, file), { force: true });
+  }
 }
 
 /** True if no source is newer than the bundle. */
