@@ -50,7 +50,7 @@ function bundled(files = new Set(['index.js', 'testing.js', 'cli.js', 'quickjs.j
   for (const file of files) {
     const text = readFileSync(join(root, 'dist/bundle', file), 'utf8');
     bytes += Buffer.byteLength(text);
-    for (const [, next = ''] of text.matchAll(/(?:from|import\() ?"\.\/([\w.-]+\.js)"/g)) files.add(next);
+    for (const [, next = ''] of text.matchAll(/(?:from|import\() ?"\.\/([\w.-]+-[\w-]{8}\.js)"/g)) files.add(next);
   }
   return bytes;
 }
