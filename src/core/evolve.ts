@@ -93,6 +93,7 @@ const FOLDS: Folds = {
   'deadlock.suspected': (state, { meter }) => {
     delete state.recent[meter];
   },
+  'loop.suspected': () => {},
   'breaker.changed': () => {},
   'breaker.denied': () => {},
   'retry.denied': () => {},

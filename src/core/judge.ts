@@ -6,6 +6,7 @@ import { declaredOf } from './declared.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program } from './program.ts';
+import { adviceOn, repeatedFailure } from './repeats.ts';
 import { ambiguity, oneObject, readingsOf } from './reply.ts';
 import { declaredAttempt, retry } from './retry.ts';
 import { readPath } from './slots.ts';
@@ -22,7 +23,11 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const error = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
   const again = retry(program, state, thread, node, pending, error, failure as Failure);
   if (again !== null) return [again];
-  return cutOff(program, state, thread, node, key, error) ?? [failed(program, thread, node, key, error)];
+  const late = cutOff(program, state, thread, node, key, error);
+  if (late !== null) return late;
+  const suspected = repeatedFailure(program, state, thread, node, key);
+  if (suspected === null) return [failed(program, thread, node, key, error)];
+  return [suspected, failed(program, thread, node, key, { ...error, message: adviceOn(error.message, suspected) })];
 }
 
 function accept(

@@ -5,8 +5,9 @@
  */
 import { onlyReads } from '../ir/effect-classes.ts';
 import type { Json } from '../expr/json.ts';
-import type { RecentCall, RunState, Thread } from '../ir/events.ts';
-import type { Meter, MeterId, Node } from '../ir/nodes.ts';
+import type { EffectKey, EventBody, RecentCall, RunState, Thread } from '../ir/events.ts';
+import type { DoNode, Meter, MeterId, Node } from '../ir/nodes.ts';
+import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
 import type { Program } from './program.ts';
@@ -99,6 +100,35 @@ function failuresOf(recent: readonly RecentCall[], news: readonly boolean[], nam
     if (call.name === name && call.ok === false) failures += 1;
   }
   return failures;
+}
+
+type Suspected = Extract<EventBody, { type: 'loop.suspected' }>;
+
+/** This call has just failed as often in a row, with the same arguments and the same error, as a meter allows. */
+export function repeatedFailure(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  key: EffectKey,
+): Suspected | null {
+  for (const id of declaredOf(program, node).repeats ?? []) {
+    const { sameFailure = Infinity } = meterAt(program, id);
+    const recent = state.recent[id] ?? [];
+    const at = recent.findIndex((call) => call.key === key);
+    const last = recent[at];
+    if (last === undefined || last.ok !== false) continue;
+    let failures = 1;
+    while (failures <= at && isSame(recent[at - failures] as RecentCall, last)) failures += 1;
+    if (failures === sameFailure)
+      return { type: 'loop.suspected', thread: thread.id, node: thread.at, meter: id, tool: last.name, failures };
+  }
+  return null;
+}
+
+/** The error as the agent reads it. */
+export function adviceOn(message: string, { failures }: Suspected): string {
+  return `${message} (this call failed ${failures} times in a row with the same error: change its arguments, or try something else)`;
 }
 
 /** The input of a call without differences of spelling: key order, white space, `"2"` for `2`, and fields to ignore. */

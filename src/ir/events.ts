@@ -203,6 +203,15 @@ export type EventBody =
       readonly repeated?: { readonly rule: 'identical' | 'cycle' | 'failures'; readonly calls: readonly string[] };
     }
   | {
+      /** A call failed again with the same arguments and the same error. The agent reads that with the error and goes on. */
+      readonly type: 'loop.suspected';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly meter: MeterId;
+      readonly tool: string;
+      readonly failures: number;
+    }
+  | {
       /** Agents repeat themselves without a new fact. The run goes on. */
       readonly type: 'deadlock.suspected';
       readonly thread: ThreadId;

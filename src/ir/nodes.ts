@@ -254,6 +254,8 @@ export interface Meter {
   readonly cycle?: number;
   /** Of `repeats`: this many failures of one tool in a row hold back the next call. */
   readonly failures?: number;
+  /** Of `repeats`: after this many failures of one call in a row with the same error, the error tells the agent to change it. */
+  readonly sameFailure?: number;
   /** Of `repeats`: fields of the input that are not compared. */
   readonly ignore?: readonly string[];
   readonly over: NodeId;

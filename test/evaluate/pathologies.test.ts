@@ -6,7 +6,7 @@ import type { Peers } from '../../src/surfaces/evaluate/diagnose/detector.ts';
 import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import { FIRST } from './planted-first.ts';
-import { steps } from './planted-kit.ts';
+import { bot, call, loop, steps } from './planted-kit.ts';
 import type { Given, Planted } from './planted-kit.ts';
 import { REST } from './planted-rest.ts';
 
@@ -38,6 +38,17 @@ describe('pathologies', () => {
   test.each(Object.keys(CASES))('%s: not found in the near miss', async (id) => {
     const diagnosis = await diagnosed(await (CASES[id] as Planted)[1]());
     expect(diagnosis.findings.filter((each) => each.id === id)).toEqual([]);
+  });
+
+  test('a call that fails twice in a row with the same error is a loop; with another error it is not', async () => {
+    const failing = async (errors: readonly string[]): Promise<readonly string[]> => {
+      const find = errors.map((message) => ({ error: 'fatal' as const, message }));
+      const document = { ...loop(), protections: { loop: false } };
+      const script = bot([call('find'), call('find'), 'it is 7'], { find });
+      return (await diagnosed({ document, script })).findings.map(({ id }) => id);
+    };
+    expect(await failing(['no such index'])).toContain('runaway-loops');
+    expect(await failing(['no such index', 'down'])).not.toContain('runaway-loops');
   });
 
   test('the amounts of successful runs are in the remedy', async () => {

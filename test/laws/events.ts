@@ -172,6 +172,14 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     meter: text,
     stuck: fc.record({ rule: fc.constantFrom('cycle' as const, 'hops' as const), agents: fc.array(text) }),
   }),
+  'loop.suspected': fc.record({
+    type: is('loop.suspected'),
+    thread,
+    node: text,
+    meter: text,
+    tool: text,
+    failures: fc.nat(),
+  }),
   'question.notified': fc.record({
     type: is('question.notified'),
     key,

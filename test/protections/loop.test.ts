@@ -144,6 +144,42 @@ describe('rules', () => {
     expect(await run(document({ failures: 6 }), script)).toMatchObject({ usage: { toolCalls: 6 } });
   });
 
+  test('a call that fails twice in a row with the same error: the agent is told, and the third is not made', async () => {
+    const tools: Script['tools'] = { find: [{ error: 'fatal', message: 'no such index' }] };
+    const x = call({ q: 'x' });
+    const report = await run(document({}), { agents: { bot: [x, x, x, { text: 'done' }] }, tools });
+    expect(report).toMatchObject({ state: 'completed', usage: { toolCalls: 2 } });
+    expect(report.decisions.map(({ failure, action }) => [failure, action])).toEqual([
+      ['tool_loop', 'surface'],
+      ['tool_loop', 'block'],
+    ]);
+    const told = { when: "input.contains('no such index (this call failed 2 times in a row')", text: 'I give up.' };
+    const reading = await run(document({}), { agents: { bot: [told, x] }, tools });
+    expect(reading).toMatchObject({ usage: { toolCalls: 2 }, output: 'I give up.' });
+  });
+
+  test.each([
+    ['another error', [{ q: 'x' }, { q: 'x' }], ['down', 'no such index']],
+    ['other arguments', [{ q: 'x' }, { q: 'y' }], ['down', 'down']],
+    ['another call in between', [{ q: 'x' }, { q: 'y' }, { q: 'x' }], ['down', 'down', 'down']],
+  ])('near miss: %s', async (_, args, errors) => {
+    const script: Script = {
+      agents: { bot: [...args.map((each) => call(each as { [field: string]: Json })), { text: 'done' }] },
+      tools: { find: errors.map((message) => ({ error: 'fatal' as const, message })) },
+    };
+    expect(await run(document({}), script)).toMatchObject({ state: 'completed', decisions: [] });
+  });
+
+  test('new results of other calls in between reset the count: G, H1, G, H2, G is no loop', async () => {
+    const [g, h1, h2] = [call({ q: 'g' }), call({ q: 'h1' }), call({ q: 'h2' })];
+    const results = (...texts: readonly string[]) => texts.map((result) => ({ result }));
+    const bot = [g, h1, g, h2, g, { text: 'done' }];
+    const fresh: Script = { agents: { bot }, tools: { find: results('same', 'first', 'same', 'second', 'same') } };
+    expect(await run(document({}), fresh)).toMatchObject({ usage: { toolCalls: 5 }, decisions: [] });
+    const stale: Script = { agents: { bot }, tools: { find: results('same') } };
+    expect(await run(document({}), stale)).toMatchObject({ usage: { toolCalls: 4 }, decisions: [{ action: 'block' }] });
+  });
+
   test('arguments that are declared volatile are not compared', async () => {
     const script: Script = {
       agents: { bot: [...Array.from({ length: 9 }, (_, index) => call({ q: 'x', request: index })), { text: 'done' }] },

@@ -9,6 +9,7 @@ export interface LoopRules {
   readonly identical: number;
   readonly cycle: number;
   readonly failures: number;
+  readonly sameFailure: number;
   readonly ignore: readonly string[];
   readonly onTrip: 'correct' | 'end' | 'escalate';
 }
@@ -59,7 +60,15 @@ const BREAKER: BreakerRules = {
   fallback: null,
 };
 const RETRY_BUDGET: RetryBudgetRules = { share: 0.15, burst: 10 };
-const LOOP: LoopRules = { window: 5, identical: 3, cycle: 4, failures: 4, ignore: [], onTrip: 'correct' };
+const LOOP: LoopRules = {
+  window: 5,
+  identical: 3,
+  cycle: 4,
+  failures: 4,
+  sameFailure: 2,
+  ignore: [],
+  onTrip: 'correct',
+};
 const VELOCITY: VelocityRules = {
   usdPerHour: 5,
   tokensPerMinute: 100_000,
@@ -108,11 +117,11 @@ export function protectionsOf(raw: RawProtections | undefined, base: Protections
     hops: over(raw.hops, base.hops, (max) => ({ max, acts: true })),
     depth: over(raw.depth, base.depth, (depth) => depth),
     spawn: over(raw.spawn, base.spawn, ({ max }) => max ?? base.spawn ?? SPAWN),
-    loop: over(raw.loop, base.loop, ({ on_trip: onTrip, ...rules }) => ({
+    loop: over(raw.loop, base.loop, ({ on_trip: onTrip, same_failure: sameFailure, ...rules }) => ({
       ...LOOP,
       ...base.loop,
       ...defined(rules),
-      ...defined({ onTrip }),
+      ...defined({ onTrip, sameFailure }),
     })),
     breaker: over(raw.breaker, base.breaker, (rules) => breakerOf(rules, base.breaker ?? BREAKER)),
     retryBudget: over(raw.retry_budget, base.retryBudget, (rules) => ({

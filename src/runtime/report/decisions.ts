@@ -32,6 +32,8 @@ function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
         : decisionOf(KIND_OF_CAUSE[event.cause], event.fallback === 'answer' ? 'fallback' : 'block');
     case 'deadlock.suspected':
       return decisionOf('deadlock', 'surface', STUCK_CAUSES[event.stuck.rule]);
+    case 'loop.suspected':
+      return decisionOf('tool_loop', 'surface');
     case 'retry.denied':
       return decisionOf('provider_error', 'block');
     case 'slots.written':

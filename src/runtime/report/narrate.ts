@@ -143,6 +143,9 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'deadlock.suspected': (story, event) => [
     trouble(story, event, `${event.stuck.agents.join(', ')}: no new fact (${event.stuck.rule.replaceAll('_', ' ')})`),
   ],
+  'loop.suspected': (story, event) => [
+    trouble(story, event, `${event.tool} failed ${event.failures} times in a row with the same arguments and error`),
+  ],
   'answer.counted': answers,
   'answer.refused': answers,
   'question.escalated': answers,
@@ -376,7 +379,7 @@ function joinFailed(story: Story, event: Of<'fork.joined'>): StoryEvent {
 
 function trouble(
   story: Story,
-  event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing' | 'deadlock.suspected'>,
+  event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing' | 'deadlock.suspected' | 'loop.suspected'>,
   message: string,
 ): StoryEvent {
   return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };

@@ -16,6 +16,9 @@ const loop = record({
   identical: int({ min: 2 }).optional().describe('The identical call of this number is held back.'),
   cycle: int({ min: 1, max: 16 }).optional().describe('The longest block of calls that may not repeat.'),
   failures: count().optional().describe('This many failures of one tool in a row hold back its next call.'),
+  same_failure: int({ min: 2 })
+    .optional()
+    .describe('After this many failures of one call in a row with the same error, the agent is told to change it.'),
   ignore: list(name()).optional().describe('Arguments that are not compared, such as a request id.'),
   on_trip: oneOf(['correct', 'end', 'escalate'])
     .optional()

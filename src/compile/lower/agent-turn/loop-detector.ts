@@ -20,7 +20,7 @@ const ANSWER = '_loop';
 export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): readonly MeterId[] {
   const common = kit.builder.definitions.protections.loop;
   if (common === null || turn.tools.length === 0) return [];
-  const { identical, window, cycle, failures, ignore, onTrip } = { ...common, ...turn.loop };
+  const { identical, window, cycle, failures, sameFailure, ignore, onTrip } = { ...common, ...turn.loop };
   const { hint, origin } = turn;
   const decide = (action: Decision['action'], id: string): Step =>
     decided({ hint: `${hint}.${id}`, origin }, 'tool_loop', action);
@@ -58,6 +58,7 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
       window,
       cycle,
       failures,
+      sameFailure,
       ...(ignore.length === 0 ? {} : { ignore }),
       over,
       label: `protections.loop of ${origin}`,

@@ -16,11 +16,11 @@ export const runawayLoops: Pathology = {
   title: 'Runaway Loops',
   symptom: 'The run repeats identical planning, repair or action steps.',
   cause: 'Vague termination rules, a missing exit edge, or a reply that no route reads.',
-  rule: 'A cap on visits or the loop detector trips; or an agent gives the same reply three times; or the same call stands three times among five calls of an agent.',
+  rule: 'A cap on visits or the loop detector trips; or an agent gives the same reply three times; or the same call stands three times among five calls of an agent; or the same call of an agent fails twice in a row with the same error.',
   containment: 'End the loop at its cap and keep the trace.',
   prevention: 'Every cycle has a cap and an exit that a reply can reach.',
   mast: 'FM-1.3',
-  detect: (run) => loopByCap(run) ?? loopByReply(run) ?? loopByCall(run),
+  detect: (run) => loopByCap(run) ?? loopByReply(run) ?? loopByCall(run) ?? loopByFailure(run),
 };
 
 export const toolSpam: Pathology = {
@@ -234,6 +234,30 @@ function loopByCall(run: Trajectory): Found | null {
     node: first.node,
     agent: first.agent,
   };
+}
+
+function loopByFailure(run: Trajectory): Found | null {
+  const [first, again] = sameFailures(run.calls);
+  if (first === undefined || again === undefined) return null;
+  return {
+    events: [first.seq, again.seq],
+    seen: `${first.tool} failed twice in a row with the same arguments and the same error`,
+    contained: null,
+    remedy: `describe the arguments of \`${first.tool}\` in its \`input\` schema, and tell the agent of ${first.node} what to do if it fails`,
+    node: first.node,
+    agent: first.agent,
+  };
+}
+
+/** Two calls of an agent in a row that failed with the same arguments and the same error. */
+function sameFailures(calls: readonly ToolStep[]): readonly ToolStep[] {
+  for (const mine of repeated(calls, ({ agent }) => agent ?? '', 1))
+    for (const [index, call] of mine.entries()) {
+      const before = mine[index - 1];
+      if (before === undefined || call.error === null || before.error === null) continue;
+      if (before.print === call.print && before.error.message === call.error.message) return [before, call];
+    }
+  return [];
 }
 
 function agentAt({ replies }: Trajectory, node: string): string | null {
