@@ -379,7 +379,9 @@ function joinFailed(story: Story, event: Of<'fork.joined'>): StoryEvent {
 
 function trouble(
   story: Story,
-  event: Of<'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing' | 'deadlock.suspected' | 'loop.suspected'>,
+  event: Of<
+    'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing' | 'deadlock.suspected' | 'loop.suspected'
+  >,
   message: string,
 ): StoryEvent {
   return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };
