@@ -76,7 +76,8 @@ async function detect(calls: readonly Call[], loop: object, writes: ReadonlySet<
     const decisions = report.decisions.filter(({ failure }) => failure === 'tool_loop');
     held ||= decisions.some(({ action }) => action !== 'surface');
     found ||= decisions.length > 0;
-    if (decisions.length === 0) expect(report.usage.toolCalls).toBe(mine.length);
+    // Without a decision every recorded call was made.
+    expect(decisions.length > 0 ? mine.length : report.usage.toolCalls).toBe(mine.length);
   }
   return { found, held };
 }
