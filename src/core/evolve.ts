@@ -93,7 +93,7 @@ const FOLDS: Folds = {
   'deadlock.suspected': (state, { meter }) => {
     delete state.recent[meter];
   },
-  'loop.suspected': () => {},
+  'failure.repeated': () => {},
   'breaker.changed': () => {},
   'breaker.denied': () => {},
   'retry.denied': () => {},

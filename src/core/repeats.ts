@@ -102,7 +102,7 @@ function failuresOf(recent: readonly RecentCall[], news: readonly boolean[], nam
   return failures;
 }
 
-type Suspected = Extract<EventBody, { type: 'loop.suspected' }>;
+type Suspected = Extract<EventBody, { type: 'failure.repeated' }>;
 
 /** This call has just failed as often in a row, with the same arguments and the same error, as a meter allows. */
 export function repeatedFailure(
@@ -121,7 +121,7 @@ export function repeatedFailure(
     let failures = 1;
     while (failures <= at && isSame(recent[at - failures] as RecentCall, last)) failures += 1;
     if (failures === sameFailure)
-      return { type: 'loop.suspected', thread: thread.id, node: thread.at, meter: id, tool: last.name, failures };
+      return { type: 'failure.repeated', thread: thread.id, node: thread.at, meter: id, tool: last.name, failures };
   }
   return null;
 }

@@ -6,7 +6,7 @@ import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Pace, RecentCall, Stuck } from './commands.ts';
+import type { Pace, RecentCall, Stuck, Suspicion } from './commands.ts';
 import type { Vote } from './people.ts';
 import type { Question, QuestionEvent } from './questions.ts';
 import type {
@@ -202,23 +202,7 @@ export type EventBody =
       /** Of a `repeats` meter: the rule that held the call back, and the tools of the repeated block. */
       readonly repeated?: { readonly rule: 'identical' | 'cycle' | 'failures'; readonly calls: readonly string[] };
     }
-  | {
-      /** A call failed again with the same arguments and the same error. The agent reads that with the error and goes on. */
-      readonly type: 'loop.suspected';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly meter: MeterId;
-      readonly tool: string;
-      readonly failures: number;
-    }
-  | {
-      /** Agents repeat themselves without a new fact. The run goes on. */
-      readonly type: 'deadlock.suspected';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly meter: MeterId;
-      readonly stuck: Stuck;
-    }
+  | Suspicion
   | {
       readonly type: 'meter.raised';
       readonly key: EffectKey;

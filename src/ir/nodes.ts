@@ -239,10 +239,7 @@ export interface Meter {
   readonly max: number | null;
   /** Of the run's `time`: the run stops when it is used up. If false, calls are cut off, and the next node that charges it trips. */
   readonly halts?: boolean;
-  /**
-   * Of `rate`: the stretch of time in which so many calls are let go; the others wait. Of a budget dimension: only amounts
-   * of the latest stretch of this length count, so that the meter limits a velocity.
-   */
+  /** Of `rate`: the time in which `max` calls start; others wait. Of a budget dimension: only amounts of this latest time count. */
   readonly perMs?: number;
   /** Of `repeats`: `max` identical calls are allowed among the last `window`, this one included. */
   readonly window?: number;

@@ -172,8 +172,8 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     meter: text,
     stuck: fc.record({ rule: fc.constantFrom('cycle' as const, 'hops' as const), agents: fc.array(text) }),
   }),
-  'loop.suspected': fc.record({
-    type: is('loop.suspected'),
+  'failure.repeated': fc.record({
+    type: is('failure.repeated'),
     thread,
     node: text,
     meter: text,

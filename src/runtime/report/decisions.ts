@@ -32,7 +32,7 @@ function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
         : decisionOf(KIND_OF_CAUSE[event.cause], event.fallback === 'answer' ? 'fallback' : 'block');
     case 'deadlock.suspected':
       return decisionOf('deadlock', 'surface', STUCK_CAUSES[event.stuck.rule]);
-    case 'loop.suspected':
+    case 'failure.repeated':
       return decisionOf('tool_loop', 'surface');
     case 'retry.denied':
       return decisionOf('provider_error', 'block');

@@ -143,7 +143,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'deadlock.suspected': (story, event) => [
     trouble(story, event, `${event.stuck.agents.join(', ')}: no new fact (${event.stuck.rule.replaceAll('_', ' ')})`),
   ],
-  'loop.suspected': (story, event) => [
+  'failure.repeated': (story, event) => [
     trouble(story, event, `${event.tool} failed ${event.failures} times in a row with the same arguments and error`),
   ],
   'answer.counted': answers,
@@ -368,22 +368,13 @@ function ended(story: Story, event: Of<'run.ended'>): StoryEvent {
 
 function joinFailed(story: Story, event: Of<'fork.joined'>): StoryEvent {
   const message = event.why === 'late' ? 'the branches did not finish in time' : 'too few branches succeeded';
-  return {
-    type: 'trouble',
-    ...base(event),
-    node: story.steps.get(event.thread)?.name ?? nameAt(story, event.to),
-    branch: event.thread,
-    message,
-  };
+  const node = story.steps.get(event.thread)?.name ?? nameAt(story, event.to);
+  return { type: 'trouble', ...base(event), node, branch: event.thread, message };
 }
 
-function trouble(
-  story: Story,
-  event: Of<
-    'expression.failed' | 'guard.failed' | 'guard.coerced' | 'value.missing' | 'deadlock.suspected' | 'loop.suspected'
-  >,
-  message: string,
-): StoryEvent {
+type AtNode = Extract<Event, { readonly node: string; readonly thread: ThreadId }>;
+
+function trouble(story: Story, event: AtNode, message: string): StoryEvent {
   return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };
 }
 
