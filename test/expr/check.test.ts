@@ -35,8 +35,7 @@ const check = (source: string, context: ExprContext = CONTEXT): ExprCheck => che
 /** Each problem as `code: the text it points at: message (help)`. */
 function problems(source: string, context: ExprContext = CONTEXT): string[] {
   const result = check(source, context);
-  if (result.ok) return [];
-  return result.problems.map(
+  return (result.ok ? result.warnings : result.problems).map(
     ({ code, message, start, end, help }) =>
       `${code}: ${source.slice(start, end)}: ${message}${help === undefined ? '' : ` (${help})`}`,
   );
@@ -119,14 +118,14 @@ describe('what is not', () => {
       'field: triage.output.items[0].cost: there is no field `cost` (it has `price`)',
     ],
     ['triage.output.note.length > 1', 'field: triage.output.note.length: a string has no field `length`'],
-    ['triage.output.category == "refnd"', 'type: "refnd": the value is never `refnd` (did you mean `refund`?)'],
+    ['triage.output.category == "refnd"', 'never: "refnd": the value is never `refnd` (did you mean `refund`?)'],
     [
       '"zzz" != triage.output.category',
-      'type: "zzz": the value is never `zzz` (it is one of `refund`, `question`, `other`)',
+      'never: "zzz": the value is never `zzz` (it is one of `refund`, `question`, `other`)',
     ],
     [
       'triage.output.category in ["refund", "questoin"]',
-      'type: "questoin": the value is never `questoin` (did you mean `question`?)',
+      'never: "questoin": the value is never `questoin` (did you mean `question`?)',
     ],
     [
       'triage.output.score == "high"',
@@ -160,6 +159,13 @@ describe('what is not', () => {
     ['event.?a', 'syntax: ?: expected a name, got `?`'],
   ])('%s', (source, expected) => {
     expect(problems(source)).toEqual([expected]);
+  });
+
+  test('a comparison that never holds is a warning', () => {
+    expect(check('triage.output.category == "refnd"', CONTEXT)).toMatchObject({
+      ok: true,
+      warnings: [{ code: 'never' }],
+    });
   });
 
   test('all problems are reported at once, in the order of the text', () => {

@@ -59,7 +59,7 @@ export function checkVerifications({ sections }: ReadDocument, report: Report): 
       names: ['result'],
       ...(output === undefined ? {} : { types: { result: output } }),
     });
-    if (!checked.ok) reportProblems(report, located, checked.problems);
+    reportProblems(report, located, checked.ok ? checked.warnings : checked.problems);
   }
 }
 

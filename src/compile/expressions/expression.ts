@@ -10,7 +10,7 @@ import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
 import type { Json } from '../../expr/json.ts';
 import { infer } from './infer.ts';
-import { problem } from './problem.ts';
+import { problem, severityOf } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { readsOf } from './reads.ts';
 import type { Path } from './reads.ts';
@@ -31,6 +31,8 @@ export type ExprCheck =
       readonly reads: readonly Path[];
       /** Present if the expression has the same value for all data. */
       readonly constant?: boolean;
+      /** Comparisons that never hold. */
+      readonly warnings: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
@@ -42,11 +44,16 @@ export function checkExpression(source: Expr, context: ExprContext = {}): ExprCh
   const problems: Problem[] = [];
   const type = infer(parsed.ast, { names, types }, problems);
   // An expression with correct types may still exceed a limit of the evaluator, such as macro nesting.
-  if (problems.length === 0) problems.push(...compileProblems(parsed.ast, source));
-  if (problems.length > 0) return { ok: false, problems: problems.sort((a, b) => a.start - b.start) };
+  if (!hasError(problems)) problems.push(...compileProblems(parsed.ast, source));
+  problems.sort((a, b) => a.start - b.start);
+  if (hasError(problems)) return { ok: false, problems };
   const constant = constantOf(parsed.ast, names ?? new Set(types.keys()));
-  const result = { ok: true, source, type: type.kind, reads: readsOf(parsed.ast, names) } as const;
+  const result = { ok: true, source, type: type.kind, reads: readsOf(parsed.ast, names), warnings: problems } as const;
   return constant === undefined ? result : { ...result, constant };
+}
+
+function hasError(problems: readonly Problem[]): boolean {
+  return problems.some((each) => severityOf(each) === 'error');
 }
 
 function parse(source: string): { ast: Ast } | Problem {

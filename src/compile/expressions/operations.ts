@@ -90,7 +90,7 @@ function impossible(literalNode: Ast, other: Type, wanted: Type): Problem | null
   if (value === undefined || value === null || choices === undefined || choices.length < 1 || choices.includes(value))
     return null;
   if (other.kind !== wanted.kind)
-    return problem('type', literalNode, `a ${other.kind} is compared with a ${wanted.kind}, which never holds`);
+    return problem('never', literalNode, `a ${other.kind} is compared with a ${wanted.kind}, which never holds`);
   const near =
     typeof value === 'string'
       ? nearest(
@@ -100,7 +100,7 @@ function impossible(literalNode: Ast, other: Type, wanted: Type): Problem | null
       : undefined;
   const listed = choices.map((each) => `\`${show(each)}\``).join(', ');
   return problem(
-    'type',
+    'never',
     literalNode,
     `the value is never \`${show(value)}\``,
     near === undefined ? `it is one of ${listed}` : `did you mean \`${near}\`?`,

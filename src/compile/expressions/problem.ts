@@ -8,7 +8,7 @@ import type { Located } from '../source/located.ts';
 import { rangeWithin } from '../source/scalar-range.ts';
 import { patternProblem } from '../../expr/index.ts';
 
-export type ProblemCode = 'syntax' | 'limit' | 'function' | 'pattern' | 'name' | 'field' | 'type';
+export type ProblemCode = 'syntax' | 'limit' | 'function' | 'pattern' | 'name' | 'field' | 'type' | 'never';
 
 export interface Problem {
   readonly code: ProblemCode;
@@ -36,17 +36,24 @@ export function reportProblems(
 ): void {
   for (const problem of problems) {
     const at = rangeWithin(report.source, located, problem.start, problem.end);
-    report.error(codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
+    report[severityOf(problem)](codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
   }
 }
 
-export function codeOfProblem({ code, message }: Problem): DiagnosticCode {
+/** A comparison that never holds is a warning: the document runs, and the guard is false. */
+export function severityOf({ code }: Problem): 'error' | 'warning' {
+  return code === 'never' ? 'warning' : 'error';
+}
+
+export function codeOfProblem({ code }: Problem): DiagnosticCode {
   switch (code) {
     case 'name':
     case 'field':
       return 'unknown-name';
     case 'type':
-      return message.startsWith('the value is never') ? 'never-holds' : 'type-mismatch';
+      return 'type-mismatch';
+    case 'never':
+      return 'never-holds';
     case 'pattern':
       return 'bad-regex';
     default:

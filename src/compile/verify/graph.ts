@@ -150,5 +150,5 @@ function ownEdges(node: Node, fail: NodeId): readonly Edge[] {
   }
 }
 
-/** A mere path, or null: reading it never fails. */
-const CANNOT_FAIL = /^[A-Za-z_][\w.]*$/;
+/** A path, null, or a choice between two of them by a comparison with null: reading it never fails. */
+const CANNOT_FAIL = /^[A-Za-z_][\w.]*( == null \? [A-Za-z_][\w.]* : [A-Za-z_][\w.]*)?$/;

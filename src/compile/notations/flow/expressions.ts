@@ -9,7 +9,7 @@ import { TYPE_NAMES } from '../../../expr/value.ts';
 import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { capital, codeOfProblem, helpOfProblem } from '../../expressions/problem.ts';
+import { capital, codeOfProblem, helpOfProblem, severityOf } from '../../expressions/problem.ts';
 import type { Problem } from '../../expressions/problem.ts';
 import { readsOf } from '../../expressions/reads.ts';
 import type { Path } from '../../expressions/reads.ts';
@@ -98,7 +98,7 @@ export function createExpressions(parts: Parts): Expressions {
       const recent = recents.before(node);
       const types = typesOf(checker, meaningsOf(checker, node, text, recent, true), recent);
       const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
-      return result.ok ? null : (result.problems.find((problem) => codeOfProblem(problem) === 'never-holds') ?? null);
+      return result.ok ? (result.warnings[0] ?? null) : null;
     },
     readsField: (node, agent) => {
       const { fieldsOf } = checker.uses;
@@ -139,13 +139,11 @@ function check(
     else warnEarly(checker, node, read, meaning, at, leaving);
   }
   const result = checkExpression(text, { types: typesOf(checker, found, recent) });
-  if (!result.ok) {
-    for (const problem of result.problems) {
-      const at = rangeOf(report, located, offset + problem.start, offset + problem.end);
-      report.error(codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
-    }
-    return null;
+  for (const problem of result.ok ? result.warnings : result.problems) {
+    const at = rangeOf(report, located, offset + problem.start, offset + problem.end);
+    report[severityOf(problem)](codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
   }
+  if (!result.ok) return null;
   if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
   note(checker, found, recent);
   const source = withSlots(text, found, slots);

@@ -90,7 +90,7 @@ function reportImpossible(
   const number = value.kind === 'number' && String(Number(wanted)) !== wanted;
   if (problem === null && !boolean && !number) return;
   const message = problem?.message ?? `the value is a ${value.kind}, which never reads \`${wanted}\``;
-  report.error('never-holds', at, message, { help: capital(problem?.help) });
+  report.warning('never-holds', at, message, { help: capital(problem?.help) });
 }
 
 function reportAfterCatchAll(node: FlowNode, routes: readonly RouteValue[], report: Report): void {

@@ -6,7 +6,7 @@ import type { Expr, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { set, errorOf } from '../../lower/kit.ts';
 import type { Lowering } from './lowering.ts';
-import { BAD, NOTE, ONE_MORE_BAD, SAID, tell } from './slots.ts';
+import { BAD, NOTE, ONE_MORE_BAD, OUTPUT, reject, tell } from './slots.ts';
 
 const BAD_TURNS = 3;
 
@@ -94,20 +94,29 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
     [
       {
         when: `${BAD} >= ${bad.limit === undefined ? site.limit - 1 : `${bad.limit} - 1`}`,
-        to: addStuck(l, site, bad.what, bad.reason),
+        to: addStuck(l, site, bad.what, bad.reason, bad.shared),
       },
     ],
     measured,
   );
 }
 
-/** Fails the session and names the stuck agent and the last problem. */
-export function addStuck(l: Lowering, { hint, origin, agent }: Site, what: string, reason: Expr = '""'): NodeId {
+/**
+ * Fails the session and names the stuck agent and the last problem. The last message of the shared history is refused;
+ * a chooser that is stuck (`shared` is false) leaves it as it is.
+ */
+export function addStuck(
+  l: Lowering,
+  { hint, origin, agent }: Site,
+  what: string,
+  reason: Expr = '""',
+  shared = true,
+): NodeId {
   const message = `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`;
   const error = errorOf({ class: 'semantic', type: 'StuckError', code: 'REPEATED_FAILURE', message }, origin);
   return l.kit.set(
     { hint: `${hint}.stuck`, origin },
-    [set(BAD, ONE_MORE_BAD), set('error', error)],
-    l.builder.failedEnd(SAID),
+    [set(BAD, ONE_MORE_BAD), set('error', error), ...(shared ? [reject(message)] : [])],
+    l.builder.failedEnd(OUTPUT),
   );
 }

@@ -21,11 +21,13 @@ import {
   FAILS,
   FAULT,
   ONE_MORE_BAD,
+  OUTPUT,
   RECOVERED,
   SAID,
   TURN,
   VERDICT,
   count,
+  reject,
   remark,
   tell,
 } from './slots.ts';
@@ -73,7 +75,7 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
         input,
         into: VERDICT,
         next: note === null ? judged : note(judged),
-        fail: l.builder.failedEnd(SAID),
+        fail: l.builder.failedEnd(OUTPUT),
       },
     );
   }
@@ -116,7 +118,11 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
   const decide = l.kit.pick({ hint: `${hint}.${key}.policy`, origin }, cases, bad);
   return l.kit.set(
     { hint: `${hint}.${key}.refused`, origin },
-    [set(FAULT, classOf(key)), setField(FAILS, [key], `${count(FAILS, key)} + 1`)],
+    [
+      set(FAULT, classOf(key)),
+      setField(FAILS, [key], `${count(FAILS, key)} + 1`),
+      reject(`text(${quote(`${what} was refused`)}, ${REFUSED_BY})`),
+    ],
     decide,
   );
 }
@@ -203,7 +209,7 @@ function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
       row: 'low_confidence',
       into: ANSWER,
       next: decided,
-      fail: l.builder.failedEnd(SAID),
+      fail: l.builder.failedEnd(OUTPUT),
     },
   );
 }
@@ -218,7 +224,7 @@ function addApproval(
   const text = `text(${quote(`Route to ${approval.about} was blocked by the operator. Continue your work or await further instructions.`)}, ${remark()})`;
   const blocked = l.kit.set(
     { hint: `${hint}.${key}.blocked`, origin: 'correction:route_blocked' },
-    [tell(text, agent)],
+    [tell(text, agent), reject(text)],
     again,
   );
   const decided = l.kit.pick(
@@ -240,7 +246,7 @@ function addApproval(
       row: 'high_impact_mutation',
       into: ANSWER,
       next: decided,
-      fail: l.builder.failedEnd(SAID),
+      fail: l.builder.failedEnd(OUTPUT),
     },
   );
 }

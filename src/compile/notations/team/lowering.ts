@@ -5,7 +5,7 @@ import type { Kit } from '../../lower/kit.ts';
 import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import type { Check, Member, Team } from './model.ts';
-import { PARTIAL, SAID } from './slots.ts';
+import { OUTPUT, PARTIAL, SAID } from './slots.ts';
 
 /** Agent turns of a session that sets no `MaxIterations`. */
 export const TURNS_DEFAULT = 100;
@@ -64,5 +64,5 @@ export function success(l: Lowering): NodeId {
 
 /** The end of a session that used all its turns. */
 export function exhausted({ builder }: Lowering): NodeId {
-  return builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output: SAID });
+  return builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output: OUTPUT });
 }

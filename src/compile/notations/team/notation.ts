@@ -10,7 +10,7 @@ import type { Corrections, Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
 import { teamSchema, teamShape } from './schema/schema.ts';
-import { SAID, begin } from './slots.ts';
+import { OUTPUT, REJECTED, begin } from './slots.ts';
 import type { Plan } from './strategies/strategy.ts';
 
 export const teamNotation: Notation = {
@@ -41,7 +41,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
   const builder = createBuilder(
     'orchestration',
     { ...definitions, tools: { ...definitions.tools, ...tools, ...plan.asked.tools }, agents },
-    { returns: SAID },
+    { returns: OUTPUT },
   );
   const turnsMax = plan.turnsMax ?? team.termination.cap ?? TURNS_DEFAULT;
   const kit = createKit(builder);
@@ -63,7 +63,12 @@ function lower(team: Team, reading: Reading, plan: Plan) {
       ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
       : open;
   const entry = l.kit.set({ hint: 'session', origin: team.id }, begin(), plan.lower(l));
-  const built = builder.build({ id: team.id, entry, fail: builder.failedEnd(SAID) });
+  const built = builder.build({
+    id: team.id,
+    entry,
+    fail: builder.failedEnd(OUTPUT),
+    view: { judgement: { rejected: REJECTED } },
+  });
   return { ...built, shares: [...(built.shares ?? []), ...sharesOf(l.corrections)] };
 }
 

@@ -1,7 +1,7 @@
 /**
  * The slots of a session. `history` holds the messages that all agents share and is only appended to; `turns` lists the
  * agent of each turn; `said` is the last message and `signal` the keyword of its handoff call; `bad` counts bad turns in a
- * row; `fails` counts refusals in a row for each route.
+ * row; `fails` counts refusals in a row for each route; `rejected` holds the last message if it was refused.
  */
 import { append, set } from '../../lower/kit.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
@@ -12,6 +12,10 @@ export const HISTORY = 'history';
 export const TURNS = 'turns';
 export const TURN = 'turn';
 export const SAID = 'said';
+/** The last message with the reasons, if it was refused; else null. */
+export const REJECTED = 'rejected';
+/** The output of a session that does not succeed. A refused message is never the output. */
+export const OUTPUT = `${REJECTED} == null ? ${SAID} : null`;
 export const SIGNAL = 'signal';
 export const HEARD = 'heard';
 export const BAD = 'bad';
@@ -66,6 +70,11 @@ export function tell(content: Expr, to: string | null, more: { readonly [field: 
 export function count(slot: string, key: string): Expr {
   const read = isIdentifier(key) ? `${slot}.${key}` : `${slot}[${quote(key)}]`;
   return `(${read} == null ? 0 : ${read})`;
+}
+
+/** Marks the last message as refused. */
+export function reject(reason: Expr): Write {
+  return set(REJECTED, { text: `text(${SAID})`, reasons: `[${reason}]` });
 }
 
 /** The text of a person's answer as a further sentence, or nothing. */

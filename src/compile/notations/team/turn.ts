@@ -13,7 +13,7 @@ import { member } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Member, Team } from './model.ts';
 import { set } from '../../lower/kit.ts';
-import { CONTEXT, CONTRACTS, DIRECTIVE, HISTORY, SAID, SIGNAL, STATE, TURN, TURNS } from './slots.ts';
+import { CONTEXT, CONTRACTS, DIRECTIVE, HISTORY, OUTPUT, REJECTED, SAID, SIGNAL, STATE, TURN, TURNS } from './slots.ts';
 
 const EVIDENCE_MAX = 20;
 
@@ -52,7 +52,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const { hint, origin, enters, at, opening = [], counts = true } = turn;
   const prepares = turn.input === undefined && who.sources !== null;
   // A session that ends here returns the message before.
-  const over = l.builder.failedEnd(SAID);
+  const over = l.builder.failedEnd(OUTPUT);
   return addTurn(l.builder, {
     agent: who.name,
     hint,
@@ -120,6 +120,7 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
     const writes: Write[] = [
       ...(shared ? [{ slot: HISTORY, mode: 'append', value: item } as const] : []),
       set(SAID, content),
+      set(REJECTED, 'null'),
       set(SIGNAL, withSteps ? handed : 'null'),
       ...(isHandedOn ? [set(DIRECTIVE, directive(who.name, content))] : []),
     ];

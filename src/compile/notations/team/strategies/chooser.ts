@@ -5,7 +5,7 @@ import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
 import { outputCap } from '../../../document/definitions.ts';
 import { modelName, modelSettings } from '../agents.ts';
-import { SAID } from '../slots.ts';
+import { OUTPUT } from '../slots.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
 import type { RawModel } from '../schema/agents.ts';
@@ -80,6 +80,6 @@ export function addAsk(
   const effect = { ...builder.model(agent, '""'), input };
   return kit.call(
     { origin: agent, ...step },
-    { effect, into: REPLY, retry: MODEL_RETRY, next, fail: builder.failedEnd(SAID) },
+    { effect, into: REPLY, retry: MODEL_RETRY, next, fail: builder.failedEnd(OUTPUT) },
   );
 }

@@ -8,7 +8,7 @@ import { badTurns } from '../bad-turn.ts';
 import { exhausted, success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { set } from '../../../lower/kit.ts';
-import { BRANCHES, ENDED, SAID, TURNS } from '../slots.ts';
+import { BRANCHES, ENDED, OUTPUT, REJECTED, SAID, TURNS } from '../slots.ts';
 import { addTermination, openRules } from '../termination.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addMerge } from './merge.ts';
@@ -53,9 +53,14 @@ export function addFork(
       widthMax,
       eager: true,
       into: BRANCHES,
-      gather: [{ slot: OBSERVATIONS, mode: 'concat' }, { slot: TURNS, mode: 'concat' }, ...ended],
+      gather: [
+        { slot: OBSERVATIONS, mode: 'concat' },
+        { slot: TURNS, mode: 'concat' },
+        { slot: REJECTED, mode: 'last' },
+        ...ended,
+      ],
       next,
-      fail: l.kit.branchError({ hint: `${hint}.blame`, origin }, BRANCHES, l.builder.failedEnd(SAID)),
+      fail: l.kit.branchError({ hint: `${hint}.blame`, origin }, BRANCHES, l.builder.failedEnd(OUTPUT)),
     },
   );
 }

@@ -13,7 +13,7 @@ import { exhausted } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { model } from '../schema/agents.ts';
 import { set } from '../../../lower/kit.ts';
-import { BAD, HEARD, HISTORY, NOTE, TURNS } from '../slots.ts';
+import { BAD, HEARD, HISTORY, NOTE, OUTPUT, TURNS } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { addAsk, chooserDef, hasTwin, reserve, roster } from './chooser.ts';
@@ -82,7 +82,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const meter = builder.meter('selections', {
     unit: 'visits',
     max: l.turnsMax * badTurns(l),
-    over: builder.failedEnd('said'),
+    over: builder.failedEnd(OUTPUT),
     label: 'selections',
   });
   const asked = filled(prompt ?? DEFAULT_PROMPT, roster(team));

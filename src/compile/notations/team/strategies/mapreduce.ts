@@ -11,8 +11,8 @@ import { END, START, agentShape, edgeShape } from '../drawing.ts';
 import { success } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
-import { set } from '../../../lower/kit.ts';
-import { BRANCHES, SAID, tell } from '../slots.ts';
+import { errorOf, set } from '../../../lower/kit.ts';
+import { BRANCHES, OUTPUT, SAID, reject, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
 import type { Phases } from './scattergather.ts';
@@ -162,9 +162,11 @@ function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }:
   const { spawn } = l.builder.definitions.protections;
   const most = spawn === null ? '' : ` of at most ${spawn} items`;
   const message = `${Splitter} gave no JSON with a list${most} at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
-  return l.kit.fail(
-    { hint: `${hint}.unsplit`, origin: `${l.prefix}${Splitter}` },
-    { class: 'semantic', type: 'SplitError', code: 'REPEATED_FAILURE', message: quote(message) },
-    l.builder.failedEnd(SAID),
+  const origin = `${l.prefix}${Splitter}`;
+  const failure = { class: 'semantic', type: 'SplitError', code: 'REPEATED_FAILURE', message: quote(message) } as const;
+  return l.kit.set(
+    { hint: `${hint}.unsplit`, origin },
+    [set('error', errorOf(failure, origin)), reject(quote(message))],
+    l.builder.failedEnd(OUTPUT),
   );
 }

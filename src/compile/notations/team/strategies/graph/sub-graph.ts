@@ -2,18 +2,26 @@
  * A node that runs a sub-graph: with a copy of the history and its own counters. It returns one message, which counts as the
  * node's message.
  */
-import type { NodeId } from '../../../../../ir/nodes.ts';
+import type { ForkNode, NodeId } from '../../../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../../../lower/agent-turn/turn.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
 import { exhausted } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
 import { set } from '../../../../lower/kit.ts';
-import { HISTORY, SAID, SIGNAL, TURN, TURNS, clean } from '../../slots.ts';
+import { HISTORY, OUTPUT, REJECTED, SAID, SIGNAL, TURN, TURNS, clean } from '../../slots.ts';
 import { lowerMapReduce } from '../mapreduce.ts';
 import { lowerScatterGather } from '../scattergather.ts';
 import type { Graph, GraphNode, Inner } from './model.ts';
 
 const OUTCOME = 'inner';
+/** The slots that a sub-graph hands back beside its message. */
+const RETURNED: ForkNode['gather'] = [
+  { slot: OBSERVATIONS, mode: 'concat' },
+  { slot: TURNS, mode: 'concat' },
+  { slot: SIGNAL, mode: 'last' },
+  { slot: TURN, mode: 'last' },
+  { slot: REJECTED, mode: 'last' },
+];
 
 export function addInner(
   l: Lowering,
@@ -45,7 +53,7 @@ export function addInner(
   const over = (end: NodeId): NodeId =>
     l.kit.set(
       { hint: `${origin}.over`, origin },
-      [set(SAID, `cel.bind(o, ${OUTCOME}[0].output, o == null ? ${SAID} : o)`)],
+      [set(SAID, `cel.bind(o, ${OUTCOME}[0].output, o == null && ${REJECTED} == null ? ${SAID} : o)`)],
       end,
     );
   const joined = l.kit.pick(
@@ -59,14 +67,9 @@ export function addInner(
       over: { heads: [{ name: node.id, to: below.kit.set({ hint: `${origin}/start`, origin }, clean(), entry) }] },
       eager: true,
       into: OUTCOME,
-      gather: [
-        { slot: OBSERVATIONS, mode: 'concat' },
-        { slot: TURNS, mode: 'concat' },
-        { slot: SIGNAL, mode: 'last' },
-        { slot: TURN, mode: 'last' },
-      ],
+      gather: RETURNED,
       next: joined,
-      fail: l.kit.branchError({ hint: `${origin}.blame`, origin }, OUTCOME, over(builder.failedEnd(SAID))),
+      fail: l.kit.branchError({ hint: `${origin}.blame`, origin }, OUTCOME, over(builder.failedEnd(OUTPUT))),
     },
   );
   // The turns inside charge the session's meter; this one bounds how often the sub-graph runs.

@@ -11,7 +11,7 @@ import type { Lowering } from '../../lowering.ts';
 import { LEDGER, ORIENTATION, SPEAKER } from './tools.ts';
 import { addReview } from './review.ts';
 import { set } from '../../../../lower/kit.ts';
-import { BAD, NOTE, SAID, lined, tell } from '../../slots.ts';
+import { BAD, NOTE, OUTPUT, SAID, lined, tell } from '../../slots.ts';
 import { addTeamTurn } from '../../turn.ts';
 
 export interface MagenticLimits {
@@ -210,7 +210,7 @@ function addStalledOut(l: Lowering, raw: MagenticLimits): NodeId {
   return l.kit.fail(
     { hint: 'manager.gaveup', origin: 'magentic:stalled' },
     { class: 'semantic', type: 'StalledError', code: 'REPEATED_FAILURE', message, node: MANAGER },
-    l.builder.failedEnd(SAID),
+    l.builder.failedEnd(OUTPUT),
   );
 }
 

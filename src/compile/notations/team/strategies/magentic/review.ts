@@ -4,7 +4,7 @@ import type { Json } from '../../../../../expr/json.ts';
 import { set, setField } from '../../../../lower/kit.ts';
 import type { Lowering } from '../../lowering.ts';
 import { ORIENTATION } from './tools.ts';
-import { ANSWER, NOTE, SAID, lined, remark } from '../../slots.ts';
+import { ANSWER, NOTE, OUTPUT, lined, remark } from '../../slots.ts';
 
 /** An edited plan: text, a list of steps, or an object like the manager's. */
 const STEPS: readonly Json[] = [
@@ -57,7 +57,7 @@ export function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId
       row: 'high_impact_mutation',
       into: ANSWER,
       next: decided,
-      fail: l.builder.failedEnd(SAID),
+      fail: l.builder.failedEnd(OUTPUT),
     },
   );
 }
