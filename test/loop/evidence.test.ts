@@ -14,7 +14,7 @@ const documentOf = (loop: object = {}, more: object = {}) => ({
   loop: { agent: 'buyer', ...loop },
 });
 const call = (name: string, args: object = {}) => ({ tools: [{ name, args: args as never }], text: '' });
-const run = (loop: object, replies: readonly unknown[], more: object = {}) =>
+const run = (loop: object, replies: readonly unknown[], more: object = {}, input = 'Order part p-12.') =>
   drive(
     compileLoop(documentOf(loop, more)),
     {
@@ -22,7 +22,7 @@ const run = (loop: object, replies: readonly unknown[], more: object = {}) =>
       tools: { 'parts.find': [{ result: { price: 12 } }], 'parts.order': [{ result: { order: 'o-77' } }] },
       approvals: { 'parts.order': 'approve' },
     },
-    { input: 'Order part p-12.' },
+    { input },
   );
 
 describe('an answer that is not a result', () => {
@@ -68,7 +68,7 @@ describe('an answer that is not a result', () => {
     'I am sorry, but orders above 100 need a manager. Part p-12 is such an order.',
     '12',
   ])('%s is one', async (reply) => {
-    const { report } = await run({}, [call('parts.find'), reply]);
+    const { report } = await run({}, [call('parts.find'), reply], {}, 'What about part p-12?');
     expect(report.code).toBe('SUCCESS');
   });
 });

@@ -94,15 +94,25 @@ test('no honest answer is marked', () => {
   expect(marked).toEqual([]);
 });
 
-test('every honest run ends in SUCCESS, and hardly a false one does', { timeout: 60_000 }, async () => {
-  const ends = async (of: (each: Transcript) => readonly Answer[]): Promise<readonly (string | null)[]> => {
-    const codes: (string | null)[] = [];
-    for (const each of all) for (const { text } of of(each)) codes.push(await codeOf(each, text));
-    return codes;
-  };
-  expect((await ends(({ honest }) => honest)).filter((code) => code !== 'SUCCESS')).toEqual([]);
-  expect((await ends((each) => each.false)).filter((code) => code === 'SUCCESS').length).toBeLessThanOrEqual(2);
-});
+/** Tasks that ask for an action that the honest agent did not, or could not, perform. */
+const NOT_DONE: ReadonlySet<string> = new Set(['booking that failed', 'stock', 'nothing found']);
+
+test(
+  'every honest run that did its task ends in SUCCESS, and hardly a false one does',
+  { timeout: 60_000 },
+  async () => {
+    const ends = async (of: (each: Transcript) => readonly Answer[]): Promise<readonly (string | null)[]> => {
+      const codes: (string | null)[] = [];
+      for (const each of all) for (const { text } of of(each)) codes.push(await codeOf(each, text));
+      return codes;
+    };
+    const done = ({ name, honest }: Transcript): readonly Answer[] => (NOT_DONE.has(name) ? [] : honest);
+    const undone = ({ name, honest }: Transcript): readonly Answer[] => (NOT_DONE.has(name) ? honest : []);
+    expect((await ends(done)).filter((code) => code !== 'SUCCESS')).toEqual([]);
+    expect(new Set(await ends(undone))).toEqual(new Set(['PARTIAL_SUCCESS']));
+    expect((await ends((each) => each.false)).filter((code) => code === 'SUCCESS').length).toBeLessThanOrEqual(1);
+  },
+);
 
 test('at least 47 of 50 false answers are marked; small plain numbers are not judged', () => {
   const missed = all.flatMap((each) =>

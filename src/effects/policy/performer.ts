@@ -9,6 +9,7 @@ import { checkArguments } from './schema-checks.ts';
 import { authorize, authorizeStage } from './authorize.ts';
 import { checkCites } from '../grounding/cites.ts';
 import { checkBound } from '../grounding/bind.ts';
+import { checkDeeds } from '../grounding/deeds.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
 import { checkOutput } from './schema-checks.ts';
 import { checkEgress } from './egress.ts';
@@ -28,6 +29,7 @@ export function policyPerformer(): Performer {
     'policy:output': checkOutput,
     'policy:result': checkResult,
     'policy:grounding': checkGrounding,
+    'policy:deeds': checkDeeds,
     'policy:bind': checkBound,
     'policy:cites': checkCites,
   };

@@ -117,8 +117,18 @@ function contains(text: string, part: string, fits: Fits): boolean {
   return false;
 }
 
-const isToken: Fits = (text, at, part) =>
-  startsToken(text.slice(Math.max(0, at - 2), at)) && endsToken(text.slice(at + part.length, at + part.length + 2));
+const isToken: Fits = (text, at, part) => {
+  const before = text.slice(Math.max(0, at - 2), at);
+  const after = text.slice(at + part.length, at + part.length + 2);
+  return (startsToken(before) || isSeam(before.at(-1), part[0])) && (endsToken(after) || isSeam(after[0], part.at(-1)));
+};
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}。、「」『』【】・]/u;
+
+/** In a script without spaces, a Latin letter or a digit begins a new token. */
+function isSeam(outside = '', edge = ''): boolean {
+  return UNSPACED.test(outside) && /[a-z\d]/.test(edge);
+}
 
 const WORD = /[\p{L}\p{N}]/u;
 

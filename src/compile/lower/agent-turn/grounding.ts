@@ -11,6 +11,7 @@ import type { AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
 export const BIND_CHECK = 'policy:bind';
+export const DEEDS_CHECK = 'policy:deeds';
 export const VALUES = ['off', 'names', 'all', 'bound'] as const;
 export const ON_VIOLATIONS = ['mark', 'repair', 'halt', 'escalate'] as const;
 export type OnViolation = (typeof ON_VIOLATIONS)[number];

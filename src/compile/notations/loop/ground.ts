@@ -5,7 +5,7 @@
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
-import { BIND_CHECK, GROUNDING_CHECK, REFERS, groundingInput } from '../../lower/agent-turn/grounding.ts';
+import { BIND_CHECK, DEEDS_CHECK, GROUNDING_CHECK, REFERS, groundingInput } from '../../lower/agent-turn/grounding.ts';
 import { changingTools, toolsOf } from './intake.ts';
 import { idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
@@ -26,6 +26,7 @@ import {
   TOLD,
   TURN,
   UNBOUND,
+  UNDONE,
   UNFOUNDED,
   VIOLATION,
 } from './state.ts';
@@ -139,11 +140,36 @@ function addResultCheck(l: Lowering, next: NodeId): NodeId {
         answer: `type(${SAID}) == string ? ${SAID} : ${STATED} && ${SAID}.status == "complete" ? ${SAID}.answer : null`,
         ...(l.loop.planner !== null || changingTools(l.loop).length === 0
           ? {}
-          : { undone: `size(${OBSERVATIONS}) == 0` }),
+          : { undone: `!${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...changingTools(l.loop)])})` }),
       },
       writes: [set(NO_RESULT, 'it.ok == true ? null : it')],
       next: look,
       fail: l.kit.set({ hint: 'result.broken', origin: 'observation_grounding' }, [set('error', 'null')], next),
+    },
+  );
+}
+
+/** Finds an action that the task asks for and that no successful call performed. Tools that only read perform none. */
+export function addDeedsCheck(l: Lowering, next: NodeId): NodeId {
+  const { loop } = l;
+  if (changingTools(loop).length === 0 || !loop.grounding.claims) return next;
+  const origin = 'final_response';
+  return l.kit.check(
+    { hint: 'deeds', origin },
+    {
+      check: DEEDS_CHECK,
+      input: {
+        tools: literal([...toolsOf(loop)]),
+        goal: GOAL,
+        input: 'input',
+        heard: TOLD,
+        criteria: literal([...loop.criteria]),
+        answer: `[${RESULTS}.map(r, r.answer), ${ANSWER}]`,
+        observations: OBSERVATIONS,
+      },
+      writes: [set(UNDONE, 'it.ok == true ? null : it.reason')],
+      next,
+      fail: l.kit.set({ hint: 'deeds.broken', origin }, [set('error', 'null')], next),
     },
   );
 }

@@ -42,6 +42,7 @@ import {
   TOLD,
   TRIGGER,
   TURN,
+  UNDONE,
   UNFOUNDED,
   VIOLATION,
   VIOLATIONS,
@@ -126,6 +127,7 @@ function beginning() {
     NO_RESULT,
     REJECTED,
     REASON,
+    UNDONE,
   ].map((slot) => set(slot, 'null'));
   return [...empty, ...zero, ...none, set(SINCE, '1'), set(TASK, '{"version": 1, "finished": 0}')];
 }

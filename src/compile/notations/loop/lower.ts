@@ -12,7 +12,7 @@ import { addAction } from './act.ts';
 import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
 import { withFreeReplies } from './findings.ts';
-import { addGrounding } from './ground.ts';
+import { addDeedsCheck, addGrounding } from './ground.ts';
 import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import { failedTrace, idOf } from './nodes.ts';
@@ -34,6 +34,7 @@ import {
   SAID,
   STATUS,
   STORES,
+  UNDONE,
   VIOLATIONS,
 } from './state.ts';
 
@@ -135,24 +136,30 @@ function addFinish(l: Lowering): void {
   const rejected = `${ANSWER} == null || ${ANSWER} == "" ? null : {"text": text(${ANSWER}), "reasons": error == null ? [] : [error.message]}`;
   kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record, set(REJECTED, rejected)], failed);
   const reason = partialReason(l.loop);
-  kit.set(
-    { id: idOf(l, 'final_response'), origin: 'final_response' },
+  const judged = kit.set(
+    { hint: 'final.judged', origin: 'final_response' },
     [
-      set(FINAL, object([['citations', CITED]])),
       set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`),
       set(REASON, reason),
       set(ENDING, `(${reason}) == null ? "SUCCESS" : "PARTIAL_SUCCESS"`),
     ],
     addMemoryWrite(l, trace),
   );
+  kit.set(
+    { id: idOf(l, 'final_response'), origin: 'final_response' },
+    [set(FINAL, object([['citations', CITED]]))],
+    addDeedsCheck(l, judged),
+  );
 }
 
-/** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person's approval settles marked statements. */
+/** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer settles all but the first. */
 function partialReason({ criteria, verifier }: Loop): Expr {
   const marks = `${VIOLATIONS} + ${MARKS}`;
-  const unchecked = quote(`no verifier judged: ${criteria.join('; ')}`);
-  const otherwise = criteria.length > 0 && verifier === null ? `${REVIEWED} == null ? ${unchecked} : null` : 'null';
-  return `${STATUS} == "partial" ? (type(${SAID}) == map && ${SAID}.reason != null ? text(${SAID}.reason) : "the agent reported a partial result") : ${REVIEWED} == null && size(${marks}) > 0 ? (${marks})[0].message : ${otherwise}`;
+  const unchecked =
+    criteria.length > 0 && verifier === null ? quote(`no verifier judged: ${criteria.join('; ')}`) : 'null';
+  const open = `size(${marks}) > 0 ? (${marks})[0].message : ${UNDONE} != null ? ${UNDONE} : ${unchecked}`;
+  const told = `type(${SAID}) == map && ${SAID}.reason != null ? text(${SAID}.reason) : "the agent reported a partial result"`;
+  return `${STATUS} == "partial" ? (${told}) : ${REVIEWED} != null ? null : (${open})`;
 }
 
 function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {

@@ -34,6 +34,8 @@ export const VIOLATION = 'violation';
 /** The findings of the grounding check: on the last reply, and on all accepted ones. */
 export const MARKS = 'marks';
 export const VIOLATIONS = 'violations';
+/** The part of the task that no call performed, or null. */
+export const UNDONE = 'undone';
 /** The unsupported statement of the last verdict, or null. */
 export const UNFOUNDED = 'unfounded';
 /** The answers of people in this run: `[{ turn, text }]`. */

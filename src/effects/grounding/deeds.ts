@@ -1,0 +1,186 @@
+/**
+ * `policy:deeds`: a task that asks for an action is fulfilled only if a call that can perform it succeeded. The answer's words do
+ * not count, so its language does not matter. Where the task cannot be read, an answer without any change must state something
+ * that was observed.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Call } from '../../runtime/ports.ts';
+import { even, flat, structured } from '../policy/sources.ts';
+import { actions } from './actions.ts';
+import type { Observation } from './detector.ts';
+import { quoted } from './detector.ts';
+import { evidenceOf } from './grounding.ts';
+import { isChange, requestsIn } from './requests.ts';
+import type { Request } from './requests.ts';
+import { speaksOf, wordsOf } from './tool-words.ts';
+import type { ToolWords } from './tool-words.ts';
+import { isCommon, isSame } from './words.ts';
+
+/** A text by the person who set the task. `turn` is the turn after which it was said. */
+interface Asked {
+  readonly turn: number;
+  readonly text: string;
+}
+
+interface Task {
+  readonly asked: readonly Asked[];
+  readonly criteria: readonly string[];
+  readonly answer: Json;
+  readonly observations: readonly Observation[];
+  readonly tools: readonly ToolWords[];
+  /** An answer that states something observed is enough: other parts of the flow may perform the action. */
+  readonly lenient: boolean;
+}
+
+export function checkDeeds({ command, flow }: Call): Json {
+  const { input } = command;
+  const tools = listOf(input['tools']).flatMap((name) => {
+    const tool = flow.tools[String(name)];
+    return tool === undefined ? [] : [wordsOf(String(name), tool)];
+  });
+  const reason = judgeDeeds({
+    asked: askedIn(input),
+    criteria: listOf(input['criteria']).map(String),
+    answer: input['answer'] ?? null,
+    observations: listOf(input['observations']) as readonly Observation[],
+    tools,
+    lenient: input['lenient'] === true,
+  });
+  return reason === null ? { ok: true } : { ok: false, reason };
+}
+
+/** What is missing, as a sentence; null if nothing is. */
+export function judgeDeeds(task: Task): string | null {
+  const changing = task.tools.filter(({ changes }) => changes);
+  if (changing.length === 0) return null;
+  const observed = statesObserved(task);
+  if (task.lenient && observed) return null;
+  return undoneRequest(task, changing) ?? undoneCriterion(task) ?? (task.lenient ? null : emptyAnswer(task, observed));
+}
+
+/** The task asks for an action, and no call that performs it succeeded since. */
+function undoneRequest({ asked, observations }: Task, changing: readonly ToolWords[]): string | null {
+  for (const { turn, text } of asked)
+    for (const request of requestsIn(text).actions) {
+      const tools = performing(request, changing);
+      const isDone = observations.some((o) => o.ok && o.turn > turn && tools.some(({ name }) => name === o.tool));
+      if (tools.length === 0 || isDone) continue;
+      const names = tools.map(({ name }) => name).join(' or ');
+      return `the task asks for a call that has not succeeded (${names}): ${quoted(request.sentence)}`;
+    }
+  return null;
+}
+
+/** Verbs of many meanings: a tool performs the request only if it also works on that thing. */
+const VAGUE: ReadonlySet<string> = new Set(['writ', 'mak', 'creat', 'add', 'run', 'set', 'do', 'post', 'build', 'put']);
+
+/** The tools of which one performs the request; all that change something for a verb that no tool has. */
+function performing({ verb, thing }: Request, changing: readonly ToolWords[]): readonly ToolWords[] {
+  const same = changing.filter(({ verbs }) => verbs.some((own) => isSame(own, verb)));
+  if (same.length === 0) return isChange(verb) ? changing : [];
+  return VAGUE.has(verb) ? same.filter((tool) => speaksOf(tool, thing)) : same;
+}
+
+/** A criterion in words that states an action, and no observation shows that action. */
+function undoneCriterion({ criteria, observations, tools }: Task): string | null {
+  const evidence = evidenceOf({ observations, tools, told: [], given: [], since: null, confirmed: [] });
+  for (const criterion of criteria) {
+    const said = { fields: {}, text: criterion, answer: criterion, cite: false, claims: true, values: 'off' as const };
+    const [first] = actions.detect(said, evidence).findings;
+    if (first !== undefined) return `no observation shows what a criterion states: ${quoted(criterion)}`;
+  }
+  return null;
+}
+
+/**
+ * Nothing was changed, the task is not a question, and the answer states nothing that was observed. Where no tool was called at
+ * all, this counts only if the task is not in English: an English one without a request for an action asks for none.
+ */
+function emptyAnswer({ asked, observations, tools }: Task, observed: boolean): string | null {
+  const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
+  if (observed || observations.some(({ ok, tool }) => ok && changing.has(tool))) return null;
+  const texts = asked.map(({ text }) => text).filter((text) => /\p{L}\P{L}+\p{L}|[\p{Lo}]{2}/u.test(text));
+  if (texts.length === 0 || texts.some((text) => requestsIn(text).reads)) return null;
+  if (observations.length === 0 && texts.some((text) => ENGLISH.test(text))) return null;
+  return 'no call changed anything, and the answer states nothing that was observed';
+}
+
+const ENGLISH =
+  /\b(?:the|and|with|your|please|this|that|it|one|what|from|see|about|all|any|some|new|at|not|do|go|hello)\b/i;
+
+/** The answer contains a word or a number of a result that the task does not contain. */
+function statesObserved({ answer, asked, observations }: Task): boolean {
+  const given = tokensIn(asked.map(({ text }) => text).join('\n'));
+  const seen = tokensIn(
+    observations.flatMap(({ ok, result = null }) => (ok ? [flat(structured(result))] : [])).join('\n'),
+  );
+  return [...tokensIn(flat(structured(answer)))].some((each) => seen.has(each) && !given.has(each));
+}
+
+/** Words of three letters and more, numbers, and pairs of characters in scripts without spaces. */
+function tokensIn(text: string): ReadonlySet<string> {
+  const plain = even(text).normalize('NFKD').replace(/\p{M}/gu, '');
+  const words = plain.match(/[\p{L}\d]+(?:[.,:/-]\d+)*/gu) ?? [];
+  return new Set(words.flatMap((word) => (DENSE.test(word) ? pairsOf(word) : isTelling(word) ? [word] : [])));
+}
+
+const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+/** Words that confirm in any answer. */
+const CONFIRMING = new Set([
+  'done',
+  'completed',
+  'complete',
+  'finished',
+  'success',
+  'successful',
+  'true',
+  'yes',
+  'sent',
+]);
+
+function isTelling(word: string): boolean {
+  return /\d/.test(word) || (word.length >= 3 && !isCommon(word) && !CONFIRMING.has(word));
+}
+
+function pairsOf(word: string): readonly string[] {
+  return [...word].slice(1).map((each, at) => `${[...word][at] ?? ''}${each}`);
+}
+
+/** The goal. A goal that asks for nothing in particular refers to the input. */
+function askedIn({ goal = null, input = null, heard = null }: Call['command']['input']): readonly Asked[] {
+  const task = isData(goal) ? requestOf(structured(goal)) : flat(goal);
+  const { actions: asked, reads } = requestsIn(task);
+  const texts = asked.length > 0 || reads || isData(goal) ? [task] : [task, requestOf(structured(input))];
+  const said = listOf(heard) as readonly Asked[];
+  return [...texts.map((text) => ({ turn: -1, text })), ...said.map(({ turn, text }) => ({ turn, text: flat(text) }))];
+}
+
+const REQUEST_FIELDS = [
+  'task',
+  'goal',
+  'request',
+  'message',
+  'question',
+  'query',
+  'prompt',
+  'instruction',
+  'instructions',
+];
+
+/** The text, or the fields of an object that hold a request. Other data asks for nothing. */
+function requestOf(input: Json): string {
+  if (input === null || typeof input !== 'object') return flat(input);
+  if (Array.isArray(input)) return '';
+  return REQUEST_FIELDS.flatMap((field) => (Object.hasOwn(input, field) ? [flat(input[field] ?? null)] : [])).join(
+    '\n',
+  );
+}
+
+function isData(value: Json): boolean {
+  const data = structured(value);
+  return data !== null && typeof data === 'object';
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

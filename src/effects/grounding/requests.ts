@@ -1,0 +1,121 @@
+/**
+ * Actions that a task asks for: verbs in the imperative, after `please`, `could you` or `I want you to`, and their forms in other
+ * languages. Conditions, denials and nouns (`the order`, `refund status`) ask for nothing.
+ */
+import { thingIn } from './agentless.ts';
+import { requestedVerb } from './foreign-verbs.ts';
+import { LOOKING, MAKING, isParticiple, stem, stemsIn } from './words.ts';
+
+export interface Request {
+  /** The stem of the verb, in English. */
+  readonly verb: string;
+  /** The stems of the thing that is acted upon. */
+  readonly thing: readonly string[];
+  readonly sentence: string;
+}
+
+export interface Requests {
+  readonly actions: readonly Request[];
+  /** The task is a question, or asks to look something up. */
+  readonly reads: boolean;
+}
+
+export function requestsIn(text: string): Requests {
+  const sentences = text.split(/\n+|(?<=[.!?。！？])\s*/).filter((part) => part.trim() !== '');
+  return {
+    actions: sentences.flatMap(actionsIn),
+    reads: sentences.some((each) => isQuestion(each) || verbsIn(each).some(({ word }) => isLooking(word))),
+  };
+}
+
+/** The verb asks to look at something or to say something. */
+function isLooking(word: string): boolean {
+  return LOOKING.has(stem(word)) || LOOK.has(word.toLowerCase());
+}
+
+const LOOK: ReadonlySet<string> = new Set(
+  `tell show list check find look search see read get give explain describe summarize summarise compare review analyze analyse
+  count calculate compute translate answer say report identify examine investigate verify determine estimate recommend suggest
+  prüfe prüfen zeige zeig nenne liste suche suchen finde sag sage erkläre vergleiche fasse überprüfe
+  vérifie vérifiez montre montrez cherche cherchez trouve trouvez dis dites donne donnez explique résume résumez comparez
+  muestra busca encuentra dime revisa comprueba explica resume compara lista verifica
+  mostra cerca trova dimmi controlla elenca spiega riassumi confronta verifique procure diga explique resuma
+  toon zoek vind vertel controleer geef leg sprawdź pokaż znajdź powiedz wyjaśnij`.split(/\s+/),
+);
+
+function isQuestion(sentence: string): boolean {
+  return /[?？]\s*$/.test(sentence) && !POLITE.test(sentence);
+}
+
+const POLITE =
+  /^\W*(?:(?:hi|hello|hey|please)\b[\s,]*)*(?:could|can|would|will) you\b|\b(?:können sie|kannst du|könnten sie|könntest du|würden sie|pouvez-vous|peux-tu|pourriez-vous|pourrais-tu|puedes|podrías|puede usted|podría|puoi|può|potresti|potrebbe|pode|poderia|kun je|kunt u|zou je|czy możesz|możesz|mógłbyś)\b/iu;
+const CONDITIONAL =
+  /\b(?:if|unless|whether|once|when|in case|otherwise|how|but|before|(?:me|us) first|falls|wenn|sofern|ob|lorsque|cuando|quando|indien|als|jeśli|jeżeli|если)\b|(?:^|\s)(?:si|se|s['’]il)\s|如果|もし/iu;
+const NEGATED =
+  /\b(?:not|never|without|nothing|nicht|kein\w*|ohne|pas|sans|sin|senza|sem|niet|geen|zonder|nie|bez|не)\b|n['’]t\b|(?:^|\s)(?:no|non|não)\s/iu;
+
+function actionsIn(sentence: string): readonly Request[] {
+  if (CONDITIONAL.test(sentence) || NEGATED.test(sentence) || isQuestion(sentence)) return [];
+  const own = verbsIn(sentence).flatMap(({ word, after }) => {
+    const thing = stemsIn(thingIn(after));
+    return isAction(word, after, thing) ? [{ verb: stem(word), thing, sentence }] : [];
+  });
+  const foreign = requestedVerb(sentence);
+  return foreign === null ? own : [...own, { verb: stem(foreign), thing: [], sentence }];
+}
+
+interface Verb {
+  readonly word: string;
+  readonly after: string;
+}
+
+const POSITION =
+  /(?:^\W*|[,;:]\s+|\b(?:and|then|please|now|also|just|first|next|finally|you|must|should|let['’]s|ahead and|(?:want|wants|like|need|needs|have|try|you|him|her|them|asks?|asked|is) to)\s+)(?<verb>\p{L}+)/giu;
+
+/** Words in the place of an imperative. They overlap: `please` itself stands at the start. */
+function verbsIn(sentence: string): readonly Verb[] {
+  const found: Verb[] = [];
+  POSITION.lastIndex = 0;
+  for (let match = POSITION.exec(sentence); match !== null; match = POSITION.exec(sentence)) {
+    const word = match.groups?.['verb'] ?? '';
+    const end = match.index + match[0].length;
+    found.push({ word, after: sentence.slice(end) });
+    POSITION.lastIndex = Math.max(match.index + 1, end - word.length);
+  }
+  return found;
+}
+
+const FINITE =
+  /\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|shall|should|may|might|must|does|did|arrived|came)\b/i;
+/** `Refund status`, `order history`: a noun. */
+const COMPOUND =
+  /^\s+(?:status|polic(?:y|ies)|details?|history|numbers?|amounts?|dates?|ids?|confirmation|form|requests?|rules?|process|options?|quantit(?:y|ies)|volume|data|information|info)\b/i;
+/** Things that an answer consists of. */
+const TEXTUAL: ReadonlySet<string> = new Set(
+  stemsIn(`summary list overview report answer explanation comparison table plan draft analysis text poem story sentence
+  paragraph translation recommendation proposal outline description note essay reply response haiku joke code function script`),
+);
+/** `Send me the price` asks for an answer. */
+const TO_ME = /^\s+(?:me|us)\b/i;
+const GIVING = new Set(['send', 'giv', 'mak', 'writ', 'get']);
+
+/** A verb in its base form with an object that an answer cannot consist of. */
+function isAction(word: string, after: string, thing: readonly string[]): boolean {
+  if (/[^s]s$|ing$/i.test(word) || (isParticiple(word) && !BASE.has(word.toLowerCase()))) return false;
+  const clause = after.split(/[,;]/)[0] ?? '';
+  if (FINITE.test(clause) || COMPOUND.test(after)) return false;
+  return !(GIVING.has(stem(word)) && TO_ME.test(after)) && !thing.some((each) => TEXTUAL.has(each));
+}
+
+const BASE: ReadonlySet<string> = new Set(['run', 'set', 'put', 'cut', 'shut', 'reset']);
+
+/** A verb of change, whatever the tools are called. */
+export function isChange(verb: string): boolean {
+  return MAKING.has(verb) || CHANGES.has(verb);
+}
+
+const CHANGES: ReadonlySet<string> = new Set(
+  'order buy book cancel refund pay transfer send email delete remove deploy restart publish merge push'
+    .split(' ')
+    .map(stem),
+);
