@@ -44,6 +44,8 @@ export type BreakerCause =
   | 'provider_errors'
   | 'schema_failures'
   | 'invariant_violations'
+  | 'provider_rate'
+  | 'soft_rate'
   | 'identical_calls'
   | 'probe_failed'
   | 'operator';

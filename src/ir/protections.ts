@@ -49,11 +49,20 @@ export interface BreakerRules {
   readonly identicalCalls: number;
   readonly schemaFailures: number;
   readonly providerErrors: number;
+  readonly rate?: RateRules | null;
   readonly cooldownMs: number;
   /** The breaker stays open after this many trips, until an operator closes it. */
   readonly maxTrips: number;
   /** While it is open: another model, a fixed answer, or a question to a person. Null: the call fails at once. */
   readonly fallback: { readonly model: string } | { readonly answer: string } | { readonly escalate: true } | null;
+}
+
+/** The share of failed calls that opens a breaker: of at least `calls` calls in the window, `errors` failed or `soft` were not usable. */
+export interface RateRules {
+  readonly errors: number;
+  readonly soft: number;
+  readonly calls: number;
+  readonly windowMs: number;
 }
 
 /** The check with which a flow tells the breaker of an agent whether its result kept the invariants: `{ agent, ok }`. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openMemory, openSqlite } from '../../src/index.ts';
+import { compile, openMemory, openSqlite } from '../../src/index.ts';
 import type { BreakerRules } from '../../src/ir/protections.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { CLOSED, enter, leave, setByHand } from '../../src/runtime/protections/breaker.ts';
@@ -67,6 +67,69 @@ describe('the state machine', () => {
   test('a call with its repair turn is one schema failure', () => {
     const once = leave(CLOSED, RULES, 'c1', 'schema_failure', 1).state;
     expect(leave(once, RULES, 'c1', 'schema_failure', 1).state.schemaFailures).toBe(1);
+  });
+});
+
+describe('the rate of failures', () => {
+  const RATE = { errors: 0.5, soft: 0.5, calls: 10, windowMs: 60_000 };
+  const rules: BreakerRules = { ...RULES, rate: RATE };
+  /** `x` is a provider error, `s` a reply that does not fit, `.` a success; one call each second. */
+  const after = (calls: string, within: BreakerRules = rules, everyMs = 1000) => {
+    let state = CLOSED;
+    for (const [index, letter] of [...calls].entries()) {
+      const outcome = letter === 'x' ? 'provider_error' : letter === 's' ? 'schema_failure' : 'ok';
+      state = leave(state, within, `c${index}`, outcome, index * everyMs).state;
+    }
+    return state;
+  };
+
+  test('off: errors that are never five in a row do not open the breaker', () => {
+    expect(after('xxxx.'.repeat(20), { ...rules, rate: null }).status).toBe('closed');
+  });
+
+  test('half of the calls of a minute fail: the breaker opens', () => {
+    expect(after('x.x.x.x.x.').status).toBe('closed');
+    expect(after('x.x.x.x.x.x')).toMatchObject({ status: 'open', cause: 'provider_rate', rate: [] });
+  });
+
+  test.each([
+    ['too few calls', 'xxx.xxx', 1000],
+    ['too small a share', 'x..x..x..x..x..x..x..x..x', 1000],
+    ['spread over more than the window', 'x.x.x.x.x.x.x.x', 20_000],
+  ])('near miss: %s', (_, calls, everyMs) => {
+    expect(after(calls, rules, everyMs).status).toBe('closed');
+  });
+
+  test('replies that are not usable: recorded without a fallback, and enforced with one', () => {
+    const soft: BreakerRules = { ...rules, schemaFailures: 50 };
+    expect(after('s.s.s.s.s.s', soft)).toMatchObject({ status: 'closed', rate: [] });
+    const enforced = after('s.s.s.s.s.s', { ...soft, fallback: { answer: 'Later.' } });
+    expect(enforced).toMatchObject({ status: 'open', cause: 'soft_rate' });
+  });
+
+  test('a healthy breaker keeps nothing', () => {
+    expect(after('..........').rate).toEqual([]);
+  });
+
+  test('a run that meets an open breaker names the rate; successful calls in between count', async () => {
+    let calls = 0;
+    const flow = withBreaker({ provider_errors: 50, rate: { errors: 0.5, calls: 6, window: 60 } });
+    const { run, sent, close } = lab(() => (calls++ % 2 === 0 ? DOWN : says('yes')));
+    for (let index = 0; index < 7; index++) await run(flow);
+    expect(sent).toHaveLength(7);
+    const report = await run(flow);
+    expect(sent).toHaveLength(7);
+    expect(report).toMatchObject({
+      code: 'UNAVAILABLE_DEP',
+      error: { type: 'BreakerOpenError', message: expect.stringContaining('too many of its recent calls failed') },
+      decisions: [{ failure: 'provider_error', action: 'block' }],
+    });
+    await close();
+  });
+
+  test('a share above 1 is refused', () => {
+    const { diagnostics } = compile({ ...AGENTS, flow: FLOW, protections: { breaker: { rate: { errors: 50 } } } });
+    expect(diagnostics).toContainEqual(expect.objectContaining({ severity: 'error', code: 'bad-value' }));
   });
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSqlite } from '../../src/index.ts';
+import type { Report } from '../../src/index.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { spend } from '../../src/runtime/protections/retry-budget.ts';
 import type { BudgetState } from '../../src/runtime/protections/retry-budget.ts';
@@ -94,6 +95,39 @@ describe('a provider that answers 503 for a minute, against 200 runs', () => {
     for (const one of labs) await one.close();
     rmSync(dir, { recursive: true });
   }, 60_000);
+});
+
+describe('200 runs at the same instant, of which each needs an answer within the outage', () => {
+  /** All runs start at once. Each call takes a second, so every first call is on its way before the first error is seen. */
+  async function burst(protections: object): Promise<{ readonly sent: number; readonly runs: readonly Report[] }> {
+    const clock = createVirtualClock(0);
+    const one = lab(
+      async (call, at) => {
+        await call.clock.sleep(1000);
+        return provider(null, at);
+      },
+      { clock },
+    );
+    const flow = flowWith(protections);
+    const runs = await Promise.all(
+      Array.from({ length: 200 }, async (_, seed) => one.settled(await one.start(flow, { seed }))),
+    );
+    const sent = one.sent.length;
+    await one.close();
+    return { sent, runs };
+  }
+
+  test('without protections: 800 requests', async () => {
+    expect((await burst({ breaker: false, retry_budget: false })).sent).toBe(800);
+  });
+
+  test('with the retry budget and the breaker: each run asks once, and hardly any asks again', async () => {
+    const { sent, runs } = await burst({ retry_budget: { share: 0.15, burst: 10 }, breaker: { cooldown: 10 } });
+    expect(sent).toBeGreaterThanOrEqual(200);
+    expect(sent).toBeLessThanOrEqual(200 * 1.15 + 10);
+    expect(new Set(runs.map(({ state }) => state))).toEqual(new Set(['failed']));
+    expect(runs.every(({ decisions }) => decisions.some(({ action }) => action === 'block'))).toBe(true);
+  });
 });
 
 describe('the gate before a retry', () => {

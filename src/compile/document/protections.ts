@@ -1,6 +1,6 @@
 /** The protections of a document or a stage, with their defaults. */
 import type { CellChange } from '../../catalog/failures.ts';
-import type { BreakerRules, FailureKind, RetryBudgetRules, Tier } from '../../ir/protections.ts';
+import type { BreakerRules, FailureKind, RateRules, RetryBudgetRules, Tier } from '../../ir/protections.ts';
 import type { RawProtections } from './schema/protections.ts';
 
 /** The rules of the loop detector. */
@@ -51,10 +51,12 @@ export interface Protections {
   readonly declared: ReadonlySet<keyof RawProtections>;
 }
 
+const RATE: RateRules = { errors: 0.5, soft: 0.5, calls: 20, windowMs: 60_000 };
 const BREAKER: BreakerRules = {
   identicalCalls: 3,
   schemaFailures: 2,
   providerErrors: 5,
+  rate: RATE,
   cooldownMs: 30_000,
   maxTrips: 3,
   fallback: null,
@@ -151,10 +153,16 @@ function breakerOf(raw: RawBreaker, base: BreakerRules): BreakerRules {
     identicalCalls: raw.identical_calls ?? base.identicalCalls,
     schemaFailures: raw.schema_failures ?? base.schemaFailures,
     providerErrors: raw.provider_errors ?? base.providerErrors,
+    rate: over(raw.rate, base.rate ?? null, (rules) => rateOf(rules, base.rate ?? RATE)),
     cooldownMs: raw.cooldown === undefined ? base.cooldownMs : Math.ceil(raw.cooldown * 1000),
     maxTrips: raw.max_trips ?? base.maxTrips,
     fallback: raw.fallback ?? base.fallback,
   };
+}
+
+function rateOf(raw: Exclude<RawBreaker['rate'], false | undefined>, base: RateRules): RateRules {
+  const { window, ...shares } = raw;
+  return { ...base, ...defined(shares), ...(window === undefined ? {} : { windowMs: Math.ceil(window * 1000) }) };
 }
 
 type RawVelocity = Exclude<RawProtections['velocity'], false | undefined>;

@@ -1,10 +1,12 @@
 /**
- * The circuit breaker as a pure state machine. It counts failures in a row; at a threshold it opens. After the cooldown one
+ * The circuit breaker as a pure state machine. It counts failures in a row and their share of recent calls; at a threshold it opens. After the cooldown one
  * call probes: if it succeeds the breaker closes, if it fails the breaker opens again. After too many trips in a row, and when
  * an operator has opened it, it stays open until an operator closes it.
  */
 import type { BreakerRules } from '../../ir/protections.ts';
 import type { BreakerCause, BreakerStatus, Instant, ProtectionNote } from '../../ir/facts.ts';
+import { countCall, rateCause } from './failure-rate.ts';
+import type { Counted, RatePart } from './failure-rate.ts';
 
 export interface BreakerState {
   readonly status: BreakerStatus;
@@ -17,6 +19,8 @@ export interface BreakerState {
   readonly violations: number;
   /** The call of the last schema failure: a repair of the same call is not another failure. */
   readonly schemaCall: string | null;
+  /** Recent calls, for the share that failed. Empty until a call fails. */
+  readonly rate: readonly RatePart[];
   readonly cause: BreakerCause | null;
   readonly cooldownMs: number;
   readonly maxTrips: number;
@@ -34,6 +38,7 @@ export const CLOSED: BreakerState = {
   schemaFailures: 0,
   violations: 0,
   schemaCall: null,
+  rate: [],
   cause: null,
   cooldownMs: 30_000,
   maxTrips: 3,
@@ -81,17 +86,17 @@ export type Outcome =
 export function leave(state: BreakerState, rules: BreakerRules, call: string, outcome: Outcome, now: Instant): Step {
   const known = { ...state, cooldownMs: rules.cooldownMs, maxTrips: rules.maxTrips };
   if (state.status === 'half_open') return probed(known, call, outcome, now);
-  const counted = count(known, call, outcome);
+  const counted = { ...count(known, call, outcome), rate: rateAfter(state, rules, call, outcome, now) };
   if (state.status === 'open') return { state: known, change: null };
   const cause = tripCause(counted, rules, outcome);
   if (cause === null) return { state: counted, change: null };
   // Without a fallback a soft failure is only recorded: the call itself got through.
-  if (cause !== 'provider_errors' && rules.fallback === null)
+  if (cause !== 'provider_errors' && cause !== 'provider_rate' && rules.fallback === null)
     return {
-      state: { ...counted, schemaFailures: 0, violations: 0 },
+      state: { ...counted, schemaFailures: 0, violations: 0, rate: [] },
       change: { from: 'closed', to: 'open', cause, trips: state.trips + 1, until: null, enforced: false },
     };
-  return moved(counted, 'open', cause, now, { trips: state.trips + 1, cause });
+  return moved(counted, 'open', cause, now, { trips: state.trips + 1, cause, rate: [] });
 }
 
 /** An operator opens or closes the breaker. */
@@ -136,11 +141,35 @@ function count(state: BreakerState, call: string, outcome: Outcome): BreakerStat
   }
 }
 
+/** A repair of the same call is not another call, and a verdict on a result is one only if it is a violation. */
+function rateAfter(
+  { rate, schemaCall }: BreakerState,
+  { rate: rules }: BreakerRules,
+  call: string,
+  outcome: Outcome,
+  now: Instant,
+): readonly RatePart[] {
+  const counted = COUNTED[outcome];
+  if (rules === undefined || rules === null || counted === null) return rate;
+  return outcome === 'schema_failure' && schemaCall === call ? rate : countCall(rate, rules, counted, now);
+}
+const COUNTED: { readonly [outcome in Outcome]: Counted | null } = {
+  ok: 'ok',
+  provider_error: 'error',
+  schema_failure: 'soft',
+  identical_calls: 'soft',
+  invariant_violation: 'soft',
+  invariant_kept: null,
+  neither: null,
+};
+
 function tripCause(state: BreakerState, rules: BreakerRules, outcome: Outcome): BreakerCause | null {
   if (outcome === 'provider_error' && state.providerErrors >= rules.providerErrors) return 'provider_errors';
   if (outcome === 'schema_failure' && state.schemaFailures >= rules.schemaFailures) return 'schema_failures';
   if (outcome === 'invariant_violation' && state.violations >= rules.schemaFailures) return 'invariant_violations';
-  return outcome === 'identical_calls' ? 'identical_calls' : null;
+  if (outcome === 'identical_calls') return 'identical_calls';
+  const { rate = null } = rules;
+  return rate === null || outcome === 'ok' ? null : rateCause(state.rate, rate);
 }
 
 function moved(

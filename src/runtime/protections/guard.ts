@@ -5,7 +5,7 @@
 import { normalised, printOf } from '../../core/repeats.ts';
 import { readingsOf } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Failure, ProtectionNote, Settled } from '../../ir/facts.ts';
+import type { Failure, Instant, ProtectionNote, Settled } from '../../ir/facts.ts';
 import type { AgentDef, DoNode } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import { VERDICT_CHECK } from '../../ir/protections.ts';
@@ -15,6 +15,7 @@ import { failureOf } from '../failures.ts';
 import type { Call, Performer, Shared } from '../ports.ts';
 import { CLOSED, enter, leave, probeAt } from './breaker.ts';
 import type { BreakerState, Outcome } from './breaker.ts';
+import { withinWindow } from './failure-rate.ts';
 import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, spend } from './retry-budget.ts';
 import type { BudgetState } from './retry-budget.ts';
 
@@ -124,8 +125,8 @@ export class Guard {
     }
     const result = await this.#call(call, mayStart);
     const outcome = outcomeOf(call, result, rules);
-    if (before.status === 'closed' && outcome === 'ok' && isUntouched(before)) return { result, notes };
     const now = call.clock.now();
+    if (before.status === 'closed' && outcome === 'ok' && isUntouched(before, rules, now)) return { result, notes };
     const change = await this.#shared.update(key, (value) => {
       const left = leave(stateOf(value), rules, id, outcome, now);
       return [left.state as unknown as Json, left.change];
@@ -173,8 +174,11 @@ export function stateOf(value: Json): BreakerState {
   return value === null ? CLOSED : { ...CLOSED, ...(value as unknown as BreakerState) };
 }
 
-function isUntouched({ providerErrors, schemaFailures }: BreakerState): boolean {
-  return providerErrors === 0 && schemaFailures === 0;
+/** A successful call changes nothing in the state, so the state is not written. */
+function isUntouched(state: BreakerState, { rate: rules = null }: BreakerRules, now: Instant): boolean {
+  const { providerErrors, schemaFailures, rate } = state;
+  const isCounting = rules !== null && withinWindow(rate, rules, now).length > 0;
+  return providerErrors === 0 && schemaFailures === 0 && !isCounting;
 }
 
 function denied(
@@ -211,6 +215,8 @@ const WHY = {
   provider_errors: 'its calls failed one after another',
   schema_failures: 'its replies did not fit their schema',
   invariant_violations: 'its results broke an invariant',
+  provider_rate: 'too many of its recent calls failed',
+  soft_rate: 'too many of its recent replies were not usable',
   identical_calls: 'it repeated the same tool call',
   probe_failed: 'its calls fail',
   operator: 'an operator opened it',

@@ -61,6 +61,8 @@ const KIND_OF_CAUSE: { readonly [cause in BreakerCause]: FailureKind } = {
   provider_errors: 'provider_error',
   schema_failures: 'schema_or_grounding',
   invariant_violations: 'schema_or_grounding',
+  provider_rate: 'provider_error',
+  soft_rate: 'schema_or_grounding',
   identical_calls: 'tool_loop',
   probe_failed: 'provider_error',
   operator: 'provider_error',

@@ -31,10 +31,19 @@ const fallback = z.union([
   record({ escalate: z.literal(true) }),
 ]);
 
+const share = () => number({ above: 0, max: 1 });
+const rate = record({
+  errors: share().optional().describe('Share of calls that fail: connection errors, timeouts, 429 and 5xx.'),
+  soft: share().optional().describe('Share of replies that are not usable: schema, invariants, identical calls.'),
+  calls: count().optional().describe('No share is computed of fewer calls than this.'),
+  window: seconds().optional().describe('Seconds in which calls count.'),
+});
+
 const breaker = record({
   identical_calls: int({ min: 2 }).optional().describe('Identical tool calls in a row that open the breaker.'),
   schema_failures: count().optional().describe('Replies in a row that do not fit their schema.'),
   provider_errors: count().optional().describe('Failed calls in a row: connection errors, timeouts, 429 and 5xx.'),
+  rate: switchable(rate).describe('The share of failed calls in a window of time that opens the breaker.'),
   cooldown: seconds().optional().describe('Seconds until one call may probe whether the model works again.'),
   max_trips: count().optional().describe('After this many trips in a row the breaker stays open.'),
   fallback: fallback.optional().describe('While the breaker is open: another model, a fixed answer, or a person.'),

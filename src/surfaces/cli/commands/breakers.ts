@@ -96,6 +96,8 @@ function jsonOf({ id, state }: Breaker): object {
     providerErrors: state.providerErrors,
     schemaFailures: state.schemaFailures,
     violations: state.violations,
+    recentCalls: state.rate.reduce((sum, { calls }) => sum + calls, 0),
+    recentErrors: state.rate.reduce((sum, { errors }) => sum + errors, 0),
   };
 }
 
