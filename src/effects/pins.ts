@@ -1,14 +1,16 @@
 /**
- * Pins a run to the code that its document loads. The hash of every module, and of every file that it imports by a relative
- * path, is recorded when the run starts. Later the same code is used, or the operator accepts the change.
+ * Pins a run to the code that its document loads. The hash of every module, of every file that it imports and of every package
+ * is recorded when the run starts. Later the same code is used, or the operator accepts the change.
  */
-import { hash } from 'node:crypto';
-import { cpSync, existsSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { cpSync, existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Json } from '../expr/json.ts';
 import type { Pins } from '../ir/events.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import { SluiceError } from '../runtime/errors.ts';
+import { codeOf } from './code/closure.ts';
+import { isInside, placesOf, realPath } from './code/files.ts';
+import { changesSince, pinLoaded } from './code/load.ts';
 
 export interface Folders {
   readonly documentDir: string;
@@ -16,38 +18,47 @@ export interface Folders {
   readonly workDir: string | undefined;
 }
 
-/** Throws when a module lies in the work directory, where an agent could replace it. */
+/** Throws when a module, or a package that it imports, lies in a folder where an agent could replace it. */
 export function pinsOf(flow: CompiledFlow, { documentDir, workDir }: Folders): Pins {
   const root = resolve(documentDir);
-  const modules = hashModules(moduleFiles(flow, root));
-  if (workDir === undefined) return { documentDir: root, workRoot: resolve('.sluice', 'work'), modules };
-  const folder = realPath(resolve(workDir));
-  for (const file of Object.keys(modules)) {
-    const path = relative(folder, realPath(file));
-    if (path !== '' && path !== '..' && !path.startsWith(`..${sep}`))
-      throw new SluiceError(
-        'unsafe-module',
-        `the module \`${file}\` is in the work directory \`${workDir}\`, where an agent can change it`,
-        'choose another `--work-dir`, or move the module',
-      );
-  }
-  return { documentDir: root, workDir: folder, modules };
+  const modules = codeOf(moduleFiles(flow, root)).hashes;
+  const workRoot = resolve('.sluice', 'work');
+  const folder = workDir === undefined ? undefined : realPath(resolve(workDir));
+  const places = { documentDir: root, ...(folder === undefined ? { workRoot } : { workDir: folder }) };
+  refuseWritable(modules, places);
+  return { ...places, modules };
 }
 
 /** Also pins a run to the module that exports its definition. */
 export function withDefinition(pins: Pins, file: string, functions: readonly string[]): Pins {
   const definition = resolve(file);
-  return { ...pins, functions, definition, modules: { ...pins.modules, ...hashModules([definition]) } };
+  const modules = { ...pins.modules, ...codeOf([definition]).hashes };
+  refuseWritable(modules, pins);
+  pinLoaded(definition, modules);
+  return { ...pins, functions, definition, modules };
 }
 
-/** The files that are not what they were when the run started. */
+/** The work directories of other runs count too: an agent of such a run could have written there. */
+function refuseWritable(modules: { readonly [path: string]: string }, { workDir, workRoot }: Pins): void {
+  const folders = [workDir, workRoot, resolve('.sluice', 'work')].filter((each) => each !== undefined).map(realPath);
+  for (const file of Object.keys(modules))
+    for (const folder of folders)
+      if (placesOf(file).some((place) => isInside(folder, place)))
+        throw new SluiceError(
+          'unsafe-module',
+          `the module \`${file}\` is in the work directory \`${folder}\`, where an agent can change it`,
+          'choose another `--work-dir`, or move the module',
+        );
+}
+
+/** The files and packages that are not what they were when the run started. */
 export function changedModules({ modules = {} }: Pins): readonly string[] {
-  return Object.entries(modules).flatMap(([file, pinned]) => (hashFile(file) === pinned ? [] : [file]));
+  return changesSince(modules);
 }
 
-/** The same files with their hashes of now. */
+/** The same code with its hashes of now. */
 export function acceptedModules({ modules = {} }: Pins): { readonly [file: string]: string } {
-  return hashModules(Object.keys(modules));
+  return codeOf(Object.keys(modules)).hashes;
 }
 
 export function workDirOf(pins: Pins | undefined, run: string, otherwise: string): string {
@@ -79,42 +90,4 @@ function moduleFiles(flow: CompiledFlow, documentDir: string): readonly string[]
 
 function fileOf(reference: string, documentDir: string): string {
   return resolve(documentDir, reference.split('#')[0] ?? '');
-}
-
-function hashModules(files: readonly string[]): { [file: string]: string } {
-  const hashes: { [file: string]: string } = {};
-  const queue = [...files];
-  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-    if (Object.hasOwn(hashes, file)) continue;
-    hashes[file] = hashFile(file);
-    queue.push(...importsOf(file));
-  }
-  return hashes;
-}
-
-function importsOf(file: string): readonly string[] {
-  const text = textOf(file);
-  const specifiers = text.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g);
-  return [...specifiers].map(([, path = '']) => resolve(dirname(file), path));
-}
-
-function hashFile(file: string): string {
-  return hash('sha256', textOf(file), 'base64url');
-}
-
-/** A file that is missing has the empty text: it is a change when it appears or disappears. */
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -2,13 +2,14 @@
  * Performs the checks that read evidence: `validator:<Name>` over the current turn, `contract:<Name>` over the session, and
  * `context:<source>`, which returns text. A refusal has a reason and a failure type. An unknown name is a refusal.
  */
-import { workDirOf } from '../pins.ts';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
+import type { Pins } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
+import { loadCode } from '../code/load.ts';
+import { workDirOf } from '../pins.ts';
 import { contractHolds, contractOf } from './contracts.ts';
 import { listBeneath, readBeneath } from '../safe-path.ts';
 import { block, failureOf } from './evidence.ts';
@@ -42,7 +43,8 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
       try {
         const evidence = gather(call, options);
         if (family === 'context') return { ok: true, value: { ok: true, ...(await contextOf(which, evidence, call)) } };
-        const check = family === 'contract' ? contract(which, evidence) : await validatorOf(which, evidence, options);
+        const check =
+          family === 'contract' ? contract(which, evidence) : await validatorOf(which, evidence, options, call.pins);
         const verdict = judged(await check(evidence), evidence, call, which);
         await storeEvidence(evidence, call, options, { which, verdict });
         return { ok: true, value: verdict };
@@ -98,9 +100,10 @@ async function validatorOf(
   name: string,
   { config }: Evidence,
   { validators = {}, documentDir = '.' }: EvidenceOptions,
+  pins: Pins | undefined,
 ): Promise<Validator> {
   const reference = config['Module'];
-  if (typeof reference === 'string') return guarded(name, await load(reference, documentDir));
+  if (typeof reference === 'string') return guarded(name, await load(reference, documentDir, pins));
   const own = Object.hasOwn(validators, name) ? validators[name] : undefined;
   if (own !== undefined) return guarded(name, own);
   const known: { readonly [name: string]: Validator } = BUILTIN_VALIDATORS;
@@ -124,11 +127,9 @@ function guarded(name: string, validator: Validator): Validator {
   };
 }
 
-async function load(reference: string, documentDir: string): Promise<Validator> {
+async function load(reference: string, documentDir: string, pins: Pins | undefined): Promise<Validator> {
   const [path = '', name = ''] = reference.split('#');
-  const module = await (
-    import(pathToFileURL(resolve(documentDir, path)).href) as Promise<{ readonly [name: string]: unknown }>
-  ).catch((error: unknown) => {
+  const module = await loadCode(resolve(documentDir, path), pins).catch((error: unknown) => {
     throw broken(reference, error instanceof Error ? error.message : String(error));
   });
   const found = Object.hasOwn(module, name) ? module[name] : undefined;

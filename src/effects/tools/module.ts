@@ -1,10 +1,9 @@
 /** Tools that are functions in a module beside the document. */
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
 import type { Attach } from '../attachments/source.ts';
-import { changedModules } from '../pins.ts';
+import { loadCode } from '../code/load.ts';
 import { fail, reasonOf } from './tool.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
@@ -45,8 +44,7 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
       return ({ args, result, workDir, timeoutMs, signal: wanted, call, attach }) =>
         withTimeout(timeoutMs, wanted, async (signal) => {
           const file = resolve(call.pins?.documentDir ?? documentDir, path);
-          if (call.pins !== undefined) refuseChanged(call.pins, file);
-          const work = await load(file, name);
+          const work = await load(file, name, call.pins);
           const { idempotencyKey } = call;
           const { run, node, attempt, deadline } = call.command;
           const context = { signal, idempotencyKey, run, node, attempt, deadline, workDir, result, attach };
@@ -54,13 +52,6 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
         });
     },
   };
-}
-
-/** The caller has checked all modules; this catches one that changed since. */
-function refuseChanged(pins: Pins, file: string): void {
-  const pinned = pins.modules?.[file];
-  if (pinned !== undefined && changedModules({ modules: { [file]: pinned } }).length > 0)
-    throw fail('fatal', 'ModuleError', `\`${file}\` has changed since the run started`);
 }
 
 /** Counts real time, also in a run with a virtual clock. After a timeout or an abort, the function is no longer awaited. */
@@ -86,12 +77,10 @@ async function withTimeout(
   }
 }
 
-async function load(file: string, name: string): Promise<ModuleTool> {
-  const module = await (import(pathToFileURL(file).href) as Promise<{ readonly [name: string]: unknown }>).catch(
-    (error: unknown) => {
-      throw fail('fatal', 'ModuleError', `\`${file}\` cannot be loaded: ${reasonOf(error)}`);
-    },
-  );
+async function load(file: string, name: string, pins: Pins | undefined): Promise<ModuleTool> {
+  const module = await loadCode(file, pins).catch((error: unknown) => {
+    throw fail('fatal', 'ModuleError', `\`${file}\` cannot be loaded: ${reasonOf(error)}`);
+  });
   const work = Object.hasOwn(module, name) ? module[name] : undefined;
   if (typeof work !== 'function') throw fail('fatal', 'ModuleError', `\`${file}\` exports no function \`${name}\``);
   return work as ModuleTool;

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { lockFileOf, readMcpLock } from '../../catalog/mcp-lock.ts';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
+import { loadCode } from '../../effects/code/load.ts';
 import { priceOf } from '../../effects/models/prices.ts';
 import { requireModel } from '../../effects/models/packages.ts';
 import { targetOf } from '../../effects/models/target.ts';
@@ -17,6 +17,7 @@ import { missingPrerequisites } from '../../effects/tools/prerequisites.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
+import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { FlowTools } from '../../effects/functions/performer.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -114,7 +115,7 @@ export function flowIn({ result }: CompiledFile): CompiledFlow | null {
 export const definitionTools: FlowTools = {
   has: ({ command, pins }) => pins?.definition !== undefined && pins.functions?.includes(command.name) === true,
   get: async ({ command, pins }) => {
-    const value = await exported(pins?.definition ?? '');
+    const value = await exported(pins?.definition ?? '', pins);
     const tool = isDefinition(value) ? value.tools[command.name] : undefined;
     if (tool !== undefined) return tool;
     const message = `\`${pins?.definition}\` has no tool \`${command.name}\` any more`;
@@ -122,11 +123,11 @@ export const definitionTools: FlowTools = {
   },
 };
 
-async function exported(file: string): Promise<object> {
+async function exported(file: string, pins?: Pins): Promise<object> {
   readText(file);
   let module: { readonly [name: string]: unknown };
   try {
-    module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
+    module = await loadCode(resolve(file), pins);
   } catch (error) {
     throw new SluiceError(
       'bad-module',

@@ -1,0 +1,179 @@
+/** A run is pinned to all code that Node loads for its modules, in every form in which code names other code. */
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { folder, json, report, sluice } from '../cli/cli.ts';
+import { codeOf } from '../../src/effects/code/closure.ts';
+import { changesSince } from '../../src/effects/code/load.ts';
+
+const PACKAGES = {
+  'node_modules/esm/package.json': '{"name":"esm","version":"1.0.0","type":"module","exports":{"import":"./index.js"}}',
+  'node_modules/esm/index.js': "export * from './inner/deep.js';",
+  'node_modules/esm/inner/deep.js': 'export const x = 1;',
+  'node_modules/cjs/package.json': '{"name":"cjs","version":"1.0.0","main":"main","dependencies":{"needed":"*"}}',
+  'node_modules/cjs/main.js': "module.exports = require('need' + 'ed');",
+  'node_modules/needed/package.json': '{"name":"needed"}',
+  'node_modules/needed/index.js': 'module.exports = 1;',
+  'node_modules/@scope/one/package.json': '{"name":"@scope/one"}',
+  'node_modules/@scope/one/index.js': 'module.exports = 1;',
+};
+const PROJECT = {
+  'package.json':
+    '{"name":"own","imports":{"#lib":{"node":"./lib.js"},"#deep/*":"./deep/*.js","#dep":"cjs"},"exports":{"./self":"./lib.js"}}',
+  'lib.js': 'module.exports = 1;',
+  'lib.mjs': 'export const x = 1;',
+  'data.json': '{"x":1}',
+  'deep/index.js': 'module.exports = 1;',
+  'deep/more.js': 'module.exports = 1;',
+  'typed.ts': 'export const x: number = 1;',
+  ...PACKAGES,
+};
+
+test.each([
+  ["require('./lib')", 'lib.js'],
+  ["require('./deep')", 'deep/index.js'],
+  ["require('./data')", 'data.json'],
+  ["const r = require; r('./lib')", 'lib.js'],
+  ["import x from './lib.mjs';", 'lib.mjs'],
+  ["import x from './typed.ts';", 'typed.ts'],
+  ["import'./lib.mjs'", 'lib.mjs'],
+  ["export * from\n  './lib.mjs';", 'lib.mjs'],
+  ['await import(`./lib.mjs`)', 'lib.mjs'],
+  ["await import(/* later */ './lib.mjs')", 'lib.mjs'],
+  ["await import('./lib.mjs?fresh=1')", 'lib.mjs'],
+  ["/* don't */ import './lib.mjs'", 'lib.mjs'],
+  ["new Worker(new URL('./lib.mjs', import.meta.url))", 'lib.mjs'],
+  ["import '#lib';", 'lib.js'],
+  ["require('#deep/more')", 'deep/more.js'],
+  ["import 'own/self';", 'lib.js'],
+  ["import 'esm';", 'node_modules/esm'],
+  ["const load = createRequire(import.meta.url); load('@scope/one')", 'node_modules/@scope/one'],
+  ["import '#dep';", 'node_modules/cjs'],
+  ["require('cjs/main.js')", 'node_modules/needed'],
+])('%s reaches %s', (source, reached) => {
+  const home = folder({ ...PROJECT, 'own.js': source });
+  const pinned = codeOf([join(home, 'own.js')]).hashes;
+  expect(Object.keys(pinned)).toContain(join(home, reached));
+  const file = reached.startsWith('node_modules') ? join(reached, 'planted.js') : reached;
+  appendFileSync(join(home, file), '\n// changed\n');
+  expect(changesSince(pinned)).toEqual([join(home, reached)]);
+});
+
+test('an absolute path and a file URL reach their file', () => {
+  const home = folder(PROJECT);
+  const lib = join(home, 'lib.mjs');
+  for (const source of [`import '${lib}';`, `import 'file://${lib}';`]) {
+    writeFileSync(join(home, 'own.mjs'), source);
+    expect(Object.keys(codeOf([join(home, 'own.mjs')]).hashes)).toContain(lib);
+  }
+});
+
+test('a file that comes before the pinned one in the resolution is a change', () => {
+  const home = folder({
+    ...PROJECT,
+    'own.js': "require('./lib'); require('cjs'); try { require('./extra'); } catch {}",
+  });
+  const pinned = codeOf([join(home, 'own.js')]).hashes;
+  expect(changesSince(pinned)).toEqual([]);
+  writeFileSync(join(home, 'extra.js'), 'evil();');
+  expect(changesSince(pinned)).toEqual([join(home, 'extra.js')]);
+  mkdirSync(join(home, 'node_modules/cjs/node_modules/needed'), { recursive: true });
+  expect(changesSince(pinned)).toContain(join(home, 'node_modules/cjs/node_modules/needed'));
+});
+
+const FLOW = `tools:
+  own.pay: { effect: read, module: "./code/own.mjs#pay" }
+flow:
+  id: f
+  entry: ask
+  nodes:
+    - { id: ask, type: approval, message: "Pay?", choices: [yes_please, no], routes: [{ when: "approvals.ask == 'yes_please'", to: pay }] }
+    - { id: pay, type: tool, tool: own.pay }
+`;
+
+async function answered(files: { readonly [path: string]: string }, change: (home: string) => void) {
+  const home = folder({ 'a.yaml': FLOW, 's.yaml': 'clock: real\n', ...files });
+  const ran = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--json'], { cwd: home });
+  change(home);
+  const args = ['answer', report(ran).waiting[0]?.id ?? '', 'yes_please', '--script', 's.yaml', '--json'];
+  return sluice(args, { cwd: home });
+}
+
+describe('after an approval', () => {
+  test('changed code of a package is refused by the name of the package', async () => {
+    const ran = await answered(
+      { ...PACKAGES, 'code/own.mjs': "import { x } from 'esm';\nexport const pay = () => x;\n" },
+      (home) => writeFileSync(join(home, 'node_modules/esm/inner/deep.js'), 'export const x = 666;'),
+    );
+    expect([ran.status, json(ran)]).toMatchObject([
+      1,
+      { error: { code: 'code-changed', message: expect.stringContaining('node_modules/esm') } },
+    ]);
+  });
+
+  test('unchanged code runs, also what a package loads by a computed name', async () => {
+    const ran = await answered(
+      {
+        ...PACKAGES,
+        'code/own.mjs': "import x from 'cjs';\nimport './t.ts';\nexport const pay = () => x;\n",
+        'code/t.ts': 'const a: number = 1;',
+      },
+      () => undefined,
+    );
+    expect(report(ran)).toMatchObject({ state: 'completed', output: 1 });
+  });
+
+  test.each([
+    ["export const pay = async () => (await import('./' + 'late.mjs')).x;"],
+    [
+      "import { createRequire } from 'node:module';\nexport const pay = () => createRequire(import.meta.url)('./late.' + 'cjs').x;",
+    ],
+  ])('a file that is loaded by a computed name is refused: %s', async (source) => {
+    const ran = await answered(
+      { 'code/own.mjs': source, 'code/late.mjs': 'export const x = 1;', 'code/late.cjs': 'exports.x = 1;' },
+      (home) => writeFileSync(join(home, 'code/late.mjs'), 'export const x = 666;'),
+    );
+    expect(report(ran)).toMatchObject({
+      state: 'failed',
+      error: { message: expect.stringMatching(/the run is not pinned to .*late\.[cm]js/) },
+    });
+  });
+});
+
+describe('a module that an agent can replace is refused', () => {
+  const refused = async (home: string, ...flags: string[]): Promise<void> => {
+    const ran = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--json', ...flags], { cwd: home });
+    expect([ran.status, json(ran)]).toMatchObject([1, { error: { code: 'unsafe-module' } }]);
+  };
+  const project = { 'a.yaml': FLOW, 's.yaml': 'clock: real\n' };
+  const own = 'export const pay = () => 1;\n';
+
+  test('below .sluice/work, without --work-dir', async () => {
+    const home = folder({ ...project, '.sluice/work/r_0/own.mjs': own });
+    writeFileSync(join(home, 'a.yaml'), FLOW.replace('./code/', './.sluice/work/r_0/'));
+    await refused(home);
+  });
+
+  test('through a link that points there', async () => {
+    const home = folder({ ...project, 'work/own.mjs': own });
+    symlinkSync(join(home, 'work'), join(home, 'code'));
+    await refused(home, '--work-dir', 'work');
+  });
+
+  test('through a link that lies there', async () => {
+    const home = folder({ ...project, 'safe/own.mjs': own, 'work/x': '' });
+    symlinkSync(join(home, 'safe'), join(home, 'work/code'));
+    writeFileSync(join(home, 'a.yaml'), FLOW.replace('./code/', './work/code/'));
+    await refused(home, '--work-dir', 'work');
+  });
+
+  test('as a package that the module imports', async () => {
+    const home = folder({
+      ...project,
+      'work/node_modules/p/index.js': 'exports.x = 1;',
+      'code/own.mjs': `import 'p';\n${own}`,
+    });
+    symlinkSync(join(home, 'work/node_modules'), join(home, 'node_modules'));
+    await refused(home, '--work-dir', 'work');
+  });
+});
