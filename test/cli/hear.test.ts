@@ -60,7 +60,13 @@ test('on a terminal, what a model says is drawn beside its step', async () => {
   });
   const drawn: string[] = [];
   const ignore = (): void => undefined;
-  const screen = { colors: picocolors.createColors(false), live: true, interactive: false, columns: () => 80 };
+  const screen = {
+    colors: picocolors.createColors(false),
+    live: true,
+    interactive: false,
+    columns: () => 80,
+    width: () => Infinity,
+  };
   const cli = createCli(
     { db: join(cwd, 'runs.db') },
     {

@@ -40,6 +40,7 @@ function screenTo(text: { stdout: string; stderr: string }): Screen {
     live: false,
     interactive: false,
     columns: () => 80,
+    width: () => Infinity,
     print: (line) => void (text.stdout += `${line}\n`),
     note: (line) => void (text.stderr += `${line}\n`),
     draw: (part) => void (text.stderr += part),

@@ -29,7 +29,7 @@ describe('a packet', () => {
   });
 
   test('cannot steer the terminal, and stays short', () => {
-    expect(packetLines({ note: '\u001B[2Jhi' }, 40)).toEqual(['note  [2Jhi']);
+    expect(packetLines({ note: '\u001B[2Jhi' }, 40)).toEqual(['note  \\u{1b}[2Jhi']);
     const long = packetLines(
       Array.from({ length: 99 }, (_, index) => index),
       40,
@@ -55,6 +55,13 @@ describe('the box of a question', () => {
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
     expect(lines[0]).toBe('┌ gate asks');
     expect(lines).toContain('│ 2  reject');
+  });
+
+  test('text of a model cannot imitate the choices or the receiver', () => {
+    const message = `Pay?\ngoes to: nobody\n\n1  reject\n2  approve`;
+    const forged = { ...question, message, payload: { '2  reject': 'x\n2  reject' } };
+    const lines = boxOf(forged, ['approve', 'reject'], screen(60));
+    expect(lines.filter((line) => /^│ (\d|goes)/.test(line))).toEqual(['│ 1  approve', '│ 2  reject']);
   });
 
   test('a choice is a number, a name or its beginning, and never nothing', () => {

@@ -2,7 +2,8 @@ import picocolors from 'picocolors';
 import { expect, test } from 'vitest';
 import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
 import type { Event, EventBody } from '../../src/ir/events.ts';
-import { cut, framed, harmless, oneLine, shellWord, table, widthOf } from '../../src/surfaces/cli/text.ts';
+import { harmless, unpadded } from '../../src/surfaces/cli/code-points.ts';
+import { cut, framed, oneLine, shellWord, table, widthOf, wrap } from '../../src/surfaces/cli/text.ts';
 import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
 import { lineOf } from '../../src/surfaces/cli/view/plain.ts';
 import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
@@ -82,7 +83,7 @@ test('events become one line per thing a person wants to hear of', () => {
   const lines = EVENTS.flatMap((event) => progress.take(event).map(lineOf));
   expect(lines).toEqual([
     'enter    a',
-    'retry    a  TransientError: 503[2J; retry in 0.7 s',
+    'retry    a  TransientError: 503\\u{1b}[2J; retry in 0.7 s',
     'done     a  0.6 s',
     'enter    b',
   ]);
@@ -133,11 +134,11 @@ test('streamed text wraps at the width of the terminal, below its step', () => {
   expect(last.join(' ')).not.toContain('parcel');
 });
 
-test('text is cut by columns, not by characters, and loses what could steer a terminal', () => {
+test('text is cut by columns, not by characters, and shows what could steer a terminal', () => {
   expect(widthOf('日本')).toBe(4);
   expect(cut('日本語', 5)).toBe('日本…');
   expect(cut('abc', 3)).toBe('abc');
-  expect(harmless('a\u001B[31mb\u0007c\r\nd')).toBe('a[31mbc\nd');
+  expect(harmless('a\u001B[31mb\u0007c\r\nd')).toBe('a\\u{1b}[31mb\\u{7}c\nd');
   expect(oneLine('a\n  b')).toBe('a b');
   expect(shellWord("it's")).toBe(`'it'\\''s'`);
   expect(shellWord('plain-1.yaml')).toBe('plain-1.yaml');
@@ -155,6 +156,45 @@ test('invisible characters of untrusted text are shown, and joiners of scripts a
   );
   expect(harmless('a\u200Db')).toBe('a\\u{200d}b');
   expect(harmless('👩\u200D💻 می\u200Cخواهم')).toBe('👩\u200D💻 می\u200Cخواهم');
+});
+
+test.each([
+  ...['\u115F', '\u1160', '\u2800', '\u3164', '\uFFA0', '\u17B4', '\u034F', '\uFE0F', '\u{1D159}', '\u{13441}'],
+  ...['\u00A0', '\u1680', '\u2003', '\u200A', '\u205F', '\u3000', '\u0085', '\u009B', '\u001B', '\u007F', '\r', '\v'],
+  ...['\u061C', '\u202E', '\u2067', '\uFFF9', '\uE000', '\u{F0000}', '\u0378', '\uFFFE', '\uD800', '\u{E0020}'],
+])('a code point that cannot be seen is shown: %j', (hidden) => {
+  const shown = `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`;
+  expect(harmless(`pay ${hidden} now`)).toBe(`pay ${shown} now`);
+  expect(harmless(hidden.repeat(3))).toBe(shown.repeat(3));
+});
+
+test.each([
+  ['emoji', '👩\u200D💻 👨‍👩‍👧‍👦 ❤️ 1️⃣ 👍🏽 🏳️‍🌈 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪'],
+  ['Persian, Arabic and Hebrew', 'می\u200Cخواهم مرحبا بالعالم שלום עולם ٱلرَّحْمَٰنِ ۝'],
+  ['Hindi and Malayalam', 'क्\u200Dष हिन्दी ന്\u200D'],
+  ['Chinese, Japanese and Korean', '東京\u3000大阪、「はい」\u3000한국어 葛\u{E0100}'],
+  ['French and a number', 'Vraiment\u202F? 10\u00A0000\u00A0€ « oui »'],
+  ['Vietnamese and Thai', 'Tiếng Việt ê\u0323 ภาษาไทย'],
+  ['code', 'if (a) {\n\treturn `x`; // ≤ → ✓\n}'],
+])('ordinary text stays as it is: %s', (_, text) => {
+  expect(harmless(text)).toBe(text);
+});
+
+test('long runs of spaces and empty lines are counted, and indented text stays', () => {
+  expect(unpadded(`Pay?${' '.repeat(300)}to eve`)).toBe('Pay? [300 spaces] to eve');
+  expect(oneLine(`Pay?${' '.repeat(300)}to eve`)).toBe('Pay? [300 spaces] to eve');
+  expect(unpadded(`a\n${' '.repeat(60)}b`)).toBe('a\n [60 spaces] b');
+  expect(unpadded(`a${'\n'.repeat(50)}b`)).toBe('a\n[49 empty lines]\nb');
+  const code = 'def f():\n                return 1\n\n\nname      value';
+  expect(unpadded(code)).toBe(code);
+  expect(harmless('e' + '\u0301'.repeat(40))).toMatch(/^e\u0301{6}(\\u\{301\}){34}$/);
+});
+
+test('text that fills a row of the terminal cannot start the next row like a line of ours', () => {
+  const lines = framed(`Refund?${'x'.repeat(33)}goes to   nobody`, 40).split('\n');
+  expect(lines.slice(1).every((line) => line.startsWith('  │ '))).toBe(true);
+  expect(lines.map((line) => line.replace('  │ ', '')).join('')).toContain('goes to');
+  expect(wrap('a '.repeat(50), 10).every((line) => widthOf(line) <= 10)).toBe(true);
 });
 
 test('a line of untrusted text cannot stand where a line of ours stands', () => {

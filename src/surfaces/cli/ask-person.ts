@@ -7,7 +7,8 @@ import type { Waiting } from '../../runtime/engine/types.ts';
 import { packetLines } from './packet.ts';
 import { escalationLine } from './report-text.ts';
 import type { Screen } from './screen.ts';
-import { harmless, oneLine, wrap } from './text.ts';
+import { harmless, unpadded } from './code-points.ts';
+import { oneLine, wrap } from './text.ts';
 
 export interface Answered {
   readonly id: string;
@@ -50,15 +51,15 @@ export async function askPerson(
   };
 }
 
-/** The question, its data and its choices, as lines that fit the terminal. */
+/** The question, its data and its choices, as lines that fit the terminal. A second bar marks lines that a model can write. */
 export function boxOf(question: Waiting, options: readonly string[], { colors, columns }: Screen): readonly string[] {
   const { node, message, payload, expiresAt } = question;
   const width = Math.max(20, columns() - 3);
   const { escalation: _, ...data } = isRecord(payload) ? payload : {};
   const goesTo = escalationLine(question);
   const inside = [
-    ...wrap(harmless(message), width),
-    ...(Object.keys(data).length === 0 ? [] : ['', ...packetLines(data, width)]),
+    ...wrap(unpadded(harmless(message)), width - 2).map((line, index) => (index === 0 ? line : `┆ ${line}`)),
+    ...(Object.keys(data).length === 0 ? [] : ['', ...packetLines(data, width - 2).map((line) => `┆ ${line}`)]),
     ...(goesTo === '' ? [] : ['', ...wrap(`goes to: ${goesTo}`, width)]),
     ...(expiresAt === null ? [] : ['', `until ${expiresAt}`]),
     '',

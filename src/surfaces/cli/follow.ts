@@ -13,7 +13,8 @@ import { headOf } from './store.ts';
 import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from './report-text.ts';
 import type { Session } from './session.ts';
 import { nowUnderWay } from './sudden-end.ts';
-import { harmless, shown } from './text.ts';
+import { harmless } from './code-points.ts';
+import { shown } from './text.ts';
 import type { View } from './view/progress.ts';
 import { createView } from './view/view.ts';
 

@@ -1,6 +1,7 @@
 /** Data of a question as lines that a person can read: names and values instead of JSON. */
 import type { Json } from '../../expr/json.ts';
-import { harmless, pad, widthOf, wrap } from './text.ts';
+import { harmless, unpadded } from './code-points.ts';
+import { oneLine, pad, widthOf, wrap } from './text.ts';
 
 const INDENT = '  ';
 const NAMES_MAX = 24;
@@ -34,11 +35,11 @@ function hanging(head: string, value: Json, width: number): string[] {
 }
 
 function shownName(name: string): string {
-  return harmless(name).replaceAll(/\s+/g, ' ');
+  return oneLine(name);
 }
 
 function textOf(value: Json): string {
-  return typeof value === 'string' ? harmless(value) : JSON.stringify(value);
+  return typeof value === 'string' ? unpadded(harmless(value)) : JSON.stringify(value);
 }
 
 function isRecord(value: Json): value is { readonly [name: string]: Json } {

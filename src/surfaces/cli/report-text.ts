@@ -4,7 +4,8 @@ import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
 import { withCommandName } from './command-name.ts';
 import type { Screen } from './screen.ts';
-import { dollars, framed, grouped, harmless, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
+import { harmless } from './code-points.ts';
+import { dollars, fitted, framed, grouped, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
 import type { Json } from '../../expr/json.ts';
 
@@ -37,12 +38,14 @@ export function usageText(usage: Usage): string {
 }
 
 /** The commands that answer each question. `flags` are the options to repeat. */
-export function waitingText(waiting: readonly Waiting[], flags: string, { colors }: Screen): string {
+export function waitingText(waiting: readonly Waiting[], flags: string, { colors, live, columns }: Screen): string {
+  const width = live ? columns() - 2 : Infinity;
   return waiting
     .map((each) => {
       const { node, message, expiresAt } = each;
       const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
-      const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))} asks: ${framed(message)}${until}`;
+      const question = framed(`? ${oneLine(node)} asks: ${message}`, width).slice(`? ${oneLine(node)}`.length);
+      const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))}${question}${until}`;
       const who = approversLine(each);
       return [
         head,
@@ -80,7 +83,7 @@ export function signalsText({ run, waits }: Report, flags: string, { colors }: S
 }
 
 /** The page of `sluice show`. */
-export function reportPage(report: Report): string {
+export function reportPage(report: Report, width: number): string {
   const rows: string[][] = [
     ['run', report.run],
     ['flow', `${oneLine(report.flow)}  ${report.hash}`],
@@ -106,8 +109,11 @@ export function reportPage(report: Report): string {
   if (report.reason !== undefined) rows.push(['reason', oneLine(report.reason, 300)]);
   if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
   if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
-  return table(rows);
+  return table(rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]));
 }
+
+/** The longest name of a row, the gap, and the mark of a broken line. */
+const NAMES_WIDTH = 15;
 
 /** The people, signals and timers that the run waits for. */
 function waitRows({ waiting, waits }: Report): string[][] {

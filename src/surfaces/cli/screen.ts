@@ -15,6 +15,8 @@ export interface Screen {
   /** True if a person can be asked. */
   readonly interactive: boolean;
   readonly columns: () => number;
+  /** Columns of standard output. Infinity if it is not a terminal. */
+  readonly width: () => number;
   /** Prints result lines on standard output. */
   print(text: string): void;
   /** Prints a line on standard error. */
@@ -36,6 +38,7 @@ export function createScreen(): Screen {
     live,
     interactive: live && process.stdin.isTTY === true,
     columns: () => (process.stderr as Partial<WriteStream>).columns ?? 80,
+    width: () => (process.stdout.isTTY ? ((process.stdout as Partial<WriteStream>).columns ?? 80) : Infinity),
     print: (text) => result.write(`${text}\n`),
     note: (text) => aside.write(`${text}\n`),
     draw: (text) => aside.write(text),

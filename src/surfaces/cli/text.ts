@@ -1,37 +1,27 @@
-/** Text for a terminal: width, cutting, tables, and escaping of text that models, tools or documents wrote. */
+/** Text for a terminal: width, cutting, tables, and frames for text that models, tools or documents wrote. */
+import { harmless, unpadded } from './code-points.ts';
+
 const ANSI = /\u001B\[[0-9;]*m/g;
-const CONTROL = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;
-/** Bidirectional controls, zero-width and tag characters, unusual line ends. */
-const INVISIBLE =
-  /[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\u{E0000}-\u{E0FFF}]/gu;
-/** Joiners that do not join: they belong inside emoji and inside scripts that shape letters. */
-const JOINERS =
-  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Gujarati}])[\u200C\u200D]/gu;
-
-/**
- * Removes control characters and shows invisible ones as escapes, so that text cannot move the cursor, reorder a line or
- * hide words. Line ends and tabs stay.
- */
-export function harmless(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll(CONTROL, '')
-    .replaceAll(INVISIBLE, escaped)
-    .replaceAll(JOINERS, escaped);
-}
-
 /** Marks every line after the first, so that text cannot imitate a line of ours such as `goes to` or `asked by`. */
-export function framed(text: string): string {
-  return harmless(text).replaceAll('\n', '\n  │ ');
+export function framed(text: string, width = Infinity): string {
+  return fitted(unpadded(harmless(text)).replaceAll('\n', `\n${MARK}`), width);
 }
 
-function escaped(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+const MARK = '  │ ';
+
+/** Breaks the lines of a text that is framed. The terminal would break them without a mark. */
+export function fitted(text: string, width: number): string {
+  if (!Number.isFinite(width)) return text;
+  return text
+    .split('\n')
+    .flatMap((line) => wrap(line, Math.max(20, width)))
+    .map((line, index) => (index === 0 || line.startsWith(MARK) ? line : MARK + line))
+    .join('\n');
 }
 
 /** Puts the text on one line and cuts it to a width. */
 export function oneLine(text: string, width = Infinity): string {
-  return cut(harmless(text).replaceAll(/\s+/g, ' ').trim(), width);
+  return cut(unpadded(harmless(text)).replaceAll(/\s+/g, ' ').trim(), width);
 }
 
 export function cut(text: string, width: number): string {
@@ -97,6 +87,7 @@ function characterWidth(character: string): number {
   const point = character.codePointAt(0) ?? 0;
   if (point < 0x300) return 1;
   if (/\p{Mark}/u.test(character) || point === 0x200d) return 0;
+  if (/\p{Emoji_Presentation}/u.test(character)) return 2;
   return WIDE.some(([first, last]) => point >= first && point <= last) ? 2 : 1;
 }
 

@@ -13,7 +13,7 @@ import { packetLines } from '../packet.ts';
 import { openInbox } from '../inbox.ts';
 import { findRun, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
-import { framed, oneLine, shellWord, table } from '../text.ts';
+import { fitted, framed, oneLine, shellWord, table } from '../text.ts';
 
 export async function approvalsCommand(
   cli: Cli,
@@ -24,7 +24,7 @@ export async function approvalsCommand(
   const waiting = await allWaiting(cli, given);
   if (cli.json) cli.printJson(waiting);
   else if (waiting.length === 0) cli.hint('nothing waits for an answer');
-  else cli.screen.print(waiting.map((each) => block(each, cli.db)).join('\n\n'));
+  else cli.screen.print(waiting.map((each) => block(each, cli.db, cli.screen.width())).join('\n\n'));
   return OK;
 }
 
@@ -44,7 +44,7 @@ async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> 
   return waitingOf(program, state);
 }
 
-function block(waiting: Waiting, db: string): string {
+function block(waiting: Waiting, db: string, width: number): string {
   const { id, run, node, message, askedBy, payload, expiresAt, onExpiry, approvers } = waiting;
   const whose = escalationLine({ payload });
   const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
@@ -57,22 +57,24 @@ function block(waiting: Waiting, db: string): string {
     ['node', oneLine(node)],
     ['question', framed(message)],
     ...(whose === '' ? [] : [['goes to', whose]]),
-    ...(Object.keys(about).length > 0 ? packetRows(about as Json) : []),
+    ...(Object.keys(about).length > 0 ? packetRows(about as Json, Math.min(PACKET_WIDTH, width - NAMES_WIDTH)) : []),
     ...factRows(waiting),
     ['asked by', oneLine(askedBy)],
     ...(approvers === null ? [] : [['people', approversLine(waiting)]]),
     ...(expiresAt === null ? [] : [['until', `${expiresAt}, then it counts as ${oneLine(onExpiry)}`]]),
-    ...answerLines(waiting, flag).map((line) => ['answer', line]),
   ];
-  return table(rows);
+  const commands = answerLines(waiting, flag).map((line) => ['answer', line]);
+  return table([...rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]), ...commands]);
 }
 
 /** The data of the question; only its first line has a name. */
-function packetRows(about: Json): string[][] {
-  return packetLines(about, PACKET_WIDTH).map((line, index) => [index === 0 ? 'about' : '', line]);
+function packetRows(about: Json, width: number): string[][] {
+  return packetLines(about, width).map((line, index) => [index === 0 ? 'about' : '', line]);
 }
 
 const PACKET_WIDTH = 100;
+/** The longest name of a row, the gap, and the mark of a broken line. */
+const NAMES_WIDTH = 14;
 
 /** The facts of a question about no call: what an answer leads to, and the values that it was made from. */
 function factRows({ packet, payload }: Waiting): string[][] {

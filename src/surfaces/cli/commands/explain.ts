@@ -6,7 +6,8 @@ import { recordOf } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { findRun, withStore } from '../store.ts';
-import { harmless, oneLine } from '../text.ts';
+import { harmless } from '../code-points.ts';
+import { oneLine } from '../text.ts';
 
 export async function explainCommand(cli: Cli, given: string): Promise<ExitStatus> {
   return withStore(cli, async (store): Promise<ExitStatus> => {

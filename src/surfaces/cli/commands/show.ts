@@ -12,7 +12,7 @@ export async function showCommand(cli: Cli, given: string): Promise<ExitStatus> 
     const run = await findRun(store, given, cli.db);
     const report = reportOf(await readRun((store as Store).journal, run));
     if (cli.json) cli.printJson(report);
-    else cli.screen.print(reportPage(report));
+    else cli.screen.print(reportPage(report, cli.screen.width()));
     return OK;
   });
 }

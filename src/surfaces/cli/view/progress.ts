@@ -5,7 +5,8 @@ import { createProgram } from '../../../core/program.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
-import { harmless, oneLine } from '../text.ts';
+import { harmless } from '../code-points.ts';
+import { oneLine } from '../text.ts';
 import { argsText, noticeOf, type Notice } from './notices.ts';
 
 export type StepStatus = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
