@@ -1,16 +1,13 @@
 /**
  * Removes secrets from everything that is recorded or shown (L10): the secrets in use, in the encodings in which a server
- * can repeat them, and text that looks like a key.
+ * can repeat them (`secret-forms.ts`), and text that looks like a key.
  */
 import type { Json } from '../expr/json.ts';
+import { formsOf } from './secret-forms.ts';
+import type { Forms } from './secret-forms.ts';
 
 const KEY_LIKE = /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[A-Za-z0-9_-]*[A-Za-z0-9*_-]{12,}/g;
 const REDACTED = '[redacted]';
-/** A shorter key could be part of ordinary text. */
-const LENGTH_MIN = 8;
-/** Levels of JSON text inside JSON text in which a secret is recognised. */
-const QUOTED_MAX = 2;
-const KNOWN_MAX = 1_000;
 
 /** One secret, or several. */
 type Secrets = string | readonly string[] | undefined;
@@ -22,77 +19,57 @@ export function redactText(text: string, secrets: Secrets): string {
 /** Removes the secrets from every text of a value. Text that only looks like a key stays. */
 export function redactValue<Value>(value: Value, secrets: Secrets): Value {
   const forms = formsOfAll(secrets);
-  const text = forms.length === 0 ? undefined : JSON.stringify(value);
-  if (text === undefined || !forms.some((form) => text.includes(quoted(form)))) return value;
-  // Part by part: in the JSON text as a whole, a match could cut an escape sequence or a number.
-  return JSON.parse(text, (_, part: Json) => cleaned(part, forms)) as Value;
+  return forms.length === 0 || value === undefined ? value : (cleaned(value as Json, forms) as Value);
 }
 
-function cleaned(part: Json, forms: readonly string[]): Json {
-  if (typeof part === 'string') return without(part, forms);
-  if (typeof part === 'number') return forms.some((form) => String(part).includes(form)) ? REDACTED : part;
-  if (part === null || typeof part !== 'object' || Array.isArray(part)) return part;
-  return Object.fromEntries(Object.entries(part).map(([name, each]) => [without(name, forms), each]));
-}
-
-const known = new Map<string, readonly string[]>();
-
-function formsOfAll(secrets: Secrets): readonly string[] {
-  if (secrets === undefined || typeof secrets === 'string') return formsOf(secrets);
-  return secrets.length === 1 ? formsOf(secrets[0]) : secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length);
-}
-
-/** The key as it can occur in text. The longest form comes first, because it can contain the others. */
-function formsOf(key: string | undefined): readonly string[] {
-  if (key === undefined || key.length < LENGTH_MIN) return [];
-  let forms = known.get(key);
-  if (forms === undefined) {
-    const all = [key, ...jsonForms(key), ...urlForms(key), ...hexForms(key), ...base64Forms(key)];
-    forms = [...new Set(all)].toSorted((a, b) => b.length - a.length);
-    if (known.size >= KNOWN_MAX) known.clear();
-    known.set(key, forms);
+/** A value without secrets is returned as it is. */
+function cleaned(value: Json, forms: readonly Forms[]): Json {
+  if (typeof value === 'string') return without(value, forms);
+  if (typeof value === 'number') return without(String(value), forms) === String(value) ? value : REDACTED;
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: Json) => cleaned(item, forms));
+    return items.every((item, index) => item === value[index]) ? value : items;
   }
-  return forms;
+  const entries = Object.entries(value).map(([name, each]) => [without(name, forms), cleaned(each, forms)] as const);
+  const isSame = Object.entries(value).every(
+    ([name, each], at) => entries[at]?.[0] === name && entries[at][1] === each,
+  );
+  return isSame ? value : Object.fromEntries(entries);
 }
 
-function jsonForms(key: string): string[] {
-  const forms = [key];
-  for (let depth = 0; depth < QUOTED_MAX; depth++) forms.push(quoted(forms.at(-1) as string));
-  return forms;
+function formsOfAll(secrets: Secrets): readonly Forms[] {
+  const all = secrets === undefined ? [] : typeof secrets === 'string' ? [secrets] : secrets;
+  // A longer secret can contain a shorter one.
+  return all.toSorted((a, b) => b.length - a.length).flatMap((secret) => formsOf(secret) ?? []);
 }
 
-/** As in a path or a query, and as in the body of a form, where a space is `+`. */
-function urlForms(key: string): string[] {
-  const encoded = encodeURIComponent(key.toWellFormed());
-  const form = new URLSearchParams({ k: key }).toString().slice(2);
-  return [encoded, form].flatMap((text) => [text, text.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())]);
+function without(text: string, forms: readonly Forms[]): string {
+  return forms.reduce((rest, { whole }) => rest.replaceAll(whole, REDACTED), text);
 }
 
-function hexForms(key: string): string[] {
-  const hex = Buffer.from(key).toString('hex');
-  return [hex, hex.toUpperCase()];
-}
+/** Removes secrets from streamed text. The end of a piece that could be the start of a secret is held back. */
+export class StreamRedactor<Part extends string> {
+  readonly #forms: readonly Forms[];
+  readonly #held = new Map<Part, string>();
 
-/**
- * Base64 of a text that contains the key, such as `user:key`, depends on the position of the key modulo 3. Each form has the
- * characters that the key alone determines.
- */
-function base64Forms(key: string): string[] {
-  const bytes = Buffer.from(key);
-  return [0, 1, 2].flatMap((offset) => {
-    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    const start = Math.ceil((offset * 8) / 6);
-    const end = Math.floor(((offset + bytes.length) * 8) / 6);
-    const inner = text.slice(start, end);
-    const whole = offset === 0 ? [text] : [];
-    return [...whole, inner].flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
-  });
-}
+  constructor(secrets: Secrets) {
+    this.#forms = formsOfAll(secrets);
+  }
 
-function quoted(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
+  /** The text that can be shown now. */
+  push(delta: string, part: Part): string {
+    const text = without((this.#held.get(part) ?? '') + delta, this.#forms);
+    const starts = this.#forms.map(({ start }) => text.search(start)).filter((at) => at >= 0);
+    const from = Math.min(text.length, ...starts);
+    this.#held.set(part, text.slice(from));
+    return text.slice(0, from);
+  }
 
-function without(text: string, forms: readonly string[]): string {
-  return forms.reduce((rest, form) => rest.replaceAll(form, REDACTED), text);
+  /** The text that was held back. */
+  end(): readonly (readonly [text: string, part: Part])[] {
+    const rest = [...this.#held].map(([part, text]) => [text, part] as const).filter(([text]) => text !== '');
+    this.#held.clear();
+    return rest;
+  }
 }

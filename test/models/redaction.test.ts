@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { redactText, redactValue } from '../../src/effects/redact.ts';
+import { StreamRedactor, redactText, redactValue } from '../../src/effects/redact.ts';
 import { tools } from '../tools/call.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
@@ -35,6 +35,16 @@ test.each(PROTOCOLS)('$provider: neither failures nor replies nor deltas hold th
   expect(JSON.stringify(served.asked.map(({ body }) => body))).not.toContain(key);
 });
 
+test.each(PROTOCOLS)('$provider: a key that is streamed character by character is not shown', async (protocol) => {
+  const key = KEY_OF[protocol.provider];
+  await using served = await serve(sse(protocol.stream({ text: `It is ${key}, keep it` })));
+  const models = { m: { provider: protocol.provider, model: 'm', base_url: served.url } };
+  const heard: string[] = [];
+  const settled = await call({ models }, { onDelta: (_, __, delta) => heard.push(delta) });
+  expect(heard.join('')).toBe('It is [redacted], keep it');
+  expect(settled).toMatchObject({ ok: true, value: { text: 'It is [redacted], keep it' } });
+});
+
 test('what looks like a key is taken out of sentences, and ordinary words are not', () => {
   expect(redactText('Incorrect API key provided: sk-proj-abc***********wxyz.', undefined)).toBe(
     'Incorrect API key provided: [redacted].',
@@ -61,6 +71,73 @@ describe('a secret with a quote and a line break', () => {
 test('a secret that could be half of an escape, or is a number, breaks nothing', () => {
   expect(redactValue({ a: '\nabcdefgh', b: 'nabcdefgh' }, 'nabcdefgh')).toEqual({ a: '\nabcdefgh', b: '[redacted]' });
   expect(redactValue({ pin: 12345678, other: 1 }, '12345678')).toEqual({ pin: '[redacted]', other: 1 });
+});
+
+describe('a key in another form is removed', () => {
+  const key = 'sk-proj/A+b c_0123456789-äöü-XYZxyz"q';
+  const bytes = Buffer.from(key);
+  const base64 = bytes.toString('base64');
+  const lines = (text: string, width: number, end: string): string =>
+    text.replaceAll(new RegExp(`.{${width}}`, 'g'), (line) => line + end);
+  const mixed = (text: string): string =>
+    [...text].map((each, at) => (at % 3 === 0 ? each.toUpperCase() : each)).join('');
+  const url = encodeURIComponent(key);
+
+  test.each([
+    ['base64 in lines', lines(base64, 10, '\n')],
+    ['base64 in lines of a mail', lines(Buffer.from(`user:${key}`).toString('base64'), 16, '\r\n')],
+    ['base64 in lines, in JSON', JSON.stringify(lines(base64, 8, '\n'))],
+    ['base64 in a URL', encodeURIComponent(base64)],
+    ['hex of mixed case', mixed(bytes.toString('hex'))],
+    ['hex with colons', lines(bytes.toString('hex'), 2, ':')],
+    ['hex with spaces and a line end', lines(lines(bytes.toString('hex'), 2, ' '), 24, '\n')],
+    ['a dump in C', [...bytes].map((byte) => `0x${byte.toString(16).padStart(2, '0')}`).join(', ')],
+    ['URL encoded', url],
+    ['URL encoded twice', encodeURIComponent(url)],
+    [
+      'URL encoded three times, lower case',
+      encodeURIComponent(encodeURIComponent(url)).toLowerCase().replace('sk', 'sk'),
+    ],
+    ['every byte as %xx', [...bytes].map((byte) => `%${byte.toString(16)}`).join('')],
+    ['a form', new URLSearchParams({ key }).toString()],
+    [
+      'JSON with escapes',
+      `"${[...key].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`,
+    ],
+    ['HTML', [...key].map((each) => `&#${each.charCodeAt(0)};`).join('')],
+  ])('%s', (name, text) => {
+    const secret = name.includes('lower case') ? key.toLowerCase() : key;
+    const found = redactValue({ text: `before ${text} after` }, secret).text;
+    const clean = /^before (?:0x|key=|dXNlcjp)?"?\[redacted\][\s\S]{0,7} after$/;
+    expect(found).toMatch(clean);
+    expect(redactText(text, [secret, 'another-secret'])).toContain('[redacted]');
+    for (const size of [1, 2, 3, 7, 40]) {
+      const stream = new StreamRedactor<'text'>([secret]);
+      const pieces = lines(`before ${text} after`, size, '\0').split('\0');
+      const shown =
+        pieces.map((piece) => stream.push(piece, 'text')).join('') +
+        stream
+          .end()
+          .map(([each]) => each)
+          .join('');
+      expect(shown).toMatch(clean);
+    }
+  });
+
+  test('a stream holds back no more than the start of a key', () => {
+    const stream = new StreamRedactor<'text'>([key]);
+    expect(stream.push('Hello, ask', 'text')).toBe('Hello, a');
+    expect(stream.push('ing for sk-pro', 'text')).toBe('sking for ');
+    expect(stream.push('blems', 'text')).toBe('sk-problem');
+    expect(stream.end()).toEqual([['s', 'text']]);
+  });
+
+  test('a large text is searched in linear time', () => {
+    const text = 'c2stcHJvai9BK2IgY18wMTIzNDU2Nz sk-proj/A+b %73%6b 73:6b '.repeat(20_000);
+    const started = performance.now();
+    expect(redactValue(text, [key, 'another-secret-0001', 'a-third-secret-00001'])).toBe(text);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
 });
 
 describe('every configured key', () => {

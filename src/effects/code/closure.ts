@@ -198,7 +198,5 @@ function declaredTargets(map: Json | undefined, name: string, { folder }: OwnPac
 
 function textsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value];
-  return value === null || typeof value !== 'object'
-    ? []
-    : Object.values(value).flatMap((each) => textsIn(each));
+  return value === null || typeof value !== 'object' ? [] : Object.values(value).flatMap((each) => textsIn(each));
 }

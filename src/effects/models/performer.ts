@@ -7,9 +7,9 @@ import type { Json } from '../../expr/json.ts';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
-import type { AttachmentStore, Call, Clock, Performer } from '../../runtime/ports.ts';
+import type { AttachmentStore, Call, Clock, Performer, StreamedPart } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { redactValue } from '../redact.ts';
+import { StreamRedactor, redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
 import type { Fetch } from './connect.ts';
 import { classify, failedToolCall } from './errors.ts';
@@ -201,16 +201,19 @@ async function receive(
     wire.see(result.response?.body);
   } else {
     const result = await model.doStream({ ...options, includeRawChunks: true });
+    const redactor = new StreamRedactor<StreamedPart>(target.secrets);
+    const show = (text: string, part: StreamedPart): void => {
+      if (text === '') return;
+      if (part === 'text') onDelta?.(command.run, command.key, text);
+      call.onText?.(text, part);
+    };
     await readStream(result.stream, reply, {
       raw: wire.see,
       unreadable: wire.unreadable,
       warned: (warnings) => refuseLosses(warnings, tuning, target),
-      text: (delta, part) => {
-        const text = redactValue(delta, target.secrets);
-        if (part === 'text') onDelta?.(command.run, command.key, text);
-        call.onText?.(text, part);
-      },
+      text: (delta, part) => show(redactor.push(delta, part), part),
     });
+    for (const [text, part] of redactor.end()) show(text, part);
   }
   wire.settle(reply);
   watched?.refuseUnread();

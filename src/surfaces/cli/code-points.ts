@@ -5,7 +5,7 @@
 
 /** Unless `KEPT` matches at the same place: controls, format and ignorable characters, private and unassigned ones, blanks. */
 const HIDDEN =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2800\u{1D159}\u{13441}\u{13442}\u{16FE4}]|(?! )\p{Zs}/u;
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2800\u{1D159}\u{13441}\u{13442}]|\u{16FE4}|(?! )\p{Zs}/u;
 
 /** Ordinary uses of such code points. Each alternative matches at the code point and looks at its neighbours. */
 const KEPT = [
