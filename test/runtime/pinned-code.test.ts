@@ -40,7 +40,7 @@ test.each([
   ["export * from\n  './lib.mjs';", 'lib.mjs'],
   ['await import(`./lib.mjs`)', 'lib.mjs'],
   ["await import(/* later */ './lib.mjs')", 'lib.mjs'],
-  [`await import(${"'./lib.mjs?fresh=1'"})`, 'lib.mjs'],
+  ["await import(\n'./lib.mjs?fresh=1')", 'lib.mjs'],
   ["/* don't */ import './lib.mjs'", 'lib.mjs'],
   ["new Worker(new URL('./lib.mjs', import.meta.url))", 'lib.mjs'],
   ["import '#lib';", 'lib.js'],

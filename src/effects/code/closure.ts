@@ -7,6 +7,7 @@ import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '../../expr/json.ts';
+import { PACKAGE_ROOT } from '../package-root.ts';
 import { filesOfPackage, hashOf, isFolder, readBytes, realPath } from './files.ts';
 
 export interface Code {
@@ -133,7 +134,7 @@ function installedAt(name: string, from: string): string | undefined {
   }
 }
 
-const ENGINE = realPath(fileURLToPath(new URL('../../..', import.meta.url)));
+const ENGINE = realPath(PACKAGE_ROOT);
 
 /** The engine itself is not code of the document. */
 function isEngine(folder: string): boolean {
