@@ -3,7 +3,6 @@
  * somewhere inside it, its patterns can be read, and no keyword is misspelt. Unknown keywords that resemble none are
  * annotations, which JSON Schema allows.
  */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import { listed } from './fault-words.ts';
@@ -11,6 +10,7 @@ import type { Path } from '../../source/located.ts';
 import { misspelt } from '../../../expr/misspelt.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { fault, jsonMap } from './fields.ts';
+import { KEYWORD_KINDS, TYPES, isObject, metaFaults } from './meta-schema.ts';
 
 export interface SchemaProblem {
   readonly path: Path;
@@ -20,38 +20,11 @@ export interface SchemaProblem {
 }
 
 export function schemaProblems(schema: Json): readonly SchemaProblem[] {
-  const broken = metaProblems(schema);
+  const broken = metaFaults(schema).map(({ path, message }) => metaProblem(path, message, schema));
   return broken.length > 0 ? broken : walk(schema, [], schema);
 }
 
-const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
-
-let metaSchema: ValidateFunction | undefined;
-
-/** Compiled on first use: it takes longer than all the rest of a small document. */
-function validateMeta(): ValidateFunction {
-  metaSchema ??= new Ajv2020({ allErrors: true, strict: false, logger: false, validateFormats: false }).getSchema(
-    'https://json-schema.org/draft/2020-12/schema',
-  );
-  if (metaSchema === undefined) throw new Error('the meta-schema of JSON Schema 2020-12 is missing');
-  return metaSchema;
-}
-
-/** One problem per place, and only the innermost: what holds a wrong part is wrong for that reason. */
-function metaProblems(schema: Json): readonly SchemaProblem[] {
-  const validate = validateMeta();
-  if (validate(schema) === true) return [];
-  const byPlace = new Map<string, ErrorObject>();
-  for (const error of validate.errors ?? []) {
-    if (!byPlace.has(error.instancePath) || error.keyword === 'enum') byPlace.set(error.instancePath, error);
-  }
-  const places = [...byPlace.keys()];
-  return [...byPlace]
-    .filter(([place]) => !places.some((other) => other.startsWith(`${place}/`)))
-    .map(([place, error]) => metaProblem(pointerPath(place, schema), error, schema));
-}
-
-function metaProblem(path: Path, error: ErrorObject, schema: Json): SchemaProblem {
+function metaProblem(path: Path, fault: string, schema: Json): SchemaProblem {
   const key = path.findLast((segment) => typeof segment === 'string');
   const given = path.reduce<Json | undefined>((value, segment) => stepInto(value, segment), schema);
   if (key === 'type' && typeof given === 'string') {
@@ -59,8 +32,7 @@ function metaProblem(path: Path, error: ErrorObject, schema: Json): SchemaProble
     const help = near === undefined ? `The types are ${listed(TYPES)}.` : `Did you mean \`${near}\`?`;
     return { path, on: 'value', message: `\`${given}\` is not a type of JSON Schema`, help };
   }
-  const message = `${key === undefined ? 'this schema' : `\`${key}\``} ${error.message ?? 'is not valid in a JSON Schema'}`;
-  return { path, on: 'value', message };
+  return { path, on: 'value', message: `${key === undefined ? 'this schema' : `\`${key}\``} ${fault}` };
 }
 
 function walk(schema: Json | undefined, path: Path, root: Json): readonly SchemaProblem[] {
@@ -166,10 +138,6 @@ function stepInto(value: Json | undefined, segment: string | number): Json | und
   return isObject(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
 }
 
-function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function jsonSchema() {
   return jsonMap().superRefine((schema, context) => {
     for (const problem of schemaProblems(schema)) {
@@ -179,62 +147,11 @@ export function jsonSchema() {
   });
 }
 
-const ONE_SCHEMA = [
-  'additionalProperties',
-  'items',
-  'contains',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-  'contentSchema',
-] as const;
-const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
-const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const;
+function keywordsOf(kind: string): readonly string[] {
+  return Object.entries(KEYWORD_KINDS).flatMap(([keyword, each]) => (each === kind ? [keyword] : []));
+}
 
-const OTHERS = [
-  '$schema',
-  '$id',
-  '$ref',
-  '$anchor',
-  '$dynamicRef',
-  '$dynamicAnchor',
-  '$vocabulary',
-  '$comment',
-  'type',
-  'enum',
-  'const',
-  'multipleOf',
-  'maximum',
-  'exclusiveMaximum',
-  'minimum',
-  'exclusiveMinimum',
-  'maxLength',
-  'minLength',
-  'pattern',
-  'maxItems',
-  'minItems',
-  'uniqueItems',
-  'maxContains',
-  'minContains',
-  'maxProperties',
-  'minProperties',
-  'required',
-  'dependentRequired',
-  'dependencies',
-  'title',
-  'description',
-  'default',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'examples',
-  'format',
-  'contentEncoding',
-  'contentMediaType',
-] as const;
-
-const KEYWORDS: ReadonlySet<string> = new Set([...ONE_SCHEMA, ...SCHEMA_LISTS, ...SCHEMA_MAPS, ...OTHERS]);
+const ONE_SCHEMA = keywordsOf('schema');
+const SCHEMA_LISTS = keywordsOf('schemas');
+const SCHEMA_MAPS = keywordsOf('schemaMap');
+const KEYWORDS: ReadonlySet<string> = new Set(Object.keys(KEYWORD_KINDS));

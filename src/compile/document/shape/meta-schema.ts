@@ -1,0 +1,173 @@
+/**
+ * The meta-schema of JSON Schema 2020-12 as a table: the kind of value that each keyword takes. A library would compile the
+ * meta-schema at every start, which takes longer than the rest of a small document.
+ */
+import type { Json } from '../../../expr/json.ts';
+import type { Path } from '../../source/located.ts';
+
+/** A value that its keyword does not take. */
+interface MetaFault {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** The innermost faults only: a part that holds a faulty part is faulty for that reason. */
+export function metaFaults(schema: Json | undefined, path: Path = []): readonly MetaFault[] {
+  if (typeof schema === 'boolean') return [];
+  if (!isObject(schema)) return [{ path, message: 'must be object,boolean' }];
+  return Object.entries(schema).flatMap(([key, value]) =>
+    Object.hasOwn(KEYWORD_KINDS, key) ? KINDS[KEYWORD_KINDS[key as Keyword]](value, [...path, key]) : [],
+  );
+}
+
+export function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export const TYPES: readonly string[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+type Check = (value: Json, path: Path) => readonly MetaFault[];
+
+const text = must((value) => typeof value === 'string', 'be string');
+const flag = must((value) => typeof value === 'boolean', 'be boolean');
+const number = must((value) => typeof value === 'number', 'be number');
+const list = must((value) => Array.isArray(value), 'be array');
+const name = allOf(text, must(matches(/^[A-Za-z_][-A-Za-z0-9._]*$/), 'match pattern "^[A-Za-z_][-A-Za-z0-9._]*$"'));
+const names = allOf(list, each(text), unique);
+
+const KINDS = {
+  any: () => [],
+  text,
+  flag,
+  number,
+  list,
+  name,
+  names,
+  id: allOf(text, must(matches(/^[^#]*#?$/), 'match pattern "^[^#]*#?$"')),
+  positive: allOf(
+    number,
+    must((value) => Number(value) > 0, 'be > 0'),
+  ),
+  count: allOf(
+    must(Number.isInteger, 'be integer'),
+    must((value) => Number(value) >= 0, 'be >= 0'),
+  ),
+  type: typeFaults,
+  schema: metaFaults,
+  schemas: allOf(
+    list,
+    must((value) => (value as readonly Json[]).length > 0, 'NOT have fewer than 1 items'),
+    each(metaFaults),
+  ),
+  schemaMap: mapOf(metaFaults),
+  nameLists: mapOf(names),
+  flagMap: mapOf(flag),
+  dependencies: mapOf((value, path) => (Array.isArray(value) ? names(value, path) : metaFaults(value, path))),
+} satisfies { readonly [kind: string]: Check };
+
+function must(holds: (value: Json) => boolean, message: string): Check {
+  return (value, path) => (holds(value) ? [] : [{ path, message: `must ${message}` }]);
+}
+
+function matches(pattern: RegExp): (value: Json) => boolean {
+  return (value) => pattern.test(String(value));
+}
+
+/** The faults of the first check that finds any. */
+function allOf(...checks: readonly Check[]): Check {
+  return (value, path) =>
+    checks.reduce<readonly MetaFault[]>((found, check) => (found.length > 0 ? found : check(value, path)), []);
+}
+
+function each(check: Check): Check {
+  return (value, path) => (value as readonly Json[]).flatMap((item, index) => check(item, [...path, index]));
+}
+
+function mapOf(check: Check): Check {
+  return (value, path) =>
+    isObject(value)
+      ? Object.entries(value).flatMap(([key, inner]) => check(inner, [...path, key]))
+      : [{ path, message: 'must be object' }];
+}
+
+function unique(value: Json, path: Path): readonly MetaFault[] {
+  const items = value as readonly Json[];
+  const first = items.findLastIndex((item, index) => items.includes(item, index + 1));
+  if (first < 0) return [];
+  const second = items.indexOf(items[first] ?? null, first + 1);
+  return [{ path, message: `must NOT have duplicate items (items ## ${second} and ${first} are identical)` }];
+}
+
+function typeFaults(value: Json, path: Path): readonly MetaFault[] {
+  const message = 'must be equal to one of the allowed values';
+  if (!Array.isArray(value)) return TYPES.includes(value as string) ? [] : [{ path, message }];
+  const wrong = value.flatMap((item, index) =>
+    TYPES.includes(item as string) ? [] : [{ path: [...path, index], message }],
+  );
+  if (wrong.length > 0) return wrong;
+  return value.length > 0 && new Set(value).size === value.length ? [] : [{ path, message }];
+}
+
+export const KEYWORD_KINDS = {
+  $schema: 'text',
+  $id: 'id',
+  $ref: 'text',
+  $anchor: 'name',
+  $dynamicRef: 'text',
+  $dynamicAnchor: 'name',
+  $vocabulary: 'flagMap',
+  $comment: 'text',
+  $defs: 'schemaMap',
+  definitions: 'schemaMap',
+  type: 'type',
+  enum: 'list',
+  const: 'any',
+  multipleOf: 'positive',
+  maximum: 'number',
+  exclusiveMaximum: 'number',
+  minimum: 'number',
+  exclusiveMinimum: 'number',
+  maxLength: 'count',
+  minLength: 'count',
+  pattern: 'text',
+  maxItems: 'count',
+  minItems: 'count',
+  uniqueItems: 'flag',
+  maxContains: 'count',
+  minContains: 'count',
+  maxProperties: 'count',
+  minProperties: 'count',
+  required: 'names',
+  dependentRequired: 'nameLists',
+  dependencies: 'dependencies',
+  title: 'text',
+  description: 'text',
+  default: 'any',
+  deprecated: 'flag',
+  readOnly: 'flag',
+  writeOnly: 'flag',
+  examples: 'list',
+  format: 'text',
+  contentEncoding: 'text',
+  contentMediaType: 'text',
+  contentSchema: 'schema',
+  additionalProperties: 'schema',
+  items: 'schema',
+  contains: 'schema',
+  propertyNames: 'schema',
+  not: 'schema',
+  if: 'schema',
+  then: 'schema',
+  else: 'schema',
+  unevaluatedItems: 'schema',
+  unevaluatedProperties: 'schema',
+  allOf: 'schemas',
+  anyOf: 'schemas',
+  oneOf: 'schemas',
+  prefixItems: 'schemas',
+  properties: 'schemaMap',
+  patternProperties: 'schemaMap',
+  dependentSchemas: 'schemaMap',
+} as const satisfies { readonly [keyword: string]: keyof typeof KINDS };
+
+type Keyword = keyof typeof KEYWORD_KINDS;
