@@ -6,7 +6,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import { childOf, entryMeant, itemsOf, textOf, type Located } from '../source/located.ts';
 import type { Range } from '../source/range.ts';
-import { AGENT_KEYS } from './schema/agents.ts';
+import { agentKeys } from './schema/agents.ts';
 import { SECTION_NAMES, isSectionName, type Sections } from './schema/schema.ts';
 import { isPoison } from './shape/poison.ts';
 
@@ -111,7 +111,7 @@ export function sectionNames(doc: Located, notationKeys: readonly string[]): Sec
 
 /** True where an agent has an id, or a name, that cannot be read. */
 export function isPoisonedName(agent: Located | undefined, field: 'id' | 'name'): boolean {
-  const entry = entryMeant(agent, field, AGENT_KEYS);
+  const entry = entryMeant(agent, field, agentKeys());
   return entry !== undefined && (entry.key !== field || (textOf(entry.value) ?? '') === '');
 }
 

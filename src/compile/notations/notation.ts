@@ -24,7 +24,7 @@ export interface Notation extends NotationKeys {
   /** The schema of the value under the key. A notation without one is not in the editors' schema. */
   readonly schema?: z.ZodType;
   /** The fields of a bare document. */
-  readonly bare?: z.ZodRawShape;
+  readonly bare?: () => z.ZodRawShape;
   /** Reads, checks, draws and lowers a document. Problems go to the report. */
   readonly lower: (document: ReadDocument, definitions: Definitions, report: Report) => LoweredDocument;
   /** Finds parts of a document that a lower tier of the ladder could do. */

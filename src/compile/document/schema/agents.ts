@@ -7,7 +7,7 @@ import { boundary, budgets } from './bounds.ts';
 import { jsonSchema } from '../shape/schema-check.ts';
 
 export const models = map(
-  record({
+  record(() => ({
     provider: name().describe(
       'Who serves the model, such as `openai`, `anthropic` or `google`, or an AI SDK package, such as `@ai-sdk/azure`.',
     ),
@@ -45,10 +45,10 @@ export const models = map(
       .describe('The attachments that the model takes: `image`, `pdf`, `audio`. Default: by the name of the model.'),
     settings: jsonMap().optional().describe('Settings of a provider package, such as the `region` of Bedrock.'),
     options: jsonMap().optional().describe('Passed to the provider as it is.'),
-  }),
+  })),
 ).describe('Models by alias.');
 
-const agentFields = record({
+const agentFields = record(() => ({
   id: name().optional(),
   name: name().optional(),
   description: text().optional(),
@@ -72,9 +72,9 @@ const agentFields = record({
   tool_width: int({ min: 1, max: 64 })
     .optional()
     .describe('How many tool calls of one reply run at once. Default 8; 1 runs them one after another.'),
-});
+}));
 /** The fields of an agent. */
-export const AGENT_KEYS: readonly string[] = Object.keys(agentFields.shape);
+export const agentKeys = (): readonly string[] => Object.keys(agentFields.shape);
 
 const agent = ruled(agentFields, ({ id, name: called }, context) => {
   if (id !== undefined || called !== undefined) return;

@@ -17,17 +17,17 @@ const amounts = Object.fromEntries(
   BUDGET_ROWS.map(({ key, scale }) => [key, scale === 1 ? amount() : number({ min: 0 }).optional()]),
 ) as { readonly [key in BudgetKey]: ReturnType<typeof amount> };
 
-export const budgets = record({
+export const budgets = record(() => ({
   ...amounts,
   wall_clock_seconds: number({ min: 0 }).optional(),
-}).describe('The most that a run may use, per dimension. Zero forbids every call that needs it.');
+})).describe('The most that a run may use, per dimension. Zero forbids every call that needs it.');
 
 export const PROFILES = ['research', 'coding', 'support', 'procurement', 'sre'] as const;
 
 const names = () => list(name()).optional();
 const consequence = () => oneOf(['tell', 'ask', 'fail']).optional();
 
-const boundaryFields = record({
+const boundaryFields = record(() => ({
   profile: oneOf(PROFILES).optional(),
   version: name().optional(),
   observations: names().describe('What may be read.'),
@@ -64,7 +64,7 @@ const boundaryFields = record({
   approval_timeout: number({ above: 0 })
     .optional()
     .describe('Seconds after which an unanswered approval counts as rejected.'),
-});
+}));
 
 export const boundary = z.union([
   oneOf(PROFILES).transform((profile): BoundaryFields => ({ profile })),
@@ -72,9 +72,9 @@ export const boundary = z.union([
 ]);
 
 /** Cedar policies by id: the text itself, or the file that holds it. */
-export const policies = map(z.union([name().transform((inline) => ({ text: inline })), record({ file: name() })]));
+export const policies = map(z.union([name().transform((inline) => ({ text: inline })), record(() => ({ file: name() }))]));
 
-export const pii = record({
+export const pii = record(() => ({
   mode: oneOf(['tokenize', 'block', 'off'])
     .optional()
     .describe('`tokenize` replaces personal data by tokens, `block` refuses it, `off` does nothing. Default: tokenize.'),
@@ -97,13 +97,13 @@ export const pii = record({
   service: record({ url: name(), language: text().optional() })
     .optional()
     .describe('A Presidio analyzer that is asked in addition.'),
-});
+}));
 
-export const retain = record({
+export const retain = record(() => ({
   runs: int({ min: 0 }).optional().describe('Keep so many of the newest runs of this flow, for each tenant.'),
   days: number({ above: 0 }).optional().describe('Keep runs so long after their end.'),
   export: name().optional().describe('A folder: each run is exported there before it is removed.'),
-}).describe('When ended runs of this flow are removed. Without it they are kept.');
+})).describe('When ended runs of this flow are removed. Without it they are kept.');
 
 export const version = z.literal(1, {
   error: fault(

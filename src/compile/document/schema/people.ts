@@ -5,7 +5,7 @@ import { expects, fault, int, list, name, number, record, ruled, text } from '..
 const KEY = /^ed25519:(?:(?:MCowBQYDK2VwAyEA)?[A-Za-z0-9+/_-]{43}=?)$/;
 
 export const people = list(
-  record({
+  record(() => ({
     id: name().describe('The name under which the person answers.'),
     roles: list(name()).optional().describe('Roles that `approvers` can name.'),
     key: name()
@@ -15,30 +15,30 @@ export const people = list(
     os_user: name()
       .optional()
       .describe('Without a key: the user of the operating system who is this person. Default: the id.'),
-  }),
+  })),
 ).describe('The people who answer questions.');
 
 /** The file beside the document: the list itself, or a map with `people`. */
-export const peopleFile = record({ people });
+export const peopleFile = record(() => ({ people }));
 
 const named = {
   roles: list(name()).optional().describe('Everybody with one of these roles may answer.'),
   people: list(name()).optional().describe('These people may answer.'),
 };
 
-export const approvers = record({
+export const approvers = record(() => ({
   ...named,
   quorum: int({ min: 1 }).optional().describe('How many different people must agree; default 1.'),
-  escalate: record({
+  escalate: record(() => ({
     after: number({ above: 0, max: 31_536_000 }).describe('Seconds without an answer.'),
     ...named,
-  })
+  }))
     .optional()
     .describe('More people who may answer if the question stays open for so long.'),
-}).describe('The people who may answer. Without `roles` and `people`: everybody in `people`.');
+})).describe('The people who may answer. Without `roles` and `people`: everybody in `people`.');
 
 const hook = ruled(
-  record({
+  record(() => ({
     webhook: name()
       .regex(/^(?:https:\/\/[^\s/?#]|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/])/, {
         error: expects('an address such as `https://hooks.example.com/sluice`'),
@@ -49,7 +49,7 @@ const hook = ruled(
     command: list(text(), { min: 1 })
       .optional()
       .describe('A program and its arguments. It reads the message from standard input.'),
-  }),
+  })),
   ({ webhook, secret_env: secret, command }, context) => {
     const message =
       (webhook === undefined) === (command === undefined)
@@ -63,10 +63,10 @@ const hook = ruled(
 
 export const notify = list(hook, { min: 1, max: 20 }).describe('Hooks that are called when a question is asked.');
 
-export const reviewQueue = record({
+export const reviewQueue = record(() => ({
   open: int({ min: 1 }).optional().describe('More waiting runs than this are an event.'),
   age: number({ above: 0 }).optional().describe('A run that waits for more seconds than this is an event.'),
-}).describe('Limits of the queue of open questions.');
+})).describe('Limits of the queue of open questions.');
 
 export type PersonValue = z.output<typeof people>[number];
 export type ApproversValue = z.output<typeof approvers>;

@@ -41,13 +41,13 @@ interface NotationSchema {
   readonly key: string;
   readonly schema?: z.ZodType;
   /** The keys of the bare form, where the document itself is the notation. */
-  readonly bare?: z.ZodRawShape;
+  readonly bare?: () => z.ZodRawShape;
 }
 
 export function documentSchema(notations: readonly NotationSchema[]): { readonly [key: string]: Json } {
   const variants = notations.flatMap(({ key, schema, bare }) => [
-    ...(schema === undefined ? [] : [record({ ...sectionShape, ...parts(key, schema), [key]: schema })]),
-    ...(bare === undefined ? [] : [record({ ...sectionShape, ...bare })]),
+    ...(schema === undefined ? [] : [record(() => ({ ...sectionShape, ...parts(key, schema), [key]: schema }))]),
+    ...(bare === undefined ? [] : [record(() => ({ ...sectionShape, ...bare() }))]),
   ]);
   const [first, ...rest] = variants;
   const whole = first === undefined ? record(sectionShape) : z.union([first, ...rest]);

@@ -28,14 +28,14 @@ const toolName = name().regex(/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/, {
 
 const ADDRESS = { error: expects('an address such as `https://api.example.com/items`') };
 
-const http = record({
+const http = record(() => ({
   method: oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
   // As far as it is written out: what a template makes of the rest is known when it is called.
   url: name().regex(/^(?:\{\{|https?(?:\{\{|:\/\/[^\s/?#]))/, ADDRESS),
   headers: map(text()).optional(),
   query: map(json()).optional(),
   body: json().optional(),
-});
+}));
 
 /** Text that a shell runs. An argument in it would be run too, so templates are an error. */
 const command = ruled(name(), (text, context) => {
@@ -51,7 +51,7 @@ const command = ruled(name(), (text, context) => {
 const shell = z.union([
   command.transform((text) => ({ command: text })),
   ruled(
-    record({
+    record(() => ({
       command: command.optional().describe('Text that a shell runs. Arguments are the variables `ARG_name`.'),
       argv: list(text())
         .min(1, { error: expects('a program and its arguments') })
@@ -59,7 +59,7 @@ const shell = z.union([
         .describe('A program and its arguments, without a shell. Each entry may contain templates.'),
       cwd: name().optional(),
       env: map(text()).optional().describe('Variables of the command. Values may contain templates.'),
-    }),
+    })),
     ({ command, argv }, context) => {
       if ((command === undefined) !== (argv === undefined)) return;
       const neither = command === undefined;
@@ -73,11 +73,11 @@ const shell = z.union([
 
 const code = z.union([
   name().transform((source) => ({ language: 'javascript' as const, source })),
-  record({ language: oneOf(['javascript']).default('javascript'), source: name() }),
+  record(() => ({ language: oneOf(['javascript']).default('javascript'), source: name() })),
 ]);
 
 export const tools = map(
-  record({
+  record(() => ({
     description: text().optional(),
     input: jsonSchema().optional(),
     output: jsonSchema().optional(),
@@ -117,7 +117,7 @@ export const tools = map(
       .describe(
         'An expression over `result` that must hold before the result is used, or the tool that looks up whether a call happened that did not answer.',
       ),
-  }).superRefine((tool, context) => {
+  })).superRefine((tool, context) => {
     const given = IMPLEMENTATIONS.filter((key) => tool[key] !== undefined);
     if (given.length < 2) return;
     const message = fault(
@@ -130,17 +130,17 @@ export const tools = map(
   toolName,
 ).describe('Tools by full name, `module.action`.');
 
-const oauth = record({
+const oauth = record(() => ({
   client_id: name(),
   client_secret: name().optional(),
   scope: name().optional(),
   issuer: name()
     .optional()
     .describe('The authorization server that gets the credentials. Default: the origin of `url`.'),
-}).describe('Client credentials for a server that needs OAuth. Use `{{env.NAME}}` for the secret.');
+})).describe('Client credentials for a server that needs OAuth. Use `{{env.NAME}}` for the secret.');
 
 const server = ruled(
-  record({
+  record(() => ({
     command: name().optional().describe('The program that serves over standard input and output.'),
     args: list(text()).optional(),
     env: map(text()).optional(),
@@ -156,7 +156,7 @@ const server = ruled(
       .optional()
       .describe('The effect of an undeclared tool follows from the hints of the server.'),
     oauth: oauth.optional(),
-  }),
+  })),
   ({ command, url }, context) => {
     if ((command === undefined) !== (url === undefined)) return;
     const neither = command === undefined;

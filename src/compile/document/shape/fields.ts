@@ -8,10 +8,7 @@ import type { DiagnosticCode } from '../../diagnose/codes.ts';
 
 export function text(options: { min?: number; max?: number } = {}) {
   const { min = 0, max = 1_000_000 } = options;
-  return z
-    .string({ error: kind('text') })
-    .min(min)
-    .max(max);
+  return z.string({ error: kind('text') }).check(z.minLength(min), z.maxLength(max));
 }
 
 /** A text of at least one character. */
@@ -32,7 +29,7 @@ export function int(options: { min?: number; max?: number } = {}) {
   // The largest exact integer bounds every field. The message mentions it only if it is exceeded.
   const error = (issue: { readonly code?: string }): string =>
     expects(`a whole number${boundsPhrase(issue.code === 'too_big' ? { ...options, max } : options)}`);
-  return z.int({ error }).min(min, { error }).max(max, { error });
+  return z.int({ error }).check(z.gte(min, { error }), z.lte(max, { error }));
 }
 
 export function number(options: { min?: number; max?: number; above?: number } = {}) {
@@ -55,10 +52,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(value
 /** `few` replaces the error of a list that is shorter than `min`; make it with `fault`. */
 export function list<Item extends z.ZodType>(item: Item, options: { min?: number; max?: number; few?: string } = {}) {
   const { min = 0, max = 100_000, few } = options;
-  return z
-    .array(item, { error: kind('a list') })
-    .min(min, few)
-    .max(max);
+  return z.array(item, { error: kind('a list') }).check(z.minLength(min, few), z.maxLength(max));
 }
 
 /** A list that may be left out; an empty one says no more than none. */
@@ -73,9 +67,22 @@ export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = na
   return z.record(key, value, { error: kind('a map') });
 }
 
-/** A map with exactly these keys; any other is an `unknown-key`. */
-export function record<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject(shape);
+type Strict<Shape extends z.ZodRawShape> = ReturnType<typeof z.strictObject<Shape>>;
+
+/**
+ * A map with exactly these keys; any other is an `unknown-key`. The fields of a function are made when a document has such a
+ * map: a start needs few of all schemas.
+ */
+export function record<Shape extends z.ZodRawShape>(shape: Shape | (() => Shape)): Strict<Shape> {
+  if (typeof shape !== 'function') return z.strictObject(shape);
+  let fields: Shape | undefined;
+  return new z.ZodObject({
+    type: 'object',
+    get shape() {
+      return (fields ??= shape());
+    },
+    catchall: z.never(),
+  }) as unknown as Strict<Shape>;
 }
 
 /**

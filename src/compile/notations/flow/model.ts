@@ -25,20 +25,20 @@ const when = z
   .optional()
   .describe('An expression; `default`, or nothing, always matches. In a decision, the value to match.');
 
-export const route = record({
+export const route = record(() => ({
   when,
   default: bool().optional().describe('True is short for `when: default`.'),
   to: name().describe('A node, or `end`.'),
-});
+}));
 
-export const errorRouteFields = record({
+export const errorRouteFields = record(() => ({
   match: text()
     .nullable()
     .optional()
     .describe("A regular expression that is looked for in the error's type and message."),
   default: bool().optional().describe('Takes every error; comes last.'),
   to: name().describe('A node, or `end`.'),
-});
+}));
 const errorRoute = ruled(errorRouteFields, (clause, context) => {
   if (clause.default === true || (clause.match ?? '') !== '') return;
   context.addIssue({
@@ -53,7 +53,7 @@ const errorRoute = ruled(errorRouteFields, (clause, context) => {
 
 const seconds = () => number({ above: 0, max: SECONDS_MAX });
 
-const retry = record({
+const retry = record(() => ({
   max_attempts: int({ min: 1, max: 100 }).describe('How often the node is tried, the first try included.'),
   backoff_ms: int({ min: 0 }).default(500).describe('The longest wait before the second try, in milliseconds.'),
   multiplier: number({ min: 1, max: 10 }).default(2).describe('How much longer each wait may be than the one before.'),
@@ -61,7 +61,7 @@ const retry = record({
   match: text()
     .optional()
     .describe("A regular expression that is looked for in the error's type and message; without it every error."),
-});
+}));
 
 const commonFields = {
   id: name().describe('Unique within the flow.'),
@@ -79,7 +79,7 @@ export type CommonValue = z.output<z.ZodObject<typeof commonFields>> & { readonl
 export type RouteValue = z.output<typeof route>;
 
 export function nodeSchema<const Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
-  return record({ ...commonFields, type: z.literal(type), ...fields });
+  return record(() => ({ ...commonFields, type: z.literal(type), ...fields }));
 }
 
 /** A field of a node that names other nodes. */

@@ -8,21 +8,21 @@ const reason = () =>
   text({ min: 1 }).describe('The problem, as a sentence for the agent or the person who corrects it.');
 const when = (names: string) => name().describe(`An expression over ${names}.`);
 
-const plan = record({
+const plan = record(() => ({
   max_steps: int({ min: 1, max: 100 }).optional().describe('Steps of a plan at most; default 12.'),
   repairs: int({ min: 0, max: 2 }).optional().describe('Repairs of an invalid plan at most; default 2.'),
   approve: bool().optional().describe('True if a person must approve the plan before anything runs.'),
-});
+}));
 
-const reflection = record({
+const reflection = record(() => ({
   repairs: int({ min: 0, max: 2 }).optional().describe('Failures in a row that go back to the agent; default 2.'),
   confidence: int({ min: 0, max: 1 })
     .optional()
     .describe('Reflections after a result with too low confidence; default 1.'),
   conflict: int({ min: 0, max: 1 }).optional().describe('Reflections after contradicting sources; default 1.'),
-});
+}));
 
-const grounding = record({
+const grounding = record(() => ({
   cite: oneOf(['optional', 'required']).optional().describe('`required` if an answer must cite observations by id.'),
   claims: bool().optional().describe('True if a claimed action needs an observation of it; default true.'),
   values: oneOf(VALUES)
@@ -35,18 +35,18 @@ const grounding = record({
     .describe(
       '`mark` (the default) lets the answer pass with its violations in the report; `repair`, `escalate` and `halt` do not. Agents whose tools have grave effects repair, then escalate.',
     ),
-});
+}));
 
-const escalation = record({
+const escalation = record(() => ({
   people: bool()
     .optional()
     .describe('False if no person can be asked: the run then ends where it would ask. Default true.'),
   timeout: number({ above: 0 }).optional().describe('Seconds until a question expires; by default it does not.'),
   safer: name().optional().describe('The agent that judges a result with too low confidence before a person does.'),
   expansions: int({ min: 0, max: 10 }).optional().describe('Questions for more budget at most; default 0.'),
-});
+}));
 
-export const loopSchema = record({
+export const loopSchema = record(() => ({
   id: name().optional(),
   description: text().optional(),
   agent: name().optional().describe('The agent that does the work.'),
@@ -102,6 +102,6 @@ export const loopSchema = record({
   })
     .optional()
     .describe('US dollars that a report adds per call or review.'),
-});
+}));
 
 export type RawLoop = z.output<typeof loopSchema>;

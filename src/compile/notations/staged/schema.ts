@@ -24,13 +24,13 @@ export type WorkKey = (typeof WORK_KEYS)[Topology];
 
 const ROUNDS_MAX = 20;
 const rule = (names: string) =>
-  record({
+  record(() => ({
     when: name().describe(`An expression over ${names}.`),
     reason: text({ min: 1 }).describe('The reason that people and agents read.'),
-  });
+  }));
 
 /** A condition on the result: an expression, a function, or citations. Exactly one of the first three. */
-const invariant = record({
+const invariant = record(() => ({
   when: name()
     .optional()
     .describe('An expression over `aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input`.'),
@@ -43,7 +43,7 @@ const invariant = record({
     .optional()
     .describe('The result cites at least this many documents that tools of the run read.'),
   reason: text({ min: 1 }).optional().describe('The reason that people and agents read. `when` needs one.'),
-});
+}));
 
 /** The keys that every stage takes. */
 const stageKeys = {
@@ -68,60 +68,60 @@ const stageKeys = {
 };
 const agents = () => list(name(), { min: 1, max: 100 });
 
-const plan = record({
+const plan = record(() => ({
   agent: name().describe('The agent that replies with `{ "tasks": [ { "id", "brief" } ] }`.'),
   ...stageKeys,
-});
-const workers = record({
+}));
+const workers = record(() => ({
   agent: name().optional().describe('The agent that works on every task.'),
   agents: agents().optional().describe('Several workers. A task may name its `worker`.'),
   max: int({ min: 1, max: 1000 }).optional().describe('How many workers run at once; default 4.'),
   ...stageKeys,
-});
-const aggregate = record({
+}));
+const aggregate = record(() => ({
   agent: name().optional().describe('The agent that combines the summaries. Without it, the result is their list.'),
   ...stageKeys,
-});
-const validate = record({
+}));
+const validate = record(() => ({
   review: bool().optional().describe('True if a person decides about every result, also a valid one.'),
   agent: name().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('Below this confidence a person decides.'),
   invariants: list(invariant).optional().describe('Conditions that the result must satisfy.'),
   ...stageKeys,
-});
-const finalize = record({
+}));
+const finalize = record(() => ({
   agent: name().optional().describe('The agent that writes the output. Without it, the aggregate is the output.'),
   ...stageKeys,
-});
+}));
 
-const debate = record({
+const debate = record(() => ({
   agents: list(name(), { min: 2, max: 100 }).describe('The agents that argue. Each sees the round before.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds of the debate; default 2.'),
   judge: name().optional().describe('The agent that decides after the last round.'),
   ...stageKeys,
-});
-const peers = record({
+}));
+const peers = record(() => ({
   agents: agents().describe('Agents that hand the task to each other.'),
   start: name().optional().describe('The first agent; by default the first of the list.'),
   ...stageKeys,
-});
-const sop = list(record({ id: name(), agent: name(), ...stageKeys }).describe('One step of the procedure.'), {
+}));
+const sop = list(record(() => ({ id: name(), agent: name(), ...stageKeys })).describe('One step of the procedure.'), {
   min: 1,
   max: 100,
 });
-const board = record({
+const board = record(() => ({
   agents: agents().describe('Agents that read and write the board in turn.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn; default 4.'),
   ...stageKeys,
-});
-const swarm = record({
+}));
+const swarm = record(() => ({
   agent: name().describe(
     'The agent of every member. It replies with `{ "spawn": [ { "id", "brief" } ] }` or a summary.',
   ),
   depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first; default 2.'),
   max: int({ min: 1, max: 1000 }).optional().describe('Members in one run at most; default 10.'),
   ...stageKeys,
-});
+}));
 
 const fields = {
   id: name().optional(),
@@ -144,17 +144,17 @@ const fields = {
     .describe('Conditions of success. They are checked on the final output.'),
 };
 
-const team = record({
+const team = record(() => ({
   id: name(),
   get staged(): z.ZodType<RawStaged> {
     return stagedSchema;
   },
-});
+}));
 
-export const stagedSchema: z.ZodType<RawStaged> = record({
+export const stagedSchema: z.ZodType<RawStaged> = record(() => ({
   ...fields,
   teams: list(team, { min: 1, max: 100 }).optional().describe('Teams, each with stages of its own.'),
-});
+}));
 
 type Fields = z.output<ReturnType<typeof record<typeof fields>>>;
 interface RawTeam {

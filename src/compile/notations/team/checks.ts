@@ -5,7 +5,7 @@ import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { namesAt } from '../../document/names.ts';
 import type { Check, Reading } from './model.ts';
-import { TEAM_KEYS, VALIDATION_KEYS } from './schema/sections.ts';
+import { teamKeys, validationKeys } from './schema/sections.ts';
 import type { RawEvidence } from './schema/sections.ts';
 
 /** `Validators`, then `Validator`, each once. */
@@ -82,7 +82,7 @@ export function readContracts(
     const contract = declared.find(({ Name }) => Name === label);
     if (contract !== undefined)
       return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
-    const names = namesAt(reading.body.located(), 'Contracts', TEAM_KEYS, ['Name']);
+    const names = namesAt(reading.body.located(), 'Contracts', teamKeys(), ['Name']);
     if (names.has(label)) return [];
     const near = names.near(label);
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
@@ -102,8 +102,8 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
   if (name !== undefined) return { name: `validator:${name}`, label, config };
   const { body } = reading;
   if (
-    namesAt(body.located(), 'Validation', TEAM_KEYS).poisoned ||
-    namesAt(body.located('Validation'), 'Validators', VALIDATION_KEYS).poisoned
+    namesAt(body.located(), 'Validation', teamKeys()).poisoned ||
+    namesAt(body.located('Validation'), 'Validators', validationKeys()).poisoned
   )
     return null;
   const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);

@@ -9,7 +9,7 @@ import { exhausted, TURNS_DEFAULT } from './lowering.ts';
 import type { Corrections, Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
-import { teamSchema, teamShape } from './schema/schema.ts';
+import { teamSchema } from './schema/schema.ts';
 import { OUTPUT, REJECTED, begin } from './slots.ts';
 import type { Plan } from './strategies/strategy.ts';
 
@@ -19,7 +19,7 @@ export const teamNotation: Notation = {
   bareKeys: ['Agents', 'Selection'],
   schema: teamSchema,
   limits: ['depth', 'spawn'],
-  bare: teamShape,
+  bare: () => teamSchema.shape,
   boundedByTurns: true,
   excess: (_, authored) => teamExcess(authored),
   lower(document, definitions, report) {

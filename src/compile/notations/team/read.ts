@@ -14,7 +14,7 @@ import { readMembers } from './agents.ts';
 import { checkSources } from './context.ts';
 import type { Reading, Team } from './model.ts';
 import { STRATEGY_NAMES, teamSchema } from './schema/schema.ts';
-import { REFUSED, TEAM_KEYS, WITHOUT_EFFECT } from './schema/sections.ts';
+import { REFUSED, WITHOUT_EFFECT, teamKeys } from './schema/sections.ts';
 import type { RawTeam } from './schema/sections.ts';
 import { checkSecurity } from './security.ts';
 import { withAgentFiles } from './agent-files.ts';
@@ -81,7 +81,7 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
 
 function readingOf(document: ReadDocument, body: Body, report: Report, definitions: Definitions): Reading {
   declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
-  const names = namesAt(document.body, 'Agents', TEAM_KEYS, ['Name']);
+  const names = namesAt(document.body, 'Agents', teamKeys(), ['Name']);
   return {
     body,
     report,

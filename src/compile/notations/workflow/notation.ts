@@ -7,14 +7,14 @@ import { unitsOf } from './model.ts';
 import { drawWorkflow } from './picture.ts';
 import { planOf } from './plan.ts';
 import { readWorkflow } from './read.ts';
-import { workflowSchema, workflowShape } from './schema.ts';
+import { workflowSchema } from './schema.ts';
 
 export const workflowNotation: Notation = {
   name: 'workflow',
   key: 'workflow',
   bareKeys: ['steps'],
   schema: workflowSchema,
-  bare: workflowShape,
+  bare: () => workflowSchema.shape,
   excess: workflowExcess,
   lower(document, definitions, report) {
     const read = readWorkflow(document, report);

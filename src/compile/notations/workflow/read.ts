@@ -11,7 +11,7 @@ import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { INPUT, NOBODY } from './model.ts';
 import type { Step, Workflow } from './model.ts';
-import { DEFAULTS, ERROR_MODES, MODES, stepShape, workflowSchema } from './schema.ts';
+import { DEFAULTS, ERROR_MODES, MODES, stepKeys, workflowSchema } from './schema.ts';
 import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
 import { isVariableName, piecesOf } from './model.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
@@ -291,9 +291,7 @@ function promptOf(given: Given): string | null {
 /** True if one of the fields is there but faulty or misspelt, which is already reported. */
 function wasTried(holder: Located | undefined, fields: readonly string[]): boolean {
   const keys = holder?.kind === 'map' ? [...holder.entries.keys()] : [];
-  return keys.some(
-    (key) => fields.includes(key) || (!Object.hasOwn(stepShape, key) && nearest(key, fields) !== undefined),
-  );
+  return keys.some((key) => fields.includes(key) || (!stepKeys().includes(key) && nearest(key, fields) !== undefined));
 }
 
 type Variant = Exclude<NonNullable<RawStep['mode']>, string>;

@@ -34,22 +34,22 @@ const agent = z
 const mode = z.union([
   oneOf(['sequential', 'fan_out', 'collect', 'conditional', 'loop', 'fanout', ...MODES]),
   oneKey('a mode', {
-    Conditional: record({ condition: condition().optional() }).optional(),
-    Loop: record({ max_iterations: iterations().optional(), until: until().optional() }).optional(),
-    conditional: record({ condition: condition().optional() }).optional(),
-    loop: record({ max_iterations: iterations().optional(), until: until().optional() }).optional(),
+    Conditional: record(() => ({ condition: condition().optional() })).optional(),
+    Loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
+    conditional: record(() => ({ condition: condition().optional() })).optional(),
+    loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
   }),
 ]);
 
 const errorMode = z.union([
   oneOf(['fail', 'skip', 'retry', ...ERROR_MODES]),
   oneKey('an error mode', {
-    Retry: record({ max_retries: retries().optional() }).optional(),
-    retry: record({ max_retries: retries().optional() }).optional(),
+    Retry: record(() => ({ max_retries: retries().optional() })).optional(),
+    retry: record(() => ({ max_retries: retries().optional() })).optional(),
   }),
 ]);
 
-export const stepShape = {
+const step = record(() => ({
   name: name().optional().describe('What `path` and `results` call the step.'),
   agent: agent.optional(),
   agent_name: name().optional().describe('The first agent of that name.'),
@@ -66,16 +66,16 @@ export const stepShape = {
   error_mode: errorMode.optional().describe('What a failure or a timeout does; the run fails unless told.'),
   max_retries: retries().optional(),
   output_var: name().nullable().optional().describe('The variable that keeps the output for later prompts.'),
-};
+}));
+export const stepKeys = (): readonly string[] => Object.keys(step.shape);
 
-export const workflowShape = {
+export const workflowSchema = record(() => ({
   id: name().optional(),
   name: name().optional(),
   description: text().nullable().optional(),
   created_at: json().optional().describe('Kept by systems that store workflows; it has no effect.'),
-  steps: list(record(stepShape), { min: 1, few: fault('bad-value', 'a workflow needs at least one step') }),
-};
-export const workflowSchema = record(workflowShape);
+  steps: list(step, { min: 1, few: fault('bad-value', 'a workflow needs at least one step') }),
+}));
 
 export type RawWorkflow = z.output<typeof workflowSchema>;
 export type RawStep = RawWorkflow['steps'][number];

@@ -19,11 +19,11 @@ import type * as z from 'zod';
 
 const JOIN_TIMEOUT_SECONDS = 60;
 
-const join = record({
+const join = record(() => ({
   type: oneOf(['all', 'any', 'first', 'count']).default('all').describe('What the join waits for.'),
   count: int({ min: 0 }).default(0).describe('How many branches must succeed, where `type` is `count`.'),
   timeout: number({ above: 0, max: SECONDS_MAX }).default(JOIN_TIMEOUT_SECONDS).describe('Seconds.'),
-});
+}));
 const schema = nodeSchema('parallel', {
   branches: list(route, {
     min: 2,

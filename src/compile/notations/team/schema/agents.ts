@@ -5,7 +5,7 @@ import { REASONING_EFFORTS } from '../../../../ir/nodes.ts';
 import { spellings } from '../spelling.ts';
 import { bool, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
 
-const modelFields = record({
+const modelFields = record(() => ({
   ModelId: name().describe("The provider's name of the model, or an alias."),
   Provider: name().optional(),
   Endpoint: name().optional().describe('Another address of the same protocol.'),
@@ -24,12 +24,12 @@ const modelFields = record({
   MaxTokens: int({ min: 1 }).optional().describe('The most tokens of a reply.'),
   Accepts: list(oneOf(ATTACHMENT_KINDS)).optional().describe('The attachments that the model takes.'),
   Options: map(json()).optional().describe('Passed to the provider as it is.'),
-});
+}));
 
 export const model = z.union([name(), modelFields]).describe('A model by name or alias, or with its settings.');
 export const models = map(z.union([name(), modelFields])).describe('Models by alias.');
 
-const contextWindow = record({
+const contextWindow = record(() => ({
   TextOnly: bool().optional().describe('Leave out tool calls and their results.'),
   ExcludeAgents: list(name()).optional().describe('Leave out messages of these agents.'),
   IncludeAgents: list(name()).optional().describe('Only messages of these agents, of the user and of the engine.'),
@@ -40,18 +40,18 @@ const contextWindow = record({
   MaxToolResultChars: int({ min: 0 }).optional(),
   ToolResultCharOverrides: map(int({ min: 0 })).optional(),
   MaxReplayChars: int({ min: 0 }).optional().describe('Characters of a tool result of an earlier turn; 0 means 2,000.'),
-});
+}));
 
-export const contextSource = record({
+export const contextSource = record(() => ({
   Source: name().describe(
     'session_context, changes_recent[:N], brief_field:FIELD, file:PATH; for an agent also own_history[:N].',
   ),
   MaxChars: int({ min: 1 }).optional(),
   Label: name().optional(),
-});
+}));
 
 const CHOICES = ['auto', 'required', 'none'] as const;
-const agentRoute = record({
+const agentRoute = record(() => ({
   Keyword: phrase(),
   Agent: name(),
   Validator: name().optional(),
@@ -60,9 +60,9 @@ const agentRoute = record({
   ShellFallbackPattern: name().optional(),
   RequireHumanApproval: bool().default(false),
   RecoveryAgent: name().optional(),
-});
+}));
 
-const agent = record({
+const agent = record(() => ({
   Name: name(),
   Instructions: text().default(''),
   Description: text().optional().describe('A sentence for models that choose among the agents.'),
@@ -95,7 +95,7 @@ const agent = record({
   SubAgentMaxToolCalls: json().optional(),
   AgentFile: name().optional().describe('A file with the fields of the agent, or Markdown with its instructions.'),
   RemoteAgent: record({ Url: name(), TimeoutSeconds: number({ above: 0 }).optional() }).optional(),
-});
+}));
 
 /** An agent file can give the name, so editors ask for one of the two. */
 const NAMED = { required: [], anyOf: [{ required: ['Name'] }, { required: ['AgentFile'] }] };

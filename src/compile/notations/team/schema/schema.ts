@@ -8,15 +8,15 @@ import { sectionFields } from './sections.ts';
 export const STRATEGY_NAMES: readonly string[] = STRATEGIES.map(({ type }) => type);
 
 const [firstName = '', ...otherNames] = STRATEGY_NAMES;
-const strategyFields: z.ZodRawShape = Object.assign({}, ...STRATEGIES.map(({ fields }) => fields)) as z.ZodRawShape;
+const strategyFields = (): z.ZodRawShape =>
+  Object.assign({}, ...STRATEGIES.map(({ fields }) => fields)) as z.ZodRawShape;
 
-const selection = record({
+const selection = record(() => ({
   Type: oneOf([firstName, ...otherNames])
     .meta({ enum: spellings('Type', STRATEGY_NAMES) })
     .default(firstName)
     .describe('How the agent of the next turn is chosen.'),
-  ...strategyFields,
-});
+  ...strategyFields(),
+}));
 
-export const teamShape = { ...sectionFields, Selection: selection.prefault({}) };
-export const teamSchema = record(teamShape);
+export const teamSchema = record(() => ({ ...sectionFields(), Selection: selection.prefault({}) }));

@@ -58,23 +58,24 @@ const termination: z.ZodType<RawTermination> = record(terminationFields);
  * A requirement of a contract names its predicate by key (`FileExists: { Path: … }`) or by type (`Type: FileExists, Path: …`).
  * Both are read as the keyed form.
  */
-const listed = { Source: name(), Field: name() };
-const command = {
+const listed = () => ({ Source: name(), Field: name() });
+const command = () => ({
   Pattern: name().optional(),
   PatternField: name().optional(),
   PatternSource: name().optional(),
-};
-const file = { Path: name() };
-const report = { Path: name().optional(), NoFailures: bool().optional(), HasAssertions: bool().optional() };
-const tests = { FindRelatedCommand: name().optional(), FullSuiteCommand: name().optional() };
+});
+const file = () => ({ Path: name() });
+const report = () => ({ Path: name().optional(), NoFailures: bool().optional(), HasAssertions: bool().optional() });
+const tests = () => ({ FindRelatedCommand: name().optional(), FullSuiteCommand: name().optional() });
 
 /** Fields beside `Type`. When `Type` is missing or misspelt, only that mistake is reported. */
-const stray = Object.fromEntries(
-  Object.keys({ ...listed, ...command, ...file, ...report, ...tests }).map((field) => [field, json().optional()]),
-);
+const stray = () =>
+  Object.fromEntries(
+    [listed, command, file, report, tests].flatMap((fields) => Object.keys(fields())).map((field) => [field, json().optional()]),
+  );
 
 const keyed = ruled(
-  record({
+  record(() => ({
     // The keyed form has no `Type`; editors refuse any value here.
     Type: z.undefined().optional().meta({ not: {} }),
     FilesWritten: record(listed).optional(),
@@ -83,8 +84,8 @@ const keyed = ruled(
     TestReport: record(report).optional(),
     ChecklistComplete: record(listed).optional(),
     RelatedTestsPass: json().optional(),
-    ...stray,
-  }),
+    ...stray(),
+  })),
   (value, context) => {
     const keys = Object.keys(value);
     if (keys.length === 1 && PREDICATES.some((predicate) => keys.includes(predicate))) return;
@@ -96,8 +97,8 @@ const keyed = ruled(
   },
 );
 
-function typed<Type extends PredicateName, Shape extends z.ZodRawShape>(type: Type, shape: Shape) {
-  return record({ Type: z.literal(type), ...shape });
+function typed<Type extends PredicateName, Shape extends z.ZodRawShape>(type: Type, shape: () => Shape) {
+  return record(() => ({ Type: z.literal(type), ...shape() }));
 }
 
 const requirement = z
@@ -125,19 +126,19 @@ function namesCommand(
   context.addIssue({ code: 'custom', message });
 }
 
-const contract = record({
+const contract = record(() => ({
   Name: name(),
   Description: text().optional(),
   Requires: list(requirement).describe('All of these must hold; an empty list always holds.'),
-});
+}));
 
 const ACTIONS = ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort', 'Skip'] as const;
-const policy = record({
+const policy = record(() => ({
   Action: oneOf(ACTIONS).default('Reinstruct'),
   Threshold: int({ min: 1 }).optional().describe('The failure of this type in a row that stops the session.'),
-});
+}));
 
-const failureHandling = record({
+const failureHandling = record(() => ({
   NoProgress: policy.optional(),
   ConflictingEvidence: policy.optional(),
   MissingEvidence: policy.optional(),
@@ -147,16 +148,16 @@ const failureHandling = record({
     .describe('The bad turn in a row that stops the session: 3 when absent, or MaxRetries of a graph and one more.'),
   MaxConsecutiveContractFailures: int({ min: 0 }).default(0),
   MaxConsecutiveTurnsWithoutSignal: int({ min: 0 }).default(0),
-});
+}));
 
-const verifier = record({
+const verifier = record(() => ({
   AgentName: name(),
   EveryNTurns: int({ min: 0 }).default(0),
   TriggerOnSuspiciousTransition: bool().default(true),
   FindingsKeyword: phrase().default('INCONSISTENCY'),
-});
+}));
 
-const validation = record({
+const validation = record(() => ({
   BriefPath: name().optional(),
   TestReportPath: name().optional(),
   ChangeLogPath: name().optional(),
@@ -164,10 +165,10 @@ const validation = record({
   Validators: map(name())
     .optional()
     .describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
-});
+}));
 
 const COMPACTIONS = ['lossless', 'window', 'lossy', 'llm', 'intent', 'hybrid'] as const;
-const compactionFields = record({
+const compactionFields = record(() => ({
   Mode: oneOf(COMPACTIONS)
     .meta({ enum: spellings('Mode', COMPACTIONS) })
     .default('lossless'),
@@ -181,7 +182,7 @@ const compactionFields = record({
   AntiThrashMinSavingsRatio: json().optional(),
   AntiThrashWindow: json().optional(),
   SummaryTemplate: json().optional(),
-});
+}));
 const compaction = ruled(compactionFields, ({ TriggerTurnCount: trigger, KeepRecentTurns: kept }, context) => {
   if (trigger > kept) return;
   const message = fault('bad-value', '`TriggerTurnCount` must be above `KeepRecentTurns`');
@@ -190,7 +191,7 @@ const compaction = ruled(compactionFields, ({ TriggerTurnCount: trigger, KeepRec
 
 const globs = () => list(name()).default([]);
 /** Limits of all agents together. Each is enforced, or the document is refused. */
-const security = record({
+const security = record(() => ({
   AllowShellExecution: bool().default(true).describe('False: no agent can run commands.'),
   ShellPolicy: record({ Allow: globs(), Deny: globs() })
     .optional()
@@ -203,7 +204,7 @@ const security = record({
   ReadFileSizeLimit: int({ min: 1 }).optional().describe('The most characters of a file that an agent sees.'),
   HttpAllowedHosts: list(name()).optional().describe('The hosts that the Http plugin may call; an empty list allows all.'),
   AllowPrivateHosts: bool().default(false),
-});
+}));
 export type RawSecurity = z.output<typeof security>;
 
 /** Accepted, and reported as having no effect, each with the way to get the same. */
@@ -222,7 +223,7 @@ export const REFUSED: { readonly [key: string]: string } = {
   Brownfield: 'List the files that may be changed under `Security.ChangeEnvelope`.',
 };
 const mcpServers = list(
-  record({
+  record(() => ({
     Name: name().describe('The name under which `Plugins` grants the server.'),
     Transport: oneOf(['stdio', 'http', 'sse']).optional(),
     Command: name().optional().describe('The program that serves over standard input and output.'),
@@ -233,15 +234,16 @@ const mcpServers = list(
     Headers: map(text()).optional(),
     TimeoutSeconds: number({ above: 0 }).optional(),
     Tools: list(name()).optional().describe('The only tools of the server that may be used.'),
-  }),
+  })),
 );
 export type RawServer = z.output<typeof mcpServers>[number];
 
-const accepted = Object.fromEntries(
-  [...Object.keys(WITHOUT_EFFECT), ...Object.keys(REFUSED)].map((key) => [key, json().optional()]),
-);
+const accepted = () =>
+  Object.fromEntries(
+    [...Object.keys(WITHOUT_EFFECT), ...Object.keys(REFUSED)].map((key) => [key, json().optional()]),
+  );
 
-export const sectionFields = {
+export const sectionFields = () => ({
   SchemaVersion: json().optional(),
   Name: name().optional(),
   Description: text().optional(),
@@ -254,23 +256,23 @@ export const sectionFields = {
   FailureHandling: failureHandling.prefault({}),
   Verifier: verifier.optional(),
   Validation: validation.prefault({}),
-  TestSelector: record({
+  TestSelector: record(() => ({
     FindRelatedCommand: name().optional().describe('`{file}` stands for a changed file.'),
     CommandTemplate: name().optional().describe('The same as FindRelatedCommand.'),
     FullSuiteCommand: name().optional(),
-  }).optional(),
-  EvidenceStore: record({ Path: name().optional().describe('Where each gate writes the evidence it saw.') }).optional(),
-  ChangeTracking: record({ Path: name().optional() }).optional(),
-  Checkpoint: record({ Mode: name().optional(), Path: name().optional() }).optional(),
+  })).optional(),
+  EvidenceStore: record(() => ({ Path: name().optional().describe('Where each gate writes the evidence it saw.') })).optional(),
+  ChangeTracking: record(() => ({ Path: name().optional() })).optional(),
+  Checkpoint: record(() => ({ Mode: name().optional(), Path: name().optional() })).optional(),
   Security: security.optional(),
   MaxTotalTokens: int({ min: 0 }).optional().describe('The most input and output tokens of the session; 0 for no limit.'),
   Compaction: compaction.optional(),
   McpServers: mcpServers.optional().describe('MCP servers, as `mcp` beside `Orchestration`.'),
-  ...accepted,
-};
+  ...accepted(),
+});
 const sections = record(sectionFields);
-export const TEAM_KEYS: readonly string[] = [...Object.keys(sectionFields), 'Selection'];
-export const VALIDATION_KEYS: readonly string[] = Object.keys(validation.shape);
+export const teamKeys = (): readonly string[] => [...Object.keys(sections.shape), 'Selection'];
+export const validationKeys = (): readonly string[] => Object.keys(validation.shape);
 
 /** A team without its `Selection`, which only the strategy reads. */
 export type RawTeam = z.output<typeof sections>;

@@ -20,12 +20,12 @@ import { lacking, strategy } from './strategy.ts';
 const ARTIFACT = 'artifact';
 const NOTES = 'notes';
 
-const stage = record({ Generator: name(), Critic: name(), Label: name().optional() });
-const schema = record({
+const stage = record(() => ({ Generator: name(), Critic: name(), Label: name().optional() }));
+const schema = record(() => ({
   Stages: list(stage, { min: 1, few: fault('bad-value', 'an adversarial team needs at least one stage') }),
   Rounds: int({ min: 1 }).default(3).describe('The most critiques of each artifact.'),
   PassKeyword: phrase().default('APPROVED').describe('The critic writes it alone on a line to approve the artifact.'),
-});
+}));
 type Stage = z.output<typeof stage>;
 type RawAdversarial = z.output<typeof schema>;
 

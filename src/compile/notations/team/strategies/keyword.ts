@@ -29,12 +29,12 @@ export const defaultAgent = name()
   .optional()
   .describe('The agent of the first turn, and of the turn after one without a route; the first agent when absent.');
 
-const route = record({
+const route = record(() => ({
   Keyword: phrase().describe('Alone on a line, or at the start of one; letter case does not matter.'),
   Agent: name().describe('The agent of the next turn. If it is one of the SourceAgents, the session ends.'),
   SourceAgents: some(name()).describe('Only these agents may take the route.'),
   ...gateFields,
-});
+}));
 type RawRoute = z.output<typeof route>;
 
 interface Route {

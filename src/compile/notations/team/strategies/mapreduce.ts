@@ -24,14 +24,14 @@ const TRIES = 'tries';
 /** Bounds the tool rounds of all items together. A list fits in one reply. */
 const ITEMS_MAX = 10_000;
 
-export const mapReduceSchema = record({
+export const mapReduceSchema = record(() => ({
   Splitter: name(),
   Mapper: name(),
   Reducer: name(),
   ItemsJsonPath: name().default('items').describe("Where the list is in the splitter's JSON; dots lead into objects."),
   MaxConcurrency: int({ min: 0 }).default(0).describe('How many items are worked on at once; 0 for all.'),
   MaxSplitterRetries: int({ min: 1 }).default(3),
-});
+}));
 export type RawMapReduce = z.output<typeof mapReduceSchema>;
 
 export const mapReduce = strategy({

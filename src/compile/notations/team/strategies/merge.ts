@@ -16,13 +16,13 @@ import { addTeamTurn } from '../turn.ts';
 const MERGES = ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'] as const;
 type MergeStrategy = (typeof MERGES)[number];
 
-export const mergeSchema = record({
+export const mergeSchema = record(() => ({
   Strategy: oneOf(MERGES)
     .meta({ enum: spellings('Strategy', MERGES) })
     .default('union'),
   Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
   ConflictResolution: list(oneOf(MERGES)).default([]).describe('Tried in order if the strategy reaches no decision.'),
-});
+}));
 type RawMerge = z.output<typeof mergeSchema>;
 
 interface Branch {

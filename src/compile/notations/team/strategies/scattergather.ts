@@ -14,11 +14,11 @@ import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
 import { lacking, strategy } from './strategy.ts';
 
-export const scatterGatherSchema = record({
+export const scatterGatherSchema = record(() => ({
   Participants: list(name(), { min: 1, few: fault('bad-value', 'a scatter needs at least one participant') }),
   Synthesizer: name(),
   MaxConcurrency: int({ min: 0 }).default(0).describe('How many run at once; 0 for all.'),
-});
+}));
 export type RawScatterGather = z.output<typeof scatterGatherSchema>;
 
 /** Where phases run: at the top, or inside a node of a graph. */

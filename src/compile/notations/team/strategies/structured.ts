@@ -16,14 +16,14 @@ import { defaultAgent } from './keyword.ts';
 import { firstOf, mayTake, speakersFrom, warnOfSilent } from './routing.ts';
 import { strategy } from './strategy.ts';
 
-const condition = record({
+const condition = record(() => ({
   Field: name().describe('A field of the reply; dots lead into objects.'),
   Is: text().optional(),
   IsNot: text().optional(),
   Contains: text().optional(),
   Exists: bool().optional(),
-});
-const route = record({ Agent: name(), Condition: condition, SourceAgents: some(name()) });
+}));
+const route = record(() => ({ Agent: name(), Condition: condition, SourceAgents: some(name()) }));
 
 type RawCondition = z.output<typeof condition>;
 type RawRoute = z.output<typeof route>;

@@ -10,22 +10,22 @@ import { sameTrigger } from '../routing.ts';
 import { scatterGatherSchema } from '../scattergather.ts';
 import type { RawScatterGather } from '../scattergather.ts';
 
-const node = record({
+const node = record(() => ({
   Id: name(),
   Agent: name().optional(),
   SubGraphId: name().optional().describe('A sub-graph that runs instead of an agent.'),
   Terminal: bool().default(false),
   Parallel: bool().default(false).describe('Runs at the same time as the other parallel nodes of the same keyword.'),
   Validators: some(name()).describe('Of a terminal node: must pass before the session ends.'),
-});
+}));
 
-const edge = record({
+const edge = record(() => ({
   From: name(),
   To: name(),
   Keyword: phrase().optional().describe('Alone on a line; without it, every turn takes the edge.'),
   SourceAgents: some(name()),
   ...gateFields,
-});
+}));
 
 export type RawNode = z.output<typeof node>;
 export type RawEdge = z.output<typeof edge>;
@@ -42,11 +42,11 @@ export interface RawSubGraph {
   readonly ScatterGather?: RawScatterGather | undefined;
 }
 
-const subGraphFields: z.ZodType<RawSubGraph> = record({
+const subGraphFields: z.ZodType<RawSubGraph> = record(() => ({
   Graph: z.lazy(() => graphSchema).optional(),
   MapReduce: mapReduceSchema.optional(),
   ScatterGather: scatterGatherSchema.optional(),
-});
+}));
 const subGraph = ruled(subGraphFields, (value, context) => {
   const given = Object.keys(value);
   if (given.length === 1) return;

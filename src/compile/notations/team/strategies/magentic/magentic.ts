@@ -9,14 +9,14 @@ import { lacking, strategy } from '../strategy.ts';
 import { MANAGER, lowerMagentic } from './lower.ts';
 import { MAGENTIC_TOOLS, MANAGER_INSTRUCTIONS } from './tools.ts';
 
-const schema = record({
+const schema = record(() => ({
   Model: model,
   Instructions: text().optional(),
   MaxRoundCount: int({ min: 1 }).default(20),
   MaxStallCount: int({ min: 1 }).default(3),
   MaxResetCount: int({ min: 0 }).default(2),
   EnablePlanReview: bool().default(false),
-});
+}));
 type RawMagentic = z.output<typeof schema>;
 
 export const magentic = strategy({

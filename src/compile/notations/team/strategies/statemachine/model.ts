@@ -7,7 +7,7 @@ import { contextSource } from '../../schema/agents.ts';
 import { mergeSchema } from '../merge.ts';
 import { mayTake, sameTrigger } from '../routing.ts';
 
-const transition = record({
+const transition = record(() => ({
   To: name().describe('The state to enter; of a parallel transition, the state after all branches.'),
   Signal: phrase().optional().describe('The signal that takes the transition; without it, every turn takes it.'),
   Contract: name().optional(),
@@ -22,20 +22,20 @@ const transition = record({
   Parallel: bool().default(false),
   Targets: list(name()).optional().describe('The states whose agents run at the same time.'),
   Merge: mergeSchema.optional(),
-});
+}));
 
-const state = record({
+const state = record(() => ({
   Agent: name(),
   Transitions: list(transition).default([]),
   Terminal: bool().default(false),
-});
+}));
 
-export const machineSchema = record({
+export const machineSchema = record(() => ({
   Initial: name(),
   States: map(state).refine((states) => Object.keys(states).length > 0, {
     error: fault('bad-value', 'a state machine needs at least one state'),
   }),
-});
+}));
 
 export type RawMachine = z.output<typeof machineSchema>;
 export type RawState = z.output<typeof state>;
