@@ -157,6 +157,7 @@ export const KEYWORD_KINDS = {
   propertyNames: 'schema',
   not: 'schema',
   if: 'schema',
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   then: 'schema',
   else: 'schema',
   unevaluatedItems: 'schema',
