@@ -78,6 +78,63 @@ describe('what is visible inside', () => {
     expect(stdout).toBe('-1 1');
     expect(seccompFilter('mips')).toBeNull();
   });
+
+  test('the command line of the first process has no folder of the machine and no variable', async () => {
+    const { ask, dir } = tools({ shell: { env: { PLANTED: 'do-not-leak' } } });
+    const { stdout } = await run(ask, 'cat /proc/[0-9]*/cmdline | tr "\\0" "\\n" | sort -u; echo end');
+    expect(stdout).toContain('--args');
+    expect(stdout).not.toContain(dir);
+    expect(stdout).not.toContain('do-not-leak');
+    expect((await run(ask, 'echo $PLANTED')).stdout).toBe('do-not-leak\n');
+  });
+
+  test('no socket to the hypervisor or of another rare family can be opened, and ordinary ones can', async () => {
+    const { ask } = tools();
+    const open = (family: number): string =>
+      `perl -e 'socket(my $s, ${family}, 1, 0) ? print "open " : print $!+0, " "'`;
+    // In order: AF_VSOCK, AF_ALG, AF_TIPC, AF_BLUETOOTH, AF_PACKET, AF_XDP, AF_QIPCRTR.
+    const { stdout } = await run(ask, [40, 38, 30, 31, 17, 44, 42].map(open).join('; '));
+    expect(stdout.trim().split(' ')).toEqual(Array(7).fill('97'));
+    expect((await run(ask, [1, 2].map(open).join('; '))).stdout.trim()).toBe('open open');
+  });
+
+  test('the filter refuses new user namespaces by itself', async () => {
+    const { ask } = tools();
+    const [unshare, clone3] = process.arch === 'arm64' ? [97, 435] : [272, 435];
+    const { stdout } = await run(
+      ask,
+      `perl -e 'print syscall(${unshare}, 0x10000000), " ", $!+0, " ", syscall(${clone3}, 0, 0), " ", $!+0'`,
+    );
+    expect(stdout).toBe('-1 1 -1 38');
+  });
+
+  test('no file can be made that runs as its owner', async () => {
+    const { ask, dir } = tools();
+    await run(
+      ask,
+      'cp /bin/true a; cp /bin/true b; chmod u+s a; chmod 2755 b; perl -e \'use Fcntl; sysopen(F, "c", O_CREAT|O_WRONLY, 06755)\'',
+    );
+    await run(ask, 'chmod 755 a; mkdir -m 700 d; touch d/e');
+    for (const name of ['a', 'b']) expect(statSync(join(dir, name)).mode & 0o7777, name).toBe(0o755);
+    expect(existsSync(join(dir, 'c'))).toBe(false);
+    expect(existsSync(join(dir, 'd/e'))).toBe(true);
+  });
+
+  test('certificates of the machine are visible, and private keys beside them are not', async () => {
+    const { ask } = tools();
+    const { stdout } = await run(
+      ask,
+      'cd /etc; find ssl pki -mindepth 1 -maxdepth 2 2>/dev/null | cut -d/ -f1-3 | sort -u; echo end',
+    );
+    expect(stdout.replaceAll(/^ssl\/(certs.*|cert\.pem|openssl\.cnf)\n|^pki\/(ca-trust|tls).*\n/gm, '')).toBe('end\n');
+    expect((await run(ask, 'ls /etc/ssl/private /etc/pki/tls/private 2>/dev/null')).stdout).toBe('');
+  });
+
+  test('files of the machine cannot be linked into the work directory', async () => {
+    const { ask } = tools();
+    for (const file of ['/etc/passwd', '/bin/sh', '/proc/self/exe'])
+      expect((await run(ask, `ln -L ${file} linked`)).exitCode, file).not.toBe(0);
+  });
 });
 
 describe('limits', () => {

@@ -9,12 +9,12 @@ import { calculate } from './calculator.ts';
 import { DEFAULT_LIMITS, limited } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { runProcess } from './process.ts';
+import type { ProcessRequest } from './process.ts';
 import { resolveOptional } from '../optional-package.ts';
 import { PACKAGE_ROOT } from '../package-root.ts';
 import { QUICKJS_FILE, QUICKJS_START } from './quickjs.ts';
 import type { CodeAnswer, CodeRequest, CodeResult } from './quickjs.ts';
-import { SHELL, findBubblewrap, sandboxArgs } from './sandbox.ts';
-import { seccompFilter } from './seccomp.ts';
+import { SHELL, findBubblewrap, sandboxArgs, sandboxed } from './sandbox.ts';
 import { fail } from './tool.ts';
 import type { CodeOptions, ToolCall, ToolKind, ToolOptions } from './tool.ts';
 
@@ -64,10 +64,8 @@ class Interpreter {
   async #evaluate(request: CodeRequest, signal: AbortSignal): Promise<CodeResult> {
     if (signal.aborted) throw fail('timeout', 'AbortError', 'the code was stopped');
     const limits = limitsFor(request);
-    const { argv, extra } = await processFor(limits, this.#bwrap);
     const { stdout, stderr } = await runProcess({
-      argv,
-      extra,
+      ...(await processFor(limits, this.#bwrap)),
       stdin: JSON.stringify(request),
       timeoutMs: request.timeoutMs + GRACE_MS,
       outputMax: ANSWER_MAX,
@@ -105,21 +103,15 @@ function limitsFor({ memoryMax, timeoutMs }: CodeRequest): Limits {
 }
 
 /** The command line of the interpreter: in the sandbox, or with limits only if there is no sandbox. */
-async function processFor(
-  limits: Limits,
-  bwrap: string | undefined,
-): Promise<{ readonly argv: readonly string[]; readonly extra: Buffer | null }> {
+async function processFor(limits: Limits, bwrap: string | undefined): Promise<Pick<ProcessRequest, 'argv' | 'feeds'>> {
   const library = resolveOptional('quickjs-emscripten', 'a tool with code');
   const program = [process.execPath, '--disable-warning=ExperimentalWarning', QUICKJS_FILE, QUICKJS_START];
-  if (process.platform === 'win32') return { argv: program, extra: null };
+  if (process.platform === 'win32') return { argv: program };
   const command = limited(SHELL, limits, program);
   const bubblewrap = await findBubblewrap(bwrap).catch(() => null);
-  if (bubblewrap === null) return { argv: command, extra: null };
+  if (bubblewrap === null) return { argv: command };
   const readable = [process.execPath, ...moduleRoots(library)];
-  return {
-    argv: [bubblewrap.path, ...sandboxArgs(bubblewrap, {}, { readable }, limits), ...command],
-    extra: seccompFilter(),
-  };
+  return sandboxed(bubblewrap, sandboxArgs(bubblewrap, {}, { readable }, limits), command);
 }
 
 /** The folders that the interpreter loads its code from: this package, and the outermost `node_modules` of its library. */

@@ -15,8 +15,8 @@ export interface ProcessRequest {
   /** The program by its full path, and its arguments. */
   readonly argv: readonly string[];
   readonly stdin?: string;
-  /** Bytes that the program reads from descriptor 4, such as a seccomp filter. */
-  readonly extra?: Buffer | null;
+  /** Bytes that the program reads from the descriptors 4 and up. */
+  readonly feeds?: readonly (Buffer | null)[];
   readonly timeoutMs: number;
   readonly outputMax: number;
   readonly limits: Limits;
@@ -34,7 +34,7 @@ export interface ProcessResult {
 }
 
 const STATUS_FD = 3;
-const EXTRA_FD = 4;
+export const FEED_FD = 4;
 const MARK = 'sluice-child';
 
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
@@ -73,11 +73,11 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   }
 }
 
-function start(program: string, args: readonly string[], { stdin, extra }: ProcessRequest): ChildProcess {
+function start(program: string, args: readonly string[], { stdin, feeds = [] }: ProcessRequest): ChildProcess {
   const nothing = openSync('/dev/null', 'r');
   try {
     const stdio: StdioOptions = [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe'];
-    stdio[EXTRA_FD] = extra === undefined || extra === null ? 'ignore' : 'pipe';
+    for (const [index, feed] of feeds.entries()) stdio[FEED_FD + index] = feed === null ? 'ignore' : 'pipe';
     for (const fd of inheritedDescriptors()) if (stdio[fd] === undefined || stdio[fd] === 'ignore') stdio[fd] = nothing;
     const filled = Array.from(stdio, (entry) => entry ?? 'ignore') as StdioOptions;
     return spawn(program, args, { stdio: filled, detached: true, env: {}, argv0: `${MARK}:${ownMark()}` });
@@ -88,17 +88,18 @@ function start(program: string, args: readonly string[], { stdin, extra }: Proce
 
 function collect(
   child: ChildProcess,
-  { extra, outputMax }: ProcessRequest,
+  { feeds = [], outputMax }: ProcessRequest,
 ): { readonly stdout: Output; readonly stderr: Output; status: string } {
   const streams = { stdout: new Output(outputMax), stderr: new Output(outputMax), status: '' };
   child.stdout?.on('data', (chunk: Buffer) => streams.stdout.push(chunk));
   child.stderr?.on('data', (chunk: Buffer) => streams.stderr.push(chunk));
   const status = child.stdio[STATUS_FD] as Readable | null;
   status?.on('data', (chunk: Buffer) => (streams.status += chunk.toString('latin1')));
-  if (extra !== undefined && extra !== null) {
-    const filter = child.stdio[EXTRA_FD] as Writable | null;
-    filter?.on('error', () => undefined);
-    filter?.end(extra);
+  for (const [index, feed] of feeds.entries()) {
+    if (feed === null) continue;
+    const pipe = child.stdio[FEED_FD + index] as Writable | null;
+    pipe?.on('error', () => undefined);
+    pipe?.end(feed);
   }
   return streams;
 }

@@ -9,8 +9,8 @@ import { delimiter, join } from 'node:path';
 import { MOUNT } from '../safe-path.ts';
 import { limited, limitsOf } from './limits.ts';
 import type { Limits } from './limits.ts';
-import { runProcess } from './process.ts';
-import type { ProcessResult } from './process.ts';
+import { FEED_FD, runProcess } from './process.ts';
+import type { ProcessRequest, ProcessResult } from './process.ts';
 import { seccompFilter } from './seccomp.ts';
 import { fail } from './tool.ts';
 import type { ShellOptions } from './tool.ts';
@@ -54,9 +54,15 @@ const SETTINGS = [
   'group',
   'nsswitch.conf',
   'localtime',
-  'ssl',
+  // Not the folders as a whole: they have private keys.
+  'ssl/certs',
+  'ssl/cert.pem',
+  'ssl/openssl.cnf',
   'ca-certificates',
-  'pki',
+  'pki/ca-trust/extracted',
+  'pki/tls/certs',
+  'pki/tls/cert.pem',
+  'pki/tls/openssl.cnf',
   'mime.types',
   'os-release',
 ];
@@ -91,9 +97,8 @@ export function shellRunner(options: ShellOptions = {}): ShellRunner {
     const bubblewrap = await findBubblewrap(options.bwrap);
     const argv = typeof command === 'string' ? shellCommand(command) : command;
     const result = await runProcess({
-      argv: [bubblewrap.path, ...sandboxArgs(bubblewrap, request, options, limits), ...limited(SHELL, limits, argv)],
+      ...sandboxed(bubblewrap, sandboxArgs(bubblewrap, request, options, limits), limited(SHELL, limits, argv)),
       ...(request.stdin === undefined ? {} : { stdin: request.stdin }),
-      extra: seccompFilter(),
       timeoutMs: Math.min(request.timeoutMs ?? Infinity, options.timeoutMs ?? TIMEOUT_MS),
       outputMax: options.outputMax ?? OUTPUT_MAX,
       limits,
@@ -154,6 +159,21 @@ export async function findProgram(name: string, path = process.env['PATH'] ?? ''
   return null;
 }
 
+/**
+ * How to start a command in the sandbox. Bubblewrap reads its arguments from a descriptor: the command can read the command line
+ * of bubblewrap, and the arguments have folders of the machine and values of variables.
+ */
+export function sandboxed(
+  { path }: Bubblewrap,
+  args: readonly string[],
+  command: readonly string[],
+): Pick<ProcessRequest, 'argv' | 'feeds'> {
+  const filter = seccompFilter();
+  const all = [...(filter === null ? [] : ['--seccomp', String(FEED_FD)]), ...args];
+  const text = Buffer.from(all.map((arg) => `${arg}\0`).join(''));
+  return { argv: [path, '--args', String(FEED_FD + 1), ...command], feeds: [filter, text] };
+}
+
 /** The arguments of bubblewrap before the command. */
 export function sandboxArgs(
   { options: supported, hasSize }: Bubblewrap,
@@ -164,8 +184,7 @@ export function sandboxArgs(
   const variables = { PATH, HOME: '/tmp', TMPDIR: '/tmp', LANG: 'C.UTF-8', TERM: 'dumb', ...options.env, ...env };
   const size = hasSize && Number.isFinite(diskMax) ? ['--size', String(Math.ceil(diskMax))] : [];
   return [
-    ...['--json-status-fd', '3', ...(seccompFilter() === null ? [] : ['--seccomp', '4'])],
-    ...['--unshare-all', ...supported, '--die-with-parent', '--new-session'],
+    ...['--json-status-fd', '3', '--unshare-all', ...supported, '--die-with-parent', '--new-session'],
     ...['--cap-drop', 'ALL', '--clearenv', '--hostname', 'sluice'],
     ...SYSTEM.flatMap(mount),
     ...SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
