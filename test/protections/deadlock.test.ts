@@ -84,6 +84,7 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, document) => {
     const report = await run({ ...document, protections: { deadlock: { on_trip: 'end' } } }, STUCK);
     expect(report).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
     expect(report.usage.modelCalls).toBeLessThanOrEqual(4);
+    expect(report.path).toHaveLength(report.usage.modelCalls);
     expect(report.error?.node).toBeOneOf(['clerk', 'expert']);
     expect(report.decisions).toMatchObject([{ failure: 'deadlock', action: 'abort', mast: 'FM-2.5' }]);
   });
@@ -96,6 +97,7 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, document) => {
     expect(more).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
     expect(more.usage.modelCalls).toBeGreaterThan(report.usage.modelCalls);
     expect(more.decisions.map(({ action }) => action)).toEqual(['escalate', 'escalate', 'abort']);
+    expect(more.path).toHaveLength(more.usage.modelCalls);
   });
 
   test('agents that bring new facts are not disturbed', async () => {

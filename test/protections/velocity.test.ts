@@ -73,7 +73,11 @@ describe('trips', () => {
     expect(second.usage.modelCalls).toBeGreaterThan(report.usage.modelCalls);
     const other = await one.run(flow);
     await one.answer(other.waiting[0]?.id ?? '', 'stop');
-    expect(await one.settled(other.run)).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
+    expect(await one.settled(other.run)).toMatchObject({
+      state: 'failed',
+      code: 'BUDGET_EXHAUSTED',
+      error: { node: 'a' },
+    });
     await one.close();
   });
 

@@ -57,6 +57,16 @@ describe('schemas', () => {
   });
 });
 
+test('regulated: a fallback model of the breaker is a warning, in the document and on a stage', () => {
+  const protections = { breaker: { fallback: { model: 'openai/small' } } };
+  const staged = { ...SUPERVISOR, workers: { agent: 'worker', protections } };
+  const unused = (tier: string) =>
+    compile({ agents: AGENTS, protections, staged: { ...staged, tier } }).diagnostics.filter(
+      ({ code, message }) => code === 'unused-field' && message.includes('breaker.fallback.model'),
+    ).length;
+  expect([unused('regulated'), unused('batch'), unused('interactive')]).toEqual([2, 0, 0]);
+});
+
 describe('budget', () => {
   test('off: workers use as much as they want; on: the stage stops at its own budget', async () => {
     const tasks = JSON.stringify({
@@ -99,6 +109,16 @@ describe('timeout', () => {
   });
 });
 
+describe('budget', () => {
+  test('a stage without room names its budget as the document spells it', async () => {
+    const calls = await supervise(
+      { workers: { agent: 'worker', budget: { model_calls: 1 } }, tier: 'interactive' },
+      {},
+    );
+    expect(calls.error?.message).toBe('workers.budget.model_calls has 0 left, and 1 is needed');
+  });
+});
+
 describe('requires', () => {
   test('a field of the input', async () => {
     const plan = { agent: 'planner', requires: ['order'] };
@@ -107,6 +127,16 @@ describe('requires', () => {
     expect(report.error?.message).toBe('`plan` requires `order`, which is missing or empty');
     const { report: good } = await play({ staged: { ...SUPERVISOR, plan } }, { agents: GOOD }, [], '{"order": 7}');
     expect(good.code).toBe('SUCCESS');
+  });
+  test('a field of the input that a later stage requires: no plan can add it, so there is no replan', async () => {
+    const workers = { agent: 'worker', requires: ['order'] };
+    const { report } = await play({ staged: { ...SUPERVISOR, workers } }, { agents: GOOD }, [], '');
+    expect(report).toMatchObject({ code: 'VALIDATION_FAIL', usage: { modelCalls: 1 } });
+    expect(report.decisions).toMatchObject([{ failure: 'schema_or_grounding', action: 'abort' }]);
+    expect(report.error).toMatchObject({
+      node: 'workers',
+      message: '`workers` requires `order`, which is missing or empty',
+    });
   });
   test('an upstream artifact', async () => {
     const report = await supervise(

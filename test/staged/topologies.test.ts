@@ -197,6 +197,25 @@ describe('swarm', () => {
       path: ['plan', 'swarm/a', 'swarm/x', 'swarm/y', 'aggregate', 'validate', 'finalize'],
     });
   });
+  test('two children of one member with one id are not started', async () => {
+    const { report } = await play(
+      { staged: { ...REST, finalize: undefined, swarm } },
+      script({ worker: [spawn('x', 'x', 'y'), 'Y.'] }),
+    );
+    expect(report).toMatchObject({ code: 'PARTIAL_SUCCESS', output: [{ id: 'y', summary: 'Y.' }] });
+    expect(report.path.filter((each) => each.startsWith('swarm/'))).toEqual(['swarm/a', 'swarm/y']);
+    expect(actions(report)).toEqual(['malformed_plan: block']);
+  });
+  test('children of several members with one id keep apart', async () => {
+    const { report } = await play(
+      { staged: { ...REST, finalize: undefined, swarm } },
+      script({ worker: [spawn('x', 'y'), spawn('z'), spawn('z', 'a'), 'Z.'] }),
+    );
+    expect(report.code).toBe('SUCCESS');
+    expect(report.path.filter((each) => each.startsWith('swarm/'))).toEqual(
+      ['a', 'x', 'y', 'x.z', 'y.z', 'y.a'].map((id) => `swarm/${id}`),
+    );
+  });
   test('a swarm that only spawns stays within depth and number', async () => {
     const { report } = await play({ staged: { ...REST, swarm } }, script({ worker: [spawn('x', 'y')] }));
     expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });

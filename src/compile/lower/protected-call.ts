@@ -117,7 +117,7 @@ function addSlower(id: NodeId, node: DoNode, limits: readonly Limit[], place: Pl
     decision: decisionOf('cost_overrun', 'escalate'),
     message: quote(`${node.label.authored ?? node.label.name} spends faster than ${words}`),
     choices: ['continue', 'stop'],
-    stop: place.stopped(),
+    stop: place.stopped(node.label.authored ?? node.label.name),
     grant: Object.fromEntries(limits.map((limit) => [limit.id, `it.choice == "continue" ? ${limit.max} : 0`])),
   });
 }

@@ -36,7 +36,11 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   checkInvariants(section, raw.validate?.invariants ?? []);
   checkRules(section, raw.oracle, ['oracle'], RESULT_NAMES);
   checkConfidence(section, raw);
-  if (section.depth === 1) checkPolicies(section, raw, topology);
+  if (section.depth === 1) {
+    checkPolicies(section, raw, topology);
+    const { sections } = section.document;
+    checkOtherModel(section, sections.value.protections, (...rest) => sections.at('protections', ...rest));
+  }
   checkIds(section, raw);
   checkTeams(section, raw);
   if (raw.swarm !== undefined)
@@ -198,6 +202,7 @@ function checkStageProtections(section: Section, topology: Topology, at: Path, {
     agents: has('agents') ? document.names.agents : null,
     report,
   });
+  checkOtherModel(section, protections, (...rest) => body.at(...place, ...rest));
   const isWork = at[0] === WORK_KEYS[topology];
   const misplaced: readonly (readonly [key: keyof RawProtections, allowed: boolean, help: string])[] = [
     ['tier', false, 'Write `tier` in `staged`: it is that of the whole run.'],
@@ -208,6 +213,23 @@ function checkStageProtections(section: Section, topology: Topology, at: Path, {
   for (const [key, allowed, help] of misplaced)
     if (protections[key] !== undefined && !allowed)
       report.error('bad-value', body.key(...place, key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
+}
+
+/** In the regulated tier no other model takes over, so a document that names one is misleading. */
+function checkOtherModel(
+  { report, tier }: Section,
+  protections: RawProtections | undefined,
+  at: (...path: Path) => ReturnType<Shaped<unknown>['at']>,
+): void {
+  const { breaker } = protections ?? {};
+  if (tier !== 'regulated' || typeof breaker !== 'object') return;
+  if (breaker.fallback === undefined || !('model' in breaker.fallback)) return;
+  report.warning(
+    'unused-field',
+    at('breaker', 'fallback', 'model'),
+    '`breaker.fallback.model` has no effect in the tier `regulated`: no other model takes over',
+    { help: 'Write `fallback: { escalate: true }`, so that a person decides, or remove it.' },
+  );
 }
 
 /** A name is a stage before this one, or a field of the input. */

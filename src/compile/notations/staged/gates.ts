@@ -185,16 +185,22 @@ function condition(when: string, names: Names): Expr {
   return strictly(rewriteNames(withInputFields(when), ([root = '']) => known(root)));
 }
 
-/** Every required artifact must be there and not empty. */
-export function addRequired(gate: Gate, names: readonly string[], next: NodeId): NodeId {
+/** Every required artifact must be there and not empty. No other plan changes the input: `unfit` handles what it lacks. */
+export function addRequired(gate: Gate, names: readonly string[], next: NodeId, unfit: () => NodeId): NodeId {
   if (names.length === 0) return next;
+  const refusedInput = names.some((name) => !Object.hasOwn(ARTIFACTS, name)) ? unfit() : gate.refused;
   const cases = names.map((name): Case => ({
     when: isEmpty(artifact(name)),
-    to: addObjection(gate, `requires.${name}`, {
-      check: 'required',
-      type: 'RequiredError',
-      reason: quote(`\`${gate.stage}\` requires \`${name}\`, which is missing or empty`),
-    }),
+    to: addObjection(
+      gate,
+      `requires.${name}`,
+      {
+        check: 'required',
+        type: 'RequiredError',
+        reason: quote(`\`${gate.stage}\` requires \`${name}\`, which is missing or empty`),
+      },
+      Object.hasOwn(ARTIFACTS, name) ? gate.refused : refusedInput,
+    ),
   }));
   return gate.l.kit.pick(stepOf(gate.l, gate.stage, 'requires'), cases, next);
 }

@@ -18,7 +18,7 @@ import type { Stage } from './model.ts';
 import { addRecover } from './recover.ts';
 import type { Recovery } from './recover.ts';
 import { OUTCOME, PARTIAL, ROUND, TRIPPED, TURN } from './slots.ts';
-import { stageMeters } from './stage-budget.ts';
+import { overspentMessage, stageMeters } from './stage-budget.ts';
 
 export interface StageParts {
   readonly stage: Stage;
@@ -79,11 +79,13 @@ export function addStage(l: Lowering, parts: StageParts): NodeId {
 
 /** The gate before the stage. */
 function addBefore(l: Lowering, { stage, value, invariants }: StageParts, recovery: Recovery, next: NodeId): NodeId {
-  const unfit = stage.id === 'plan' && (stage.input !== null || stage.requires.length > 0);
-  const gate: Gate = { l, stage: stage.id, at: 'before', refused: unfit ? recovery.unfit() : recovery.failed };
+  const isGiven = stage.id === 'plan' && (stage.input !== null || stage.requires.length > 0);
+  const unfit = isGiven ? recovery.unfit() : null;
+  const gate: Gate = { l, stage: stage.id, at: 'before', refused: unfit ?? recovery.failed };
   const then = addPass(gate, next);
   const passed = addPolicy(gate, stage.agent, value, invariants?.(gate, then) ?? then);
-  return addRequired(gate, stage.requires, addSchema(gate, { schema: stage.input, value }, passed));
+  const fitting = addSchema(gate, { schema: stage.input, value }, passed);
+  return addRequired(gate, stage.requires, fitting, () => unfit ?? recovery.unfit());
 }
 
 /** The gate after the stage: schema, policies, invariants and other checks, guards. */
@@ -152,10 +154,15 @@ export function addLost(l: Lowering, stage: Stage, outcomes: string, next: NodeI
 export function overspentOf(l: Lowering, stage: string, next: NodeId): NodeId {
   const id = l.builder.idOf(`~${nameOf(l, stage)}.overspent>${next}`);
   if (l.builder.has(id)) return id;
-  const message = `text("the budget ", ${TRIPPED}.meter, " has ", ${TRIPPED}.left, " left, and ", ${TRIPPED}.needs, " is needed")`;
   return l.kit.fail(
     { id, origin: nameOf(l, stage) },
-    { class: 'budget', type: 'BudgetError', code: 'BUDGET_EXHAUSTED', message, node: nameOf(l, stage) },
+    {
+      class: 'budget',
+      type: 'BudgetError',
+      code: 'BUDGET_EXHAUSTED',
+      message: overspentMessage(l),
+      node: nameOf(l, stage),
+    },
     next,
   );
 }

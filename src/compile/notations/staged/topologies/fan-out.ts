@@ -45,7 +45,8 @@ export function addFanOut(l: Lowering, fanOut: FanOut): NodeId {
     addEdited(l, gate, again, passed);
     const fork = addTasks(l, fanOut, recovery, fanOut.collected?.(passed, recovery) ?? passed);
     const before: Gate = { ...gate, at: 'before' };
-    const required = addRequired(before, working.requires, addPolicy(before, null, fanOut.each, addPass(before, fork)));
+    const permitted = addPolicy(before, null, fanOut.each, addPass(before, fork));
+    const required = addRequired(before, working.requires, permitted, recovery.unfit);
     return l.kit.set(
       { id: begin, origin: nameOf(l, working.id), needs: { modelCalls: 1 } },
       [set(SUMMARIES, '[]'), set(LOST, '[]'), set('error', 'null'), ...(fanOut.opening ?? [])],

@@ -1,9 +1,10 @@
 /**
  * A swarm: members that may start further members. They run level by level. A member below the deepest level may not start
- * others, and no member is started beyond the limit; a refused start is a decision, and its member has no result.
+ * others, no member is started beyond the limit, and none with the id of another one; a refused start is a decision, and its
+ * member has no result.
  */
-import type { NodeId } from '../../../../ir/nodes.ts';
-import { mastOf } from '../../../../catalog/failures.ts';
+import type { Expr, NodeId, Write } from '../../../../ir/nodes.ts';
+import { decisionOf, mastOf } from '../../../../catalog/failures.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
 import { nameOf, stepOf } from '../lowering.ts';
@@ -20,6 +21,8 @@ const LEVEL = 'level';
 /** Members that were started in this round of the plan. */
 const STARTED = 'started';
 const SPAWNED = 'spawned';
+/** The ids of all members so far. */
+const MEMBERS = 'members';
 const WIDTH = 4;
 
 export function addSwarm(l: Lowering, swarm: Swarm, next: NodeId): NodeId {
@@ -29,7 +32,13 @@ export function addSwarm(l: Lowering, swarm: Swarm, next: NodeId): NodeId {
     each: FRONTIER,
     widthMax: WIDTH,
     id: fork,
-    opening: [set(FRONTIER, TASKS), set(LEVEL, '0'), set(STARTED, `size(${TASKS})`), set(SPAWNED, '[]')],
+    opening: [
+      set(FRONTIER, TASKS),
+      set(LEVEL, '0'),
+      set(STARTED, `size(${TASKS})`),
+      set(SPAWNED, '[]'),
+      set(MEMBERS, `${TASKS}.map(t, text(t.id))`),
+    ],
     gather: [{ slot: SPAWNED, mode: 'concat' }],
     summaries: [set(SUMMARIES, `${SUMMARIES} + ${results}.map(b, b.output)`)],
     head: () => addMember(l, swarm),
@@ -50,7 +59,7 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
       class: 'budget',
       type: 'SpawnError',
       code: 'BUDGET_EXHAUSTED',
-      message: quote(`no member of the swarm gave a result within ${max} members and depth ${depth}`),
+      message: `text(${quote(`no member of the swarm gave a result within ${max} members and depth ${depth}`)}, ${FIRST_LOST})`,
       node: nameOf(l, working.id),
     },
     fail,
@@ -58,10 +67,7 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
   const judged = l.kit.pick(step('judge'), [{ when: `size(${SUMMARIES}) == 0`, to: empty }], done);
   const decision = { failure: 'cost_overrun', action: 'block', mast: mastOf('cost_overrun') } as const;
   const problem = quote(`it was not started: the swarm may have ${max} members and depth ${depth}`);
-  const lost = (members: string) => [
-    set(LOST, `${LOST} + ${members}.map(t, {"id": t.id, "problem": ${problem}})`),
-    set(PARTIAL, 'true'),
-  ];
+  const lost = (members: string) => notStarted(members, problem);
   const blocked = l.kit.set({ ...step('spawn.block'), decision }, [...lost(SPAWNED), set(SPAWNED, '[]')], judged);
   const levels = l.visits.work * l.startsMax * Math.max(depth, 1);
   const deeper = l.kit.set(
@@ -73,6 +79,7 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
       set(FRONTIER, SPAWNED),
       set(STARTED, `${STARTED} + size(${SPAWNED})`),
       set(LEVEL, `${LEVEL} + 1`),
+      set(MEMBERS, `${MEMBERS} + ${SPAWNED}.map(t, text(t.id))`),
       set(SPAWNED, '[]'),
     ],
     fork,
@@ -83,7 +90,7 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
     [...lost(`slice(${SPAWNED}, ${free}, size(${SPAWNED}))`), set(SPAWNED, `slice(${SPAWNED}, 0, ${free})`)],
     deeper,
   );
-  return l.kit.pick(
+  const fitting = l.kit.pick(
     step('spawned'),
     [
       { when: `size(${SPAWNED}) == 0`, to: judged },
@@ -92,7 +99,40 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
     ],
     deeper,
   );
+  return addNamed(l, fitting);
 }
+
+/** A member with an id that is in use gets its parent's id before its own. Two members of one parent with one id are not started. */
+function addNamed(l: Lowering, next: NodeId): NodeId {
+  const step = (what: string) => stepOf(l, l.staged.working.id, what);
+  const refused = l.kit.set(
+    { ...step('spawn.refuse'), decision: decisionOf('malformed_plan', 'block') },
+    [
+      ...notStarted(
+        `${SPAWNED}.filter(t, ${IN_USE})`,
+        quote('it was not started: two members of the swarm have this id'),
+      ),
+      set(SPAWNED, `${SPAWNED}.filter(t, !(${IN_USE}))`),
+    ],
+    next,
+  );
+  const judged = l.kit.pick(step('named'), [{ when: `${SPAWNED}.exists(t, ${IN_USE})`, to: refused }], next);
+  const named = `${SPAWNED}.map(t, ${IS_TAKEN} ? merge(t, {"id": text(t.parent, ".", t.id)}) : t)`;
+  return l.kit.set(step('spawn.name'), [set(SPAWNED, named)], judged);
+}
+
+/** True if another parent has, or wants to start, a member with this id. */
+const IS_TAKEN = `text(t.id) in ${MEMBERS} || ${SPAWNED}.exists(o, o.parent != t.parent && text(o.id) == text(t.id))`;
+
+function notStarted(members: Expr, problem: Expr): readonly Write[] {
+  return [set(LOST, `${LOST} + ${members}.map(t, {"id": t.id, "problem": ${problem}})`), set(PARTIAL, 'true')];
+}
+
+/** The first member without a result, and the reason. */
+const FIRST_LOST = `size(${LOST}) > 0 ? text("; \`", ${LOST}[0].id, "\`: ", ${LOST}[0].problem) : ""`;
+
+/** True if a member that should be started still has the id of another one. */
+const IN_USE = `text(t.id) in ${MEMBERS} || size(${SPAWNED}.filter(o, text(o.id) == text(t.id))) > 1`;
 
 /** The most members. `spawn.max` counts those that a model starts; without a planner, no model starts the first. */
 function membersMax({ staged }: Lowering, { max }: Swarm): number {
@@ -110,7 +150,12 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
   const runs = l.visits.work * l.startsMax * max;
   const spawned = l.kit.set(
     step('spawn'),
-    [set(SPAWNED, `${SPAWNED} + ${SUMMARY}.spawn.filter(t, type(t) == map && t.id != null && t.brief != null)`)],
+    [
+      set(
+        SPAWNED,
+        `${SPAWNED} + ${SUMMARY}.spawn.filter(t, type(t) == map && t.id != null && t.brief != null).map(t, merge(t, {"parent": ${TASK_ID}}))`,
+      ),
+    ],
     end('null'),
   );
   const replied = l.kit.pick(
