@@ -72,5 +72,16 @@ export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/p
 export type { EventId, RunEvent, Used } from './runtime/report/run-events.ts';
 export type { Message } from './effects/prompt/prompt.ts';
 export type { PiiStore } from './runtime/ports.ts';
-export { createMemoryStore, fileMemory } from './effects/memory/store.ts';
-export type { MemoryStore } from './effects/memory/store.ts';
+export { createMemoryStore } from './effects/memory/store.ts';
+export { openMemoryStore } from './stores/sqlite/memory-store.ts';
+export { MemoryViolation } from './runtime/memory.ts';
+export type {
+  Embedder,
+  MemoryCaller,
+  MemoryEntry,
+  MemoryOperator,
+  MemoryQuery,
+  MemoryScope,
+  MemorySource,
+  MemoryStore,
+} from './runtime/memory.ts';

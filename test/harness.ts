@@ -12,7 +12,7 @@ import type { Program } from '../src/core/program.ts';
 import { settle } from '../src/core/settle.ts';
 import { isMemoryCheck, memoryPerformer } from '../src/effects/memory/memory.ts';
 import { createMemoryStore } from '../src/effects/memory/store.ts';
-import type { MemoryStore } from '../src/effects/memory/store.ts';
+import type { MemoryStore } from '../src/runtime/memory.ts';
 import { policyPerformer } from '../src/effects/policy/performer.ts';
 import { promptOf } from '../src/effects/prompt/prompt.ts';
 import type { Message } from '../src/effects/prompt/prompt.ts';

@@ -21,7 +21,7 @@ import { functionPerformer } from './functions/performer.ts';
 import type { FlowTools, ModelFunction, ToolFunction } from './functions/performer.ts';
 import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
 import { createMemoryStore } from './memory/store.ts';
-import type { MemoryStore } from './memory/store.ts';
+import type { Embedder, MemoryStore } from '../runtime/memory.ts';
 import { modelPerformer } from './models/performer.ts';
 import type { ModelPerformerOptions } from './models/performer.ts';
 import { priceOf } from './models/prices.ts';
@@ -80,8 +80,10 @@ export interface WorldOptions {
 export interface WorldToolOptions extends Omit<ToolOptions, 'workDir' | 'attach'> {
   /** The work directory of all runs. Default: `.sluice/work/<run>`. */
   readonly workDir?: string;
-  /** Stores what agents remember across runs. Default: in this process only. */
+  /** Stores what agents remember across runs. Default: beside the journal, or in this process only. */
   readonly memory?: MemoryStore;
+  /** Searches memory by meaning. Default: by words. */
+  readonly embedder?: Embedder;
 }
 
 /** A call that a run is about to make. */
@@ -171,7 +173,7 @@ interface Composed extends Performer {
 
 function compose(options: WorldOptions, attachments: AttachmentStore): Composed {
   const { script, model, tools: functions, toolOptions = {} } = options;
-  const { workDir: given, memory: store = createMemoryStore(), ...settings } = toolOptions;
+  const { workDir: given, memory: store = createMemoryStore(), embedder, ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const onMissing = options.onMissing ?? failMissing;
   const { documentDir = '.', shell, resultMax } = settings;
@@ -191,7 +193,7 @@ function compose(options: WorldOptions, attachments: AttachmentStore): Composed 
   const tools = toolPerformer({ ...settings, workDir, attach });
   const evidence = evidencePerformer({ workDir, documentDir, run: shellRunner(shell) });
   const policy = policyPerformer();
-  const memory = memoryPerformer(store);
+  const memory = memoryPerformer(store, embedder);
   const performerFor = (call: Call): Performer | undefined => {
     const { command, flow } = call;
     const { kind, name } = command;

@@ -306,6 +306,8 @@ export interface ToolDef {
   readonly rate?: { readonly calls: number; readonly perMs: number };
   /** Calls of one reply that use the same resource run one after another; reads of it run at once. */
   readonly resource?: string;
+  /** How long its results hold, for memory. 0: for the run only. */
+  readonly tenureMs?: number;
 }
 
 /** The consequence of a refusal: the agent is told, a person is asked, or the run fails. */

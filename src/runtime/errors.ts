@@ -159,6 +159,11 @@ export const ERROR_CODES = {
     title: 'The run belongs to another tenant',
     summary: 'A run was started or changed for another tenant than the one that the engine works for.',
   },
+  'memory-violation': {
+    title: 'The memory belongs to another owner',
+    summary: 'A caller asked for a memory entry of another tenant, user or agent.',
+  },
+  'memory-not-found': { title: 'No such memory entry', summary: 'The memory has no entry with this id.' },
   'bad-signing-key': {
     title: 'The signing key cannot be used',
     summary: 'A key for signed checkpoints is not an Ed25519 key in the expected form.',

@@ -7,6 +7,7 @@ import { exportRun } from '../runtime/journal/export.ts';
 import { readRun } from '../runtime/journal/read.ts';
 import type { Store } from '../runtime/ports.ts';
 import { attachmentsBeside } from '../stores/sqlite/attachment-store.ts';
+import { memoryBeside } from '../stores/sqlite/memory-store.ts';
 import { openPiiStore, piiFileOf } from '../stores/sqlite/pii-store.ts';
 
 /** The options of an engine on this store. Without a file there is no data beside the journal. */
@@ -32,7 +33,7 @@ export async function exportTo(store: Store, run: RunId, folder: string): Promis
   return file;
 }
 
-/** Deletes the personal data and the attachments of removed runs. Values that a fork still uses stay. */
+/** Deletes the personal data, the attachments and the memory of removed runs. Values that a fork still uses stay. */
 export async function forget(store: Store, journal: string, runs: readonly RunId[]): Promise<void> {
   const parents = new Set((await store.roster.list()).map(({ parent }) => parent));
   const orphans = runs.filter((run) => !parents.has(run));
@@ -44,4 +45,11 @@ export async function forget(store: Store, journal: string, runs: readonly RunId
   const attachments = attachmentsBeside(journal);
   for (const run of runs) attachments.erase(run);
   attachments.close();
+  const memory = memoryBeside(journal);
+  try {
+    await memory.eraseRuns(runs);
+    await memory.eraseExpired(Date.now());
+  } finally {
+    await memory.close();
+  }
 }

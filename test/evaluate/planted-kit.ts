@@ -1,7 +1,7 @@
 /** Documents and scripts from which the planted runs are made. */
 import type { Script } from '../../src/effects/scripted/script.ts';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
-import type { MemoryStore } from '../../src/effects/memory/store.ts';
+import type { MemoryStore } from '../../src/runtime/memory.ts';
 import type { Peers } from '../../src/surfaces/evaluate/diagnose/detector.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 
@@ -104,7 +104,7 @@ export const trusted = (...allow: readonly string[]) => ({ boundary: { tools: { 
 export async function remembered(): Promise<MemoryStore> {
   const memory = createMemoryStore();
   const script = bot([call('find'), 'the code is X-4711'], { find: [{ result: 'the code is X-4711' }] });
-  await drive(compileLoop(loop({ loop: { agent: 'bot', memory: true } })), script as Script, {
+  await drive(compileLoop(loop({ loop: { agent: 'bot', memory: { quarantine: 'off' } } })), script as Script, {
     memory,
     input: 'the code?',
   });

@@ -79,13 +79,13 @@ export const REST: { readonly [id: string]: Planted } = {
   ],
   'memory-write-poisoning': [
     async () => ({
-      document: loop({ loop: { agent: 'bot', memory: true } }),
+      document: loop({ loop: { agent: 'bot', memory: { quarantine: 'off' } } }),
       memory: await remembered(),
       input: 'the code?',
       script: bot(['the code is X-4711']),
     }),
     async () => ({
-      document: loop({ loop: { agent: 'bot', memory: true } }),
+      document: loop({ loop: { agent: 'bot', memory: { quarantine: 'off' } } }),
       memory: await remembered(),
       input: 'the code?',
       script: bot([call('find'), 'the code is X-4711'], { find: [{ result: 'X-4711' }] }),

@@ -1,55 +1,144 @@
-/** L12: 10,000 random operations of memory under random callers and tenants. No agent sees an entry of another. */
-import { expect, test } from 'vitest';
-import { memoryOwner, memoryPerformer } from '../../src/effects/memory/memory.ts';
+/** L12: 10,000 random operations of memory under random callers and tenants. No caller reaches an entry of another owner. */
+import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { Origin } from '../../src/ir/events.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import type { Call } from '../../src/runtime/ports.ts';
+import { mayAccess, MemoryViolation } from '../../src/runtime/memory.ts';
+import type { MemoryCaller, MemoryEntry, MemoryScope, MemoryStore, OnViolation } from '../../src/runtime/memory.ts';
+import { openMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import { createChance } from '../../src/surfaces/testing/chance.ts';
 
-/** Names that would be the same owner if fields were joined without a border. */
-const NAMES = ['a', 'b', 'ab', '', 'null', '["a"', 'a,b', 'a\n', '../a', 'A', 'ä', '0'] as const;
+/** Names that would be the same owner if fields were joined without a border, or read as SQL or as a search. */
+const NAMES = ['a', 'b', 'ab', '', 'null', '["a"', 'a,b', 'a\n', "' OR 1=1 --", 'A', 'ä', '%', '"a" OR "b"'] as const;
+const OPERATIONS = ['add', 'get', 'find', 'find', 'quarantined', 'forget', 'release'] as const;
 
 const seed = Number(process.env['SEED'] ?? 1);
 
-test(`L12: no entry reaches another tenant, user or agent (seed ${seed})`, async () => {
-  const { below } = createChance(seed);
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
-  const maybe = (): string | undefined => (below(5) === 0 ? undefined : pick(NAMES));
-  const performer = memoryPerformer(createMemoryStore());
-  const clock = createVirtualClock();
-  const written = new Map<string, string[]>();
-  let [reads, seen] = [0, 0];
-  for (let step = 0; step < 10_000; step++) {
-    const tenant = maybe();
-    const user = maybe();
-    const agent = pick(NAMES);
-    const origin: Origin = { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
-    const owner = JSON.stringify([tenant ?? null, user ?? null, agent]);
-    expect(memoryOwner(origin, agent)).toBe(owner);
-    const isWrite = below(2) === 0;
-    const input: { [field: string]: Json } = isWrite
-      ? {
-          owner: agent,
-          goal: owner,
-          answer: owner,
-          citations: ['o1'],
-          observations: [{ id: 'o1', tool: 't', ok: true }],
-        }
-      : { owner: agent };
-    const command = { kind: 'check', name: isWrite ? 'memory.write' : 'memory.read', run: `r${step}`, origin, input };
-    const result = await performer.perform({ command, flow: { tools: {} }, clock } as unknown as Call);
-    if (isWrite) written.set(owner, [...(written.get(owner) ?? []), `r${step}`]);
-    else {
-      const { entries } = (result as unknown as { value: { entries: { answer: string; run: string }[] } }).value;
-      reads += 1;
-      seen += entries.length;
-      for (const { answer } of entries) if (answer !== owner) throw new Error(`${owner} sees an entry of ${answer}`);
-      const latest = (written.get(owner) ?? []).slice(-5);
-      if (entries.length !== latest.length) throw new Error(`${owner} sees ${entries.length} of ${latest.length}`);
-    }
-  }
-  expect(reads).toBeGreaterThan(4000);
-  expect(seen).toBeGreaterThan(1000);
+const STORES: readonly (readonly [string, (onViolation: OnViolation) => MemoryStore])[] = [
+  ['the store of a process', (onViolation) => createMemoryStore({ onViolation })],
+  ['the store in SQLite', (onViolation) => openMemoryStore(':memory:', { onViolation })],
+];
+
+describe.each(STORES)('L12: %s', (_, open) => {
+  test(`no entry reaches another tenant, user or agent (seed ${seed})`, async () => {
+    const violations: MemoryViolation[] = [];
+    const life = new Life(
+      open((violation) => violations.push(violation)),
+      violations,
+    );
+    for (let step = 0; step < 10_000; step++) await life.step(step);
+    expect(life.read).toBeGreaterThan(1000);
+    expect(life.denied).toBeGreaterThan(500);
+    expect(life.denied).toBe(violations.length);
+  });
 });
+
+/** Random operations on a store, compared with a list of all entries. */
+class Life {
+  readonly #store: MemoryStore;
+  readonly #violations: readonly MemoryViolation[];
+  readonly #chance = createChance(seed);
+  readonly #entries = new Map<string, MemoryEntry>();
+  read = 0;
+  denied = 0;
+
+  constructor(store: MemoryStore, violations: readonly MemoryViolation[]) {
+    this.#store = store;
+    this.#violations = violations;
+  }
+
+  async step(step: number): Promise<void> {
+    const caller = this.#caller();
+    const operation = this.#pick(OPERATIONS);
+    if (operation === 'add') return this.#add(caller, step);
+    if (operation === 'find' || operation === 'quarantined') return this.#search(caller, operation, step);
+    const id = this.#chance.below(50) === 0 ? 'm_unknown' : `m_${this.#chance.below(step + 1)}`;
+    const target = this.#entries.get(id);
+    const act = async (): Promise<unknown> => {
+      if (operation === 'get') return this.#store.get(caller, id, step);
+      if (operation === 'forget') return this.#store.forget(caller, id);
+      return 'operator' in caller ? this.#store.release(caller, id, step) : null;
+    };
+    if (operation === 'release' && !('operator' in caller)) return;
+    const before = this.#violations.length;
+    if (target !== undefined && !mayAccess(caller, target.owner)) {
+      await mustBeDenied(act);
+      if (this.#violations.length !== before + 1) throw new Error('a violation was not announced');
+      this.denied += 1;
+      return;
+    }
+    const result = await act();
+    if (target === undefined && result !== null && result !== false) throw new Error('an entry that does not exist');
+    if (target === undefined) return;
+    if (operation === 'forget') this.#entries.delete(id);
+    else if (operation === 'release') this.#entries.set(id, { ...target, state: 'active' });
+  }
+
+  async #add(caller: MemoryCaller, step: number): Promise<void> {
+    const isForeign = this.#chance.below(5) === 0;
+    const owner = isForeign || 'operator' in caller ? this.#scope() : caller;
+    const entry = entryOf(owner, step, this.#chance.below(3) === 0 ? 'quarantined' : 'active');
+    if (!mayAccess(caller, owner)) {
+      await mustBeDenied(() => this.#store.add(caller, entry));
+      this.denied += 1;
+      return;
+    }
+    await this.#store.add(caller, entry);
+    this.#entries.set(entry.id, entry);
+  }
+
+  async #search(caller: MemoryCaller, operation: 'find' | 'quarantined', now: number): Promise<void> {
+    const isOperator = 'operator' in caller;
+    const found =
+      operation === 'find'
+        ? await this.#store.find(caller, { text: this.#pick(NAMES), now })
+        : await this.#store.quarantined(caller, 1_000_000);
+    for (const { owner } of found) if (!mayAccess(caller, owner)) throw new Error('an entry of another owner');
+    const isSeen = ({ state, expiresAt }: MemoryEntry): boolean =>
+      operation === 'quarantined' ? state === 'quarantined' : isOperator || (state === 'active' && expiresAt > now);
+    const all = [...this.#entries.values()].filter((entry) => mayAccess(caller, entry.owner) && isSeen(entry));
+    const seen = new Set(found.map(({ id }) => id));
+    if (seen.size !== all.length || all.some(({ id }) => !seen.has(id))) throw new Error('other entries than expected');
+    if (!isOperator) this.read += found.length;
+  }
+
+  #caller(): MemoryCaller {
+    if (this.#chance.below(20) > 0) return this.#scope();
+    return { operator: 'anna', tenant: this.#chance.below(4) === 0 ? undefined : this.#pick(NAMES) };
+  }
+
+  #scope(): MemoryScope {
+    const maybe = (): string | null => (this.#chance.below(2) === 0 ? null : this.#pick(NAMES.slice(0, 4)));
+    const shared = this.#chance.below(4) === 0;
+    const name = this.#pick(NAMES);
+    return { tenant: maybe(), user: maybe(), agent: shared ? null : name, share: shared ? name : null };
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[this.#chance.below(list.length)] as T;
+  }
+}
+
+async function mustBeDenied(act: () => Promise<unknown>): Promise<void> {
+  const error = await act().then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof MemoryViolation)) throw new Error('an entry of another owner was reached');
+}
+
+function entryOf(owner: MemoryScope, step: number, state: MemoryEntry['state']): MemoryEntry {
+  return {
+    id: `m_${step}`,
+    owner,
+    goal: `goal of ${owner.agent ?? owner.share ?? ''}`,
+    answer: JSON.stringify(owner),
+    sources: [],
+    trust: 'untrusted',
+    run: `r_${step}`,
+    validator: 'memory.write',
+    at: step,
+    expiresAt: step + 5000,
+    state,
+    reason: null,
+    released: null,
+  };
+}

@@ -1,6 +1,6 @@
 /** Runs a loop under a script to its next wait or its end, and returns all that can be seen of it. */
 import { promptText } from '../../src/effects/prompt/prompt.ts';
-import type { MemoryStore } from '../../src/effects/memory/store.ts';
+import type { MemoryStore } from '../../src/runtime/memory.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { replay } from '../../src/runtime/journal/audit.ts';

@@ -1,8 +1,6 @@
 /** The kinds of state, shown by runs: who writes each kind, who sees it, and how long it lives. */
 import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
-import { memoryOwner } from '../../src/effects/memory/memory.ts';
-import type { MemoryEntry } from '../../src/effects/memory/memory.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import type { Driven } from '../loop/drive.ts';
 
@@ -72,10 +70,11 @@ describe('the kinds of state', () => {
   test('memory: written after the answer stands, with its sources, and not before §state/persistent-memory', async () => {
     const memory = createMemoryStore();
     await run({ memory, answers: [] });
-    expect(await memory.keys(memoryOwner({}, 'bot'))).toEqual([]);
+    expect(await memory.find({ operator: 'ann' }, { now: 0 })).toEqual([]);
     const { report } = await run({ memory, ...APPROVED });
-    const entry = (await memory.get(memoryOwner({}, 'bot'), report.run)) as unknown as MemoryEntry;
-    expect(entry).toMatchObject({ answer: 'it is 7', sources: [{ tool: 'find' }], validator: 'memory.write' });
+    expect(await memory.find({ operator: 'ann' }, { now: 0 })).toMatchObject([
+      { answer: 'it is 7', sources: [{ tool: 'find' }], validator: 'memory.write', run: report.run },
+    ]);
   });
 
   test('trace: grows while the run goes on, and ends with it §state/execution-trace', async () => {

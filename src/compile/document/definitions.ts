@@ -20,6 +20,7 @@ import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
+import { durationMs } from './shape/fields.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
 import { replyShare } from './inner-budgets.ts';
@@ -329,6 +330,7 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
     ...(category === undefined ? {} : { category }),
     ...(tool.confidential === true ? { confidential: true } : {}),
     ...(resource === undefined ? {} : { resource }),
+    ...(tool.tenure === undefined ? {} : { tenureMs: tool.tenure === 'run' ? 0 : durationMs(tool.tenure) }),
     ...(rate === undefined ? {} : { rate: { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) } }),
   };
 }

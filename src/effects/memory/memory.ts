@@ -1,51 +1,43 @@
 /**
- * Long-term memory. `memory.write` runs after the answer and keeps it only if successful observations support it.
- * `memory.read` returns the latest entries of the same tenant, user and agent that have not expired.
+ * Long-term memory of agents. `memory.read` gives a run the entries of the same tenant, user and agent; `memory.write` takes
+ * the answer through the write gate. Both are recorded in the journal, so that a replay reads no store.
  */
 import type { Json } from '../../expr/json.ts';
-import type { Origin, Settled } from '../../ir/events.ts';
+import type { Settled } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
+import { entryId, MemoryViolation, textOf } from '../../runtime/memory.ts';
+import type { Embedder, MemoryEntry, MemoryScope, MemoryStore } from '../../runtime/memory.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
-import type { MemoryStore } from './store.ts';
+import { judgeWrite } from './gate.ts';
+import type { MemoryRules } from './gate.ts';
 
 const MEMORY_WRITE = 'memory.write';
 const MEMORY_READ = 'memory.read';
 
-/** A stored entry: the answer and the observations that support it. */
-export interface MemoryEntry {
-  readonly goal: Json;
-  readonly answer: Json;
-  readonly sources: readonly { readonly id: string; readonly tool: string }[];
-  /** `trusted` only if every source is a trusted tool. */
-  readonly trust: 'trusted' | 'untrusted';
-  readonly run: string;
-  readonly validator: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly expiresAt: number;
-}
-
 const RECALLED_MAX = 5;
+/** A run that repeats writes equal entries; so many times as many are read, to leave them out. */
+const EQUAL_MAX = 4;
+/** Quarantined entries whose values count as untrusted in the run. */
+const WITHHELD_MAX = 10;
 const LIFETIME_MS = 90 * 24 * 60 * 60 * 1000;
 
 export function isMemoryCheck({ kind, name }: Call['command']): boolean {
   return kind === 'check' && (name === MEMORY_WRITE || name === MEMORY_READ);
 }
 
-export function memoryPerformer(store: MemoryStore): Performer {
+export function memoryPerformer(store: MemoryStore, embedder?: Embedder): Performer {
   return {
     perform: async (call): Promise<Settled> => {
       const { command, clock } = call;
-      const { owner: agent } = command.input;
-      if (typeof agent !== 'string')
-        throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'The memory check names no owner.' });
-      const owner = memoryOwner(command.origin ?? {}, agent);
+      const owner = scopeOf(command);
       // A file or network store takes real time; a virtual clock must not advance meanwhile.
       const done = clock.busy?.();
       try {
-        if (command.name === MEMORY_READ)
-          return { ok: true, value: { entries: await recall(store, owner, clock.now()) } };
-        return { ok: true, value: await write(store, owner, call) };
+        const memory = { store, embedder, owner };
+        const value = command.name === MEMORY_READ ? await read(memory, call) : await write(memory, call);
+        return { ok: true, value };
+      } catch (error) {
+        throw error instanceof MemoryViolation ? denied(error) : error;
       } finally {
         done?.();
       }
@@ -53,59 +45,107 @@ export function memoryPerformer(store: MemoryStore): Performer {
   };
 }
 
-/** The owner of an agent's entries: tenant, user and agent. */
-export function memoryOwner({ tenant, user }: Origin, agent: string): string {
-  return JSON.stringify([tenant ?? null, user ?? null, agent]);
+interface Memory {
+  readonly store: MemoryStore;
+  readonly embedder: Embedder | undefined;
+  readonly owner: MemoryScope;
 }
 
-async function write(store: MemoryStore, owner: string, { command, flow, clock }: Call): Promise<Json> {
-  const { input, run } = command;
-  const sources = supportOf(input);
-  if (typeof sources === 'string') return { ok: false, reason: sources };
-  const entry: MemoryEntry = {
-    goal: input['goal'] ?? null,
-    answer: input['answer'] ?? null,
-    sources,
-    trust: sources.every(({ tool }) => flow.tools[tool]?.trust === 'trusted') ? 'trusted' : 'untrusted',
-    run,
-    validator: MEMORY_WRITE,
-    at: clock.now(),
-    expiresAt: clock.now() + LIFETIME_MS,
+/** Tenant and user come from the start of the run, agent and share from the compiled graph. A model chooses none of them. */
+function scopeOf({ input, origin = {} }: Call['command']): MemoryScope {
+  const { owner: agent, share, users } = input;
+  if (typeof agent !== 'string')
+    throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'The memory check names no owner.' });
+  const tenant = origin.tenant ?? null;
+  const user = origin.user ?? null;
+  if (typeof share !== 'string') return { tenant, user, agent, share: null };
+  return { tenant, user: users === 'all' ? null : user, agent: null, share };
+}
+
+function denied({ message }: MemoryViolation): PerformError {
+  return new PerformError({ class: 'policy', type: 'MemoryViolation', message });
+}
+
+async function read({ store, embedder, owner }: Memory, { command, clock, signal }: Call): Promise<Json> {
+  const { query = null, limit } = command.input;
+  const text = textOf(query);
+  const { vector, problem } = await embedded(embedder, text, signal);
+  const most = typeof limit === 'number' ? limit : RECALLED_MAX;
+  const found = await store.find(owner, { text, vector, limit: most * EQUAL_MAX, now: clock.now() });
+  const withheld = await store.quarantined(owner, WITHHELD_MAX);
+  return {
+    entries: distinct(found)
+      .slice(0, most)
+      .toSorted((a, b) => a.at - b.at || a.run.localeCompare(b.run))
+      .map(({ id, goal, answer, run, trust, at }) => ({ id, goal, answer, run, trust, at })),
+    ...(withheld.length === 0 ? {} : { withheld: withheld.map(({ id, goal, answer }) => ({ id, goal, answer })) }),
+    ...(problem === null ? {} : { problem }),
   };
-  // The run id is the key, so a repeated write after a crash changes nothing.
-  await store.set(owner, run, entry as unknown as Json);
-  return { ok: true, key: run };
 }
 
-interface Observation {
-  readonly id: string;
-  readonly tool: string;
-  readonly ok: boolean;
-}
-
-/** The observations that support the answer, or the reason why it must not be stored. */
-function supportOf({ answer, citations, observations }: Call['command']['input']): MemoryEntry['sources'] | string {
-  if (answer === undefined || answer === null || answer === '') return 'there is no answer';
-  const cited = Array.isArray(citations) ? citations : [];
-  if (cited.length === 0) return 'no observation supports the answer';
-  const all = Array.isArray(observations) ? (observations as unknown as readonly Observation[]) : [];
-  const known = new Map(all.map((each) => [each.id, each]));
-  const sources: { id: string; tool: string }[] = [];
-  for (const id of cited) {
-    const observation = known.get(String(id));
-    if (observation === undefined) return `observation ${String(id)} does not exist`;
-    if (!observation.ok) return `observation ${String(id)} is a failure`;
-    sources.push({ id: observation.id, tool: observation.tool });
+/** Of entries that say the same, the newest. */
+function distinct(found: readonly MemoryEntry[]): readonly MemoryEntry[] {
+  const newest = new Map<string, MemoryEntry>();
+  for (const entry of found) {
+    const text = JSON.stringify([entry.goal, entry.answer]);
+    if (entry.at > (newest.get(text)?.at ?? -Infinity)) newest.set(text, entry);
   }
-  return sources;
+  return found.filter((entry) => newest.get(JSON.stringify([entry.goal, entry.answer])) === entry);
 }
 
-async function recall(store: MemoryStore, owner: string, now: number): Promise<Json[]> {
-  const entries: MemoryEntry[] = [];
-  for (const key of await store.keys(owner)) {
-    const entry = (await store.get(owner, key)) as unknown as MemoryEntry | undefined;
-    if (entry !== undefined && entry.expiresAt > now) entries.push(entry);
+async function write({ store, embedder, owner }: Memory, call: Call): Promise<Json> {
+  const { run, key } = call.command;
+  const now = call.clock.now();
+  const rules = rulesOf(call.command.input['rules'] ?? null);
+  const judged = judgeWrite(call, rules, now);
+  if (judged.state === 'refused') return { ok: false, state: 'refused', reason: judged.reason };
+  const { supported, ...fields } = judged;
+  const { vector } = await embedded(embedder, `${textOf(fields.goal)}\n${textOf(fields.answer)}`, call.signal);
+  // The id follows from the run and the effect, so a repeated write after a crash changes nothing.
+  const entry: MemoryEntry = {
+    id: entryId(owner, run, key),
+    owner,
+    ...fields,
+    run,
+    validator: rules.validator,
+    at: now,
+    released: null,
+  };
+  const stored = await store.add(owner, entry, vector);
+  const { id, state, reason, sources, trust, expiresAt } = stored;
+  return {
+    ok: state === 'active',
+    state,
+    entry: id,
+    supported,
+    trust,
+    sources: sources.map(({ id: source, tool }) => ({ id: source, tool })),
+    validator: stored.validator,
+    expiresAt,
+    ...(reason === null ? {} : { reason }),
+  };
+}
+
+function rulesOf(given: Json): MemoryRules {
+  const {
+    lifetimeMs = LIFETIME_MS,
+    quarantine = 'untrusted',
+    validator = MEMORY_WRITE,
+  } = (given ?? {}) as Partial<MemoryRules>;
+  return { lifetimeMs, quarantine, validator };
+}
+
+/** Without an embedder, and if it fails, the search goes by words. */
+async function embedded(
+  embedder: Embedder | undefined,
+  text: string,
+  signal: AbortSignal,
+): Promise<{ readonly vector: readonly number[] | undefined; readonly problem: string | null }> {
+  if (embedder === undefined || text.trim() === '') return { vector: undefined, problem: null };
+  try {
+    const [vector] = await embedder.embed([text], signal);
+    return { vector, problem: null };
+  } catch (error) {
+    return { vector: undefined, problem: `the embedder failed: ${(error as Error).message}` };
   }
-  const latest = entries.toSorted((a, b) => a.at - b.at || a.run.localeCompare(b.run)).slice(-RECALLED_MAX);
-  return latest.map(({ goal, answer, run, trust }) => ({ goal, answer, run, trust }));
 }

@@ -1,18 +1,11 @@
-/** Stores for what agents remember between runs. A store keeps entries by owner and key; the memory checks choose the owner. */
-import type { Json } from '../../expr/json.ts';
-import { listBeneath, readBeneath, removeBeneath, writeBeneath } from '../safe-path.ts';
+/** A memory store that lasts as long as the process. `openMemoryStore` keeps entries in a file. */
+import { isOperator, mayAccess, MemoryViolation, similarity, textOf, wordsOf } from '../../runtime/memory.ts';
+import type { MemoryCaller, MemoryEntry, MemoryQuery, MemoryStore, OnViolation } from '../../runtime/memory.ts';
 
-/**
- * Stores what agents remember between runs.
- * @example
- * const memory: MemoryStore = createMemoryStore();
- * await memory.set('tenant/user/agent', 'language', 'German');
- */
-export interface MemoryStore {
-  get(owner: string, key: string): Promise<Json | undefined>;
-  set(owner: string, key: string, value: Json): Promise<void>;
-  delete(owner: string, key: string): Promise<boolean>;
-  keys(owner: string): Promise<readonly string[]>;
+interface Kept {
+  entry: MemoryEntry;
+  readonly order: number;
+  readonly vector: readonly number[] | undefined;
 }
 
 /**
@@ -20,56 +13,84 @@ export interface MemoryStore {
  * @example
  * const own = createEngine({ toolOptions: { memory: createMemoryStore() } });
  */
-export function createMemoryStore(): MemoryStore {
-  const owners = new Map<string, Map<string, Json>>();
-  const entriesOf = (owner: string): Map<string, Json> => {
-    const entries = owners.get(owner) ?? new Map<string, Json>();
-    owners.set(owner, entries);
-    return entries;
+export function createMemoryStore(options: { readonly onViolation?: OnViolation } = {}): MemoryStore {
+  const entries = new Map<string, Kept>();
+  const accessed = (caller: MemoryCaller, operation: string, id: string): Kept | null => {
+    const kept = entries.get(id);
+    if (kept === undefined) return null;
+    if (mayAccess(caller, kept.entry.owner)) return kept;
+    const violation = new MemoryViolation(caller, operation, id);
+    options.onViolation?.(violation);
+    throw violation;
+  };
+  const ownedBy = (caller: MemoryCaller): readonly Kept[] =>
+    [...entries.values()].filter(({ entry }) => mayAccess(caller, entry.owner));
+  const erase = (which: (entry: MemoryEntry) => boolean): number => {
+    const gone = [...entries.values()].filter(({ entry }) => which(entry));
+    for (const { entry } of gone) entries.delete(entry.id);
+    return gone.length;
   };
   return {
-    get: async (owner, key) => entriesOf(owner).get(key),
-    set: async (owner, key, value) => {
-      entriesOf(owner).set(key, value);
+    add: async (caller, entry, vector) => {
+      if (!mayAccess(caller, entry.owner)) {
+        const violation = new MemoryViolation(caller, 'write', entry.id);
+        options.onViolation?.(violation);
+        throw violation;
+      }
+      const known = accessed(caller, 'write', entry.id);
+      if (known !== null) return known.entry;
+      entries.set(entry.id, { entry, order: entries.size, vector });
+      return entry;
     },
-    delete: async (owner, key) => entriesOf(owner).delete(key),
-    keys: async (owner) => [...entriesOf(owner).keys()],
+    get: async (caller, id, now) => {
+      const kept = accessed(caller, 'read', id);
+      return kept !== null && isVisible(caller, kept.entry, now) ? kept.entry : null;
+    },
+    find: async (caller, query) =>
+      ranked(
+        ownedBy(caller).filter(({ entry }) => isVisible(caller, entry, query.now)),
+        query,
+      ),
+    quarantined: async (caller, limit) =>
+      newest(ownedBy(caller).filter(({ entry }) => entry.state === 'quarantined'))
+        .slice(0, limit)
+        .map(({ entry }) => entry),
+    release: async (caller, id, at) => {
+      const kept = accessed(caller, 'release', id);
+      if (kept === null) return null;
+      if (kept.entry.state === 'quarantined')
+        kept.entry = { ...kept.entry, state: 'active', released: { by: caller.operator, at } };
+      return kept.entry;
+    },
+    forget: async (caller, id) => accessed(caller, 'forget', id) !== null && entries.delete(id),
+    eraseRuns: async (runs) => erase(({ run }) => runs.includes(run)),
+    eraseExpired: async (now) => erase(({ expiresAt }) => expiresAt <= now),
   };
 }
 
-const ENTRY_BYTES_MAX = 10_000_000;
-const SUFFIX = '.json';
-
-/**
- * Keeps entries as files: one folder per owner, one file per entry, written atomically.
- * @example
- * const own = createEngine({ toolOptions: { memory: fileMemory('.sluice/memory') } });
- */
-export function fileMemory(root: string): MemoryStore {
-  const pathOf = (owner: string, key: string): string => `${fileName(owner)}/${fileName(key)}${SUFFIX}`;
-  return {
-    get: async (owner, key) => {
-      const file = await readBeneath(root, pathOf(owner, key), ENTRY_BYTES_MAX);
-      return file === null ? undefined : (JSON.parse(file.data.toString('utf8')) as Json);
-    },
-    set: (owner, key, value) => writeBeneath(root, pathOf(owner, key), Buffer.from(JSON.stringify(value))),
-    delete: (owner, key) => removeBeneath(root, pathOf(owner, key)),
-    keys: async (owner) => {
-      const entries = (await listBeneath(root, fileName(owner))) ?? [];
-      return entries.flatMap(({ name, type }) =>
-        type === 'file' && name.endsWith(SUFFIX) && !name.startsWith('.')
-          ? [decodeURIComponent(name.slice(0, -SUFFIX.length).replaceAll('=', '%'))]
-          : [],
-      );
-    },
-  };
+function isVisible(caller: MemoryCaller, { state, expiresAt }: MemoryEntry, now: number): boolean {
+  return isOperator(caller) || (state === 'active' && expiresAt > now);
 }
 
-/** Encodes any text as a file name: letters, digits, `-` and `_` stay, every other byte becomes `=XX`. */
-function fileName(text: string): string {
-  const encoded = encodeURIComponent(text).replace(
-    /[!'()*.~=]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
-  return encoded.replaceAll('%', '=');
+/** Entries that fit come first, by the number of common words or by the vector; then the newest. */
+function ranked(
+  found: readonly Kept[],
+  { text = '', vector, only, limit = found.length }: MemoryQuery,
+): readonly MemoryEntry[] {
+  const words = new Set(wordsOf(text));
+  const scoreOf = ({ entry, vector: own }: Kept): number => {
+    if (vector !== undefined && own !== undefined) return 1 + similarity(vector, own);
+    return wordsOf(`${textOf(entry.goal)} ${textOf(entry.answer)}`).filter((word) => words.has(word)).length;
+  };
+  const scores = new Map(found.map((kept) => [kept, scoreOf(kept)]));
+  const least = vector === undefined ? 0 : 1;
+  return newest(found)
+    .filter((kept) => only !== true || (scores.get(kept) ?? 0) > least)
+    .toSorted((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0))
+    .slice(0, limit)
+    .map(({ entry }) => entry);
+}
+
+function newest(found: readonly Kept[]): readonly Kept[] {
+  return found.toSorted((a, b) => b.entry.at - a.entry.at || b.order - a.order);
 }

@@ -34,10 +34,9 @@ export interface Observation {
 }
 
 export function checkProvenance({ command, flow }: Call): Json {
-  const { tool: name, args = null, agent, user = null, observations, fixed = null } = command.input;
+  const { tool: name, args = null, user = null, observations, fixed = null } = command.input;
   const input = vouchingInput(user, untrustedInput(command, flow));
-  const tool = flow.tools[String(name)];
-  const effect = tool?.effect ?? 'write';
+  const effect = flow.tools[String(name)]?.effect ?? 'write';
   const demands = DEMANDS[effect];
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
   const split = seen.map((each) => ({ each, ...partsOf(each, flow.tools[each.tool]) }));
@@ -46,34 +45,54 @@ export function checkProvenance({ command, flow }: Call): Json {
     ...(input.foreign.length > 0 ? [taintOf('the input', input.foreign)] : []),
     ...readBefore(flow, command.input),
   ];
-  if (demands.length === 0 || outside.length === 0) return { ok: true, exposed: outside.length > 0 };
+  const quarantined = withheldFrom(command.input);
+  const exposed = outside.length > 0;
+  if (demands.length === 0 || (!exposed && quarantined.length === 0)) return { ok: true, exposed };
   const vouching = [
     sourceOf('the user', input.vouching),
-    sourceOf('the author', [
-      flow.agents[String(agent)]?.instructions ?? '',
-      fixed,
-      ...fixedValues(tool?.input ?? true),
-    ]),
+    authorSource(flow, command.input),
     ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
   const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
   const found = leavesOf(args).map((leaf) => ({
     path: leaf.path,
-    ...(isCovered(leaf, approved) ? vouchedFor(leaf.value) : judge(leaf, vouching, outside, effect)),
+    ...(isCovered(leaf, approved)
+      ? vouchedFor(leaf.value)
+      : judge(leaf, vouching, [...outside, ...quarantined], effect)),
   }));
-  // The author of a tool node has decided that the tool is called.
-  return verdict(found, demands, fixed !== null);
+  // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
+  // from outside only a value that it has is suspicious.
+  return exposed
+    ? verdict(found, demands, { exposed, isAuthored: fixed !== null })
+    : verdict(
+        found,
+        demands.filter((origin) => origin === 'untrusted'),
+        { exposed, isAuthored: true },
+      );
+}
+
+function authorSource(flow: Call['flow'], { tool, agent, fixed = null }: Input): TextSource {
+  return sourceOf('the author', [
+    flow.agents[String(agent)]?.instructions ?? '',
+    fixed,
+    ...fixedValues(flow.tools[String(tool)]?.input ?? true),
+  ]);
+}
+
+/** Quarantined memory of the agent. */
+function withheldFrom({ withheld = null }: Input): readonly TaintSource[] {
+  return isFilled(withheld) ? [taintOf('quarantined memory', [withheld])] : [];
 }
 
 function verdict(
   found: readonly (Judged & { readonly path: string })[],
   demands: readonly Origin[],
-  isAuthored: boolean,
+  { exposed, isAuthored }: { readonly exposed: boolean; readonly isAuthored: boolean },
 ): Json {
   const bad = found.filter(({ origin }) => demands.includes(origin));
-  if (bad.length > 0) return { ok: false, exposed: true, reason: bad.map(explain).join('; ') };
-  if (isAuthored || found.some(({ origin }) => origin === 'vouched')) return { ok: true, exposed: true };
-  return { ok: false, exposed: true, reason: 'nothing in the call comes from the user, the author or a trusted tool' };
+  if (bad.length > 0) return { ok: false, exposed, reason: bad.map(explain).join('; ') };
+  if (isAuthored || found.some(({ origin }) => origin === 'vouched')) return { ok: true, exposed };
+  return { ok: false, exposed, reason: 'nothing in the call comes from the user, the author or a trusted tool' };
 }
 
 /** Text from outside that the agent or the flow has read before the call. */

@@ -1,4 +1,5 @@
 /** The commands that keep, check, copy and remove what the database holds. */
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Cli } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
@@ -35,7 +36,40 @@ export function addStorage(program: Command, call: Caller): void {
     .option('--export <dir>', 'write each run to this folder first')
     .option('--dry-run', 'only list them')
     .action(call(async () => (await import('./commands/prune.ts')).pruneCommand));
+  addMemory(program.command('memory').description('what agents remember between runs'), call);
   addAudit(program.command('audit').description('check the audit trail'), call);
+}
+
+function addMemory(memory: Command, call: Caller): void {
+  memory
+    .command('list')
+    .description('entries, newest first')
+    .option('--agent <id>', 'only entries of this agent')
+    .option('--user <name>', 'only entries of this user')
+    .option('--share <name>', 'only entries of this shared memory')
+    .addOption(new Option('--state <state>', 'only these').choices(['active', 'quarantined', 'expired']))
+    .option('--search <text>', 'only entries with one of these words, best first')
+    .option('-n, --limit <number>', 'how many')
+    .action(call(async () => (await import('./commands/memory.ts')).memoryListCommand));
+  memory
+    .command('show')
+    .description('an entry with its sources')
+    .argument('<entry>', 'an entry')
+    .action(call(async () => (await import('./commands/memory.ts')).memoryShowCommand));
+  memory
+    .command('release')
+    .description('let later runs read an entry that is in quarantine; the database records who did it')
+    .argument('<entry>', 'an entry')
+    .option('--as <who>', 'who does it')
+    .option('--why <text>', 'the reason')
+    .action(call(async () => (await import('./commands/memory.ts')).memoryReleaseCommand));
+  memory
+    .command('forget')
+    .description('delete an entry for good; the database records who did it')
+    .argument('<entry>', 'an entry')
+    .option('--as <who>', 'who does it')
+    .option('--why <text>', 'the reason')
+    .action(call(async () => (await import('./commands/memory.ts')).memoryForgetCommand));
 }
 
 function addAudit(audit: Command, call: Caller): void {

@@ -1,7 +1,5 @@
 /** Turns the options of a command into a world. If a model, key or tool is missing, the run waits and the command ends. */
 import { isIP } from 'node:net';
-import { dirname, join } from 'node:path';
-import { fileMemory } from '../../effects/memory/store.ts';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
 import type { ToolFunction } from '../../effects/functions/performer.ts';
@@ -12,6 +10,7 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
+import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { vaultBeside } from '../vault.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
@@ -58,13 +57,14 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const stream = cli.screen.live && !cli.json && !cli.quiet;
   const vault = vaultBeside({ journal: cli.db, onNotice: (message) => cli.screen.note(message) });
   const attachments = attachmentsBeside(cli.db);
+  const memory = memoryBeside(cli.db);
   const world = composeWorld({
     onMissing,
     vault,
     attachments,
     flowTools: definitionTools,
     tools: options.functions ?? {},
-    toolOptions: toolOptionsOf(cli, options),
+    toolOptions: { ...toolOptionsOf(options), memory },
     ...(script === undefined ? {} : { script }),
     ...(script === undefined || options.model !== undefined
       ? { models: { ...(model === undefined ? {} : { model }), stream } }
@@ -76,16 +76,16 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     await world.close();
     vault.close();
     attachments.close();
+    await memory.close();
   };
   return { ...world, close, missing, flags: flagsOf(cli, options) };
 }
 
-function toolOptionsOf(cli: Cli, options: WorldOptions): WorldToolOptions {
+function toolOptionsOf(options: WorldOptions): WorldToolOptions {
   const { workDir, documentDir, allowHost = [], shellLimit = [] } = options;
   return {
     ...(workDir === undefined ? {} : { workDir }),
     ...(documentDir === undefined ? {} : { documentDir }),
-    memory: fileMemory(join(dirname(cli.db), 'memory')),
     http: httpOptions(allowHost),
     ...(shellLimit.length === 0 ? {} : { shell: { limits: readShellLimits(shellLimit) } }),
   };

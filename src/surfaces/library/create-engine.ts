@@ -8,6 +8,7 @@ import type { Origin, Pins, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { newRunId } from '../../runtime/engine/run-id.ts';
 import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
+import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
 import { createSigner } from '../../runtime/journal/checkpoint.ts';
@@ -163,7 +164,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   };
 }
 
-/** Personal data and attachments of the runs lie beside the journal, unless the program brings stores of its own. */
+/** Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. */
 function worldBeside(
   journal: string | Store,
   options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
@@ -175,15 +176,21 @@ function worldBeside(
       : vaultBeside({ journal: file, onNotice: options.onNotice });
   const isStored = file !== undefined && file !== ':memory:' && options.attachments === undefined;
   const attachments = isStored ? attachmentsBeside(file) : undefined;
+  const memory =
+    file === undefined || file === ':memory:' || options.toolOptions?.memory !== undefined
+      ? undefined
+      : memoryBeside(file);
   const world = createWorld({
     ...options,
     ...(vault === undefined ? {} : { vault }),
     ...(attachments === undefined ? {} : { attachments }),
+    ...(memory === undefined ? {} : { toolOptions: { ...options.toolOptions, memory } }),
   });
   const close = async (): Promise<void> => {
     await world.close();
     vault?.close();
     attachments?.close();
+    await memory?.close();
   };
   return { world, attachments: options.attachments ?? attachments, close };
 }

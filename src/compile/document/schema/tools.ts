@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { TOOL_CATEGORIES } from '../../../catalog/builtin-tools.ts';
 import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';
 import {
+  duration,
   bool,
   expects,
   fault,
@@ -111,6 +112,12 @@ export const tools = map(
     trusted_fields: list(name())
       .optional()
       .describe('Fields of the result that outsiders cannot write, such as an id or an amount.'),
+    tenure: z
+      .union([oneOf(['run']), duration()])
+      .optional()
+      .describe(
+        'How long a result holds: `run`, or a time such as `12h`. An answer that rests on it is remembered no longer.',
+      ),
     confidential: bool().optional().describe('Its results must not leave the machine without approval.'),
     verify: name()
       .optional()

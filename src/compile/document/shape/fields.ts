@@ -16,6 +16,18 @@ export function name() {
   return text({ min: 1, max: 1_000 });
 }
 
+/** A length of time, such as `30m`, `12h` or `90d`. */
+export function duration() {
+  return name().regex(/^\d{1,6}[mhd]$/, { error: expects('a time such as `12h` or `30d`') });
+}
+
+/** The milliseconds of a length of time. */
+export function durationMs(written: string): number {
+  const unit = written.at(-1) as keyof typeof UNITS_MS;
+  return Number(written.slice(0, -1)) * UNITS_MS[unit];
+}
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
 /** A text to search for: one line, trimmed. */
 export function phrase() {
   return text({ max: 1_000 })

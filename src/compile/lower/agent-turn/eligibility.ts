@@ -171,7 +171,7 @@ function addRejectedBefore(gate: Gate): Case {
 }
 
 function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fail: NodeId): NodeId {
-  const { input, recalled } = gate.turn;
+  const { input, recalled, withheld } = gate.turn;
   return check(gate, {
     id: gate.kit.builder.fresh(name(gate, 'provenance')),
     check: which,
@@ -180,6 +180,7 @@ function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fa
       observations: OBSERVATIONS,
       ...(input['prompt'] === undefined ? {} : { prompt: input['prompt'] }),
       ...(recalled === undefined ? {} : { recalled }),
+      ...(withheld === undefined ? {} : { withheld }),
     },
     next,
     fail,

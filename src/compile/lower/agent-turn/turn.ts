@@ -82,6 +82,8 @@ export interface AgentTurn {
   readonly refused?: NodeId;
   /** Entries of memory that the agent saw and that no trusted tool supports. */
   readonly recalled?: Expr;
+  /** Quarantined entries of memory, which the agent did not see. */
+  readonly withheld?: Expr;
   /** False if no person can be asked: the turn then ends where it would ask. */
   readonly people?: boolean;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */

@@ -7,21 +7,9 @@ import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
-import {
-  COMPRESSED,
-  FINISHED,
-  KIND,
-  PLAN,
-  PLAN_PROBLEM,
-  PROBLEM,
-  RECALLED,
-  SINCE,
-  STEP,
-  TRIGGER,
-  TURN,
-} from './state.ts';
+import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, SINCE, STEP, TRIGGER, TURN } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { DROP_TALK, actionMessages, actionPrompt } from './prompts.ts';
+import { DROP_TALK, UNTRUSTED_MEMORY, WITHHELD_MEMORY, actionMessages, actionPrompt } from './prompts.ts';
 
 /** `budgets.steps` bounds the tool rounds, and a person may raise it. This limit only proves that the graph ends. */
 const ROUNDS_MAX = 10_000;
@@ -92,11 +80,7 @@ export function addInvocation(l: Lowering): NodeId {
       origin: 'tool_invocation',
       authored: loop.executor,
       people: loop.escalation.people,
-      ...(loop.memory
-        ? {
-            recalled: `${RECALLED} == null ? [] : ${RECALLED}.entries.filter(e, e.trust != "trusted").map(e, [e.goal, e.answer])`,
-          }
-        : {}),
+      ...(loop.memory === null ? {} : { recalled: UNTRUSTED_MEMORY, withheld: WITHHELD_MEMORY }),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,

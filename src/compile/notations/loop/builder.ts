@@ -43,7 +43,15 @@ export interface LoopFields<Id> {
     readonly expansions?: number;
   };
   readonly breaker?: { readonly identical?: number; readonly window?: number };
-  readonly memory?: boolean;
+  readonly memory?:
+    | boolean
+    | {
+        readonly recall?: number;
+        readonly expires?: string;
+        readonly quarantine?: 'untrusted' | 'all' | 'off';
+        readonly validate?: readonly { readonly when: string; readonly reason: string }[];
+        readonly share?: string | { readonly name: string; readonly users?: 'own' | 'all' };
+      };
   readonly rates?: { readonly tool_call?: number; readonly external_call?: number; readonly review?: number };
 }
 

@@ -1,12 +1,12 @@
 /** Phases 1 to 4 and 6: the goal, the scope, the guards that reject a goal, and the initial state of the task. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { NodeId } from '../../../ir/nodes.ts';
+import type { Input, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { strictly } from '../../expressions/reads.ts';
 import { addQuestion, idOf, inWords, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
-import type { Loop } from './settle.ts';
+import type { Loop, LoopMemory } from './settle.ts';
 import {
   ANSWER,
   BUDGET,
@@ -55,7 +55,7 @@ export function addIntake(l: Lowering): NodeId {
   const state = l.kit.set(
     { id: idOf(l, 'state_init'), origin: 'state_init' },
     beginning(),
-    loop.memory ? addRecall(l) : idOf(l, 'plan_selection'),
+    loop.memory === null ? idOf(l, 'plan_selection') : addRecall(l, loop.memory),
   );
   const policy = addGuards(l, idOf(l, 'policy_check'), 'policy_check', (code) => code !== 'UNSAFE_DETECTION', state);
   const scope = object([
@@ -79,13 +79,27 @@ export function addIntake(l: Lowering): NodeId {
 }
 
 /** Reads memory before the plan. If that fails, the run goes on without it. */
-function addRecall(l: Lowering): NodeId {
+function addRecall(l: Lowering, memory: LoopMemory): NodeId {
   const plan = idOf(l, 'plan_selection');
   const lost = l.kit.set({ hint: 'recall.failed', origin: 'state_init' }, [set('error', 'null')], plan);
   return l.kit.check(
     { hint: 'recall', origin: 'state_init' },
-    { check: 'memory.read', input: { owner: quote(l.loop.executor) }, into: RECALLED, next: plan, fail: lost },
+    {
+      check: 'memory.read',
+      input: { ...memoryOwner(l.loop.executor, memory), query: GOAL, limit: literal(memory.recall) },
+      into: RECALLED,
+      next: plan,
+      fail: lost,
+    },
   );
+}
+
+/** The owner of the memory, as the checks of memory read it. */
+export function memoryOwner(agent: string, { share }: LoopMemory): Input {
+  return {
+    owner: quote(agent),
+    ...(share === null ? {} : { share: quote(share.name), users: quote(share.users) }),
+  };
 }
 
 export function addBudgetAssign(l: Lowering): NodeId {

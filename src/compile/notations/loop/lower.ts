@@ -1,6 +1,6 @@
 /** The loop as a graph: one node per phase, in order, and the edges between them. */
 import type { Expr, FlowBody, Node, NodeId } from '../../../ir/nodes.ts';
-import { object, quote } from '../../expressions/cel-text.ts';
+import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
@@ -13,10 +13,11 @@ import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
 import { withFreeReplies } from './findings.ts';
 import { addDeedsCheck, addGrounding } from './ground.ts';
-import { addBudgetAssign, addIntake } from './intake.ts';
+import { addBudgetAssign, addIntake, memoryOwner } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import { failedTrace, idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
+import { UNTRUSTED_MEMORY } from './prompts.ts';
 import { addPlan } from './plan.ts';
 import type { Loop } from './settle.ts';
 import {
@@ -34,6 +35,7 @@ import {
   SAID,
   STATUS,
   STORES,
+  TOLD,
   UNDONE,
   VIOLATIONS,
 } from './state.ts';
@@ -165,7 +167,8 @@ function partialReason({ criteria, verifier }: Loop): Expr {
 function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
   const { kit, loop } = l;
   const id = idOf(l, 'memory_write');
-  if (!loop.memory) return kit.set({ id, origin: 'memory_write' }, [], trace);
+  const { memory } = loop;
+  if (memory === null) return kit.set({ id, origin: 'memory_write' }, [], trace);
   return kit.call(
     { id, origin: 'memory_write', onBudget: trace },
     {
@@ -173,11 +176,21 @@ function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
         kind: 'check',
         check: 'memory.write',
         input: {
-          owner: quote(loop.executor),
+          ...memoryOwner(loop.executor, memory),
           goal: GOAL,
           answer: ANSWER,
           citations: `${FINAL}.citations`,
           observations: OBSERVATIONS,
+          user: 'input',
+          heard: `${TOLD}.map(t, t.text)`,
+          recalled: UNTRUSTED_MEMORY,
+          doubt: REASON,
+          invalid: `[${memory.validate.map(({ when, reason }) => `(${when}) ? "" : ${quote(reason)}`).join(', ')}].filter(r, r != "")`,
+          rules: literal({
+            lifetimeMs: memory.lifetimeMs,
+            quarantine: memory.quarantine,
+            ...(loop.verifier === null ? {} : { validator: loop.verifier }),
+          }),
         },
         reserve: { memoryWrites: 1 },
       },

@@ -66,11 +66,17 @@ function asMessages(chosen: Expr): Expr {
   return `${distinct}.map(o, {"role": "user", "content": ${content}, "source": o.tool})`;
 }
 
+/** Entries of memory that the agent saw and that are not trusted. */
+export const UNTRUSTED_MEMORY: Expr = `${RECALLED} == null ? [] : ${RECALLED}.entries.filter(e, e.trust != "trusted").map(e, [e.goal, e.answer])`;
+/** Quarantined entries: the agent did not see them, and their values are not trusted. */
+export const WITHHELD_MEMORY: Expr = `${RECALLED} == null || ${RECALLED}.withheld == null ? [] : ${RECALLED}.withheld.map(e, [e.goal, e.answer])`;
+
 /** Memory and, once the talk was dropped, the observations in full; then the talk. */
 export function actionMessages(loop: Loop): Expr {
-  const recalled = loop.memory
-    ? `(${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, {"role": "user", "content": text(e.goal, ": ", e.answer), "source": text("memory of run ", e.run)})) + `
-    : '';
+  const recalled =
+    loop.memory === null
+      ? ''
+      : `(${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, {"role": "user", "content": text(e.goal, ": ", e.answer), "source": text("memory of run ", e.run)})) + `;
   return `${recalled}(${COMPRESSED} == 0 ? [] : ${asMessages(`tail(${EARLIER}, ${LATEST_MAX})`)}) + ${TALK}`;
 }
 

@@ -123,6 +123,8 @@ function checkExpressions({ body, report }: Section): void {
   for (const [index, each] of criteria.entries())
     if (typeof each !== 'string') check(each.when, ANSWER_NAMES, 'criteria', index, 'when');
   check(conflict, ANSWER_NAMES, 'conflict');
+  const { validate: remembered = [] } = typeof body.value.memory === 'object' ? body.value.memory : {};
+  for (const [index, each] of remembered.entries()) check(each.when, ANSWER_NAMES, 'memory', 'validate', index, 'when');
 }
 
 function checkBreaker({ body, report }: Section): void {

@@ -5,6 +5,7 @@ import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
 import { outputCap } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
+import { durationMs } from '../../document/shape/fields.ts';
 import { withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
@@ -48,7 +49,8 @@ export interface Loop extends Roles {
   };
   /** The rules of the loop detector that differ from `protections.loop`. */
   readonly breaker: Partial<Breaker>;
-  readonly memory: boolean;
+  /** Null: nothing is remembered. */
+  readonly memory: LoopMemory | null;
   /** Repetitions of a failed model call. */
   readonly retries: number;
   /** Rounds of the loop. */
@@ -70,13 +72,14 @@ export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
   const definitions = withTimeout(withBudgets(given, profile), raw.escalation?.timeout);
   return {
     ...roles,
-    ...withDefaults({ id: 'loop', requires: [], review: false, memory: false }, raw),
+    ...withDefaults({ id: 'loop', requires: [], review: false }, raw),
     criteria: (raw.criteria ?? []).filter((each) => typeof each === 'string'),
     ...withDefaults({ description: null, goal: null, verifier: null, confidence: null }, raw),
     profile,
     ...expressionsOf(raw, definitions),
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
+    memory: memoryOf(raw, definitions),
     breaker: raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop),
     // A profile counts all attempts of a call; `budgets.retries` counts the repetitions.
     retries: given.budgets?.retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
@@ -85,13 +88,45 @@ export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
   };
 }
 
+export interface LoopMemory {
+  /** Entries that a run reads at most. */
+  readonly recall: number;
+  readonly lifetimeMs: number;
+  readonly quarantine: 'untrusted' | 'all' | 'off';
+  readonly validate: readonly { readonly when: Expr; readonly reason: string }[];
+  readonly share: { readonly name: string; readonly users: 'own' | 'all' } | null;
+}
+
+const LIFETIME = '90d';
+
+function memoryOf({ memory }: RawLoop, { tools }: Definitions): LoopMemory | null {
+  if (memory === undefined || memory === false) return null;
+  const {
+    recall = 5,
+    expires = LIFETIME,
+    quarantine = 'untrusted',
+    validate = [],
+    share,
+  } = memory === true ? {} : memory;
+  return {
+    recall,
+    lifetimeMs: durationMs(expires),
+    quarantine,
+    validate: validate.map(({ when, reason }) => ({ when: overEvidence(when, tools), reason })),
+    share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },
+  };
+}
+
+/** An expression over the answer and the evidence of the run. */
+function overEvidence(when: Expr, tools: Definitions['tools']): Expr {
+  return rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receiptsIn(tools) : null));
+}
+
 type Expressions = Pick<Loop, 'intents' | 'guards' | 'validate' | 'conflict'>;
 
 function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
   const { intents = [], guards = [], validate = [], criteria = [], conflict } = raw;
   const checks = [...validate, ...criteria.filter((each) => typeof each !== 'string')];
-  const overEvidence = (when: Expr): Expr =>
-    rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receiptsIn(tools) : null));
   return {
     intents: intents.map(({ id, when, description = id }) => ({ id, when: withInputFields(when), description })),
     guards: guards.map(({ when, code = 'UNSAFE_DETECTION', reason }) => ({
@@ -99,8 +134,8 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
       code,
       reason,
     })),
-    validate: checks.map(({ when, reason }) => ({ when: overEvidence(when), reason })),
-    conflict: conflict === undefined ? null : overEvidence(conflict),
+    validate: checks.map(({ when, reason }) => ({ when: overEvidence(when, tools), reason })),
+    conflict: conflict === undefined ? null : overEvidence(conflict, tools),
   };
 }
 

@@ -3,6 +3,7 @@ import { existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
+import { memoryFileOf } from '../../../stores/sqlite/memory-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -13,7 +14,7 @@ export async function backupCommand(cli: Cli, file: string): Promise<ExitStatus>
   demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
   checkTarget(file, cli.db);
   const files = [[cli.db, file] as const];
-  for (const beside of [piiFileOf, attachmentFileOf])
+  for (const beside of [piiFileOf, attachmentFileOf, memoryFileOf])
     if (existsSync(beside(cli.db))) files.push([beside(cli.db), beside(file)]);
   for (const [from, to] of files) await copy(from, to);
   if (cli.json) cli.printJson({ files: files.map(([, to]) => to) });

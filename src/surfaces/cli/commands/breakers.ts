@@ -27,7 +27,10 @@ export async function breakersCommand(cli: Cli): Promise<ExitStatus> {
   const { breakers, acts } = await withStore(cli, async (store) =>
     store === null
       ? { breakers: [], acts: [] }
-      : { breakers: await listed(store.shared), acts: await store.shared.acts() },
+      : {
+          breakers: await listed(store.shared),
+          acts: (await store.shared.acts()).filter(({ key }) => key.startsWith(BREAKER_PREFIX)),
+        },
   );
   if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
   else if (breakers.length === 0) cli.hint('no breaker has counted a failure yet');

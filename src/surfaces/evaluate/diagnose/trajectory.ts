@@ -278,11 +278,17 @@ function memoryStep({ kind, name, attempts, seq, input }: CallRecord): readonly 
       seq,
       kind: name === 'memory.write' ? 'write' : 'read',
       stored: value['ok'] === true,
-      supported: Array.isArray(cited) && cited.length > 0,
+      supported: isSupported(value, Array.isArray(cited) ? cited : []),
       reason: String(value['reason'] ?? ''),
       entries: Array.isArray(value['entries']) ? value['entries'] : [],
     },
   ];
+}
+
+/** The gate's own word, if the journal has it. A refused write made no entry. */
+function isSupported(value: { readonly [field: string]: Json }, cited: readonly Json[]): boolean {
+  if (value['state'] === 'refused') return true;
+  return typeof value['supported'] === 'boolean' ? value['supported'] : cited.length > 0 && value['ok'] === true;
 }
 
 function failedCheck({ kind, name, attempts, seq, verdict, input }: CallRecord): Trajectory['failedChecks'] {

@@ -142,19 +142,19 @@ export const memoryPoisoning: Pathology = {
   title: 'Memory Poisoning',
   symptom: 'Later steps rely on facts that nothing supports.',
   cause: 'Unverified observations or assumptions are written to memory.',
-  rule: 'A memory write names no supporting observation, or the write gate refuses it.',
+  rule: 'The write gate finds no observation that supports a memory entry.',
   containment: 'Quarantine the write, and load from the verified trace.',
   prevention: 'Memory is written after the run, through a gate that checks its sources.',
   mast: 'FM-3.2',
   detect: (run) => {
-    const writes = run.memory.filter(({ kind, supported, stored }) => kind === 'write' && (!supported || !stored));
+    const writes = run.memory.filter(({ kind, supported }) => kind === 'write' && !supported);
     const [first] = writes;
     if (first === undefined) return null;
     const poisoned = writes.some(({ stored }) => stored);
     return {
       events: writes.map(({ seq }) => seq),
       seen: first.reason === '' ? 'a memory write has no source' : first.reason,
-      contained: poisoned ? null : 'the write gate refused the entry',
+      contained: poisoned ? null : 'the write gate quarantined the entry',
       remedy:
         'demand citations (`grounding: { cite: true }`), so that an answer without an observation is not remembered',
     };

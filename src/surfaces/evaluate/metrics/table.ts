@@ -349,10 +349,13 @@ function isWithinBudgets({ read, report }: Measured): boolean {
 
 function isStoredMemory({ kind, name, attempts }: CallRecord): boolean {
   const value = attempts.at(-1)?.value;
-  return kind === 'check' && name === 'memory.write' && isRecord(value) && value['ok'] === true;
+  if (kind !== 'check' || name !== 'memory.write' || !isRecord(value)) return false;
+  return value['ok'] === true || value['state'] === 'quarantined';
 }
 
-function isSupported({ input }: CallRecord): boolean {
+function isSupported({ input, attempts }: CallRecord): boolean {
+  const value = attempts.at(-1)?.value;
+  if (isRecord(value) && typeof value['supported'] === 'boolean') return value['supported'];
   const { citations, observations } = input;
   if (!Array.isArray(citations) || citations.length === 0 || !Array.isArray(observations)) return false;
   const good = new Set(

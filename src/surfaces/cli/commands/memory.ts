@@ -1,0 +1,207 @@
+/** `sluice memory`: lists what agents remember, shows an entry, releases it from quarantine, and deletes it. */
+import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import { MemoryViolation, textOf } from '../../../runtime/memory.ts';
+import type { MemoryEntry, MemoryOperator, MemoryStore } from '../../../runtime/memory.ts';
+import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
+import { currentUser } from '../ask-person.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { readWhole } from '../option-values.ts';
+import { demandDatabase, openFor } from '../store.ts';
+import { framed, oneLine, table } from '../text.ts';
+
+export interface MemoryListOptions {
+  readonly agent?: string;
+  readonly user?: string;
+  readonly share?: string;
+  readonly state?: string;
+  readonly search?: string;
+  readonly limit?: string;
+}
+
+export interface MemoryActOptions {
+  readonly as?: string;
+  readonly why?: string;
+}
+
+export async function memoryListCommand(cli: Cli, options: MemoryListOptions): Promise<ExitStatus> {
+  const { agent, user, share, state, search } = options;
+  const limit = readWhole('--limit', options.limit, 1);
+  const now = Date.now();
+  const found = await withMemory(cli, {}, (memory, caller) =>
+    memory.find(caller, { ...(search === undefined ? {} : { text: search, only: true }), now }),
+  );
+  const entries = found
+    .filter(({ owner }) => agent === undefined || owner.agent === agent)
+    .filter(({ owner }) => user === undefined || owner.user === user)
+    .filter(({ owner }) => share === undefined || owner.share === share)
+    .filter((entry) => state === undefined || stateOf(entry, now) === state)
+    .slice(0, limit);
+  if (cli.json) cli.printJson(entries.map((entry) => jsonOf(entry, now)));
+  else if (entries.length === 0) cli.hint(found.length === 0 ? 'nothing is remembered yet' : 'no entry fits');
+  else cli.screen.print(table([HEAD, ...entries.map((entry) => rowOf(entry, now))]));
+  return OK;
+}
+
+export async function memoryShowCommand(cli: Cli, given: string): Promise<ExitStatus> {
+  const now = Date.now();
+  const entry = await withMemory(cli, {}, (memory, caller) => entryNamed(memory, caller, given, now));
+  if (cli.json) cli.printJson(jsonOf(entry, now));
+  else cli.screen.print(blockOf(entry, now));
+  return OK;
+}
+
+export async function memoryReleaseCommand(cli: Cli, given: string, options: MemoryActOptions): Promise<ExitStatus> {
+  const now = Date.now();
+  const entry = await withMemory(cli, options, async (memory, caller) => {
+    const { id, state } = await entryNamed(memory, caller, given, now);
+    if (state === 'active')
+      throw new SluiceError(
+        'usage',
+        `the memory entry \`${id}\` is not in quarantine`,
+        'Show it with `sluice memory show`.',
+      );
+    await record(cli, { what: 'memory.released', id, by: caller.operator, why: options.why });
+    return (await memory.release(caller, id, now)) as MemoryEntry;
+  });
+  if (cli.json) cli.printJson(jsonOf(entry, now));
+  else cli.hint(`${entry.id} is active: later runs of its owner get it, as data and with its trust (${entry.trust})`);
+  return OK;
+}
+
+export async function memoryForgetCommand(cli: Cli, given: string, options: MemoryActOptions): Promise<ExitStatus> {
+  const now = Date.now();
+  const forgotten = await withMemory(cli, options, async (memory, caller) => {
+    const { id } = await entryNamed(memory, caller, given, now);
+    await record(cli, { what: 'memory.forgotten', id, by: caller.operator, why: options.why });
+    await memory.forget(caller, id);
+    return id;
+  });
+  if (cli.json) cli.printJson({ forgotten });
+  else cli.hint(`${forgotten} is deleted`);
+  return OK;
+}
+
+/** Opens the memory beside the database. A violation is recorded with the acts of operators. */
+async function withMemory<Result>(
+  cli: Cli,
+  { as: by = currentUser() }: MemoryActOptions,
+  work: (memory: MemoryStore, caller: MemoryOperator) => Promise<Result>,
+): Promise<Result> {
+  demandDatabase(cli, 'run-not-found', 'nothing is remembered');
+  const memory = memoryBeside(cli.db);
+  try {
+    return await work(memory, { operator: by, tenant: cli.tenant });
+  } catch (error) {
+    if (error instanceof MemoryViolation)
+      await record(cli, { what: 'memory.violated', id: error.entry, by, why: error.message });
+    throw error;
+  } finally {
+    await memory.close();
+  }
+}
+
+interface Act {
+  readonly what: 'memory.released' | 'memory.forgotten' | 'memory.violated';
+  readonly id: string;
+  readonly by: string;
+  readonly why: string | undefined;
+}
+
+/** The act is in the chain of operators' acts, which `audit verify` checks. */
+async function record(cli: Cli, { what, id, by, why = '' }: Act): Promise<void> {
+  const store = openFor(cli);
+  try {
+    await store.shared.operate({ at: Date.now(), by, what, key: `memory/${id}`, why }, (value) => value);
+  } finally {
+    await store.close();
+  }
+}
+
+/** By its id, or by an unambiguous beginning. */
+async function entryNamed(
+  memory: MemoryStore,
+  caller: MemoryOperator,
+  given: string,
+  now: number,
+): Promise<MemoryEntry> {
+  const entry = await memory.get(caller, given, now);
+  if (entry !== null) return entry;
+  const all = await memory.find(caller, { now });
+  const begun = given === '' ? [] : all.filter(({ id }) => id.startsWith(given));
+  if (begun.length === 1) return begun[0] as MemoryEntry;
+  const near = nearest(
+    given,
+    all.map(({ id }) => id),
+  );
+  const help = near === undefined ? 'List them with `sluice memory list`.' : `Did you mean \`${near}\`?`;
+  throw new SluiceError(
+    'memory-not-found',
+    begun.length > 1
+      ? `\`${given}\` is the beginning of ${begun.length} memory entries`
+      : `there is no memory entry \`${given}\``,
+    begun.length > 1 ? 'Type a few more of its letters.' : help,
+  );
+}
+
+const HEAD = ['ENTRY', 'STATE', 'OWNER', 'TRUST', 'EXPIRES', 'REMEMBERED'];
+
+function rowOf(entry: MemoryEntry, now: number): string[] {
+  const { id, trust, expiresAt, goal, answer } = entry;
+  const text = `${textOf(goal)}: ${textOf(answer)}`;
+  return [id, stateOf(entry, now), ownerText(entry, 40), trust, iso(expiresAt).slice(0, 10), oneLine(text, 60)];
+}
+
+function blockOf(entry: MemoryEntry, now: number): string {
+  const { id, goal, answer, sources, trust, run, validator, at, expiresAt, reason, released } = entry;
+  const rows = [
+    ['entry', id],
+    ['state', stateOf(entry, now)],
+    ...(reason === null ? [] : [['reason', framed(reason)]]),
+    ...(released === null ? [] : [['released', `by ${oneLine(released.by)} at ${iso(released.at)}`]]),
+    ['owner', ownerText(entry)],
+    ['goal', framed(textOf(goal))],
+    ['answer', framed(textOf(answer))],
+    ['sources', sources.map((source) => oneLine(`${source.tool} (${source.id})`)).join(', ') || 'none'],
+    ['trust', trust],
+    ['validator', oneLine(validator)],
+    ['run', run],
+    ['written', iso(at)],
+    ['expires', iso(expiresAt)],
+  ];
+  return table(rows);
+}
+
+function ownerText({ owner: { tenant, user, agent, share } }: MemoryEntry, width?: number): string {
+  const whose = share === null ? (agent ?? '') : `shared ${share}`;
+  const parts = [whose, ...(user === null ? [] : [`user ${user}`]), ...(tenant === null ? [] : [`tenant ${tenant}`])];
+  return oneLine(parts.join(', '), width);
+}
+
+function stateOf({ state, expiresAt }: MemoryEntry, now: number): string {
+  return expiresAt <= now ? 'expired' : state;
+}
+
+function jsonOf(entry: MemoryEntry, now: number): object {
+  const { id, owner, goal, answer, sources, trust, run, validator, at, expiresAt, reason, released } = entry;
+  return {
+    id,
+    state: stateOf(entry, now),
+    ...owner,
+    goal,
+    answer,
+    sources,
+    trust,
+    reason,
+    validator,
+    run,
+    at: iso(at),
+    expiresAt: iso(expiresAt),
+    released: released === null ? null : { by: released.by, at: iso(released.at) },
+  };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
