@@ -10,7 +10,7 @@ import { printedIn, wordsOf } from './page.ts';
 const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
 describe('pages', () => {
-  test.each(['docs/guide/bounded-agent.md', 'docs/dialects/loop.md'])(
+  test.each(['docs/guide/bounded-agent.md', 'docs/guide/memory.md', 'docs/dialects/loop.md'])(
     '%s',
     async (page) => {
       const { files, commands } = printedIn(readFileSync(join(root, page), 'utf8'));

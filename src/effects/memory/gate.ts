@@ -38,6 +38,8 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
   if (JSON.stringify(answer).length > ANSWER_MAX)
     return { state: 'refused', reason: `the answer has more than ${ANSWER_MAX} characters` };
   const observations = listOf(input['observations']) as readonly Observation[];
+  if (observations.length === 0 && listOf(input['known']).length > 0)
+    return { state: 'refused', reason: 'the answer rests on what is remembered already' };
   const { sources, problem } = supportOf(call, observations);
   const lasts = tenureOf(call, sources, rules.lifetimeMs);
   if ('reason' in lasts) return { state: 'refused', reason: lasts.reason };

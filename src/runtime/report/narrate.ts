@@ -7,6 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
+import { checkEvent } from './check-events.ts';
 import { noteText } from './note-text.ts';
 import { peopleEvents } from './people-events.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
@@ -212,12 +213,8 @@ function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[
   const slots = story.state?.threads.get(event.thread)?.slots ?? {};
   return event.writes.flatMap(({ slot, mode }) => {
     const list = mode === 'append' ? slots[slot] : null;
-    const {
-      tool,
-      args = null,
-      ok,
-      error,
-    } = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
+    const last = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
+    const { tool, args = null, ok, error } = last;
     if (typeof tool !== 'string' || ok !== false || typeof error !== 'string') return [];
     const about = { ...base(event), node: nameAt(story, event.node), branch: event.thread };
     return [{ type: 'tool.refused', ...about, tool, args, reason: error }];
@@ -327,7 +324,7 @@ function accepted(
     case 'wait':
       return [waitFinished(call, about)];
     case 'check':
-      return [{ type: 'check.finished', ...about, check: name, result }];
+      return [checkEvent(name, result, about)];
     default:
       return [];
   }

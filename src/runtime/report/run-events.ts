@@ -72,6 +72,22 @@ export type StoryEvent =
       readonly error: EventError;
       readonly durationMs: number;
     })
+  /** Entries of memory that the run has read, and entries that are in quarantine and were not shown. */
+  | (InNode & {
+      readonly type: 'memory.recalled';
+      readonly entries: readonly string[];
+      readonly quarantined: readonly string[];
+    })
+  | (InNode & {
+      readonly type: 'memory.written';
+      readonly entry: string;
+      readonly trust: 'trusted' | 'untrusted';
+      readonly expiresAt: number;
+      /** Ids of the observations that support it. */
+      readonly sources: readonly string[];
+    })
+  | (InNode & { readonly type: 'memory.quarantined'; readonly entry: string; readonly reason: string })
+  | (InNode & { readonly type: 'memory.refused'; readonly reason: string })
   | (InNode & { readonly type: 'check.finished'; readonly check: string; readonly result: Json })
   | (InNode & {
       readonly type: 'question.asked';

@@ -70,6 +70,10 @@ function addMemory(memory: Command, call: Caller): void {
     .option('--as <who>', 'who does it')
     .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/memory.ts')).memoryForgetCommand));
+  memory
+    .command('log')
+    .description('releases, deletions and refused accesses')
+    .action(call(async () => (await import('./commands/memory.ts')).memoryLogCommand));
 }
 
 function addAudit(audit: Command, call: Caller): void {

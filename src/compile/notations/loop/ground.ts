@@ -30,6 +30,7 @@ import {
   UNFOUNDED,
   VIOLATION,
 } from './state.ts';
+import { RECALLED_MEMORY } from './prompts.ts';
 import { set, setField } from '../../lower/kit.ts';
 
 /** This round called tools. */
@@ -203,7 +204,14 @@ export function addGroundingCheck(
     what,
     tools: toolsOf(loop),
     said,
-    given: [GOAL, 'input', `${RESULTS}.map(r, r.answer)`, literal([...loop.criteria]), ...given],
+    given: [
+      GOAL,
+      'input',
+      `${RESULTS}.map(r, r.answer)`,
+      literal([...loop.criteria]),
+      ...(loop.memory === null ? [] : [RECALLED_MEMORY]),
+      ...given,
+    ],
     heard: TOLD,
     claimed: CLAIMED,
   };

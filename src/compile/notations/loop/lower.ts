@@ -17,7 +17,7 @@ import { addBudgetAssign, addIntake, memoryOwner } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import { failedTrace, idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
-import { UNTRUSTED_MEMORY } from './prompts.ts';
+import { RECALLED_MEMORY, UNTRUSTED_MEMORY } from './prompts.ts';
 import { addPlan } from './plan.ts';
 import type { Loop } from './settle.ts';
 import {
@@ -184,6 +184,7 @@ function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
           user: 'input',
           heard: `${TOLD}.map(t, t.text)`,
           recalled: UNTRUSTED_MEMORY,
+          known: RECALLED_MEMORY,
           doubt: REASON,
           invalid: `[${memory.validate.map(({ when, reason }) => `(${when}) ? "" : ${quote(reason)}`).join(', ')}].filter(r, r != "")`,
           rules: literal({

@@ -68,6 +68,8 @@ function asMessages(chosen: Expr): Expr {
 
 /** Entries of memory that the agent saw and that are not trusted. */
 export const UNTRUSTED_MEMORY: Expr = `${RECALLED} == null ? [] : ${RECALLED}.entries.filter(e, e.trust != "trusted").map(e, [e.goal, e.answer])`;
+/** All entries of memory that the agent saw. */
+export const RECALLED_MEMORY: Expr = `${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, [e.goal, e.answer])`;
 /** Quarantined entries: the agent did not see them, and their values are not trusted. */
 export const WITHHELD_MEMORY: Expr = `${RECALLED} == null || ${RECALLED}.withheld == null ? [] : ${RECALLED}.withheld.map(e, [e.goal, e.answer])`;
 

@@ -99,19 +99,14 @@ export interface LoopMemory {
 
 const LIFETIME = '90d';
 
-function memoryOf({ memory }: RawLoop, { tools }: Definitions): LoopMemory | null {
+function memoryOf({ memory, profile }: RawLoop, { tools }: Definitions): LoopMemory | null {
   if (memory === undefined || memory === false) return null;
-  const {
-    recall = 5,
-    expires = LIFETIME,
-    quarantine = 'untrusted',
-    validate = [],
-    share,
-  } = memory === true ? {} : memory;
+  const { recall = 5, expires = LIFETIME, quarantine, validate = [], share } = memory === true ? {} : memory;
   return {
     recall,
     lifetimeMs: durationMs(expires),
-    quarantine,
+    // The research profile lets no agent write memory without a person.
+    quarantine: quarantine ?? (profile === 'research' ? 'all' : 'untrusted'),
     validate: validate.map(({ when, reason }) => ({ when: overEvidence(when, tools), reason })),
     share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },
   };

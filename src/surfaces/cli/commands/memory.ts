@@ -1,14 +1,15 @@
-/** `sluice memory`: lists what agents remember, shows an entry, releases it from quarantine, and deletes it. */
+/** `sluice memory`: lists what agents remember, releases it from quarantine, deletes it, and lists these acts. */
 import { nearest } from '../../../compile/diagnose/nearest.ts';
+import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { MemoryViolation, textOf } from '../../../runtime/memory.ts';
-import type { MemoryEntry, MemoryOperator, MemoryStore } from '../../../runtime/memory.ts';
+import type { MemoryEntry, MemoryOperator, MemoryScope, MemoryStore } from '../../../runtime/memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
-import { demandDatabase, openFor } from '../store.ts';
+import { demandDatabase, openFor, withStore } from '../store.ts';
 import { framed, oneLine, table } from '../text.ts';
 
 export interface MemoryListOptions {
@@ -55,14 +56,10 @@ export async function memoryShowCommand(cli: Cli, given: string): Promise<ExitSt
 export async function memoryReleaseCommand(cli: Cli, given: string, options: MemoryActOptions): Promise<ExitStatus> {
   const now = Date.now();
   const entry = await withMemory(cli, options, async (memory, caller) => {
-    const { id, state } = await entryNamed(memory, caller, given, now);
-    if (state === 'active')
-      throw new SluiceError(
-        'usage',
-        `the memory entry \`${id}\` is not in quarantine`,
-        'Show it with `sluice memory show`.',
-      );
-    await record(cli, { what: 'memory.released', id, by: caller.operator, why: options.why });
+    const known = await entryNamed(memory, caller, given, now);
+    const { id, owner } = known;
+    if (known.state === 'active') return known;
+    await record(cli, { what: 'memory.released', id, owner, by: caller.operator, why: options.why });
     return (await memory.release(caller, id, now)) as MemoryEntry;
   });
   if (cli.json) cli.printJson(jsonOf(entry, now));
@@ -73,14 +70,45 @@ export async function memoryReleaseCommand(cli: Cli, given: string, options: Mem
 export async function memoryForgetCommand(cli: Cli, given: string, options: MemoryActOptions): Promise<ExitStatus> {
   const now = Date.now();
   const forgotten = await withMemory(cli, options, async (memory, caller) => {
-    const { id } = await entryNamed(memory, caller, given, now);
-    await record(cli, { what: 'memory.forgotten', id, by: caller.operator, why: options.why });
+    const { id, owner } = await entryNamed(memory, caller, given, now);
+    await record(cli, { what: 'memory.forgotten', id, owner, by: caller.operator, why: options.why });
     await memory.forget(caller, id);
     return id;
   });
   if (cli.json) cli.printJson({ forgotten });
   else cli.hint(`${forgotten} is deleted`);
   return OK;
+}
+
+/** Releases, deletions and violations, in order. A tenant sees those of its own entries. */
+export async function memoryLogCommand(cli: Cli): Promise<ExitStatus> {
+  const acts = await withStore(cli, async (store) => {
+    if (store === null) return [];
+    const tenants = new Map((await store.shared.list(ACTS)).map(({ key, value }) => [key, tenantIn(value)]));
+    const all = (await store.shared.acts()).filter(({ key }) => key.startsWith(ACTS));
+    return cli.tenant === undefined ? all : all.filter(({ key }) => tenants.get(key) === cli.tenant);
+  });
+  const rows = acts.map(({ at, by, what, key, why }) => ({
+    at: iso(at),
+    what,
+    entry: key.slice(ACTS.length),
+    by,
+    why,
+  }));
+  if (cli.json) cli.printJson(rows);
+  else if (rows.length === 0) cli.hint('no entry was released or deleted by hand');
+  else
+    cli.screen.print(
+      table([
+        ['AT', 'WHAT', 'ENTRY', 'BY', 'WHY'],
+        ...rows.map((row) => Object.values(row).map((each) => oneLine(each, 60))),
+      ]),
+    );
+  return OK;
+}
+
+function tenantIn(value: Json): Json {
+  return (value as { readonly tenant?: Json } | null)?.tenant ?? null;
 }
 
 /** Opens the memory beside the database. A violation is recorded with the acts of operators. */
@@ -105,15 +133,21 @@ async function withMemory<Result>(
 interface Act {
   readonly what: 'memory.released' | 'memory.forgotten' | 'memory.violated';
   readonly id: string;
+  /** Undefined for a violation: the caller must not learn the owner. */
+  readonly owner?: MemoryScope;
   readonly by: string;
   readonly why: string | undefined;
 }
 
+const ACTS = 'memory/';
+
 /** The act is in the chain of operators' acts, which `audit verify` checks. */
-async function record(cli: Cli, { what, id, by, why = '' }: Act): Promise<void> {
+async function record(cli: Cli, { what, id, owner, by, why = '' }: Act): Promise<void> {
   const store = openFor(cli);
   try {
-    await store.shared.operate({ at: Date.now(), by, what, key: `memory/${id}`, why }, (value) => value);
+    await store.shared.operate({ at: Date.now(), by, what, key: `${ACTS}${id}`, why }, (value) =>
+      owner === undefined ? value : { tenant: owner.tenant },
+    );
   } finally {
     await store.close();
   }

@@ -1,6 +1,6 @@
 /** The line that a person sees for one public event. Many events give none. */
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
-import { oneLine, seconds } from '../text.ts';
+import { oneLine, plural, seconds } from '../text.ts';
 
 export interface Notice {
   readonly kind:
@@ -50,6 +50,10 @@ const WORDS: Words = {
     kind: 'answered',
     text: signal === null ? 'the time is over' : `signal ${signal} (${by})`,
   }),
+  'memory.quarantined': ({ entry, reason }) => ({
+    kind: 'refused',
+    text: `memory ${entry} is in quarantine: ${reason}`,
+  }),
   'budget.reached': ({ budget, left, needed }) => ({
     kind: 'trouble',
     text: left <= 0 ? `${budget} is reached` : `${budget} is too small to go on: ${left} left, ${needed} needed`,
@@ -91,6 +95,11 @@ const DETAILS: Details = {
   'tool.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
   'tool.finished': ({ tool, result, durationMs }) => `${tool}  ${seconds(durationMs)}  ${argsText(result)}`,
   'tool.failed': ({ tool, error, durationMs }) => `${tool}  ${seconds(durationMs)}  ${error.type}: ${error.message}`,
+  'memory.recalled': ({ entries, quarantined }) =>
+    `${plural(entries.length, 'entry', 'entries')}${quarantined.length === 0 ? '' : `, ${quarantined.length} in quarantine`}`,
+  'memory.written': ({ entry, trust, expiresAt }) => `${entry}  ${trust}, until ${new Date(expiresAt).toISOString()}`,
+  'memory.quarantined': ({ entry, reason }) => `${entry}: ${reason}`,
+  'memory.refused': ({ reason }) => reason,
   'check.finished': ({ check, result }) => `${check}  ${argsText(result)}`,
   'question.asked': ({ message, choices }) => `${message} (${choices.join(' or ')})`,
   'question.answered': ({ choice, by, text }) =>
