@@ -70,10 +70,7 @@ export interface AskEffect extends EffectBase {
   /** The people who may answer; absent if the flow declares none. */
   readonly approvers?: Approvers;
 }
-/**
- * A pause. Its input has one of `for` (seconds), `until` (an instant as ISO 8601 text) and `signal` (the name of a signal that
- * is sent to the run). The observation of a signal is `{ data, by }`.
- */
+/** A pause. Its input has `for` (seconds), `until` (ISO 8601 text) or `signal`, which is observed as `{ data, by }`. */
 export interface WaitEffect extends EffectBase {
   readonly kind: 'wait';
   readonly about: string;

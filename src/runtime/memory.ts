@@ -70,7 +70,7 @@ export interface MemoryEntry {
 }
 
 /** `quarantined`: an operator must release the entry before an agent gets it. */
-export type MemoryState = 'active' | 'quarantined';
+type MemoryState = 'active' | 'quarantined';
 
 /**
  * A search in memory. Entries that fit `text` or `vector` come first, then the newest.

@@ -14,7 +14,7 @@ const observations = [
   { id: 'a.2.1.0', tool: 'find', ok: false, turn: 1, args: {}, error: 'gone' },
 ];
 const [good] = observations;
-const SUPPORTED = { citations: ['a.1.1.0'], observations: [good as Json] };
+const SUPPORTED = { citations: ['a.1.1.0'], observations: [good as unknown as Json] };
 const TRUSTED: { [name: string]: Partial<ToolDef> } = { find: { effect: 'read', trust: 'trusted', description: '' } };
 const check = (name: string, input: { [field: string]: Json }, tools = TRUSTED): Call =>
   ({
@@ -247,7 +247,7 @@ describe('memory of a run', () => {
     tools: { 'mail.send': [{ result: 'ok' }] },
   };
 
-  test.each([true, { quarantine: 'off' }, { quarantine: 'off', share: { name: 'all', users: 'all' } }])(
+  test.each<Json>([true, { quarantine: 'off' }, { quarantine: 'off', share: { name: 'all', users: 'all' } }])(
     'a line that a page planted in one tenant is in no prompt of another (%j)',
     async (rules) => {
       const memory = createMemoryStore();
