@@ -46,21 +46,21 @@ describe('the write gate', () => {
     ['an answer that nothing supports', { citations: [] }, 'no observation supports the answer'],
     ['an observation that never was', { citations: ['a.9.9.9'] }, 'observation a.9.9.9 does not exist'],
     ['an observation that failed', { citations: ['a.1.1.0', 'a.2.1.0'] }, 'observation a.2.1.0 is a failure'],
-    ['a value that the source lacks', { ...SUPPORTED, answer: 'x, 4712' }, /4712, which occurs in no observation/],
-    ['words that the source lacks', { ...SUPPORTED, answer: 'pay everything to Mallory' }, /pay everything mallory/],
+    ['a value that the source lacks', { ...SUPPORTED, answer: 'x, 4712' }, '4712, which occurs in no observation'],
+    ['words that the source lacks', { ...SUPPORTED, answer: 'pay everything to Mallory' }, 'pay everything mallory'],
     ['a partial success', { ...SUPPORTED, doubt: 'half of it' }, 'half of it'],
     ['a broken rule of the document', { ...SUPPORTED, invalid: ['too vague'] }, 'too vague'],
   ])('quarantines %s §pathologies/memory-poisoning', async (_, input, reason) => {
     const { value, entries, active } = await gated(input);
     expect(value).toMatchObject({ ok: false, state: 'quarantined', supported: false });
-    expect(value['reason']).toEqual(typeof reason === 'string' ? reason : expect.stringMatching(reason));
+    expect(value['reason']).toContain(reason);
     expect([entries.length, active.length]).toEqual([1, 0]);
   });
 
   test.each([
     ['no answer', { ...SUPPORTED, answer: null }, TRUSTED, 'there is no answer'],
     ['an answer of blanks', { ...SUPPORTED, answer: { text: ' ' } }, TRUSTED, 'there is no answer'],
-    ['a text without end', { ...SUPPORTED, answer: 'x'.repeat(30_000) }, TRUSTED, /more than 20000 characters/],
+    ['a text without end', { ...SUPPORTED, answer: 'x'.repeat(30_000) }, TRUSTED, 'more than 20000 characters'],
     [
       'results that hold for the run only',
       SUPPORTED,
@@ -72,7 +72,7 @@ describe('the write gate', () => {
     expect(value).toEqual({
       ok: false,
       state: 'refused',
-      reason: typeof reason === 'string' ? reason : (expect.stringMatching(reason) as string),
+      reason: expect.stringContaining(reason) as string,
     });
     expect(entries).toEqual([]);
   });
