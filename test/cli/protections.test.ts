@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { folder, json, report, sluice as spawned } from './cli.ts';
-import {} from './in-process.ts';
 import { sluice } from './in-process.ts';
 
 const FLOW = `models:
