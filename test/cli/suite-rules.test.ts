@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createProgressBar } from '../../src/surfaces/cli/progress-bar.ts';
 import type { Cli } from '../../src/surfaces/cli/context.ts';
+import { journalProblem } from '../../src/surfaces/evaluate/suite/whole-suite.ts';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 
@@ -13,7 +14,12 @@ interface Evaluated {
   readonly cases: readonly { readonly name: string; readonly passed: boolean; readonly problems: readonly string[] }[];
   readonly metrics: { readonly [name: string]: number | null };
   readonly comparisons: readonly { readonly id: string; readonly worse: boolean }[];
-  readonly soak: { readonly runs: number; readonly journalBytesPerRun: number; readonly heapGrowthMb: number } | null;
+  readonly soak: {
+    readonly runs: number;
+    readonly journalBytesPerRun: number;
+    readonly heapGrowthMb: number;
+    readonly growthMb: number;
+  } | null;
 }
 
 const FLOW = `
@@ -167,6 +173,50 @@ cases: [{ name: one, input: tea, script: { agents: { bot: ["Fine."] } } }]
   expect(status).toBe(0);
   expect(result.soak).toMatchObject({ runs: 2000 });
   expect(result.soak?.journalBytesPerRun).toBeGreaterThan(100);
+  expect(result.soak?.growthMb).toBeCloseTo(10 + 2000 / 1024);
+  expect(result.soak?.heapGrowthMb).toBeLessThanOrEqual(result.soak?.growthMb ?? 0);
+});
+
+test('journals that grow from run to run fail a soak; every case counts equally often', () => {
+  const of = (length: number, sizeOf: (index: number) => number) => Array.from({ length }, (_, index) => sizeOf(index));
+  expect(
+    journalProblem(
+      of(100, () => 500),
+      1,
+    ),
+  ).toEqual([]);
+  expect(
+    journalProblem(
+      of(100, (index) => (index % 2 === 0 ? 500 : 9000)),
+      2,
+    ),
+  ).toEqual([]);
+  expect(
+    journalProblem(
+      of(100, (index) => 500 + index),
+      1,
+    ),
+  ).toEqual(['the journal of a run grew from 505 to 595 bytes']);
+  expect(journalProblem([500], 1)).toEqual([]);
+  expect(journalProblem([], 0)).toEqual([]);
+});
+
+test.each([
+  ['no `cases`', 'flow: ./lookup.flow.yaml\n', 1],
+  ['an empty list', 'flow: ./lookup.flow.yaml\ncases: []\n', 2],
+  ['also with other modes', 'flow: ./lookup.flow.yaml\nmodes: [soak, replay]\ncases: []\n', 3],
+])('a suite without cases is an error with its line: %s', async (_, suite, line) => {
+  const { status, stdout } = await sluice(['eval', 'lookup.suite.yaml', '--json'], { cwd: files(suite) });
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, diagnostics: [{ code: 'bad-suite', line }] });
+});
+
+test('the same seed gives the same results', { timeout: 60_000 }, async () => {
+  const modes = 'modes: [golden, faults, budgets, escalations]\nrepeat: 3\nmatrix: { seeds: [4, 9] }';
+  const cwd = files(suiteOf('{ code: SUCCESS }', modes));
+  const [first, second] = [await run(cwd), await run(cwd)];
+  expect(first.result.cases.length).toBeGreaterThan(20);
+  expect(second.result).toEqual(first.result);
 });
 
 test('the progress bar draws on a terminal only', () => {

@@ -339,8 +339,8 @@ export const DIAGNOSTIC_CODES = {
     summary: 'The run was given an input that the document does not accept.',
   },
   'bad-suite': {
-    title: 'A suite names what does not exist',
-    summary: 'A node, tool, metric or amount of the suite does not exist, or two cases have one name.',
+    title: 'A suite that cannot check what it says',
+    summary: 'The suite has no cases, or two with one name; or a node, tool, metric or amount of it does not exist.',
   },
   'bad-script': {
     title: 'A script that does not fit the document',

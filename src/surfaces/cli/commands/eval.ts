@@ -185,6 +185,10 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
       const record = recordOf(await readRun((store as Store).journal, run));
       if (where === null || where(record.report as unknown as { [name: string]: Json })) records.push(record);
     }
+    if (records.length === 0) {
+      cli.hint(`no case was written: no stored run ${where === null ? 'of this time' : 'for which `--where` holds'}`);
+      return FAILED;
+    }
     const ordered = records.toSorted((a, b) => a.report.run.localeCompare(b.report.run));
     while (ordered.length > most) ordered.splice(chance.below(ordered.length), 1);
     deliver(

@@ -105,6 +105,7 @@ export function readSuite(source: string, file: string): ReadSuite {
   if (shaped !== null) {
     checkConditions(shaped, report);
     checkKeys(shaped, report);
+    checkCases(shaped, report);
   }
   return {
     suite: shaped === null || report.failed() ? null : shaped.value,
@@ -135,6 +136,20 @@ function checkConditions({ value, located }: Shaped<Suite>, report: Report): voi
         },
       );
   }
+}
+
+/** Without cases nothing is checked, and the suite would pass. Only the replay of stored runs needs none. */
+function checkCases({ value, at, key, poisoned }: Shaped<Suite>, report: Report): void {
+  const { cases, modes = ['golden'] } = value;
+  if ((cases ?? []).length > 0 || poisoned('cases') || modes.every((mode) => mode === 'replay')) return;
+  report.error(
+    'bad-suite',
+    cases === undefined ? at() : key('cases'),
+    'this suite has no cases, so it checks nothing',
+    {
+      help: 'Add a case, as in `cases: [{ name: first, input: "…", script: ./first.script.yaml, expect: { code: SUCCESS } }]`.',
+    },
+  );
 }
 
 /** Metrics and amounts have fixed names. Case names are unique, because reports are compared by them. */

@@ -39,21 +39,33 @@ export interface Soak {
   readonly runs: number;
   readonly seconds: number;
   readonly heapGrowthMb: number;
+  /** The most that the heap may grow. */
+  readonly growthMb: number;
   readonly journalBytesPerRun: number;
   readonly eventsPerRun: number;
   readonly waiting: number;
 }
 
-const GROWTH_MB = 50;
+/** Unless the suite says otherwise: 10 MB, and one kilobyte for each run. A run that leaks more is found in a long soak. */
+function usualGrowthMb(runs: number): number {
+  return 10 + runs / 1024;
+}
+
+/** The journal of a run may become this much longer from the first runs to the last. */
+const JOURNAL_GROWTH = 1.1;
 
 /** Runs the cases in turn. Memory is compared after the first tenth, when everything is warm, and at the end. */
 export async function soak(
   cases: readonly PreparedCase[],
-  { runs = 1000, growthMb = GROWTH_MB }: { readonly runs?: number | undefined; readonly growthMb?: number | undefined },
+  {
+    runs = 1000,
+    growthMb = usualGrowthMb(runs),
+  }: { readonly runs?: number | undefined; readonly growthMb?: number | undefined },
   onProgress: (done: number, of: number) => void,
 ): Promise<{ readonly soak: Soak; readonly result: Result }> {
   const begun = performance.now();
-  let [bytes, events, waiting, warm] = [0, 0, 0, 0];
+  const bytes: number[] = [];
+  let [events, waiting, warm] = [0, 0, 0];
   for (let index = 0; index < runs && cases.length > 0; index++) {
     const { run } = cases[index % cases.length] as PreparedCase;
     const measured = await runCase({
@@ -61,7 +73,7 @@ export async function soak(
       seed: run.seed + index,
       inspect: async (store, id) => {
         const stored = await store.journal.load(id, { snapshot: false });
-        for (const { body } of stored?.appends ?? []) bytes += body.length;
+        bytes.push((stored?.appends ?? []).reduce((sum, { body }) => sum + body.length, 0));
       },
     });
     events += measured.read.events.length;
@@ -71,13 +83,19 @@ export async function soak(
   }
   const count = Math.max(1, runs);
   const heapGrowthMb = Math.max(0, heapMb() - warm);
-  const problems = heapGrowthMb > growthMb ? [`the heap grew by ${heapGrowthMb.toFixed(1)} MB over ${runs} runs`] : [];
+  const problems = [
+    ...(heapGrowthMb > growthMb
+      ? [`the heap grew by ${heapGrowthMb.toFixed(1)} MB over ${runs} runs, and may grow by ${growthMb.toFixed(1)} MB`]
+      : []),
+    ...journalProblem(bytes, cases.length),
+  ];
   return {
     soak: {
       runs,
       seconds: (performance.now() - begun) / 1000,
       heapGrowthMb,
-      journalBytesPerRun: Math.round(bytes / count),
+      growthMb,
+      journalBytesPerRun: Math.round(sumOf(bytes) / count),
       eventsPerRun: Math.round(events / count),
       waiting,
     },
@@ -90,6 +108,20 @@ export async function soak(
       measured: null,
     },
   };
+}
+
+/** Compares the first tenth of the runs with the last. Both have every case equally often. */
+export function journalProblem(bytes: readonly number[], cases: number): readonly string[] {
+  const size = Math.ceil(bytes.length / 10 / Math.max(1, cases)) * cases;
+  const end = cases === 0 ? 0 : bytes.length - (bytes.length % cases);
+  if (size === 0 || 2 * size > end) return [];
+  const [first, last] = [sumOf(bytes.slice(0, size)) / size, sumOf(bytes.slice(end - size, end)) / size];
+  if (last <= first * JOURNAL_GROWTH) return [];
+  return [`the journal of a run grew from ${Math.round(first)} to ${Math.round(last)} bytes`];
+}
+
+function sumOf(amounts: readonly number[]): number {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
 /** Garbage that nothing has collected yet is no growth, so it is collected first. */
