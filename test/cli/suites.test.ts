@@ -66,6 +66,9 @@ describe('eval', () => {
     expect(bad.result.cases[0]?.problems.join('\n')).toMatch(
       /modelCalls is 1[\s\S]*the path is triage > pay[\s\S]*nobody was asked about gate/,
     );
+    expect(bad.result.metrics).toMatchObject({ taskSuccessRate: 1 });
+    const other = await run(files(SUITE.replace('output: { paid: 20 }', 'output: { paid: 21 }')));
+    expect(other).toMatchObject({ status: 1, result: { failed: 1, metrics: { taskSuccessRate: 2 / 3 } } });
   });
 
   test('a missed threshold fails the suite; the baseline finds what got worse', { timeout: 60_000 }, async () => {

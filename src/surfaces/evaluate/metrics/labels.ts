@@ -9,6 +9,8 @@ export interface Labels {
   readonly steps?: number;
   /** True if a person must take over, or the run must fail closed. */
   readonly escalates?: boolean;
+  /** The output is the expected one, as far as the case expects one. */
+  readonly isRight?: boolean;
 }
 export interface Measured extends RunRecord {
   readonly labels: Labels;

@@ -6,7 +6,7 @@ import { SluiceError } from '../../../runtime/errors.ts';
 import type { Journal } from '../../../runtime/ports.ts';
 import { recordOf } from '../journal/record.ts';
 import { isGood } from './labels.ts';
-import type { Labels, Measured } from './labels.ts';
+import type { Measured } from './labels.ts';
 import { fisher, meanInterval, momentsOf, shareInterval, welch } from './statistics.ts';
 import type { Moments } from './statistics.ts';
 import { METRICS, metricOf } from './table.ts';
@@ -44,9 +44,9 @@ export interface Figure {
 
 export type MetricValues = { readonly [metric in MetricId]: number | null };
 
-export async function measureRun(journal: Journal, run: RunId, labels: Labels = {}): Promise<Measured> {
+export async function measureRun(journal: Journal, run: RunId): Promise<Measured> {
   const read = await readRun(journal, run);
-  return { ...recordOf(read), labels, differsAt: await differenceIn(journal, run) };
+  return { ...recordOf(read), labels: {}, differsAt: await differenceIn(journal, run) };
 }
 
 export function sampleOf(run: Measured): RunSample {

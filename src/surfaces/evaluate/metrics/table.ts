@@ -65,13 +65,14 @@ export const METRICS: readonly Metric[] = [
     kind: 'share',
     unit: '',
     formula:
-      'ended runs with SUCCESS or PARTIAL_SUCCESS / ended runs (in a suite: of the cases that expect one of the two)',
+      'ended runs with SUCCESS or PARTIAL_SUCCESS / ended runs (in a suite: of the cases that expect one of the two, and with the expected output)',
     detects: 'The agent does not complete the requested task.',
     target: { atLeast: 0.98 },
     sample: (run) => {
-      const { code } = run.labels;
-      if (code === undefined) return hasEnded(run) ? one(isGood(run.report.code)) : null;
-      return isGood(code) ? one(isGood(run.report.code)) : null;
+      const { code, isRight = true } = run.labels;
+      const isSuccess = isGood(run.report.code) && isRight;
+      if (code === undefined) return hasEnded(run) ? one(isSuccess) : null;
+      return isGood(code) ? one(isSuccess) : null;
     },
   },
   {

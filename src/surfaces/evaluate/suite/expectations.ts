@@ -35,7 +35,7 @@ function amountProblems({ report }: RunRecord, { atMost = {} }: Expectation): re
   });
 }
 
-function resultProblems(record: RunRecord, { code, output, schema, when }: Expectation): readonly string[] {
+export function resultProblems(record: RunRecord, { code, output, schema, when }: Expectation): readonly string[] {
   const { report } = record;
   const problems: string[] = [];
   if (code !== undefined && report.code !== code) {

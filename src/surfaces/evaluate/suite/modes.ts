@@ -7,7 +7,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Asked, Performer } from '../../../runtime/ports.ts';
 import type { Labels, Measured } from '../metrics/labels.ts';
 import { isGood } from '../metrics/labels.ts';
-import { problemsIn, safetyProblems } from './expectations.ts';
+import { problemsIn, resultProblems, safetyProblems } from './expectations.ts';
 import { faultName, withFaults } from './faults.ts';
 import type { CaseRun } from './run-case.ts';
 import { runCase } from './run-case.ts';
@@ -78,9 +78,11 @@ function goldenCheck({ name, given, run, fault }: PreparedCase): Check {
   return {
     name,
     perform: async () => {
-      const measured = await runCase({ ...run, ...wrap, labels: fault === undefined ? labelsOf(given) : {} });
-      const problems = fault === undefined ? problemsIn(measured, given.expect ?? {}) : soundProblems(measured, given);
-      return { measured, problems };
+      const measured = await runCase({ ...run, ...wrap });
+      if (fault !== undefined) return { measured, problems: soundProblems(measured, given) };
+      const { expect = {} } = given;
+      const labels = { ...labelsOf(given), isRight: resultProblems(measured, expect).length === 0 };
+      return { measured: { ...measured, labels }, problems: problemsIn(measured, expect) };
     },
   };
 }

@@ -8,7 +8,7 @@ import { createVirtualClock, realClock } from '../../../runtime/engine/clock.ts'
 import { createRuntime } from '../../../runtime/engine/engine.ts';
 import type { Performer, Store } from '../../../runtime/ports.ts';
 import { openMemory } from '../../../stores/memory/open.ts';
-import type { Labels, Measured } from '../metrics/labels.ts';
+import type { Measured } from '../metrics/labels.ts';
 import { measureRun } from '../metrics/measure.ts';
 
 export interface CaseRun {
@@ -18,7 +18,6 @@ export interface CaseRun {
   readonly seed: number;
   readonly documentDir: string;
   readonly models?: ModelPerformerOptions;
-  readonly labels?: Labels;
   /** Puts something between the engine and the world, such as faults. */
   readonly wrap?: (performer: Performer) => Performer;
   /** Reads the journal before the run is forgotten. */
@@ -42,7 +41,7 @@ export async function runCase(given: CaseRun): Promise<Measured> {
     const run = await engine.start(flow, { input: given.input, seed: given.seed, origin: { pins: world.pins(flow) } });
     await engine.wait(run);
     await given.inspect?.(store, run);
-    return await measureRun(store.journal, run, given.labels);
+    return await measureRun(store.journal, run);
   } finally {
     await engine.close();
     await world.close();
