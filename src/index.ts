@@ -5,6 +5,7 @@ export { compile } from './surfaces/library/compile.ts';
 export { createEngine } from './surfaces/library/create-engine.ts';
 export type { CreateEngineOptions, Engine, EngineStartOptions, RunOptions } from './surfaces/library/create-engine.ts';
 export type { AnswerOptions, ReadOptions, Result, Run } from './surfaces/library/run.ts';
+export type { Migration } from './surfaces/migrate/migrate.ts';
 export type { AgentEdit, ForkEdits } from './surfaces/fork.ts';
 export { CompileError, RunFailedError } from './surfaces/library/errors.ts';
 export { agent } from './surfaces/library/define/agent.ts';
@@ -69,6 +70,7 @@ export type {
   WaitingApprovers,
 } from './runtime/engine/types.ts';
 export type { Call, Clock, Journal, Performer, Roster, Store } from './runtime/ports.ts';
+export type { Quota } from './runtime/quotas/quota.ts';
 export type { EventId, RunEvent, Used } from './runtime/report/run-events.ts';
 export type { Message } from './effects/prompt/prompt.ts';
 export type { PiiStore } from './runtime/ports.ts';

@@ -33,7 +33,9 @@ export function admit(
     case 'repin':
       return [{ type: 'run.repinned', by: fact.by, modules: fact.modules }];
     case 'fork':
-      return [{ type: 'run.forked', by: fact.by, edits: fact.edits, idleMs: at - state.now }];
+      return [forked(state, fact, at)];
+    case 'move':
+      return move(state, fact);
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
     case 'cancel': {
@@ -42,6 +44,18 @@ export function admit(
       return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by: fact.by, why: fact.why });
     }
   }
+}
+
+function forked({ now }: RunState, { by, edits, moved }: Extract<Fact, { type: 'fork' }>, at: Instant): EventBody {
+  const fields = { type: 'run.forked', by, edits } as const;
+  // A run that moved has waited like any other, so that its questions do not get more time.
+  return moved === true ? { ...fields, idleMs: 0, moved } : { ...fields, idleMs: at - now };
+}
+
+function move(state: RunState, { by, to }: Extract<Fact, { type: 'move' }>): readonly EventBody[] | Refusal {
+  if (state.threads.get('0')?.doing.is === 'unwinding')
+    return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
+  return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by, why: `moved to ${to}`, movedTo: to });
 }
 
 function settleCall(state: RunState, fact: Extract<Fact, { type: 'settle' }>): readonly EventBody[] | Refusal {

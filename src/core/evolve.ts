@@ -76,9 +76,9 @@ const FOLDS: Folds = {
   'run.repinned': (state, { modules }) => {
     state.origin = { ...state.origin, pins: { ...state.origin.pins, modules } };
   },
-  'run.forked': (state, { edits }) => {
+  'run.forked': (state, { edits, moved }) => {
     editSlots(state, edits);
-    disownEffects(state);
+    if (moved !== true) disownEffects(state);
   },
   'run.halted': halted,
   'run.ended': (state, event) => {
@@ -175,7 +175,7 @@ function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>):
     undo.push(...thread.undo);
     state.threads.delete(thread.id);
   }
-  root.undo = undo.sort((a, b) => a.order - b.order);
+  root.undo = event.movedTo === undefined ? undo.sort((a, b) => a.order - b.order) : [];
   root.doing = {
     is: 'unwinding',
     outcome: { state: event.state, code: event.code, output: null, error: null },

@@ -16,6 +16,7 @@ import type {
   Origin,
   ProtectionNote,
   RunChanged,
+  RunHalted,
   RunId,
   Settled,
   ThreadId,
@@ -242,13 +243,7 @@ export type EventBody =
       readonly tool: string;
       readonly deadline: Instant;
     }
-  | {
-      readonly type: 'run.halted';
-      readonly state: EndState;
-      readonly code: TerminalCode;
-      readonly by: string;
-      readonly why: string;
-    }
+  | RunHalted
   | { readonly type: 'clock.read' }
   | ({ readonly type: 'run.ended' } & Ending);
 /** @example const isEnd = (event: Event) => event.type === 'run.ended'; */

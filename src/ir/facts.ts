@@ -1,6 +1,6 @@
 /** Facts: what enters a run from outside. Time exists only as `at`, randomness only as the run's seed. */
 import type { Amounts } from './dimensions.ts';
-import type { FailureClass, TerminalCode } from './codes.ts';
+import type { EndState, FailureClass, TerminalCode } from './codes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Proof, ReviewNote } from './people.ts';
 
@@ -117,7 +117,20 @@ export type RunChanged =
       readonly edits: readonly SlotEdit[];
       /** The time since the last event of the parent. It does not count as time of the run. */
       readonly idleMs: number;
+      /** The run continues its parent, which has ended for it, under another version of the flow. Its effects are its own. */
+      readonly moved?: true;
     };
+
+/** The run stops, by its clock, a person, or a move to another version of its flow. */
+export interface RunHalted {
+  readonly type: 'run.halted';
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly by: string;
+  readonly why: string;
+  /** The run that continues this one. Nothing is undone here. */
+  readonly movedTo?: RunId;
+}
 
 /** The place and the code that a run belongs to. A later process must use the same. */
 export interface Pins {
@@ -169,7 +182,9 @@ export type Fact =
   /** An operator accepts that the code of the run has changed. */
   | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }
   /** An operator lets a copy of a run continue from one of its events. */
-  | { readonly type: 'fork'; readonly by: string; readonly edits: readonly SlotEdit[] }
+  | { readonly type: 'fork'; readonly by: string; readonly edits: readonly SlotEdit[]; readonly moved?: true }
+  /** Another run continues this one under another version of the flow. */
+  | { readonly type: 'move'; readonly by: string; readonly to: RunId }
   | { readonly type: 'cancel'; readonly by: string; readonly why: string };
 
 /**

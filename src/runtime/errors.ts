@@ -151,6 +151,10 @@ export const ERROR_CODES = {
     title: 'The run cannot be forked there',
     summary: 'The run has no such event, or has ended or is stopping there.',
   },
+  'bad-migration': {
+    title: 'The run does not fit the new version',
+    summary: 'The position or the values of the run do not fit the new version of its flow. Nothing was changed.',
+  },
   'unknown-slot': {
     title: 'No such slot',
     summary: 'An edit names a slot that the run does not have at that event.',
@@ -164,6 +168,14 @@ export const ERROR_CODES = {
     summary: 'A caller asked for a memory entry of another tenant, user or agent.',
   },
   'memory-not-found': { title: 'No such memory entry', summary: 'The memory has no entry with this id.' },
+  'quota-exceeded': {
+    title: 'The quota of the tenant is used up',
+    summary: 'The run needs more runs, tokens or dollars than the quota of its tenant has left. Nothing was spent.',
+  },
+  'bad-quota': {
+    title: 'The quota is not valid',
+    summary: 'A quota has an unknown field, no limit, or a value that is not a number.',
+  },
   'bad-signing-key': {
     title: 'The signing key cannot be used',
     summary: 'A key for signed checkpoints is not an Ed25519 key in the expected form.',

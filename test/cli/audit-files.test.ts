@@ -2,8 +2,7 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder } from './cli.ts';
-import { sluice } from './in-process.ts';
+import { folder, sluice } from './cli.ts';
 
 const FLOW =
   'flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a, input: { user_message: "{{event.payload.q}}" } } ] }\nagents: [ { id: a } ]\n';

@@ -2,8 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, root } from './cli.ts';
-import { sluice } from './in-process.ts';
+import { folder, root, sluice } from './cli.ts';
 
 const FLOW = `
 agents:

@@ -5,6 +5,7 @@ import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
 import { isErrorCode, SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import type { ReadRun } from '../journal/read.ts';
+import { movedTo } from '../journal/moved.ts';
 import type { MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import { identified } from './identity.ts';
@@ -26,7 +27,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
     if ((await store.roster.find(run)) === null) throw unknownRun(run);
     // The owner may have read the mail and released the run since.
     if (posted && fact !== null && (await isRecorded(host, run, fact))) return;
-    const owned = await ownership.acquire(run);
+    const owned = await ownership.acquire(run, { reserves: given.type !== 'cancel' });
     if (owned !== null) {
       fact ??= await identifiedIn(host, ownership, owned, safe);
       if (await deliverHere(host, ownership, owned, fact, posted)) return;
@@ -156,17 +157,23 @@ function refusalOfEnded({ run, state }: OwnedRun): Refusal | null {
   return outcome === null ? null : { refused: 'run-ended', message: `run \`${run}\` has ended with ${outcome.code}` };
 }
 
-/** A closed question names the answer that closed it. */
+/** A closed question names the answer that closed it, also if the run has ended since. */
 async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Refusal): Promise<SluiceError> {
-  if (refusal.refused !== 'approval-closed' || fact.type !== 'answer') return errorOf(refusal);
+  const isClosed = refusal.refused === 'approval-closed' || refusal.refused === 'run-ended';
+  if (!isClosed || fact.type !== 'answer') return errorOf(refusal);
   const { events } = await readRun(host.store.journal, run);
+  const moved = movedTo(events);
+  if (moved !== null) {
+    const id = `a_${moved}${fact.id.slice(2 + run.length)}`;
+    return errorOf({ ...refusal, message: `run \`${run}\` was moved to \`${moved}\`, which asks \`${id}\` instead` });
+  }
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const key = request?.type === 'effect.requested' ? request.key : '';
   const closed = events.find((event) => event.type === 'effect.settled' && event.key === key);
   if (closed?.type !== 'effect.settled' || !closed.result.ok) return errorOf(refusal);
   const { choice, by, expired } = closed.result.value as { choice?: string; by?: string; expired?: boolean };
   const how = expired === true ? 'has expired and counts' : `was answered by \`${by ?? ''}\``;
-  return errorOf({ ...refusal, message: `${fact.id} ${how} as \`${choice ?? ''}\`` });
+  return errorOf({ refused: 'approval-closed', message: `${fact.id} ${how} as \`${choice ?? ''}\`` });
 }
 
 const HELP: { readonly [code: string]: string } = {

@@ -8,6 +8,7 @@ import { waitingOf } from '../report/waiting.ts';
 import { deliver, errorOf } from './deliver.ts';
 import { forkRun } from './fork-run.ts';
 import { Host, unknownRun } from './host.ts';
+import { migrateRun } from './migrate-run.ts';
 import { Notifier } from './notifier.ts';
 import type { GivenAnswer } from './identity.ts';
 import { isSuspended } from './owned-run.ts';
@@ -44,6 +45,7 @@ export function createRuntime(options: EngineOptions): Engine {
   return {
     start: (flow, given) => starter.start(flow, given),
     fork: (run, given) => forkRun(host, run, given),
+    migrate: (run, flow, given) => migrateRun(host, ownership, run, { ...given, flow }),
     answer: async (id, answer) => {
       const run = await runOfApproval(host, id);
       await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });

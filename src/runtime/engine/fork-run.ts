@@ -16,6 +16,7 @@ import { freezeState, thawState } from '../journal/snapshot.ts';
 import { createShelf } from '../journal/values.ts';
 import { evolve } from '../../core/evolve.ts';
 import type { Append, StoredRun } from '../ports.ts';
+import { spentIn } from '../quotas/quotas.ts';
 import { errorOf } from './deliver.ts';
 import { editsOf } from './fork-edits.ts';
 import { unknownRun } from './host.ts';
@@ -37,19 +38,27 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   const facts: Fact[] = [{ type: 'fork', by, edits }, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
   if (worker.runs.has(run) || (await store.roster.find(run)) !== null) throw taken(run);
-  options.beforeStart?.();
-  worker.runs.set(run, owned);
+  const state = owned.state as RunState;
+  const isReserved = await host.quotas.start({
+    run,
+    flow: owned.program.flow,
+    origin: state.origin,
+    spent: spentIn(state),
+  });
   try {
+    options.beforeStart?.();
+    worker.runs.set(run, owned);
     await Promise.all(facts.map((fact) => host.send(owned, fact)));
   } catch (error) {
     if (worker.runs.get(run) === owned) worker.runs.delete(run);
+    if (isReserved) await host.quotas.undo(run, state.origin);
     if (error instanceof SluiceError && error.code === 'lease-lost') throw taken(run);
     throw error;
   }
   return run;
 }
 
-interface PastRun {
+export interface PastRun {
   readonly run: RunId;
   readonly program: Program;
   /** The events up to the fork, as they were stored together. */
@@ -61,7 +70,7 @@ interface PastRun {
 }
 
 /** Throws if the chain of the run is broken, or if the event is not one at which a run can fork. */
-async function readPast({ store, programOf }: Host, run: RunId, at: number): Promise<PastRun> {
+export async function readPast({ store, programOf }: Host, run: RunId, at: number): Promise<PastRun> {
   const stored = await store.journal.load(run, { snapshot: false });
   if (stored === null) throw unknownRun(run);
   const { broken, events: last } = await audit(store.journal, run, await store.roster.find(run));
@@ -120,7 +129,7 @@ function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
 }
 
 /** The new run with the copied events folded and ready to be stored. */
-function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: ForkOptions): OwnedRun {
+export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: ForkOptions): OwnedRun {
   const program = flow === undefined ? past.program : host.programOf(flow);
   const owned = newRun(run, program);
   const { deadline: _, pins, ...inherited } = past.state.origin;
@@ -209,12 +218,12 @@ function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOp
 }
 
 /** Tries the facts on a copy of the state, so that nothing is stored if one is refused. */
-function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[], now: number): void {
+export function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[], now: number): void {
   const trial = thawState(freezeState(state as RunState));
   const [refusal] = settle(program, trial, facts, now).refusals.values();
   if (refusal !== undefined) throw errorOf(refusal);
 }
 
-function taken(run: RunId): SluiceError {
+export function taken(run: RunId): SluiceError {
   return new SluiceError('run-exists', `run \`${run}\` exists`, 'choose another run id');
 }

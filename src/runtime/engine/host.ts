@@ -7,6 +7,7 @@ import type { Program } from '../../core/program.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import type { Clock, Store } from '../ports.ts';
+import { Quotas } from '../quotas/quotas.ts';
 import { realClock } from './clock.ts';
 import { Feed } from './feed.ts';
 import { createLease } from './lease.ts';
@@ -32,6 +33,7 @@ export class Host {
   fault: Error | null = null;
   closing = false;
   readonly performer: EngineOptions['performer'];
+  readonly quotas: Quotas;
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, (() => void)[]>();
@@ -43,6 +45,8 @@ export class Host {
     leaseMs = 10_000,
     snapshotEvery = 500,
     signing,
+    quotas,
+    worstCase = () => ({ tokens: null, costMicros: null }),
     onFault,
     onNotice,
   }: EngineOptions) {
@@ -64,6 +68,7 @@ export class Host {
       renewLease: () => this.lease.renew(),
       onTurn: (owned, events, previousHead) => {
         this.feed.publish(owned.run, events, previousHead, owned.head);
+        if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
         this.onCommitted?.(owned, events);
       },
       onIdle: (owned) => this.#idle(owned),
@@ -77,6 +82,13 @@ export class Host {
     this.lease = createLease(store.roster, this.worker.id, leaseMs, () =>
       this.fail(new SluiceError('lease-lost', 'another process has taken over the runs of this one')),
     );
+    this.quotas = new Quotas({
+      store,
+      worker: this.worker.id,
+      now: () => this.lease.now(),
+      worstCase,
+      given: quotas,
+    });
   }
 
   /** Rejects after a fault or a close. */
@@ -114,6 +126,7 @@ export class Host {
   }
 
   async close(): Promise<void> {
+    await this.quotas.settled();
     this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
     // A lease that cannot be returned, for example on a full disk, ends by itself.
     await this.lease.resign().catch(() => undefined);

@@ -10,9 +10,11 @@ import { verifiedAgain } from './identity.ts';
 import { isSuspended, restoreRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { JumpDetector } from './run-time.ts';
+import { spentIn } from '../quotas/quotas.ts';
 
 export const POLL_MS = 200;
 const CLAIM_MAX = 100;
+const ROOM_POLL_MS = 2000;
 
 export class Ownership {
   readonly #host: Host;
@@ -20,6 +22,8 @@ export class Ownership {
   readonly #detector: JumpDetector;
   readonly #timer: NodeJS.Timeout;
   #polling: Promise<void>;
+  /** Runs for which a quota has no room, and when to try again. */
+  readonly #retryAt = new Map<RunId, number>();
 
   /** `pickUp`: also claims unfinished runs that no live process owns. */
   constructor(host: Host, pickUp: boolean) {
@@ -43,8 +47,11 @@ export class Ownership {
     return owned;
   }
 
-  /** Claims a run and loads it, but performs nothing yet. Null when another live process owns it. */
-  async acquire(run: RunId): Promise<OwnedRun | null> {
+  /**
+   * Claims a run and loads it, but performs nothing yet. Null when another live process owns it. Throws if the quota of its
+   * tenant has no room for it. A run that is about to be cancelled needs none.
+   */
+  async acquire(run: RunId, { reserves = true }: { readonly reserves?: boolean } = {}): Promise<OwnedRun | null> {
     const { worker, store, broken } = this.#host;
     const here = worker.runs.get(run);
     if (here !== undefined && !isSuspended(here)) return here;
@@ -52,6 +59,7 @@ export class Ownership {
     const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
     if (!claimed.includes(run)) return null;
     const owned = await this.#restoreVerified(run);
+    if (reserves) await this.#reserve(owned);
     // A suspended run has no owner, so that every process can answer it.
     if (isSuspended(owned)) await store.roster.release(worker.id, [run]);
     const again = worker.runs.get(run);
@@ -59,6 +67,19 @@ export class Ownership {
     worker.drop(run);
     if (owned.state?.outcome === null) worker.adopt(owned);
     return owned;
+  }
+
+  /** A suspended run still has its reservation. */
+  async #reserve(owned: OwnedRun): Promise<void> {
+    const { state, run, program } = owned;
+    if (state === null || state.outcome !== null || isSuspended(owned)) return;
+    const { quotas, store, worker } = this.#host;
+    try {
+      await quotas.resume({ run, flow: program.flow, origin: state.origin, spent: spentIn(state) });
+    } catch (error) {
+      await store.roster.release(worker.id, [run]);
+      throw error;
+    }
   }
 
   /** A run whose chain does not verify stays unowned, and is not claimed again by this process. */
@@ -116,13 +137,15 @@ export class Ownership {
 
   async #reclaim(run: RunId): Promise<void> {
     const { store, worker, toReclaim, broken } = this.#host;
+    if (this.#waitsForRoom(run)) return;
     try {
       const owned = await this.resume(run);
       if (owned !== null || (await store.roster.find(run))?.owner !== worker.id) toReclaim.delete(run);
     } catch (error) {
-      // One run that cannot continue does not stop the others.
-      if (!broken.has(run)) throw error;
+      // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
       toReclaim.delete(run);
+      if (isOverQuota(error)) this.#waitForRoom(run, error);
+      else if (!broken.has(run)) throw error;
     }
   }
 
@@ -135,7 +158,7 @@ export class Ownership {
     }
     // A run that cannot continue keeps its mail.
     if (this.#host.broken.has(run)) return;
-    const owned = await this.acquire(run);
+    const owned = await this.#acquireForMail(run, fact);
     if (owned === null) return;
     try {
       if (owned.state?.outcome === null) await this.#host.send(owned, this.#verified(owned, owned.state, fact));
@@ -145,6 +168,27 @@ export class Ownership {
     }
     await store.roster.deleteMail([id]);
     worker.begin(owned);
+  }
+
+  /** Mail stays until the quota has room for its run. */
+  async #acquireForMail(run: RunId, { type }: MailFact): Promise<OwnedRun | null> {
+    if (type !== 'cancel' && this.#waitsForRoom(run)) return null;
+    try {
+      return await this.acquire(run, { reserves: type !== 'cancel' });
+    } catch (error) {
+      if (!isOverQuota(error)) throw error;
+      this.#waitForRoom(run, error);
+      return null;
+    }
+  }
+
+  #waitsForRoom(run: RunId): boolean {
+    return performance.now() < (this.#retryAt.get(run) ?? 0);
+  }
+
+  #waitForRoom(run: RunId, { message }: Error): void {
+    if (!this.#retryAt.has(run)) this.#host.notice(message);
+    this.#retryAt.set(run, performance.now() + ROOM_POLL_MS);
   }
 
   /** A row of the table `mail` proves nothing, so a signature is verified here once more. */
@@ -157,4 +201,8 @@ export class Ownership {
   #isStopped(): boolean {
     return this.#host.closing || this.#host.fault !== null;
   }
+}
+
+function isOverQuota(error: unknown): error is SluiceError {
+  return error instanceof SluiceError && error.code === 'quota-exceeded';
 }

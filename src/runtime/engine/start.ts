@@ -5,6 +5,7 @@ import type { Instant, Origin, RunId } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
+import { UNSPENT } from '../quotas/quotas.ts';
 import type { Host } from './host.ts';
 import { newRun } from './owned-run.ts';
 import type { Ownership } from './ownership.ts';
@@ -27,12 +28,25 @@ export class Starter {
   }
 
   async start(flow: CompiledFlow, options: StartOptions = {}): Promise<RunId> {
-    const { run = newRunId(), seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
-    const { worker, programOf, store } = this.#host;
+    const { run = newRunId(), origin = {} } = options;
     await this.#host.ensureOpen();
     checkRunId(run);
-    const input = await this.#protectedInput(flow, run, options);
+    checkFlow(flow);
     checkQuorums(flow, origin);
+    const { quotas } = this.#host;
+    const isReserved = await quotas.start({ run, flow, origin, spent: UNSPENT });
+    try {
+      return await this.#startReserved(flow, run, options);
+    } catch (error) {
+      if (isReserved) await quotas.undo(run, origin);
+      throw error;
+    }
+  }
+
+  async #startReserved(flow: CompiledFlow, run: RunId, options: StartOptions): Promise<RunId> {
+    const { seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
+    const { worker, programOf, store } = this.#host;
+    const input = await this.#protectedInput(flow, run, options);
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);
@@ -65,7 +79,7 @@ export class Starter {
 
   /** Personal data is replaced before the first event is written. */
   async #protectedInput(flow: CompiledFlow, run: RunId, { input, origin }: StartOptions): Promise<Json> {
-    const given = checkedInput(flow, input ?? null);
+    const given = checkedInput(input ?? null);
     return (await this.#host.performer.protect?.(flow, run, given, origin?.pins?.documentDir)) ?? given;
   }
 
@@ -117,13 +131,12 @@ function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: I
 }
 
 /** Callers in JavaScript may pass anything. */
-function checkedInput(flow: CompiledFlow | undefined, input: unknown): Json {
-  if (flow === undefined)
-    throw new SluiceError(
-      'bad-start',
-      'there is no flow to start',
-      'a document with errors has diagnostics and no flow',
-    );
+function checkFlow(flow: CompiledFlow | undefined): void {
+  if (flow !== undefined) return;
+  throw new SluiceError('bad-start', 'there is no flow to start', 'a document with errors has diagnostics and no flow');
+}
+
+function checkedInput(input: unknown): Json {
   try {
     return plainJson(input);
   } catch (error) {

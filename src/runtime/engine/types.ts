@@ -11,6 +11,7 @@ import type { Answer, EffectKey, Event, Instant, Origin, RunId } from '../../ir/
 import type { GivenAnswer } from './identity.ts';
 import type { Signer } from '../journal/checkpoint.ts';
 import type { Clock, Performer, RunEntry, Store } from '../ports.ts';
+import type { Quota, WorstCase } from '../quotas/quota.ts';
 
 export interface EngineOptions {
   readonly store: Store;
@@ -30,6 +31,10 @@ export interface EngineOptions {
   readonly onRemoved?: (runs: readonly RunId[]) => void;
   /** Signs checkpoints of every run: each so many events, and at its end. Default: after 100 events. */
   readonly signing?: { readonly signer: Signer; readonly every?: number };
+  /** Limits for the runs of tenants, by tenant; `*` for every other one. They are stored, and hold for all processes. */
+  readonly quotas?: { readonly [tenant: string]: Quota };
+  /** The most that a run of a flow can spend. Absent: nothing is known, and quotas of tokens and dollars refuse every run. */
+  readonly worstCase?: (flow: CompiledFlow) => WorstCase;
   /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
   readonly onFault?: (error: Error) => void;
   /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */
@@ -77,6 +82,17 @@ export interface ForkOptions {
   readonly beforeStart?: () => void;
 }
 
+export interface MigrateOptions {
+  /** The id of the new run. */
+  readonly run?: RunId;
+  /** The person who moves it; recorded. */
+  readonly by: string;
+  /** Replaces fields of the origin, such as the pins of the new version. */
+  readonly origin?: Origin;
+  /** Runs when the move is known to be possible, before anything is stored. */
+  readonly beforeStart?: (run: RunId) => void;
+}
+
 export interface Engine {
   /** Resolves when the start is stored. The same id with the same flow and input gives the existing run. */
   start(flow: CompiledFlow, options?: StartOptions): Promise<RunId>;
@@ -85,6 +101,11 @@ export interface Engine {
    * Resolves when it is stored.
    */
   fork(run: RunId, options: ForkOptions): Promise<unknown>;
+  /**
+   * Moves a suspended run to another version of its flow: a new run continues it, and the old one ends. The caller has proved
+   * that the position and the values of the run fit it.
+   */
+  migrate(run: RunId, flow: CompiledFlow, options: MigrateOptions): Promise<unknown>;
   /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
   answer(approval: string, answer: GivenAnswer): Promise<RunId>;
   /**
@@ -249,6 +270,8 @@ export interface Report {
   readonly hash: string;
   /** Of a forked run: the run and the event that it branches off. */
   readonly parent?: { readonly run: RunId; readonly seq: number };
+  /** Of a run that was moved to another version of its flow: the run that continues it. */
+  readonly movedTo?: RunId;
   readonly state: RunStatus;
   readonly code: TerminalCode | null;
   readonly output: Json;

@@ -138,7 +138,7 @@ class Walk {
       case 'run.repinned':
         return { type: 'repin', by: event.by, modules: event.modules };
       case 'run.forked':
-        return { type: 'fork', by: event.by, edits: event.edits };
+        return forkOf(event);
       case 'effect.dropped':
       case 'run.halted':
         return this.#cancelled();
@@ -154,7 +154,8 @@ class Walk {
   #cancelled(): Fact | null {
     const halted = this.#events.slice(this.#index).find(({ type }) => type !== 'effect.dropped');
     if (halted?.type !== 'run.halted' || halted.code !== 'USER_CANCEL') return null;
-    return { type: 'cancel', by: halted.by, why: halted.why };
+    const { by, why, movedTo } = halted;
+    return movedTo === undefined ? { type: 'cancel', by, why } : { type: 'move', by, to: movedTo };
   }
 
   /** Notes of a protection come before the result of their call. */
@@ -180,6 +181,10 @@ class Walk {
       return { type: 'settle', key: event.key, attempt: event.attempt, result: event.result };
     return { type: 'answer', id: question.id, answer: event.result.value as never };
   }
+}
+
+function forkOf({ by, edits, moved }: Extract<Event, { type: 'run.forked' }>): Fact {
+  return { type: 'fork', by, edits, ...(moved === true ? { moved } : {}) };
 }
 
 /** No call has a result that is not judged yet. */

@@ -10,6 +10,7 @@ import { statusOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../ir/events.ts';
 import type { Report, Wait, Waiting } from '../engine/types.ts';
+import { movedTo } from '../journal/moved.ts';
 import type { ReadRun } from '../journal/read.ts';
 import { decisionsOf } from './decisions.ts';
 import { receiptsOf } from './receipts.ts';
@@ -27,6 +28,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     flow: program.flow.id,
     hash: state.flow,
     ...(parent === undefined ? {} : { parent: { run: parent.run, seq: parent.seq } }),
+    ...movedIn(events),
     state: statusOf(state),
     code: state.outcome?.code ?? suspendedCode(waiting, state),
     output: state.outcome?.output ?? null,
@@ -54,6 +56,11 @@ function takenOverBy(
     (node) => node.op === 'do' && node.effect.kind === 'model' && authorOf(node) === error?.node,
   );
   return escalationOfEnd({ code, error, ofModel });
+}
+
+function movedIn(events: readonly Event[]): Pick<Report, 'movedTo'> {
+  const to = movedTo(events);
+  return to === null ? {} : { movedTo: to };
 }
 
 function isSuccess({ outcome }: RunState): boolean {

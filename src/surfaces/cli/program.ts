@@ -141,6 +141,14 @@ function addFork(program: Command, call: Caller): void {
     .option('--run <id>', 'the id of the new run')
     .option('--as <who>', 'who forks and answers')
     .action(call(async () => (await import('./commands/fork.ts')).forkCommand));
+  continues(program.command('migrate'))
+    .description('move a run that waits to a new version of its flow')
+    .argument('<run>', 'a run')
+    .argument('<file>', 'the new version')
+    .option('--dry-run', 'only tell whether the run fits')
+    .option('--run <id>', 'the id of the new run')
+    .option('--as <who>', 'who moves it')
+    .action(call(async () => (await import('./commands/migrate.ts')).migrateCommand));
 }
 
 function addInspecting(program: Command, call: Caller): void {

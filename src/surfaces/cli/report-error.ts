@@ -58,6 +58,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'mcp-changed',
   'no-credentials',
   'bad-attachment',
+  'bad-quota',
   'attachment-not-taken',
 ]);
 

@@ -6,6 +6,7 @@ import type { Engine } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
+import { worstCases } from '../worst-case.ts';
 import type { Cli } from './context.ts';
 import { openFor } from './store.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
@@ -34,6 +35,7 @@ export async function withSession<Result>(
     pickUp: false,
     ...retentionOptions(store, cli.db),
     ...signingFor(cli.db),
+    worstCase: worstCases(),
     onNotice: (message) => cli.hint(message),
   });
   const interrupt = onInterrupt();

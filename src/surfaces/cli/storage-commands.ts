@@ -1,6 +1,7 @@
 /** The commands that keep, check, copy and remove what the database holds. */
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { PERIODS } from '../../runtime/quotas/quota.ts';
 import type { Cli } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';
 
@@ -37,6 +38,7 @@ export function addStorage(program: Command, call: Caller): void {
     .option('--dry-run', 'only list them')
     .action(call(async () => (await import('./commands/prune.ts')).pruneCommand));
   addMemory(program.command('memory').description('what agents remember between runs'), call);
+  addQuotas(program, call);
   addAudit(program.command('audit').description('check the audit trail'), call);
 }
 
@@ -74,6 +76,32 @@ function addMemory(memory: Command, call: Caller): void {
     .command('log')
     .description('releases, deletions and refused accesses')
     .action(call(async () => (await import('./commands/memory.ts')).memoryLogCommand));
+}
+
+function addQuotas(program: Command, call: Caller): void {
+  const quotas = program
+    .command('quotas')
+    .description('the quotas of tenants, their use, and refused starts')
+    .action(call(async () => (await import('./commands/quotas.ts')).quotasCommand));
+  quotas
+    .command('set')
+    .description('limit the runs of a tenant; the database records who did it')
+    .argument('<tenant>', 'a tenant, or * for every tenant without a quota of its own')
+    .option('--runs <number>', 'runs that start within the period')
+    .option('--concurrent <number>', 'runs that have not ended')
+    .option('--tokens <number>', 'tokens within the period')
+    .option('--usd <amount>', 'dollars within the period')
+    .addOption(new Option('--per <period>', 'the period, by the calendar in UTC; day by default').choices(PERIODS))
+    .option('--as <who>', 'who does it')
+    .option('--why <text>', 'the reason')
+    .action(call(async () => (await import('./commands/quotas.ts')).setQuotaCommand));
+  quotas
+    .command('remove')
+    .description('remove the quota of a tenant')
+    .argument('<tenant>', 'a tenant, or *')
+    .option('--as <who>', 'who does it')
+    .option('--why <text>', 'the reason')
+    .action(call(async () => (await import('./commands/quotas.ts')).removeQuotaCommand));
 }
 
 function addAudit(audit: Command, call: Caller): void {

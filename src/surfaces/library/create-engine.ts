@@ -24,9 +24,12 @@ import { createRun } from './run.ts';
 import type { Run } from './run.ts';
 import { fork } from '../fork.ts';
 import type { ForkEdits } from '../fork.ts';
+import { migrate } from '../migrate/migrate.ts';
+import type { Migration } from '../migrate/migrate.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
 import { vaultBeside } from '../vault.ts';
+import { worstCases } from '../worst-case.ts';
 
 /**
  * Options of `createEngine`.
@@ -70,7 +73,7 @@ export interface EngineStartOptions extends Omit<StartOptions, 'input'> {
  * @example
  * const service = async (engine: Engine) => (await engine.run(refunds, { message: 'money back' })).id;
  */
-export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork'>, AsyncDisposable {
+export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'migrate'>, AsyncDisposable {
   /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
   run<Defined extends AnyDefinition>(
     definition: Defined,
@@ -95,6 +98,12 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork'>, Asyn
    * const other = await engine.fork(run.id, { at: 12, set: { 'triage.output': { category: 'tech' } } });
    */
   fork(run: RunId, edits: ForkEdits): Promise<Run>;
+  /**
+   * Moves a suspended run to a new version of its flow. Throws a `SluiceError` that names each part that does not fit.
+   * @example
+   * const moved = await engine.migrate(run.id, newVersion, { by: 'olga' });
+   */
+  migrate(run: RunId, flow: CompiledFlow | AnyDefinition, options?: Migration): Promise<Run>;
 }
 
 /**
@@ -114,6 +123,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const store = tenant === undefined ? whole : forTenant(whole, tenant);
   const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
   const runtime = createRuntime({
+    worstCase: worstCases(),
     ...retentionOptions(store, file),
     ...(signingKey === undefined ? signingFor(file) : { signing: { signer: createSigner(signingKey) } }),
     ...rest,
@@ -126,17 +136,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await closeWorld();
   };
   const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
-  const start = async (given: CompiledFlow | AnyDefinition, startOptions: EngineStartOptions = {}): Promise<RunId> => {
-    const flow = isDefinition(given) ? definitions.compile(given) : given;
-    if (flow === undefined) return runtime.start(flow, startOptions as StartOptions);
-    const { run: id = newRunId() } = startOptions;
-    const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
-    const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
-    const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
-    const origin = withPins(whose, pinsOf(world, flow, given));
-    const { input: _, ...others } = startOptions;
-    return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
-  };
+  const start = createStart({ runtime, world, definitions, tenant });
   const run = async (given: CompiledFlow | AnyDefinition, input?: unknown, more: RunOptions = {}): Promise<Run> => {
     const { id, ...others } = more;
     const started = await start(given, {
@@ -159,8 +159,34 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
       return createRun(source, id);
     },
     fork: async (id, edits) => createRun(source, await fork(runtime, store, id, { ...edits, attachments })),
+    migrate: async (id, given, migration = {}) => {
+      const flow = isDefinition(given) ? definitions.compile(given) : given;
+      const pins = pinsOf(world, flow, given);
+      return createRun(source, await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
+    },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+interface StartContext {
+  readonly runtime: Runtime;
+  readonly world: World;
+  readonly definitions: Definitions;
+  readonly tenant: string | undefined;
+}
+
+function createStart({ runtime, world, definitions, tenant }: StartContext): Engine['start'] {
+  return async (given, startOptions = {}) => {
+    const flow = isDefinition(given) ? definitions.compile(given) : given;
+    if (flow === undefined) return runtime.start(flow, startOptions as StartOptions);
+    const { run: id = newRunId() } = startOptions;
+    const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
+    const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
+    const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
+    const origin = withPins(whose, pinsOf(world, flow, given));
+    const { input: _, ...others } = startOptions;
+    return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
 }
 

@@ -1,0 +1,172 @@
+/** `sluice quotas`: the quotas of tenants, their use, and the starts that were refused. `set` and `remove` change one. */
+import type { Shared, OperatorAct, Store } from '../../../runtime/ports.ts';
+import { LIMITS, checkedQuota, takenOf, useAt } from '../../../runtime/quotas/quota.ts';
+import type { Period, Quota, QuotaUse } from '../../../runtime/quotas/quota.ts';
+import { EVERY_TENANT, QUOTA_PREFIX, USE_PREFIX, setQuota, storedUse } from '../../../runtime/quotas/quotas.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { openStore } from '../../../stores/open-store.ts';
+import { currentUser } from '../ask-person.ts';
+import type { Cli } from '../context.ts';
+import { OK, type ExitStatus } from '../exit-status.ts';
+import { readNumber, readWhole } from '../option-values.ts';
+import { withStore } from '../store.ts';
+import { oneLine, table } from '../text.ts';
+import { usage } from '../usage.ts';
+
+export interface QuotaOptions {
+  readonly runs?: string;
+  readonly concurrent?: string;
+  readonly tokens?: string;
+  readonly usd?: string;
+  readonly per?: Period;
+  readonly as?: string;
+  readonly why?: string;
+}
+
+export async function quotasCommand(cli: Cli): Promise<ExitStatus> {
+  const { quotas, acts } = await withStore(cli, async (store) =>
+    store === null
+      ? { quotas: [], acts: [] }
+      : { quotas: await usesIn(store.shared, cli.tenant), acts: await quotaActs(store.shared, cli.tenant) },
+  );
+  if (cli.json) cli.printJson({ quotas: quotas.map(jsonOf), acts: acts.map(actJson) });
+  else if (quotas.length === 0) cli.hint('no tenant has a quota; set one with `sluice quotas set TENANT --runs 100`');
+  else {
+    const head = ['TENANT', 'PER', 'RUNS', 'AT ONCE', 'TOKENS', 'USD', 'REFUSED'];
+    cli.screen.print(table([head, ...quotas.map(rowOf)]));
+  }
+  return OK;
+}
+
+export async function setQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<ExitStatus> {
+  const { per, as: by = currentUser(), why = '' } = options;
+  const numbers = {
+    runs: readWhole('--runs', options.runs),
+    concurrent: readWhole('--concurrent', options.concurrent),
+    tokens: readWhole('--tokens', options.tokens),
+    usd: readNumber('--usd', options.usd),
+  };
+  if (Object.values(numbers).every((limit) => limit === undefined))
+    throw usage('a limit is missing', 'Give at least one of --runs, --concurrent, --tokens and --usd.');
+  const quota = checkedQuota(tenant, { ...numbers, per });
+  return changed(cli, async ({ shared }) => {
+    await setQuota(shared, tenant, quota, { at: Date.now(), by, why });
+    const [use] = await usesIn(shared, tenant);
+    if (cli.json) cli.printJson(use === undefined ? null : jsonOf(use));
+    else cli.hint(`the quota of \`${oneLine(tenant)}\` is set; it holds for every process of this database`);
+  });
+}
+
+export async function removeQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<ExitStatus> {
+  return changed(cli, async ({ shared }) => {
+    const known = await namesWith(shared, QUOTA_PREFIX);
+    if (!known.includes(tenant)) throw unknown(tenant, known);
+    await setQuota(shared, tenant, null, {
+      at: Date.now(),
+      by: options.as ?? currentUser(),
+      why: options.why ?? '',
+    });
+    if (cli.json) cli.printJson({ tenant, removed: true });
+    else cli.hint(`\`${oneLine(tenant)}\` has no quota of its own any more`);
+  });
+}
+
+/** A tenant cannot change its own quota. */
+async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promise<ExitStatus> {
+  if (cli.tenant !== undefined)
+    throw new SluiceError(
+      'wrong-tenant',
+      'a tenant cannot change quotas',
+      'Leave `--tenant` out: quotas are set by an operator.',
+    );
+  const store = openStore(cli.db);
+  try {
+    await change(store);
+    return OK;
+  } finally {
+    await store.close();
+  }
+}
+
+interface TenantUse {
+  readonly tenant: string;
+  readonly quota: Quota;
+  readonly use: QuotaUse;
+}
+
+/** Tenants with a quota, and those that used the quota of every tenant. */
+async function usesIn(shared: Shared, only: string | undefined): Promise<readonly TenantUse[]> {
+  const rules = new Map(
+    (await shared.list(QUOTA_PREFIX)).map(({ key, value }) => [key.slice(QUOTA_PREFIX.length), value]),
+  );
+  const names = new Set([...rules.keys(), ...(await namesWith(shared, USE_PREFIX))]);
+  const shown = only === undefined ? [...names].sort() : [only];
+  const uses: TenantUse[] = [];
+  for (const tenant of shown) {
+    const quota = (rules.get(tenant) ?? rules.get(EVERY_TENANT) ?? null) as Quota | null;
+    if (quota === null) continue;
+    const stored = storedUse(await shared.get(`${USE_PREFIX}${tenant}`));
+    uses.push({ tenant, quota, use: useAt(stored, quota.per, Date.now()) });
+  }
+  return uses;
+}
+
+async function namesWith(shared: Shared, prefix: string): Promise<readonly string[]> {
+  return (await shared.list(prefix)).filter(({ value }) => value !== null).map(({ key }) => key.slice(prefix.length));
+}
+
+async function quotaActs(shared: Shared, tenant: string | undefined): Promise<readonly OperatorAct[]> {
+  const acts = await shared.acts();
+  return acts.filter(({ key }) =>
+    tenant === undefined
+      ? key.startsWith(QUOTA_PREFIX) || key.startsWith(USE_PREFIX)
+      : key === `${QUOTA_PREFIX}${tenant}` || key === `${USE_PREFIX}${tenant}`,
+  );
+}
+
+function unknown(tenant: string, known: readonly string[]): Error {
+  const near = nearest(tenant, [...known]);
+  return usage(
+    `tenant \`${tenant}\` has no quota of its own`,
+    near === undefined ? 'List them with `sluice quotas`.' : `Did you mean \`${near}\`?`,
+  );
+}
+
+const MICROS = 1_000_000;
+
+function jsonOf({ tenant, quota, use }: TenantUse): object {
+  const taken = takenOf(use);
+  const used = { runs: use.runs, concurrent: taken.concurrent, tokens: use.tokens, usd: use.costMicros / MICROS };
+  const reserved = { tokens: taken.tokens - use.tokens, usd: (taken.usd - use.costMicros) / MICROS };
+  const limits = LIMITS.map((name) => [
+    name,
+    {
+      limit: quota[name] ?? null,
+      used: used[name],
+      ...(name === 'tokens' || name === 'usd' ? { reserved: reserved[name] } : {}),
+    },
+  ]);
+  return {
+    tenant,
+    per: quota.per ?? 'day',
+    since: new Date(use.since).toISOString(),
+    ...(Object.fromEntries(limits) as object),
+    refused: use.refused,
+    runsHeld: Object.keys(use.held),
+  };
+}
+
+function rowOf({ tenant, quota, use }: TenantUse): string[] {
+  const taken = takenOf(use);
+  const cells = LIMITS.map((name) => {
+    const amount = name === 'usd' ? Math.round(taken.usd / 100) / 10_000 : taken[name];
+    return quota[name] === undefined ? `${amount}` : `${amount} of ${quota[name]}`;
+  });
+  return [oneLine(tenant, 40), quota.per ?? 'day', ...cells, String(use.refused)];
+}
+
+function actJson({ at, by, what, key, why }: OperatorAct): object {
+  const tenant = key.slice(key.indexOf(':') + 1);
+  return { at: new Date(at).toISOString(), by, what, tenant, why };
+}

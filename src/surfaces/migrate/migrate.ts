@@ -1,0 +1,68 @@
+/** Moves a suspended run to a new version of its flow, after the proof that it fits. */
+import { copyWorkDir } from '../../effects/pins.ts';
+import type { Pins, RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Engine } from '../../runtime/engine/types.ts';
+import { SluiceError } from '../../runtime/errors.ts';
+import { movedTo } from '../../runtime/journal/moved.ts';
+import { readRun } from '../../runtime/journal/read.ts';
+import type { AttachmentStore, Store } from '../../runtime/ports.ts';
+import { misfitsOf } from './fit.ts';
+import type { Misfit } from './misfit.ts';
+
+/**
+ * Options of `engine.migrate`.
+ * @example
+ * const options: Migration = { by: 'olga', run: 'refund-1042-v2' };
+ */
+export interface Migration {
+  /** The person who moves the run; recorded in the journal. */
+  readonly by?: string;
+  /** The id of the new run. */
+  readonly run?: RunId;
+}
+
+interface MigrationContext {
+  readonly pins: Pins;
+  readonly attachments?: AttachmentStore | undefined;
+}
+
+/** The parts of the run that do not fit the flow. */
+export async function examine({ journal }: Store, run: RunId, flow: CompiledFlow): Promise<readonly Misfit[]> {
+  const { program, state, events } = await readRun(journal, run);
+  // A move that was interrupted was proved before it began.
+  return movedTo(events) === null && state.outcome === null ? misfitsOf(program.flow, flow, state) : [];
+}
+
+export async function migrate(
+  engine: Pick<Engine, 'migrate'>,
+  store: Store,
+  run: RunId,
+  flow: CompiledFlow,
+  { by = 'migrate', run: id, pins, attachments }: Migration & MigrationContext,
+): Promise<RunId> {
+  const misfits = await examine(store, run, flow);
+  if (misfits.length > 0) throw doesNotFit(run, misfits);
+  const { state } = await readRun(store.journal, run);
+  return (await engine.migrate(run, flow, {
+    by,
+    origin: { pins },
+    ...(id === undefined ? {} : { run: id }),
+    beforeStart: (next) => {
+      copyWorkDir(state.origin.pins, run, next);
+      for (const each of attachments?.list(run) ?? []) {
+        const attachment = attachments?.find(run, each) ?? null;
+        if (attachment !== null) attachments?.add(next, { ...attachment, id: each });
+      }
+    },
+  })) as RunId;
+}
+
+function doesNotFit(run: RunId, misfits: readonly Misfit[]): SluiceError {
+  const list = misfits.map(({ part, problem }) => `\n  ${part}: ${problem}`).join('');
+  return new SluiceError(
+    'bad-migration',
+    `run \`${run}\` does not fit the new version:${list}`,
+    'Change the document, or let the run end with its own version. Nothing was changed.',
+  );
+}
