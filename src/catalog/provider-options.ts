@@ -96,5 +96,6 @@ export const SDK_OPTIONS: { readonly [protocol in Protocol]: ReadonlySet<string>
     'requestType',
   ]),
   compatible: new Set(['user', 'reasoningEffort', 'textVerbosity', 'strictJsonSchema']),
+  a2a: new Set(),
   package: new Set(),
 };

@@ -1,6 +1,6 @@
 /** The providers that a document can name, with their protocol, address and key variable; and how a model name is read. */
 /** `package`: an AI SDK package that the document or the program brings. */
-export type Protocol = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible' | 'package';
+export type Protocol = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible' | 'package' | 'a2a';
 
 export interface Provider {
   readonly protocol: Protocol;
@@ -54,6 +54,8 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     open: true,
     baseUrlEnv: 'OPENAI_COMPATIBLE_BASE_URL',
   },
+  // A remote agent, not a model: its address is the `base_url` of the model.
+  a2a: { protocol: 'a2a', keys: ['A2A_API_KEY'], open: true, baseUrlEnv: 'A2A_BASE_URL' },
 };
 
 /** The keys of all providers that are set. They are never recorded, also if a server or a tool returns one. */

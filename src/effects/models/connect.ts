@@ -5,6 +5,7 @@ import type * as OpenAi from '@ai-sdk/openai';
 import type * as Compatible from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { PerformError } from '../../runtime/failures.ts';
+import { connectA2a } from './a2a.ts';
 import { adapt } from './adapt.ts';
 import { withBodyFields } from './options.ts';
 import type { BodyFields } from './options.ts';
@@ -55,6 +56,8 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       const { createGoogle } = (await load('@ai-sdk/google')) as typeof Google;
       return createGoogle({ ...settings, apiKey })(model);
     }
+    case 'a2a':
+      return connectA2a({ ...settings, url: baseUrl ?? '', model, key: target.key });
     case 'compatible': {
       const { createOpenAICompatible } = (await load('@ai-sdk/openai-compatible')) as typeof Compatible;
       const own = {

@@ -163,6 +163,7 @@ function settingFields(protocol: Protocol, settings: Fields): Fields {
   const common = { ...same, top_p: topP, parallel_tool_calls: parallel };
   switch (protocol) {
     case 'package':
+    case 'a2a':
       return {};
     case 'google': {
       const config = present({ ...same, topP, stopSequences: stop });

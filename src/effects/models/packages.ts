@@ -20,7 +20,7 @@ export function requireModel(target: Target, folder: string): void {
   requireKey(target);
   const { protocol } = target.how;
   if (protocol === 'package') entryOf(target.provider, folder);
-  else resolveOptional(PACKAGES[protocol], `the provider \`${target.provider}\``);
+  else if (protocol !== 'a2a') resolveOptional(PACKAGES[protocol], `the provider \`${target.provider}\``);
 }
 
 const PACKAGES = {
@@ -29,7 +29,7 @@ const PACKAGES = {
   anthropic: '@ai-sdk/anthropic',
   google: '@ai-sdk/google',
   compatible: '@ai-sdk/openai-compatible',
-} as const satisfies { readonly [protocol in Exclude<Target['how']['protocol'], 'package'>]: string };
+} as const satisfies { readonly [protocol in Exclude<Target['how']['protocol'], 'package' | 'a2a'>]: string };
 
 export async function connectPackage(
   provider: string,

@@ -153,7 +153,8 @@ function providerOf(name: string): Provider {
 
 function addressOf({ provider, model, base_url }: Entry, how: Provider, env: Env): string | undefined {
   const address = base_url ?? (how.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? how.baseUrl;
-  if (how.protocol === 'compatible' && address === undefined) throw unknownProvider(provider, model);
+  if ((how.protocol === 'compatible' || how.protocol === 'a2a') && address === undefined)
+    throw unknownProvider(provider, model);
   return address === undefined ? undefined : withPath(address, how.protocol);
 }
 
@@ -180,7 +181,8 @@ function headersOf({ headers, organization }: Entry): Target['headers'] {
 
 /** Adds the usual path to an address that has none. */
 function withPath(baseUrl: string, protocol: Protocol): string {
-  if (protocol === 'package' || !URL.canParse(baseUrl) || new URL(baseUrl).pathname !== '/') return baseUrl;
+  if (protocol === 'package' || protocol === 'a2a' || !URL.canParse(baseUrl) || new URL(baseUrl).pathname !== '/')
+    return baseUrl;
   return `${baseUrl.replace(/\/$/, '')}/${protocol === 'google' ? 'v1beta' : 'v1'}`;
 }
 

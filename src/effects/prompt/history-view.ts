@@ -3,7 +3,7 @@
  * messages. The same history and view always give the same messages.
  */
 import type { Json } from '../../expr/json.ts';
-import { textOf, turnOf } from './messages.ts';
+import { asData, textOf, turnOf } from './messages.ts';
 import type { Message } from './messages.ts';
 
 export interface Item {
@@ -30,6 +30,8 @@ export interface View {
   readonly ownChars?: number;
   readonly textOnly?: boolean;
   readonly exclude?: readonly string[];
+  /** Authors outside this system. What they say is marked as data. */
+  readonly untrusted?: readonly string[];
   /** Only what is at most so many turns old. */
   readonly turnAge?: number;
   /** Only so many of the latest items. */
@@ -110,7 +112,7 @@ function contextOf({ context }: Reader): Message[] {
 }
 
 function messagesOf(item: Item, view: View, reader: Reader): Message[] {
-  const content = labelled(item);
+  const content = labelled(item, view, reader);
   if (item.role !== 'assistant') return [{ role: 'user', content }];
   const steps = view.textOnly === true ? [] : turnOf(item.steps);
   if (item.author === reader.id) {
@@ -123,16 +125,21 @@ function messagesOf(item: Item, view: View, reader: Reader): Message[] {
   return [{ role: 'user', content: [...used, `[${item.author ?? ''}]\n${content}`].join('\n\n') }];
 }
 
-function labelled(item: Item): string {
-  const { label = '', outputs, content } = item;
+function labelled(item: Item, { untrusted = [] }: View, reader: Reader): string {
+  const { label = '', outputs, author = '' } = item;
+  const shown = (value: Json, from: string): string =>
+    untrusted.includes(from) && from !== reader.id
+      ? asData(textOf(value), `${from} (remote agent)`, null)
+      : textOf(value);
+  const content = shown(item.content, author);
   if (outputs !== undefined)
     return outputs
       .map(
         ({ name, output }, index) =>
-          `${label.replaceAll('{name}', name).replaceAll('{n}', String(index + 1))}\n${textOf(output)}`,
+          `${label.replaceAll('{name}', name).replaceAll('{n}', String(index + 1))}\n${shown(output, name)}`,
       )
       .join('\n\n');
-  return label === '' ? textOf(content) : `${label}\n${textOf(content)}`;
+  return label === '' ? content : `${label}\n${content}`;
 }
 
 function replayed({ name = '', content }: Message, view: View): string {

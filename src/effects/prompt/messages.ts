@@ -49,7 +49,7 @@ export function textOf(value: Json): string {
 }
 
 /** Marks text from outside as data, so that the model does not read it as an instruction. */
-function asData(text: string, source: string, id: string | null | undefined): string {
+export function asData(text: string, source: string, id: string | null | undefined): string {
   return `<data from="${source}"${typeof id === 'string' ? ` id="${id}"` : ''}>\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
 }
 

@@ -16,6 +16,19 @@ interface DeclaredHttp {
   readonly body?: Json;
 }
 type Headers = { readonly [name: string]: string };
+/** A built-in request that can also go to a service of the document: its address and headers have a name. */
+interface ProfiledHttp {
+  readonly method?: 'GET';
+  readonly profiles: {
+    readonly [name: string]: { readonly url: string; readonly headers?: Headers; readonly timeoutMs?: number };
+  };
+}
+interface RequestArgs {
+  readonly url: string;
+  readonly method?: string;
+  readonly headers?: Headers;
+  readonly body?: Json;
+}
 
 /** Headers that decide where a request goes, where it ends, or whether it is a repetition. */
 const RESERVED_HEADERS = new Set([
@@ -41,24 +54,83 @@ export function httpTools(options: ToolOptions): ToolKind {
       'http.put': builtinHttp(options, 'PUT'),
       'http.request': builtinHttp(options),
     },
-    declared: (definition) => declaredHttp(definition as unknown as DeclaredHttp, options),
+    declared: (definition) =>
+      isProfiled(definition)
+        ? profiledHttp(definition, options)
+        : declaredHttp(definition as unknown as DeclaredHttp, options),
   };
 }
 
 function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET' | 'POST' | 'PUT'): ToolWork {
   const allowed = { hosts: http.hosts ?? [], privateHosts: http.privateHosts ?? [] };
   return async (call) => {
-    const args = call.args as { url: string; method?: string; headers?: Headers; body?: Json };
-    const method = fixed ?? args.method ?? 'GET';
-    const reserved = Object.keys(args.headers ?? {}).find((name) => RESERVED_HEADERS.has(name.toLowerCase()));
-    if (reserved !== undefined)
-      throw fail('policy', 'HeaderError', `the header \`${reserved}\` is set by the engine and cannot be chosen`);
-    const body = fixed === 'GET' ? undefined : args.body;
-    const request = { method, url: args.url, ...withBody(withKey(method, args.headers ?? {}, call), body) };
-    const response = await send(request, allowed, limits(call, http));
-    const { status, url, headers, truncated } = response;
-    return { status, url, headers: { ...headers }, body: bodyOf(response), truncated };
+    const args = call.args as unknown as RequestArgs;
+    const { url, headers = {}, body } = args;
+    const request = { url, headers, method: fixed ?? args.method ?? 'GET' };
+    const sent = fixed === 'GET' || body === undefined ? request : { ...request, body };
+    return sendFor(call, sent, allowed, limits(call, http));
   };
+}
+
+async function sendFor(
+  call: ToolCall,
+  { method, url: address, headers: chosen = {}, body }: RequestArgs & { readonly method: string },
+  allowed: Parameters<typeof send>[1],
+  limit: Parameters<typeof send>[2],
+): Promise<Json> {
+  const reserved = Object.keys(chosen).find((name) => RESERVED_HEADERS.has(name.toLowerCase()));
+  if (reserved !== undefined)
+    throw fail('policy', 'HeaderError', `the header \`${reserved}\` is set by the engine and cannot be chosen`);
+  const request = { method, url: address, ...withBody(withKey(method, chosen, call), body) };
+  const response = await send(request, allowed, limit);
+  const { status, url, headers, truncated } = response;
+  return { status, url, headers: { ...headers }, body: bodyOf(response), truncated };
+}
+
+function isProfiled(definition: unknown): definition is ProfiledHttp {
+  return definition !== null && typeof definition === 'object' && 'profiles' in definition;
+}
+
+/** With `profile`, the address is relative to that of the profile and stays below it, so its headers go nowhere else. */
+function profiledHttp({ profiles, method }: ProfiledHttp, options: ToolOptions): ToolWork {
+  const { http = {}, env = process.env } = options;
+  const plain = builtinHttp(options, method);
+  return async (call) => {
+    const name = textOf(call.args['profile'] ?? null);
+    if (name === '') return plain(call);
+    const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+    if (profile === undefined) throw fail('semantic', 'ArgumentError', `there is no profile \`${name}\``);
+    const args = call.args as unknown as RequestArgs;
+    const expand = (text: string): string => expandText(text, { args: {}, result: null, env });
+    const base = new URL(`${expand(profile.url).replace(/\/+$/, '')}/`);
+    const own = Object.entries(profile.headers ?? {}).map(([key, value]) => [key, expand(value)] as const);
+    const request = {
+      ...args,
+      url: addressBelow(base, args.url),
+      method: method ?? args.method ?? 'GET',
+      headers: overridden(own, args.headers ?? {}),
+    };
+    const host = hostOf(base);
+    const privateHosts = [...(http.privateHosts ?? []), ...(isLocal(host) ? [host] : [])];
+    const timed = { ...call, timeoutMs: Math.min(call.timeoutMs, profile.timeoutMs ?? Infinity) };
+    return sendFor(timed, request, { hosts: [host], privateHosts }, limits(timed, http));
+  };
+}
+
+function addressBelow(base: URL, written: string): string {
+  const url = /^https?:/i.test(written) ? new URL(written) : new URL(written.replace(/^\/+/, './'), base);
+  if (url.origin === base.origin && url.pathname.startsWith(base.pathname)) return url.href;
+  throw fail('policy', 'AddressError', `\`${written}\` is not below ${base.href}, the address of the profile`);
+}
+
+/** The headers of a call replace those of the profile, whatever their letter case. */
+function overridden(own: readonly (readonly [string, string])[], given: Headers): Headers {
+  return { ...Object.fromEntries(own.filter(([name]) => !hasHeader(given, name.toLowerCase()))), ...given };
+}
+
+/** True for an address that is written out, and for `localhost`. */
+function isLocal(host: string): boolean {
+  return addressIn(host) !== null || host === 'localhost' || host.endsWith('.localhost');
 }
 
 /**
@@ -68,10 +140,9 @@ function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET' | 'POST' | 'PUT')
 function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: ToolOptions): ToolWork {
   const method = declared.method ?? 'GET';
   const host = fixedHost(declared.url);
-  const isLocal = host !== null && (addressIn(host) !== null || host === 'localhost' || host.endsWith('.localhost'));
   const allowed = {
     hosts: [...(http.hosts ?? []), ...(host === null ? [] : [host])],
-    privateHosts: [...(http.privateHosts ?? []), ...(isLocal ? [host] : [])],
+    privateHosts: [...(http.privateHosts ?? []), ...(host !== null && isLocal(host) ? [host] : [])],
   };
   return async (call) => {
     const scope: Scope = { args: call.args, result: call.result, env };

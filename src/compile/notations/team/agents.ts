@@ -12,6 +12,8 @@ import { nearest } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
 import type { Member, Reading } from './model.ts';
 import type { RawAgent, RawModel } from './schema/agents.ts';
+import type { RawTeam } from './schema/sections.ts';
+import { withProfiles } from './api-profiles.ts';
 import { limitTools } from './security.ts';
 
 export const HANDOFF = 'handoff';
@@ -79,6 +81,14 @@ function declareModel(definitions: Definitions, alias: string, model: RawModel):
   definitions.models.declare(alias, Object.fromEntries(given) as typeof entry);
 }
 
+/** A remote agent is called as a model that speaks A2A. */
+function remoteModel({ Name, RemoteAgent }: RawAgent, { models }: Definitions): string {
+  const alias = `a2a:${Name}`;
+  const { Url = '', TimeoutSeconds: timeout } = RemoteAgent ?? {};
+  models.declare(alias, { provider: 'a2a', model: Name, base_url: Url, ...(timeout === undefined ? {} : { timeout }) });
+  return alias;
+}
+
 function memberOf(
   agent: RawAgent,
   granted: ReadonlyMap<string, ToolDef>,
@@ -87,7 +97,7 @@ function memberOf(
   definitions: Definitions,
 ): Member {
   const tools = [...granted.keys()];
-  const model = modelName(agent.Model, definitions);
+  const model = agent.RemoteAgent === undefined ? modelName(agent.Model, definitions) : remoteModel(agent, definitions);
   const settings = typeof agent.Model === 'object' ? agent.Model : undefined;
   return {
     name: agent.Name,
@@ -96,7 +106,8 @@ function memberOf(
     mayHandOff: tools.includes(HANDOFF) && mayDecide(definitions, agent.Name, 'escalate'),
     writes: [...granted.values()].some(({ effect }) => !onlyReads(effect)),
     callsMax: agent.MaxToolCallsPerTurn,
-    view: viewOf(agent, [...names.all], body.value.Security?.ReadFileSizeLimit),
+    view: viewOf(agent, [...names.all], body.value),
+    isRemote: agent.RemoteAgent !== undefined,
     isFresh: agent.Isolation === 'Fresh',
     sources:
       sourcesOf(agent) === undefined
@@ -135,9 +146,11 @@ function sourcesOf({ Context, Isolation }: RawAgent): RawAgent['Context'] {
   return Context ?? (Isolation === 'Fresh' ? [] : undefined);
 }
 
-function viewOf(agent: RawAgent, names: readonly string[], readChars: number | undefined): Json {
+function viewOf(agent: RawAgent, names: readonly string[], { Agents, Security }: RawTeam): Json {
   const sources = sourcesOf(agent);
-  return sources === undefined ? windowView(agent, names, readChars) : ownView(sources);
+  const view = sources === undefined ? windowView(agent, names, Security?.ReadFileSizeLimit) : ownView(sources);
+  const remote = Agents.filter(({ RemoteAgent }) => RemoteAgent !== undefined).map(({ Name }) => Name);
+  return remote.length === 0 ? view : { ...(view as { [key: string]: Json } | null), untrusted: remote };
 }
 
 /** The view of an agent that names the sources of its context. */
@@ -177,14 +190,16 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
     granted.set(name, def);
     plugins.set(name, plugin);
   };
-  for (const [at, written] of (agent.FunctionChoice === 'none' ? [] : agent.Plugins).entries()) {
+  const named = agent.FunctionChoice === 'none' || agent.RemoteAgent !== undefined ? [] : agent.Plugins;
+  for (const [at, written] of named.entries()) {
     const plugin = Object.keys(PLUGINS).find((each) => each.toLowerCase() === written.toLowerCase()) ?? written;
     const builtin = Object.hasOwn(PLUGINS, plugin) ? PLUGINS[plugin] : undefined;
     const declared = Object.hasOwn(definitions.tools, written) ? definitions.tools[written] : undefined;
     if (declared !== undefined) grant(written, declared, written);
     // Results of built-in tools are not checked: a script may replace them.
     else if (builtin !== undefined)
-      for (const name of builtin) grant(name, { ...(builtinTool(name) as ToolDef), output: true }, plugin);
+      for (const name of builtin)
+        grant(name, withProfiles(name, { ...(builtinTool(name) as ToolDef), output: true }, body.value), plugin);
     else if (grantServer(written, definitions, grant)) continue;
     else if (!sections.tools.poisoned) {
       const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools), ...Object.keys(definitions.servers)];
@@ -231,10 +246,8 @@ const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
   SubAgentPlugins: 'List the tools under `Plugins`.',
   SubAgentMaxToolCalls: 'Set `MaxToolCallsPerTurn`.',
 };
-/** Keys that are refused, each with the way to write the same here. */
-const REFUSED: { readonly [key in keyof RawAgent]?: string } = {
-  RemoteAgent: 'Declare an HTTP tool with its URL under `tools:` beside `Orchestration`, and give it to an agent.',
-};
+/** Keys that belong to the remote agent itself. */
+const LOCAL_ONLY = ['Model', 'Plugins', 'Capabilities', 'FunctionChoice'] as const;
 
 function reportUnsupported(agent: RawAgent, index: number, { body, report }: Reading): void {
   const warn = (what: string, help: string, ...path: Path): void =>
@@ -246,14 +259,23 @@ function reportUnsupported(agent: RawAgent, index: number, { body, report }: Rea
     );
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (agent[key as keyof RawAgent] !== undefined) warn(key, help, key);
-  for (const [key, help] of Object.entries(REFUSED))
-    if (agent[key as keyof RawAgent] !== undefined)
-      report.error(
-        'not-supported',
-        body.key('Agents', index, key),
-        `\`${key}\` of agent \`${agent.Name}\` is not supported`,
-        { help },
-      );
+  if (agent.RemoteAgent !== undefined) checkRemote(agent.RemoteAgent.Url, agent.Name, index, { body, report }, warn);
   if (agent.ContextWindow?.ContextCapFraction !== undefined)
     warn('ContextCapFraction', 'Limit messages with `MaxTailMessages`.', 'ContextWindow', 'ContextCapFraction');
+}
+
+function checkRemote(
+  url: string,
+  name: string,
+  index: number,
+  { body, report }: Pick<Reading, 'body' | 'report'>,
+  warn: (what: string, help: string, ...path: Path) => void,
+): void {
+  if (!/^https?:\/\/[^\s/?#]+/i.test(url))
+    report.error('bad-value', body.at('Agents', index, 'RemoteAgent', 'Url'), `\`${url}\` is not an HTTP address`, {
+      help: 'Write the address of the agent, such as `https://reviewer.example.com`.',
+    });
+  for (const key of LOCAL_ONLY)
+    if (body.located('Agents', index, key) !== undefined)
+      warn(key, `\`${name}\` is a remote agent, which brings its own model and tools. Leave it out.`, key);
 }

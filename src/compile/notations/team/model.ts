@@ -21,6 +21,8 @@ export interface Member {
   readonly callsMax: number;
   /** How the shared history is filtered for this agent; null for all of it. */
   readonly view: Json;
+  /** True if the agent runs elsewhere, so that its messages are data for the others. */
+  readonly isRemote: boolean;
   /** True if the agent sees its handoff instead of the shared history. */
   readonly isFresh: boolean;
   /** Sources that replace the shared history; null if the agent sees the history. */

@@ -10,11 +10,15 @@ import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { ARTIFACTS, EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
-import { readMembers } from './agents.ts';
+import { onlyReads } from '../../../ir/effect-classes.ts';
+import { HANDOFF, readMembers } from './agents.ts';
+import type { Members } from './agents.ts';
+import { checkProfiles } from './api-profiles.ts';
+import { withBrownfield } from './brownfield.ts';
 import { checkSources } from './context.ts';
 import type { Reading, Team } from './model.ts';
 import { STRATEGY_NAMES, teamSchema } from './schema/schema.ts';
-import { REFUSED, WITHOUT_EFFECT, teamKeys } from './schema/sections.ts';
+import { WITHOUT_EFFECT, teamKeys } from './schema/sections.ts';
 import type { RawTeam } from './schema/sections.ts';
 import { checkSecurity } from './security.ts';
 import { withAgentFiles } from './agent-files.ts';
@@ -42,12 +46,13 @@ type Body = Shaped<RawTeam & { readonly Selection: Selection }>;
 
 export function readTeam(written: ReadDocument, declared: Definitions, report: Report): ReadTeam | null {
   const document = { ...written, body: withAgentFiles(normalised(written.body), declared.readText, report) };
-  const body: Body | null = readShape(teamSchema, document.body, report, {
+  const read: Body | null = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
     alsoKnown: document.bare ? SECTION_NAMES : [],
     poison,
   });
-  if (body === null) return null;
+  if (read === null) return null;
+  const body: Body = withBrownfield(read, declared.readText, report);
   const { MaxTotalTokens: tokens = 0 } = body.value;
   const limited = tokens === 0 ? declared : { ...declared, budgets: tighter(declared.budgets, { tokens }) };
   const definitions = { ...limited, servers: { ...limited.servers, ...serversOf(body, report) } };
@@ -58,6 +63,8 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
     });
   const { members, tools } = readMembers(reading, definitions);
   checkAgents(reading);
+  checkProfiles(reading);
+  checkSaga(reading, tools, definitions);
   const strategy = strategyOf(body);
   const raw = body.value;
   if (strategy !== null) warnOfUnused(body, report, strategy);
@@ -181,14 +188,20 @@ function reportUnsupported({ body, report }: Reading): void {
   const raw: { readonly [key: string]: unknown } = body.value;
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (raw[key] !== undefined) report.warning('not-enforced', body.key(key), `\`${key}\` has no effect`, { help });
-  for (const [key, help] of Object.entries(REFUSED))
-    if (raw[key] !== undefined && !isOff(raw[key]))
-      report.error('not-supported', body.key(key), `\`${key}\` is not supported`, { help });
   const { ChangeTracking: changes, Checkpoint: checkpoint, FailureHandling: failures } = body.value;
   if (changes?.Path !== undefined && changes.Path !== CHANGE_LOG)
-    report.error('not-supported', body.at('ChangeTracking', 'Path'), `the log of changes is always \`${CHANGE_LOG}\``, {
-      help: `Write \`Path: ${CHANGE_LOG}\`, or leave \`Path\` out.`,
+    report.warning('not-enforced', body.at('ChangeTracking', 'Path'), `the log of changes is \`${CHANGE_LOG}\``, {
+      help: 'It is in the work directory, where agents can read it and cannot write. Leave `Path` out.',
     });
+  if (checkpoint?.Mode !== undefined && !/^json$/i.test(checkpoint.Mode))
+    report.warning(
+      'not-enforced',
+      body.at('Checkpoint', 'Mode'),
+      `\`${checkpoint.Mode}\` has no effect: runs are always kept`,
+      {
+        help: 'Remove ended runs with `retain` beside `Orchestration`, or choose a database with `--db`.',
+      },
+    );
   if (checkpoint?.Path !== undefined)
     report.warning('not-enforced', body.key('Checkpoint', 'Path'), '`Checkpoint.Path` has no effect', {
       help: 'Every step is kept in the database of the run: choose it with `--db`.',
@@ -200,9 +213,25 @@ function reportUnsupported({ body, report }: Reading): void {
       });
 }
 
-/** A section that is switched off asks for nothing. */
-function isOff(section: unknown): boolean {
-  if (Array.isArray(section)) return section.length === 0;
-  if (section === null || typeof section !== 'object') return section === null || section === false;
-  return Object.keys(section).length === 0 || ('Enabled' in section && section.Enabled === false);
+/** `Saga` undoes the effects of a failed run. Effects without a compensation stay. */
+function checkSaga({ body, report }: Reading, tools: Members['tools'], { servers }: Definitions): void {
+  const { Saga: saga } = body.value;
+  if (saga?.Enabled !== true) return;
+  const isOwn = (name: string): boolean => name !== HANDOFF && !Object.hasOwn(servers, name.split('.')[0] ?? '');
+  const lasting = Object.entries(tools).filter(
+    ([name, { effect, compensate }]) => isOwn(name) && !onlyReads(effect) && compensate === null,
+  );
+  if (lasting.length > 0)
+    report.warning(
+      'no-compensation',
+      body.key('Saga'),
+      `nothing undoes ${lasting.map(([name]) => `\`${name}\``).join(', ')}`,
+      {
+        help: 'Declare the tool under `tools:` beside `Orchestration` with `compensate: <tool>`, and name it in `Plugins`.',
+      },
+    );
+  if (saga.MaxCompensationSteps !== undefined)
+    report.warning('not-enforced', body.key('Saga', 'MaxCompensationSteps'), '`MaxCompensationSteps` has no effect', {
+      help: 'Every effect with a compensation is undone, the last one first.',
+    });
 }

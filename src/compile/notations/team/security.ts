@@ -10,6 +10,7 @@ import type { Reading } from './model.ts';
 import type { RawAgent } from './schema/agents.ts';
 import type { RawSecurity } from './schema/sections.ts';
 
+type Limits = RawSecurity & { readonly hasProfiles: boolean };
 type Granted = ReadonlyMap<string, ToolDef>;
 
 /** An agent with a lower `TrustScore` gets no tool that writes or uses the network. */
@@ -19,9 +20,13 @@ const READS = ['read_file'];
 /** They look into every file, so they are not granted if some files may not be read. */
 const SEARCHES = ['search_content', 'search_files'];
 const WRITES = ['write_file', 'patch_file', 'delete_file'];
+const GIT_WRITES = ['git_add', 'git_commit'];
 const LISTS = ['list_directory'];
 const REQUESTS = ['http.get', 'http.request'];
-const TAGS = ['read', 'write', 'delete', 'execute', 'network'] as const;
+const TAGS = ['read', 'write', 'delete', 'execute', 'network', 'run'];
+/** The Http plugin also has a capability for each verb. */
+const VERBS = ['get', 'post', 'put', 'patch', 'delete'];
+const REQUEST = 'http.request';
 
 /** The tools that remain of the granted ones, with limited arguments. `pluginOf` names the plugin of a tool. */
 export function limitTools(
@@ -48,8 +53,9 @@ export function limitTools(
       `\`AllowShellExecution: false\` takes the tools that run commands from agent \`${agent.Name}\``,
       { help: 'Remove `Shell` from its `Plugins`, or allow it.' },
     );
+  const hasProfiles = Object.keys(reading.body.value.ApiProfiles ?? {}).length > 0;
   refuseOpenShell(kept, agent, index, security, reading);
-  return new Map(kept.map(([name, def]) => [name, limited(name, def, security)]));
+  return new Map(kept.map(([name, def]) => [name, limited(name, def, { ...security, hasProfiles })]));
 }
 
 /** Reports limits of `Security` that hold in another way than written. */
@@ -111,8 +117,9 @@ function limitByCapabilities(
         { help: 'Add it to `Plugins`, or leave it out.' },
       );
     for (const [at, tag] of tags.entries()) {
-      if (isTag(tag) || own.includes(tag)) continue;
-      const near = nearest(tag, [...TAGS, ...own]);
+      const known = [...TAGS, ...own, ...(own.includes(REQUEST) ? VERBS : [])];
+      if (known.includes(tag)) continue;
+      const near = nearest(tag, known);
       report.error(
         'bad-value',
         body.at('Agents', index, 'Capabilities', plugin, at),
@@ -120,29 +127,35 @@ function limitByCapabilities(
         {
           help:
             near === undefined
-              ? `There are ${[...TAGS, ...own].map((each) => `\`${each}\``).join(', ')}.`
+              ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.`
               : `Did you mean \`${near}\`?`,
         },
       );
     }
   }
   return new Map(
-    [...granted].filter(([name, def]) => {
+    [...granted].flatMap(([name, def]) => {
       const plugin = pluginOf(name);
       const tags = Object.hasOwn(Capabilities, plugin) ? (Capabilities[plugin] ?? []) : null;
-      return tags === null || tags.includes(name) || tagsOf(name, def).every((tag) => tags.includes(tag));
+      if (tags === null || tags.includes(name) || tagsOf(name, def).some((tag) => tags.includes(tag)))
+        return [[name, def] as const];
+      const verbs = name === REQUEST ? VERBS.filter((verb) => tags.includes(verb)) : [];
+      return verbs.length === 0 ? [] : [[name, withVerbs(def, verbs)] as const];
     }),
   );
 }
 
-function isTag(tag: string): boolean {
-  return TAGS.some((each) => each === tag);
+function withVerbs(def: ToolDef, verbs: readonly string[]): ToolDef {
+  const method = { enum: verbs.map((verb) => verb.toUpperCase()) };
+  return { ...def, input: { allOf: [def.input, { properties: { method } }] } };
 }
 
-/** The capabilities that a tool needs. */
+/** The capabilities of which a tool needs one. */
 function tagsOf(name: string, { effect }: ToolDef): readonly string[] {
-  if (runsCommands(name)) return ['execute'];
-  if (REQUESTS.includes(name)) return onlyReads(effect) ? ['read'] : ['network'];
+  if (name.startsWith('git_')) return [GIT_WRITES.includes(name) ? 'write' : 'read', 'execute', 'run'];
+  if (name === SHELL || name === 'code_run') return ['execute', 'run'];
+  if (name === 'http.get') return ['read', 'get', 'network'];
+  if (name === REQUEST) return ['network'];
   if (name === 'delete_file') return ['delete'];
   return [onlyReads(effect) ? 'read' : 'write'];
 }
@@ -152,24 +165,31 @@ function runsCommands(tool: string): boolean {
 }
 
 /** A tool whose schema refuses what `Security` forbids. */
-function limited(name: string, def: ToolDef, security: RawSecurity): ToolDef {
+function limited(name: string, def: ToolDef, security: Limits): ToolDef {
   const rules = rulesOf(name, security);
   if (rules.length === 0) return def;
-  const allOf = rules.map(({ field, rule }) => ({ properties: { [field]: rule } }));
+  const allOf = rules.map(({ field, rule, unless }) => {
+    const limit = { properties: { [field]: rule } };
+    return unless === undefined ? limit : { anyOf: [{ required: [unless] }, limit] };
+  });
   return { ...def, input: { allOf: [def.input, ...allOf] } };
 }
 
 interface Rule {
   readonly field: string;
   readonly rule: Json;
+  /** The argument that takes the place of the rule. */
+  readonly unless?: string;
 }
 
-function rulesOf(name: string, security: RawSecurity): readonly Rule[] {
+function rulesOf(name: string, security: Limits): readonly Rule[] {
   const { ShellPolicy: shell, HttpAllowedHosts: hosts = [] } = security;
   if (name === SHELL && shell !== undefined) return shellRules(shell);
   if (REQUESTS.includes(name) && hosts.length > 0) {
     const pattern = `^https?://(${hosts.map(hostPattern).join('|')})(:\\d+)?([/?#]|$)`;
-    return [rule('url', { pattern }, 'must be on an allowed host')];
+    // The address of a profile is checked with the document, and a request with a profile stays below it.
+    const unless = security.hasProfiles ? { unless: 'profile' } : {};
+    return [{ ...rule('url', { pattern }, 'must be on an allowed host'), ...unless }];
   }
   return WRITES.includes(name) || READS.includes(name) || LISTS.includes(name) ? pathRules(name, security) : [];
 }

@@ -82,6 +82,12 @@ export function remark(): Expr {
   return `(trim(text(${ANSWER}.text)) == "" ? "" : text(" ", ${ANSWER}.text))`;
 }
 
+/** What a remote agent said, marked as data for the models that read it. */
+export function fenced(author: Expr, content: Expr): Expr {
+  const data = `text(${content}).replace("</data>", "<\\\\/data>")`;
+  return `text("<data from=\\"", ${author}, " (remote agent)\\">\\n", ${data}, "\\n</data>")`;
+}
+
 /** A text as it is, a list as one line for each item. */
 export function lined(value: Expr): Expr {
   return `(type(${value}) == list ? join(${value}.map(m, text(m)), ${quote('\n')}) : text(${value}))`;

@@ -13,7 +13,20 @@ import { member } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Member, Team } from './model.ts';
 import { set } from '../../lower/kit.ts';
-import { CONTEXT, CONTRACTS, DIRECTIVE, HISTORY, OUTPUT, REJECTED, SAID, SIGNAL, STATE, TURN, TURNS } from './slots.ts';
+import {
+  CONTEXT,
+  CONTRACTS,
+  DIRECTIVE,
+  HISTORY,
+  OUTPUT,
+  REJECTED,
+  SAID,
+  SIGNAL,
+  STATE,
+  TURN,
+  TURNS,
+  fenced,
+} from './slots.ts';
 
 const EVIDENCE_MAX = 20;
 
@@ -122,7 +135,9 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
       set(SAID, content),
       set(REJECTED, 'null'),
       set(SIGNAL, withSteps ? handed : 'null'),
-      ...(isHandedOn ? [set(DIRECTIVE, directive(who.name, content))] : []),
+      ...(isHandedOn
+        ? [set(DIRECTIVE, directive(who.name, who.isRemote ? fenced(quote(who.name), content) : content))]
+        : []),
     ];
     return l.kit.set({ hint: `${hint}.${kind}`, origin }, writes, next);
   };

@@ -94,7 +94,12 @@ const agent = record(() => ({
   SubAgentPlugins: json().optional(),
   SubAgentMaxToolCalls: json().optional(),
   AgentFile: name().optional().describe('A file with the fields of the agent, or Markdown with its instructions.'),
-  RemoteAgent: record({ Url: name(), TimeoutSeconds: number({ above: 0 }).optional() }).optional(),
+  RemoteAgent: record(() => ({
+    Url: name().describe('The address of the agent. Its card is at `/.well-known/agent-card.json` below it.'),
+    TimeoutSeconds: number({ above: 0 }).optional().describe('Seconds that one turn may take. Default: 120.'),
+  }))
+    .optional()
+    .describe('The agent runs elsewhere and speaks A2A. What it says is shown to the others as data.'),
 }));
 
 /** An agent file can give the name, so editors ask for one of the two. */

@@ -212,16 +212,33 @@ export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
   WarnTurnTokens: 'Limit tokens with `MaxTotalTokens` or `budgets`.',
   ContextBudget: 'Limit the context with `ContextWindow` and `Compaction`.',
   Events: 'Every event is in the journal: `sluice trace RUN --json`.',
-  Telemetry: 'Every event is in the journal: `sluice trace RUN --json`.',
+  Telemetry: 'Export the spans of a run with `sluice trace RUN --format otel`, and send them to the collector.',
   SkillCuration: 'Leave it out.',
   Output: 'The last message is the output of the run: `sluice run --json`.',
 };
-/** Refused, each with the way to write the same here. */
-export const REFUSED: { readonly [key: string]: string } = {
-  ApiProfiles: 'Declare an HTTP tool with its headers under `tools:` beside `Orchestration`, and name it in `Plugins`.',
-  Saga: 'Declare `compensate` on the tools whose effects have to be undone, under `tools:` beside `Orchestration`.',
-  Brownfield: 'List the files that may be changed under `Security.ChangeEnvelope`.',
-};
+const apiProfiles = map(
+  record(() => ({
+    BaseUrl: name().describe('Addresses of the Http plugin with this profile start here. `${NAME}` is read from the environment.'),
+    DefaultHeaders: map(text()).optional().describe('Headers of every request. `${NAME}` is read from the environment.'),
+    TimeoutSeconds: number({ above: 0 }).optional().describe('Seconds that a request may take. Default: 30.'),
+  })),
+);
+export type RawApiProfile = z.output<typeof apiProfiles>[string];
+
+const saga = record(() => ({
+  Enabled: bool().default(false),
+  MaxCompensationSteps: int({ min: 1 }).optional().describe('Every effect with a compensation is undone, without a limit.'),
+}));
+
+const brownfield = record(() => ({
+  Enabled: bool().default(true),
+  EntryPoints: list(name()).optional(),
+  DiscoveryBriefPath: name().optional().describe('A JSON file whose `in_scope_files` are the only files that may be changed.'),
+  ConventionProfilePath: name().optional().describe('A file that is put in front of the instructions of every agent.'),
+  SeedEnvelopeFromBrief: bool().default(true),
+}));
+export type RawBrownfield = z.output<typeof brownfield>;
+
 const mcpServers = list(
   record(() => ({
     Name: name().describe('The name under which `Plugins` grants the server.'),
@@ -238,10 +255,7 @@ const mcpServers = list(
 );
 export type RawServer = z.output<typeof mcpServers>[number];
 
-const accepted = () =>
-  Object.fromEntries(
-    [...Object.keys(WITHOUT_EFFECT), ...Object.keys(REFUSED)].map((key) => [key, json().optional()]),
-  );
+const accepted = () => Object.fromEntries(Object.keys(WITHOUT_EFFECT).map((key) => [key, json().optional()]));
 
 export const sectionFields = () => ({
   SchemaVersion: json().optional(),
@@ -268,6 +282,9 @@ export const sectionFields = () => ({
   MaxTotalTokens: int({ min: 0 }).optional().describe('The most input and output tokens of the session; 0 for no limit.'),
   Compaction: compaction.optional(),
   McpServers: mcpServers.optional().describe('MCP servers, as `mcp` beside `Orchestration`.'),
+  ApiProfiles: apiProfiles.optional().describe('Services that the Http plugin reaches by name: `profile`.'),
+  Saga: saga.optional().describe('A failed run undoes the effects of tools that declare `compensate`.'),
+  Brownfield: brownfield.optional().describe('What a first session found out about an existing project.'),
   ...accepted(),
 });
 const sections = record(sectionFields);

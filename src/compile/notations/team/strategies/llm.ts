@@ -13,7 +13,8 @@ import { exhausted } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { model } from '../schema/agents.ts';
 import { set } from '../../../lower/kit.ts';
-import { BAD, HEARD, HISTORY, NOTE, OUTPUT, TURNS } from '../slots.ts';
+import type { Team } from '../model.ts';
+import { BAD, HEARD, HISTORY, NOTE, OUTPUT, TURNS, fenced } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { addAsk, chooserDef, hasTwin, reserve, roster } from './chooser.ts';
@@ -85,7 +86,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
     over: builder.failedEnd(OUTPUT),
     label: 'selections',
   });
-  const asked = filled(prompt ?? DEFAULT_PROMPT, roster(team));
+  const asked = filled(prompt ?? DEFAULT_PROMPT, team);
   const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;
   addAsk(l, { id: ask, agent: SELECTOR, hint: SELECTOR, input: { prompt: again }, charges: [meter], next: listen });
   return ask;
@@ -98,15 +99,20 @@ function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
 }
 
 /** Fills in the placeholders once; text that they bring in is not expanded again. */
-function filled(prompt: string, agents: string): Expr {
+function filled(prompt: string, team: Team): Expr {
   const parts = prompt.split(/(\{\{\s*\$(?:agents|history)\s*\}\})/).map((part) => {
-    if (/^\{\{\s*\$agents\s*\}\}$/.test(part)) return quote(agents);
-    return /^\{\{\s*\$history\s*\}\}$/.test(part) ? recent() : quote(part);
+    if (/^\{\{\s*\$agents\s*\}\}$/.test(part)) return quote(roster(team));
+    return /^\{\{\s*\$history\s*\}\}$/.test(part) ? recent(team) : quote(part);
   });
   return `text(${parts.filter((part) => part !== '""').join(', ')})`;
 }
 
-/** The latest messages as text. */
-export function recent(): Expr {
-  return `join(tail(${HISTORY}, ${RECENT}).map(m, text(m.author, ": ", m.content)), "\\n")`;
+/** The latest messages as text; those of remote agents are marked as data. */
+export function recent({ members }: Team): Expr {
+  const remote = [...members.values()].filter(({ isRemote }) => isRemote).map(({ name }) => name);
+  const shown =
+    remote.length === 0
+      ? 'm.content'
+      : `(m.author in ${literal(remote)} ? ${fenced('m.author', 'm.content')} : m.content)`;
+  return `join(tail(${HISTORY}, ${RECENT}).map(m, text(m.author, ": ", ${shown})), "\\n")`;
 }

@@ -224,7 +224,7 @@ function asking(l: Lowering, tool: string, request: string): Expr {
   parts.push(`${PLAN} == null ? "" : text(${brief().join(', ')})`);
   parts.push(
     quote('What was said, latest last:\n'),
-    recent(),
+    recent(l.team),
     quote(`\n\n${request} Call \`${tool}\`.`),
     `${NOTE} == null ? "" : text("\\n\\n", ${NOTE})`,
   );

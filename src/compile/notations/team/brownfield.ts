@@ -1,0 +1,74 @@
+/** `Brownfield`: the files that a first session found in scope limit what may be changed, and its conventions are told to all. */
+import type { Json } from '../../../expr/json.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Shaped } from '../../document/shape/shape.ts';
+import type { RawTeam } from './schema/sections.ts';
+
+type ReadText = ((file: string) => string | null) | undefined;
+
+/** The team with the envelope and the conventions of its `Brownfield` section. */
+export function withBrownfield<Raw extends RawTeam>(
+  body: Shaped<Raw>,
+  readText: ReadText,
+  report: Report,
+): Shaped<Raw> {
+  const section = body.value.Brownfield;
+  if (section === undefined || !section.Enabled) return body;
+  const { DiscoveryBriefPath: brief, ConventionProfilePath: profile, SeedEnvelopeFromBrief: seeds } = section;
+  const files = seeds ? inScope(brief, body, readText, report) : [];
+  const conventions = profile === undefined ? null : (readText?.(profile) ?? null);
+  if (profile !== undefined && conventions === null)
+    report.warning(
+      'unused-field',
+      body.at('Brownfield', 'ConventionProfilePath'),
+      `\`${profile}\` cannot be read, so agents learn no conventions`,
+      {
+        help: 'Paths start at the folder of the document. The file is there once a first session has written it.',
+      },
+    );
+  const { Security: security = { AllowShellExecution: true, AllowPrivateHosts: false }, Agents } = body.value;
+  const envelope = { ...security, ChangeEnvelope: [...(security.ChangeEnvelope ?? []), ...files] };
+  const told = (instructions: string): string =>
+    `${instructions}\n\nConventions of this project:\n${conventions?.trim()}`;
+  const value = {
+    ...body.value,
+    ...(files.length === 0 ? {} : { Security: envelope }),
+    ...(conventions === null
+      ? {}
+      : { Agents: Agents.map((agent) => ({ ...agent, Instructions: told(agent.Instructions) })) }),
+  };
+  return { ...body, value };
+}
+
+/** The `in_scope_files` of the brief. Without them nothing limits the changes, which is a warning. */
+function inScope(
+  brief: string | undefined,
+  body: Shaped<RawTeam>,
+  readText: ReadText,
+  report: Report,
+): readonly string[] {
+  const help =
+    'List the files that may be changed under `Security.ChangeEnvelope`, or let a first session write the brief.';
+  const at = brief === undefined ? body.key('Brownfield') : body.at('Brownfield', 'DiscoveryBriefPath');
+  const text = brief === undefined ? null : (readText?.(brief) ?? null);
+  if (text === null) {
+    const missing = brief === undefined ? '`DiscoveryBriefPath` is not set' : `\`${brief}\` cannot be read`;
+    report.warning('not-enforced', at, `${missing}, so \`Brownfield\` limits no changes`, { help });
+    return [];
+  }
+  const files = listed(text);
+  if (files === null)
+    report.error('bad-value', at, `\`${brief ?? ''}\` has no list \`in_scope_files\``, {
+      help: 'Write a JSON object such as `{"in_scope_files": ["src/billing.ts"]}`.',
+    });
+  return files ?? [];
+}
+
+function listed(text: string): readonly string[] | null {
+  try {
+    const { in_scope_files: files } = JSON.parse(text) as { readonly in_scope_files?: Json };
+    return Array.isArray(files) && files.every((file) => typeof file === 'string') ? files : null;
+  } catch {
+    return null;
+  }
+}
