@@ -96,7 +96,7 @@ describe('the page', () => {
   });
 
   /** The names in the first column of the table of providers. */
-  const table = [...page.matchAll(/^\| (`[^|]*`[^|]*) \| (?:Responses|Chat Completions|Messages|Gemini) \|/gm)]
+  const table = [...page.matchAll(/^\| (`[^|]*`[^|]*) \| (?:Responses|Chat Completions|Messages|Gemini|A2A) \|/gm)]
     .flatMap(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
     .filter((name) => name !== 'base_url');
 

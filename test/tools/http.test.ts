@@ -1,40 +1,10 @@
 /** HTTP tools: who may be called, at which address, how much is read, and what an answer that is no success becomes. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/effects/tools/hosts.ts';
-import type { Json } from '../../src/expr/json.ts';
 import type { HttpOptions } from '../../src/effects/tools/tool.ts';
 import { tools } from './call.ts';
-
-interface Served {
-  readonly port: number;
-  readonly seen: {
-    readonly method: string;
-    readonly url: string;
-    readonly headers: IncomingMessage['headers'];
-    readonly body: string;
-  }[];
-}
-
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Served> {
-  const seen: Served['seen'] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-    request.on('end', () => {
-      seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
-      answer(request, response);
-    });
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await new Promise((resolve) => server.once('listening', resolve));
-  return { port: (server.address() as { port: number }).port, seen };
-}
+import { json, serve } from './http-server.ts';
 
 /** Every name leads to this machine, and only `api.test` may. */
 const LOCAL: HttpOptions = {
@@ -42,8 +12,6 @@ const LOCAL: HttpOptions = {
   privateHosts: ['api.test'],
   resolve: () => Promise.resolve(['127.0.0.1']),
 };
-const json = (response: ServerResponse, value: unknown): void =>
-  void response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
 
 describe('the built-in tools', () => {
   test('give status, headers and body, as JSON where it is JSON', async () => {
@@ -393,42 +361,5 @@ describe('declared requests', () => {
       },
     );
     expect(seen).toMatchObject([{ method: 'DELETE', url: '/messages/m-1' }]);
-  });
-});
-
-describe('profiles of the Http plugin', () => {
-  const profiled = (port: number, headers: { [name: string]: string } = {}, env: { [name: string]: string } = {}) => {
-    const profiles = { crm: { url: `http://127.0.0.1:${port}/api/`, headers, timeoutMs: 5000 } };
-    const { ask } = tools({ env });
-    return (args: { readonly [name: string]: Json }) =>
-      ask('http.get', args, { tool: { implementation: { http: { method: 'GET', profiles } } } });
-  };
-
-  test('send the request below the address of the profile, with its headers', async () => {
-    const { port, seen } = await serve((_, response) => json(response, { ok: true }));
-    const call = profiled(port, { Authorization: 'Bearer {{env.CRM}}', Accept: 'a/b' }, { CRM: 'secret-token' });
-    const result = await call({ url: '/contacts?limit=1', profile: 'crm', headers: { accept: 'c/d' } });
-    expect(result).toMatchObject({ ok: true, value: { status: 200, body: { ok: true } } });
-    expect(seen[0]).toMatchObject({
-      url: '/api/contacts?limit=1',
-      headers: { authorization: 'Bearer secret-token', accept: 'c/d' },
-    });
-  });
-
-  test.each(['/../admin', 'https://elsewhere.example.com/api/x', '..%2f..%2f/../../x', '\\\\elsewhere.example.com'])(
-    'refuse %s, which is not below it',
-    async (url) => {
-      const { port, seen } = await serve((_, response) => void response.end('x'));
-      const result = await profiled(port)({ url, profile: 'crm' });
-      expect(result).toMatchObject({ ok: false, class: 'policy', type: 'AddressError' });
-      expect(seen).toHaveLength(0);
-    },
-  );
-
-  test('are known by name, and requests without one follow the list of hosts', async () => {
-    const { port } = await serve((_, response) => void response.end('x'));
-    const call = profiled(port);
-    expect(await call({ url: '/x', profile: 'erp' })).toMatchObject({ ok: false, type: 'ArgumentError' });
-    expect(await call({ url: `http://127.0.0.1:${port}/api/x` })).toMatchObject({ ok: false, class: 'policy' });
   });
 });

@@ -1,0 +1,42 @@
+/** Requests to services of the document by name: below their address, with their headers, and nowhere else. */
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../src/expr/json.ts';
+import { tools } from './call.ts';
+import { json, serve } from './http-server.ts';
+
+describe('profiles of the Http plugin', () => {
+  const profiled = (port: number, headers: { [name: string]: string } = {}, env: { [name: string]: string } = {}) => {
+    const profiles = { crm: { url: `http://127.0.0.1:${port}/api/`, headers, timeoutMs: 5000 } };
+    const { ask } = tools({ env });
+    return (args: { readonly [name: string]: Json }) =>
+      ask('http.get', args, { tool: { implementation: { http: { method: 'GET', profiles } } } });
+  };
+
+  test('send the request below the address of the profile, with its headers', async () => {
+    const { port, seen } = await serve((_, response) => json(response, { ok: true }));
+    const call = profiled(port, { Authorization: 'Bearer {{env.CRM}}', Accept: 'a/b' }, { CRM: 'secret-token' });
+    const result = await call({ url: '/contacts?limit=1', profile: 'crm', headers: { accept: 'c/d' } });
+    expect(result).toMatchObject({ ok: true, value: { status: 200, body: { ok: true } } });
+    expect(seen[0]).toMatchObject({
+      url: '/api/contacts?limit=1',
+      headers: { authorization: 'Bearer secret-token', accept: 'c/d' },
+    });
+  });
+
+  test.each(['/../admin', 'https://elsewhere.example.com/api/x', '..%2f..%2f/../../x', '\\\\elsewhere.example.com'])(
+    'refuse %s, which is not below it',
+    async (url) => {
+      const { port, seen } = await serve((_, response) => void response.end('x'));
+      const result = await profiled(port)({ url, profile: 'crm' });
+      expect(result).toMatchObject({ ok: false, class: 'policy', type: 'AddressError' });
+      expect(seen).toHaveLength(0);
+    },
+  );
+
+  test('are known by name, and requests without one follow the list of hosts', async () => {
+    const { port } = await serve((_, response) => void response.end('x'));
+    const call = profiled(port);
+    expect(await call({ url: '/x', profile: 'erp' })).toMatchObject({ ok: false, type: 'ArgumentError' });
+    expect(await call({ url: `http://127.0.0.1:${port}/api/x` })).toMatchObject({ ok: false, class: 'policy' });
+  });
+});
