@@ -164,6 +164,14 @@ export function entryId(owner: MemoryScope, run: RunId, key: string): string {
   return `m_${hash('sha256', JSON.stringify([ownerKey(owner), run, key]), 'hex').slice(0, 24)}`;
 }
 
+/** Covers all of an entry that never changes. The journal records it, so that `audit verify` finds a changed entry. */
+export function entryHash(entry: MemoryEntry): string {
+  const { id, owner, goal, answer, sources, trust, run, validator, at, expiresAt, reason } = entry;
+  const parts = sources.map(({ id: source, tool }) => [source, tool]);
+  const fields = [id, ownerKey(owner), goal, answer, parts, trust, run, validator, at, expiresAt, reason];
+  return `sha256:${hash('sha256', JSON.stringify(fields), 'hex')}`;
+}
+
 /** The words of an entry or of a query, for a search in full text. */
 export function wordsOf(value: Json): readonly string[] {
   return [

@@ -1,6 +1,7 @@
 /** `sluice memory`, and what `erase`, `prune`, `backup` and `kill -9` do to memory, through the command line. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { memoryFileOf } from '../../src/stores/sqlite/memory-store.ts';
 import { folder } from './cli.ts';
@@ -153,6 +154,24 @@ describe('the end of an entry', () => {
     expect(files.map(({ name }) => name)).toContain('sluice.db.memory');
     expect(leaks.map(({ name }) => name)).toEqual([]);
     expect(JSON.stringify(await listed(cwd))).toContain('[EMAIL]');
+  });
+
+  test.each([
+    ['a changed answer', "UPDATE entries SET body = replace(body, 'A-17', 'A-18')", 'was changed'],
+    ['a later expiry', 'UPDATE entries SET expires_at = expires_at + 1', 'was changed'],
+    ['another owner', 'UPDATE entries SET owner = \'["bank",null,"clerk",null]\'', 'was changed'],
+    ['a release by hand', "UPDATE entries SET state = 'active'", 'no operator has released it'],
+    ['an entry of another run', 'UPDATE entries SET body = replace(body, \'"r1"\', \'"r9"\')', 'does not exist'],
+  ])('`audit verify` finds %s', async (_, change, message) => {
+    const quarantines = LOOP.replace(', trust: trusted', '');
+    const cwd = folder({ ...FILES, 'm.loop.yaml': change.includes('state') ? quarantines : LOOP });
+    await run(cwd, 'r1');
+    expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+    const db = new DatabaseSync(join(cwd, memoryFileOf('.sluice/sluice.db')));
+    db.exec(change);
+    db.close();
+    const { status, stderr } = await sluice(['audit', 'verify'], { cwd });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
   });
 
   test('`backup` copies the memory', async () => {

@@ -5,7 +5,7 @@
 import type { Json } from '../../expr/json.ts';
 import type { Settled } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
-import { entryId, MemoryViolation, textOf } from '../../runtime/memory.ts';
+import { entryHash, entryId, MemoryViolation, textOf } from '../../runtime/memory.ts';
 import type { Embedder, MemoryEntry, MemoryScope, MemoryStore } from '../../runtime/memory.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { judgeWrite } from './gate.ts';
@@ -117,6 +117,7 @@ async function write({ store, embedder, owner }: Memory, call: Call): Promise<Js
     ok: state === 'active',
     state,
     entry: id,
+    hash: entryHash(stored),
     supported,
     trust,
     sources: sources.map(({ id: source, tool }) => ({ id: source, tool })),

@@ -140,11 +140,10 @@ class MemoryFile {
 
   /** The entry, if the caller may use it. Null if there is none. */
   accessed(caller: MemoryCaller, operation: string, id: string): MemoryEntry | null {
-    const [row] = this.#rows('SELECT owner, body FROM entries WHERE id = ?', [id]);
+    const [row] = this.#rows(`SELECT ${COLUMNS} FROM entries WHERE id = ?`, [id]);
     if (row === undefined) return null;
     const entry = entryOf(row);
-    // The column decides, and not the text of the entry: queries use it too.
-    if (mayAccess(caller, scopeOf(String(row['owner'])))) return entry;
+    if (mayAccess(caller, entry.owner)) return entry;
     throw this.#violation(caller, operation, id);
   }
 
@@ -155,7 +154,7 @@ class MemoryFile {
     const fitting =
       vector === undefined ? this.#byWords(text, sql, values, limit) : this.#byVector(vector, sql, values);
     if (query.only === true) return fitting.slice(0, limit);
-    const latest = this.#rows(`SELECT body FROM entries WHERE ${sql} ORDER BY at DESC, number DESC LIMIT ?`, [
+    const latest = this.#rows(`SELECT ${COLUMNS} FROM entries WHERE ${sql} ORDER BY at DESC, number DESC LIMIT ?`, [
       ...values,
       limit,
     ]).map(entryOf);
@@ -166,7 +165,7 @@ class MemoryFile {
   quarantined(caller: MemoryCaller, limit: number): readonly MemoryEntry[] {
     const { sql, values } = ownedBy(caller);
     const which = `${sql} AND state = 'quarantined'`;
-    return this.#rows(`SELECT body FROM entries WHERE ${which} ORDER BY at DESC, number DESC LIMIT ?`, [
+    return this.#rows(`SELECT ${COLUMNS} FROM entries WHERE ${which} ORDER BY at DESC, number DESC LIMIT ?`, [
       ...values,
       limit,
     ]).map(entryOf);
@@ -200,14 +199,14 @@ class MemoryFile {
     if (words.length === 0 || !this.#hasIndex) return [];
     const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#rows(
-      `SELECT body FROM words JOIN entries ON entries.number = words.rowid
+      `SELECT ${COLUMNS} FROM words JOIN entries ON entries.number = words.rowid
        WHERE words MATCH ? AND ${sql} ORDER BY words.rank, at DESC LIMIT ?`,
       [match, ...values, limit],
     ).map(entryOf);
   }
 
   #byVector(vector: readonly number[], sql: string, values: readonly Value[]): readonly MemoryEntry[] {
-    return this.#rows(`SELECT body, vector FROM entries WHERE ${sql} AND vector IS NOT NULL`, values)
+    return this.#rows(`SELECT ${COLUMNS}, vector FROM entries WHERE ${sql} AND vector IS NOT NULL`, values)
       .map((row) => ({
         entry: entryOf(row),
         score: similarity(vector, JSON.parse(String(row['vector'])) as readonly number[]),
@@ -276,8 +275,16 @@ function isVisible(caller: MemoryCaller, { state, expiresAt }: MemoryEntry, now:
   return isOperator(caller) || (state === 'active' && expiresAt > now);
 }
 
+const COLUMNS = 'owner, state, expires_at, body';
+
+/** The columns that queries use decide, also if the text of the entry says otherwise. */
 function entryOf(row: Row): MemoryEntry {
-  return JSON.parse(String(row['body'])) as MemoryEntry;
+  return {
+    ...(JSON.parse(String(row['body'])) as MemoryEntry),
+    owner: scopeOf(String(row['owner'])),
+    state: row['state'] === 'active' ? 'active' : 'quarantined',
+    expiresAt: Number(row['expires_at']),
+  };
 }
 
 function scopeOf(owner: string): MemoryScope {

@@ -4,6 +4,8 @@ import { withAttachments } from '../../../runtime/journal/audit-attachments.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { auditTombstones, type TombstoneAudit } from '../../../runtime/journal/audit-entry.ts';
 import { auditShared, withCheckpoints, type SharedAudit } from '../../../runtime/journal/audit-checkpoints.ts';
+import { auditMemory, type MemoryAudit } from '../../../runtime/journal/audit-memory.ts';
+import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { publicKeyText } from '../../../runtime/journal/checkpoint.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
@@ -45,12 +47,22 @@ async function verifyRuns(
         : [await findRun(store, given, cli.db)];
     if (store === null) return NOTHING;
     const runs = await auditRuns(cli, store, ids, trusted);
-    return { runs, tombstones: await auditTombstones(store.roster), shared: await auditShared(store.shared) };
+    const memory = memoryBeside(cli.db);
+    try {
+      return {
+        runs,
+        tombstones: await auditTombstones(store.roster),
+        shared: await auditShared(store.shared),
+        memory: await auditMemory(store, memory, cli.tenant),
+      };
+    } finally {
+      await memory.close();
+    }
   });
-  const { runs, tombstones, shared } = found;
-  const ok = runs.every((each) => each.ok) && tombstones.ok && shared.ok;
+  const { runs, tombstones, shared, memory } = found;
+  const ok = runs.every((each) => each.ok) && tombstones.ok && shared.ok && memory.ok;
   if (!shows) return ok ? OK : FAILED;
-  if (cli.json) cli.printJson({ ok, runs, tombstones, shared });
+  if (cli.json) cli.printJson({ ok, runs, tombstones, shared, memory });
   else print(cli, found);
   return ok ? OK : FAILED;
 }
@@ -59,11 +71,13 @@ interface Audited {
   readonly runs: readonly Audit[];
   readonly tombstones: TombstoneAudit;
   readonly shared: SharedAudit;
+  readonly memory: MemoryAudit;
 }
 const NOTHING: Audited = {
   runs: [],
   tombstones: { ok: true, removed: 0, broken: null },
   shared: { ok: true, acts: 0, broken: null },
+  memory: { ok: true, entries: 0, broken: null },
 };
 
 async function auditRuns(
@@ -88,10 +102,15 @@ async function auditRuns(
   return results;
 }
 
-function print(cli: Cli, { runs: audits, tombstones, shared }: Audited): void {
+function print(cli: Cli, { runs: audits, tombstones, shared, memory }: Audited): void {
   const removed = tombstones.removed === 0 ? '' : `; ${plural(tombstones.removed, 'removed run')} in the tombstones`;
   if (audits.length === 0 && removed === '') return cli.screen.print('there are no runs to check yet');
-  for (const message of [...audits.map(({ broken }) => broken?.message), tombstones.broken, shared.broken]) {
+  for (const message of [
+    ...audits.map(({ broken }) => broken?.message),
+    tombstones.broken,
+    shared.broken,
+    memory.broken,
+  ]) {
     if (typeof message === 'string')
       cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
   }

@@ -2,6 +2,7 @@
 import { nearest } from '../../../compile/diagnose/nearest.ts';
 import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
+import { MEMORY_ACTS, MEMORY_RELEASED } from '../../../runtime/journal/audit-memory.ts';
 import { MemoryViolation, textOf } from '../../../runtime/memory.ts';
 import type { MemoryEntry, MemoryOperator, MemoryScope, MemoryStore } from '../../../runtime/memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
@@ -59,7 +60,7 @@ export async function memoryReleaseCommand(cli: Cli, given: string, options: Mem
     const known = await entryNamed(memory, caller, given, now);
     const { id, owner } = known;
     if (known.state === 'active') return known;
-    await record(cli, { what: 'memory.released', id, owner, by: caller.operator, why: options.why });
+    await record(cli, { what: MEMORY_RELEASED, id, owner, by: caller.operator, why: options.why });
     return (await memory.release(caller, id, now)) as MemoryEntry;
   });
   if (cli.json) cli.printJson(jsonOf(entry, now));
@@ -131,7 +132,7 @@ async function withMemory<Result>(
 }
 
 interface Act {
-  readonly what: 'memory.released' | 'memory.forgotten' | 'memory.violated';
+  readonly what: typeof MEMORY_RELEASED | 'memory.forgotten' | 'memory.violated';
   readonly id: string;
   /** Undefined for a violation: the caller must not learn the owner. */
   readonly owner?: MemoryScope;
@@ -139,7 +140,7 @@ interface Act {
   readonly why: string | undefined;
 }
 
-const ACTS = 'memory/';
+const ACTS = MEMORY_ACTS;
 
 /** The act is in the chain of operators' acts, which `audit verify` checks. */
 async function record(cli: Cli, { what, id, owner, by, why = '' }: Act): Promise<void> {
