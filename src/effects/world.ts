@@ -97,8 +97,8 @@ export interface NeededCall {
 export interface World {
   readonly performer: Performer;
   readonly clock: Clock;
-  /** The place and the code to pin a run of this flow to. Throws if a module lies where an agent can write. */
-  pins(flow: CompiledFlow): Pins;
+  /** The place, the code and the attachments to pin a run to. Throws if a module lies where an agent can write. */
+  pins(flow: CompiledFlow, run?: RunId): Pins;
   /** Throws a SluiceError if the world lacks a model, a key or a tool for these calls. */
   require(flow: CompiledFlow, calls: Iterable<NeededCall>): void;
   /**
@@ -118,11 +118,11 @@ export function createWorld(options: WorldOptions = {}): World {
   return {
     performer: withPii(custom === undefined ? composed : withPolicy(custom), vault),
     clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
-    pins: (flow) =>
-      pinsOf(flow, {
-        documentDir: options.toolOptions?.documentDir ?? '.',
-        workDir: options.toolOptions?.workDir,
-      }),
+    pins: (flow, run) => {
+      const { documentDir = '.', workDir } = options.toolOptions ?? {};
+      const ids = run === undefined ? [] : attachments.list(run);
+      return { ...pinsOf(flow, { documentDir, workDir }), ...(ids.length === 0 ? {} : { attachments: ids }) };
+    },
     require: (flow, calls) => {
       for (const call of calls) requireCall(options, flow, call);
     },

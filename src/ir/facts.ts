@@ -150,6 +150,8 @@ export interface Pins {
   readonly functions?: readonly string[];
   /** The module that exports the definition with these functions. Absolute. */
   readonly definition?: string;
+  /** The ids of the attachments that came with the input. */
+  readonly attachments?: readonly string[];
 }
 
 export type Fact =

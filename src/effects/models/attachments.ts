@@ -21,7 +21,7 @@ const BYTES_MAX = 30 * 1024 * 1024;
 const FILES_MAX = 50;
 
 export function filesFor(
-  { command: { run }, flow }: Pick<Call, 'command' | 'flow'>,
+  { command: { run }, flow, pins }: Pick<Call, 'command' | 'flow' | 'pins'>,
   target: Target,
   store: AttachmentStore | undefined,
 ): SentFiles {
@@ -40,7 +40,9 @@ export function filesFor(
   const found = (text: string): StoredAttachment[] =>
     attachmentIds(text).flatMap((id) => {
       const attachment = store === undefined || seen.has(id) ? null : store.find(run, id);
+      const isNew = !seen.has(id);
       seen.add(id);
+      if (attachment === null && isNew && pins?.attachments?.includes(id) === true) throw notStored(id);
       if (attachment === null || !usable(attachment)) return [];
       sent.files += 1;
       sent.bytes += attachment.data.length;
@@ -60,6 +62,12 @@ function notTaken({ name, mediaType }: StoredAttachment, { name: model }: Target
   const message = isAllowed
     ? `the model \`${model}\` does not take \`${name}\` (${mediaType}); if it does, set \`accepts: [${kindOf(mediaType)}]\` on the model`
     : `\`${name}\` is not sent: the document protects personal data, and \`pii.attachments\` is not true`;
+  return new PerformError({ class: 'fatal', type: 'AttachmentError', message });
+}
+
+/** The model would answer about a file that it does not see. */
+function notStored(id: string): PerformError {
+  const message = `the attachment \`${id}\` of the input is not stored any more: it was erased or deleted; \`sluice audit verify\` shows which`;
   return new PerformError({ class: 'fatal', type: 'AttachmentError', message });
 }
 

@@ -32,7 +32,7 @@ interface RequestOptions {
 }
 
 export function requestFor(
-  { command, flow, signal }: Call,
+  { command, flow, signal, pins }: Call,
   agent: AgentDef,
   target: Target,
   { describe, attachments }: RequestOptions = {},
@@ -44,7 +44,7 @@ export function requestFor(
   const tuning = tuningOf(target, agent, hasTools, preset);
   const options: LanguageModelV4CallOptions = {
     prompt: withBreakpoints(
-      toPrompt(promptOf(flow, command), offer, filesFor({ command, flow }, target, attachments)),
+      toPrompt(promptOf(flow, command), offer, filesFor({ command, flow, pins }, target, attachments)),
       target,
     ),
     abortSignal: signal,

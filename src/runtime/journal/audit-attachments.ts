@@ -4,13 +4,25 @@ import type { RunId } from '../../ir/events.ts';
 import type { AttachmentStore } from '../ports.ts';
 import type { Audit } from './audit.ts';
 
-/** The audit of a run with its attachments. Attachments that were erased are not counted. */
-export function withAttachments(audited: Audit, store: AttachmentStore): Audit & { readonly attachments: number } {
-  const ids = store.list(audited.run);
-  const changed = ids.find((id) => isChanged(store, audited.run, id));
-  const { broken } = audited;
-  if (broken !== null || changed === undefined) return { ...audited, attachments: ids.length };
-  const message = `run \`${audited.run}\`: the data of the attachment ${changed} was changed`;
+/**
+ * The audit of a run with its attachments. `expected` are the attachments that the journal says came with the input, and that no
+ * operator erased.
+ */
+export function withAttachments(
+  audited: Audit,
+  store: AttachmentStore,
+  expected: readonly string[],
+): Audit & { readonly attachments: number } {
+  const { run, broken } = audited;
+  const ids = store.list(run);
+  const changed = ids.find((id) => isChanged(store, run, id));
+  const missing = expected.find((id) => !ids.includes(id));
+  if (broken !== null || (changed ?? missing) === undefined) return { ...audited, attachments: ids.length };
+  const problem =
+    changed === undefined
+      ? `the attachment ${missing} is missing, and no operator erased it`
+      : `the data of the attachment ${changed} was changed`;
+  const message = `run \`${run}\`: ${problem}`;
   return { ...audited, ok: false, broken: { seq: 0, last: 0, message }, attachments: ids.length };
 }
 

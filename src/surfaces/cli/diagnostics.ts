@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { renderDiagnostic } from '../../compile/diagnose/render.ts';
 import type { CompiledFile } from './document.ts';
 import { readText } from './files.ts';
-import { FAILED, type ExitStatus } from './exit-status.ts';
+import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
 import { plural } from './text.ts';
 
@@ -46,10 +46,14 @@ export class DiagnosticsError extends Error {
   }
 }
 
+/** A document whose only errors are missing prerequisites is right, and lacks a file: exit status 2, as for other prerequisites. */
 export function failedCompile({ file, text, result }: CompiledFile): DiagnosticsError {
+  const errors = result.diagnostics.filter(({ severity }) => severity === 'error');
+  const lacksFiles = errors.length > 0 && errors.every(({ code }) => code === 'missing-prerequisite');
   return new DiagnosticsError(
     checkReport(result),
     (screen) => `${renderAll(result.diagnostics, text, screen, file)}\n\n${countLine(file, result.diagnostics)}`,
+    lacksFiles ? USAGE : FAILED,
   );
 }
 

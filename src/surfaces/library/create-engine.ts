@@ -161,7 +161,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     fork: async (id, edits) => createRun(source, await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = isDefinition(given) ? definitions.compile(given) : given;
-      const pins = pinsOf(world, flow, given);
+      const pins = pinsOf(world, flow, given, id);
       return createRun(source, await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
     },
     close,
@@ -184,7 +184,7 @@ function createStart({ runtime, world, definitions, tenant }: StartContext): Eng
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
     const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
-    const origin = withPins(whose, pinsOf(world, flow, given));
+    const origin = withPins(whose, pinsOf(world, flow, given, id));
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
@@ -302,9 +302,9 @@ class Functions implements FlowTools {
   }
 }
 
-function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition): Pins {
+function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition, run: RunId): Pins {
   const functions = isDefinition(given) ? Object.keys(given.tools) : [];
-  return { ...world.pins(flow), ...(functions.length === 0 ? {} : { functions }) };
+  return { ...world.pins(flow, run), ...(functions.length === 0 ? {} : { functions }) };
 }
 
 function withPins(origin: Origin = {}, pins: Pins): Origin {

@@ -58,10 +58,10 @@ export function checkModules({ body, report, readText }: Reading): void {
     const [file = ''] = reference.split('#');
     if (readText(file) !== null) continue;
     report.error(
-      'unknown-validator',
+      'missing-prerequisite',
       body.at('Validation', 'Validators', name),
       `the module \`${file}\` of validator \`${name}\` does not exist`,
-      { help: 'Paths start at the folder of the document.' },
+      { help: 'Create it, or mend its path. Paths start at the folder of the document.' },
     );
   }
 }

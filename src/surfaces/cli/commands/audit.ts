@@ -7,7 +7,10 @@ import { auditShared, withCheckpoints, type SharedAudit } from '../../../runtime
 import { auditMemory, type MemoryAudit } from '../../../runtime/journal/audit-memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { publicKeyText } from '../../../runtime/journal/checkpoint.ts';
-import type { Store } from '../../../runtime/ports.ts';
+import { streamRun } from '../../../runtime/journal/read.ts';
+import type { Journal, Shared, Store } from '../../../runtime/ports.ts';
+import type { RunId } from '../../../ir/events.ts';
+import { isErased } from '../../erased.ts';
 import type { Cli } from '../context.ts';
 import { runFileAt, verifyHeads, verifyRunFile } from './audit-files.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
@@ -82,7 +85,7 @@ const NOTHING: Audited = {
 
 async function auditRuns(
   cli: Cli,
-  { id, journal, roster }: Store,
+  { id, journal, roster, shared }: Store,
   ids: readonly string[],
   trusted: string | null,
 ): Promise<readonly Audit[]> {
@@ -91,7 +94,9 @@ async function auditRuns(
   try {
     for (const run of ids) {
       const entry = await roster.find(run);
-      const checked = withAttachments(await audit(journal, run, entry), attachments);
+      const chain = await audit(journal, run, entry);
+      const expected = chain.ok ? await inputAttachments(journal, shared, run) : [];
+      const checked = withAttachments(chain, attachments, expected);
       const checkpoints = (await journal.checkpoints?.(run)) ?? [];
       const appends = (await journal.load(run, { snapshot: false }))?.appends ?? [];
       results.push(withCheckpoints(checked, { store: id, run, appends, checkpoints, entry }, trusted));
@@ -100,6 +105,17 @@ async function auditRuns(
     attachments.close();
   }
   return results;
+}
+
+/** The attachments that the first event names, unless they were erased in this run or in the run that it forks. */
+async function inputAttachments(journal: Journal, shared: Shared, run: RunId): Promise<readonly string[]> {
+  const { events } = await streamRun(journal, run);
+  const { value: first } = events.next();
+  if (first?.type !== 'run.started') return [];
+  const { pins, parent } = first.origin;
+  const owners = [run, ...(parent === undefined ? [] : [parent.run])];
+  for (const owner of owners) if (await isErased(shared, owner)) return [];
+  return pins?.attachments ?? [];
 }
 
 function print(cli: Cli, { runs: audits, tombstones, shared, memory }: Audited): void {

@@ -32,7 +32,8 @@ export async function breakersCommand(cli: Cli): Promise<ExitStatus> {
           acts: (await store.shared.acts()).filter(({ key }) => key.startsWith(BREAKER_PREFIX)),
         },
   );
-  if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
+  const own = acts.filter(({ key }) => key.startsWith(BREAKER_PREFIX));
+  if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: own.map(actJson) });
   else if (breakers.length === 0) cli.hint('no breaker has counted a failure yet');
   else cli.screen.print(table([['BREAKER', 'STATE', 'CAUSE', 'TRIPS', 'PROBE'], ...breakers.map(rowOf)]));
   return OK;

@@ -50,7 +50,8 @@ async function examine(db: string): Promise<readonly Finding[]> {
 /** The prerequisites of the models, tools and MCP servers of a document. */
 async function needsOf(file: string, connect: boolean): Promise<readonly Finding[]> {
   const compiled = await compileFile(file);
-  const missing = await prerequisiteDiagnostics(compiled, 'error');
+  const errors = compiled.result.diagnostics.filter(({ severity }) => severity === 'error');
+  const missing = [...errors, ...(await prerequisiteDiagnostics(compiled, 'error'))];
   const bad = missing.map(({ message, help = '' }): Finding => ({ name: file, status: 'bad', found: message, help }));
   const servers = await Promise.all(
     Object.entries(compiled.result.servers ?? {}).map((entry) => serverFinding(file, entry)),

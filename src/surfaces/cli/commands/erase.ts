@@ -7,7 +7,9 @@ import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { openPiiStore, piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
-import { findRun, withStore } from '../store.ts';
+import { currentUser } from '../ask-person.ts';
+import { recordErased } from '../../erased.ts';
+import { findRun, openFor, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus> {
@@ -19,6 +21,12 @@ export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus>
   const erased = erase(piiFileOf(cli.db), tokensOf);
   const attachments = eraseAttachments(cli.db, run) + (tokensOf === run ? 0 : eraseAttachments(cli.db, tokensOf));
   const memory = await eraseMemory(cli.db, run);
+  const store = openFor(cli);
+  try {
+    for (const each of new Set([run, tokensOf])) await recordErased(store.shared, each, currentUser(), attachments);
+  } finally {
+    await store.close();
+  }
   if (cli.json)
     cli.printJson({
       run,

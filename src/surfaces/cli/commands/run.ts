@@ -50,7 +50,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     const { tenant } = cli;
     const attached = await session.world.attachInput(flow, id, given, { parts: true, files: attach });
     const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
-    const places = session.world.pins(flow);
+    const places = session.world.pins(flow, id);
     const names = Object.keys(functions);
     const pins = names.length === 0 ? places : withDefinition(places, file, names);
     const origin = { pins, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };

@@ -23,7 +23,9 @@ import { inputOf } from '../../../core/outstanding.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Program } from '../../../core/program.ts';
 import type { RunState } from '../../../ir/events.ts';
-import { promptOf, type Message } from '../../../effects/prompt/prompt.ts';
+import { sentMessages, type FileOptions, type SentMessage } from '../../../effects/models/sent-messages.ts';
+import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
+import { isErased } from '../../erased.ts';
 
 export interface TraceOptions {
   readonly prompts?: boolean;
@@ -42,13 +44,16 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
       return OK;
     }
     const { program, events } = await streamRun((store as Store).journal, run);
-    const promptOfEvent = options.prompts === true ? createPrompter(program) : () => undefined;
+    const attachments = attachmentsBeside(cli.db);
+    const files = { store: attachments, erased: await isErased((store as Store).shared, run) };
+    const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.
     if (cli.json) for (const _ of (await streamRun((store as Store).journal, run)).events);
     const format = { after, promptOfEvent };
     if (cli.json) await printAll(cli, jsonLines(events, format));
     else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
     else await printAll(cli, storyLines(program, events, after));
+    attachments.close();
     return OK;
   });
 }
@@ -88,7 +93,20 @@ function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, pro
   const time = new Date(at).toISOString().slice(11, 23);
   const line = `${String(seq).padStart(5)}  ${time}  ${type.padEnd(17)}  ${hash.slice(0, 8)}  ${oneLine(JSON.stringify(data), 400)}`;
   if (prompted === undefined) return line;
-  return [line, ...prompted.prompt.map(({ role, content }) => indent(`${role}: ${harmless(content)}`))].join('\n');
+  return [line, ...prompted.prompt.map((message) => indent(messageLines(message)))].join('\n');
+}
+
+/** The text of a message, then the calls that it proposes and the files beside it. */
+function messageLines({ role, content, toolCalls = [], files = [] }: SentMessage): string {
+  return [
+    `${role}: ${harmless(content)}`,
+    ...toolCalls.map(({ name, args }) => `call ${oneLine(name)} ${oneLine(JSON.stringify(args), 400)}`),
+    ...files.map(({ attachment, state, name = '', mediaType = '', bytes = 0 }) =>
+      state === 'stored'
+        ? `file ${oneLine(name)} (${mediaType}, ${bytes} bytes, ${attachment})`
+        : `file ${attachment} (${state})`,
+    ),
+  ].join('\n');
 }
 
 /** `   12  10:22:31.123  tool.finished      pay  payments.refund …` */
@@ -106,7 +124,7 @@ function indent(text: string): string {
 interface Prompted {
   /** The agent's id. */
   readonly agent: string;
-  readonly prompt: readonly Message[];
+  readonly prompt: readonly SentMessage[];
   /** The source that the notation recorded for the call. */
   readonly source?: Json;
 }
@@ -114,7 +132,7 @@ interface Prompted {
 type Prompter = (event: ChainedEvent) => Prompted | undefined;
 
 /** Must be called with every event in order. */
-function createPrompter(program: Program): Prompter {
+function createPrompter(program: Program, files: Pick<FileOptions, 'store' | 'erased'>): Prompter {
   let state: RunState | null = null;
   return (event) => {
     state = evolve(state, event);
@@ -122,7 +140,9 @@ function createPrompter(program: Program): Prompter {
       event.type === 'effect.requested' && event.kind === 'model' ? state.pending.get(event.key) : undefined;
     if (pending === undefined || event.type !== 'effect.requested') return undefined;
     const input = inputOf(program, state, pending);
-    const prompt = promptOf(program.flow, { name: event.name, input });
+    const { run, origin } = state;
+    const expected = origin.pins?.attachments ?? [];
+    const prompt = sentMessages(program.flow, { name: event.name, input }, { ...files, run, expected });
     const { source } = input;
     return { agent: event.name, prompt, ...(source === undefined ? {} : { source }) };
   };

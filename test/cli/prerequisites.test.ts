@@ -1,0 +1,37 @@
+/** A file that a document needs and that is missing: `check` shows the place, `run` refuses with 2, `doctor` fails. */
+import { expect, test } from 'vitest';
+import { folder } from './cli.ts';
+import { sluice } from './in-process.ts';
+
+const TEAM = `Agents: [{ Name: A }]
+Validation:
+  Validators: { hasNotes: "./nowhere.ts#hasNotes" }
+Selection: { Type: keyword, Routes: [{ Keyword: DONE, Agent: A, SourceAgents: [A], Validator: hasNotes }] }
+`;
+const diagnostic = {
+  severity: 'error',
+  code: 'missing-prerequisite',
+  line: 3,
+  column: 27,
+  message: expect.stringContaining('./nowhere.ts') as string,
+  help: expect.stringContaining('Create it') as string,
+};
+
+test('the module of a validator', async () => {
+  const cwd = folder({ 'team.yaml': TEAM, 's.yaml': 'agents: { A: ["DONE"] }\n' });
+  const checked = await sluice(['check', 'team.yaml', '--json'], { cwd });
+  expect([checked.status, JSON.parse(checked.stdout)]).toMatchObject([1, { ok: false, diagnostics: [diagnostic] }]);
+  const ran = await sluice(['run', 'team.yaml', '--script', 's.yaml', '--json'], { cwd });
+  expect([ran.status, JSON.parse(ran.stdout)]).toMatchObject([2, { ok: false, diagnostics: [diagnostic] }]);
+  const examined = await sluice(['doctor', 'team.yaml', '--json'], { cwd });
+  const { checks } = JSON.parse(examined.stdout) as { checks: readonly object[] };
+  expect(examined.status).toBe(1);
+  expect(checks).toContainEqual(
+    expect.objectContaining({ name: 'team.yaml', status: 'bad', found: diagnostic.message }),
+  );
+});
+
+test('a document with another mistake too does not compile: exit 1', async () => {
+  const cwd = folder({ 'team.yaml': TEAM.replace('Agent: A,', 'Agent: B,'), 's.yaml': '{}\n' });
+  expect((await sluice(['run', 'team.yaml', '--script', 's.yaml'], { cwd })).status).toBe(1);
+});
