@@ -61,10 +61,6 @@ const chatBody = (content: string | null, calls: readonly object[] = []) => ({
   usage: { prompt_tokens: 10, completion_tokens: 2 },
 });
 
-interface Prompted {
-  readonly prompt?: readonly { readonly files?: readonly Json[] }[];
-}
-
 describe('an image in the input', () => {
   test.each([
     ['openai/gpt-5-mini', openai.body({ text: 'A car.' }), { type: 'input_image' }],
@@ -112,40 +108,6 @@ describe('an image in the input', () => {
     expect((await sluice(['erase', first.run], { cwd })).stdout).toContain('1 attachment');
     expect([count('contents'), count('uses')]).toEqual([1, 1]);
     expect((await sluice(['replay', first.run], { cwd })).status).toBe(0);
-  });
-
-  test('an erased attachment is shown as erased, and one that was deleted otherwise is missing', async () => {
-    await using served = await serve(text(200, openai.body({ text: 'A car.' })));
-    const cwd = project();
-    const runs = [];
-    for (let count = 0; count < 2; count++)
-      runs.push((JSON.parse((await run(cwd, served, 'openai/gpt-5-mini')).stdout) as { run: string }).run);
-    const [erased = '', deleted = ''] = runs;
-    const filesOf = async (id: string): Promise<unknown> => {
-      const events = JSON.parse((await sluice(['trace', id, '--json', '--prompts'], { cwd })).stdout) as Prompted[];
-      return events.flatMap(({ prompt = [] }) => prompt.flatMap(({ files = [] }) => files));
-    };
-    expect(await filesOf(erased)).toMatchObject([{ state: 'stored', name: 'car.png', mediaType: 'image/png' }]);
-    expect((await sluice(['trace', erased, '--prompts'], { cwd })).stdout).toMatch(
-      /file car\.png \(image\/png, \d+ bytes/,
-    );
-    await sluice(['erase', erased], { cwd });
-    expect(await filesOf(erased)).toMatchObject([{ state: 'erased' }]);
-    expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
-    const db = new DatabaseSync(join(cwd, '.sluice/sluice.db.attachments'));
-    db.exec('DELETE FROM uses; DELETE FROM contents');
-    db.close();
-    expect(await filesOf(deleted)).toMatchObject([{ state: 'missing' }]);
-    const audited = await sluice(['audit', 'verify'], { cwd });
-    expect([audited.status, audited.stderr]).toEqual([1, expect.stringContaining('no operator erased it')]);
-    expect((await sluice(['audit', 'verify', erased], { cwd })).status).toBe(0);
-    const asked = served.asked.length;
-    const forked = await sluice(['fork', deleted, '--at', '1', '--model', 'openai/gpt-5-mini', '--json'], {
-      cwd,
-      env: env(served),
-    });
-    expect(JSON.parse(forked.stdout)).toMatchObject({ state: 'failed', error: { type: 'AttachmentError' } });
-    expect(served.asked).toHaveLength(asked);
   });
 
   test('a model that takes no images: exit 2 and no request', async () => {
