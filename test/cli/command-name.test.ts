@@ -2,8 +2,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { commandName } from '../../src/surfaces/cli/command-name.ts';
-import { folder } from './cli.ts';
+import { commandName, flagsOf, withCommandName } from '../../src/surfaces/cli/command-name.ts';
+import { createProgram } from '../../src/surfaces/cli/program.ts';
+import { createScreen } from '../../src/surfaces/cli/screen.ts';
+import { RUN, folder } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 function withCommand(dir: string): string {
   mkdirSync(dir, { recursive: true });
@@ -31,4 +34,29 @@ test('a project, and any folder inside it, has the command through npx', () => {
 test('without any of them the file is named', () => {
   const dir = folder();
   expect(commandName({ PATH: '' }, dir, join(dir, 'my tools', 'sluice.js'))).toBe("node 'my tools/sluice.js'");
+});
+
+test('the name of every command is found in a text', () => {
+  const { commands } = createProgram(createScreen(), () => undefined);
+  const names = commands.map((command) => command.name());
+  expect(names).toContain('fork');
+  expect(names.filter((name) => withCommandName(`sluice ${name} x`) === `sluice ${name} x`)).toEqual([]);
+});
+
+test('a printed command repeats the options of the one that prints it', () => {
+  expect(
+    flagsOf({ db: 'my runs.db', tenant: 'acme' }, { script: 's.yaml', allowHost: ['a.example', 'b.example'] }),
+  ).toBe(" --script s.yaml --allow-host a.example --allow-host b.example --db 'my runs.db' --tenant acme");
+  expect(flagsOf({ db: '.sluice/sluice.db', tenant: undefined })).toBe('');
+});
+
+test('`approvals` prints commands that work as printed', async () => {
+  const cwd = await newProject();
+  await sluice([...RUN, '--run', 'r1', '--tenant', 'acme', '--db', 'x.db'], { cwd });
+  const listed = await sluice(['approvals', '--script', 'support.script.yaml', '--tenant', 'acme', '--db', 'x.db'], {
+    cwd,
+  });
+  const [, printed = ''] = /sluice(?:\.js)? (answer .* approve .*)$/m.exec(listed.stdout) ?? [];
+  expect(printed).toContain('--script support.script.yaml --db x.db --tenant acme');
+  expect(await sluice(printed.split(' '), { cwd })).toMatchObject({ status: 0 });
 });

@@ -1,10 +1,14 @@
-/** Makes printed commands work as printed: `sluice …` where that is on the PATH, `npx sluice …` in a project. */
+/**
+ * Makes printed commands work as printed: `sluice …` where that is on the PATH, `npx sluice …` in a project, with the options of
+ * the command that prints them.
+ */
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
 const COMMAND =
-  /(?<![\w/.-])sluice (?=(?:--help|answer|approvals|audit|backup|breakers|budget|cancel|check|completion|diagnose|diff|doctor|erase|eval|explain|graph|help|init|logs|mcp|metrics|replay|resume|run|runs|schema|show|signal|simulate|trace|watch)\b)/g;
+  /(?<![\w/.-])sluice (?=(?:--help|answer|approvals|audit|backup|breakers|budget|cancel|check|completion|diagnose|diff|doctor|erase|eval|explain|fork|graph|help|init|keys|logs|mcp|memory|metrics|prune|replay|resume|run|runs|schema|show|signal|simulate|trace|watch)\b)/g;
 
 /** Replaces the name of the program in commands that a text prints. */
 export function withCommandName(text: string): string {
@@ -19,6 +23,33 @@ export function commandName(env: NodeJS.ProcessEnv, cwd: string, script: string)
   if (!isNpm && folders.some((folder) => existsSync(join(folder, 'sluice')))) return 'sluice';
   if (isNpm || isInstalled(cwd)) return 'npx sluice';
   return `node ${shellWord(relative(cwd, script) || script)}`;
+}
+
+export interface RepeatedOptions {
+  readonly script?: string;
+  readonly model?: string;
+  readonly workDir?: string;
+  /** Hosts that the built-in HTTP tools may call. */
+  readonly allowHost?: readonly string[];
+  /** Limits of shell commands as `name=value`. */
+  readonly shellLimit?: readonly string[];
+}
+
+/** The options to repeat in a command that continues the run. */
+export function flagsOf(
+  { db, tenant }: Pick<Cli, 'db' | 'tenant'>,
+  { script, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
+): string {
+  const given = [
+    ['--script', script],
+    ['--model', model],
+    ['--work-dir', workDir],
+    ...allowHost.map((host) => ['--allow-host', host] as const),
+    ...shellLimit.map((limit) => ['--shell-limit', limit] as const),
+    ['--db', db === DEFAULT_DB ? undefined : db],
+    ['--tenant', tenant],
+  ] as const;
+  return given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('');
 }
 
 function isInstalled(folder: string): boolean {

@@ -12,23 +12,16 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
 import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { vaultBeside } from '../vault.ts';
-import { DEFAULT_DB, type Cli } from './context.ts';
+import type { Cli } from './context.ts';
+import { flagsOf, type RepeatedOptions } from './command-name.ts';
 import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { definitionTools } from './document.ts';
 import { readText } from './files.ts';
 import type { Foreseen } from './store.ts';
 import { readShellLimits } from './option-values.ts';
 import { readScript } from './script.ts';
-import { shellWord } from './text.ts';
 
-export interface WorldOptions {
-  readonly script?: string;
-  readonly model?: string;
-  readonly workDir?: string;
-  /** Hosts that the built-in HTTP tools may call. */
-  readonly allowHost?: readonly string[];
-  /** Limits of shell commands as `name=value`. */
-  readonly shellLimit?: readonly string[];
+export interface WorldOptions extends RepeatedOptions {
   /** Accepts code that has changed since the run started. */
   readonly acceptChangedCode?: boolean;
   /** The folder of the document. Relative paths in the document start there. */
@@ -140,16 +133,4 @@ export function loadScript(cli: Cli, file: string, flow?: CompiledFlow): Script 
     );
   if (diagnostics.length > 0) cli.hint(renderAll(diagnostics, text, cli.screen));
   return script;
-}
-
-function flagsOf(cli: Cli, { script, model, workDir, allowHost = [], shellLimit = [] }: WorldOptions): string {
-  const given = [
-    ['--script', script],
-    ['--model', model],
-    ['--work-dir', workDir],
-    ...allowHost.map((host) => ['--allow-host', host] as const),
-    ...shellLimit.map((limit) => ['--shell-limit', limit] as const),
-    ['--db', cli.db === DEFAULT_DB ? undefined : cli.db],
-  ] as const;
-  return given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('');
 }

@@ -6,14 +6,15 @@ import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { waitingOf } from '../../../runtime/report/waiting.ts';
 import { answerLines, approversLine } from '../report-text.ts';
-import { DEFAULT_DB, type Cli } from '../context.ts';
+import { flagsOf } from '../command-name.ts';
+import type { Cli } from '../context.ts';
 import { escalationLine } from '../report-text.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { packetLines } from '../packet.ts';
 import { openInbox } from '../inbox.ts';
 import { findRun, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
-import { fitted, framed, oneLine, shellWord, table } from '../text.ts';
+import { fitted, framed, oneLine, table } from '../text.ts';
 
 export async function approvalsCommand(
   cli: Cli,
@@ -24,7 +25,7 @@ export async function approvalsCommand(
   const waiting = await allWaiting(cli, given);
   if (cli.json) cli.printJson(waiting);
   else if (waiting.length === 0) cli.hint('nothing waits for an answer');
-  else cli.screen.print(waiting.map((each) => block(each, cli.db, cli.screen.width())).join('\n\n'));
+  else cli.screen.print(waiting.map((each) => block(each, flagsOf(cli, options), cli.screen.width())).join('\n\n'));
   return OK;
 }
 
@@ -44,13 +45,12 @@ async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> 
   return waitingOf(program, state);
 }
 
-function block(waiting: Waiting, db: string, width: number): string {
+function block(waiting: Waiting, flags: string, width: number): string {
   const { id, run, node, message, askedBy, payload, expiresAt, onExpiry, approvers } = waiting;
   const whose = escalationLine({ payload });
   const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
     [field: string]: unknown;
   };
-  const flag = db === DEFAULT_DB ? '' : ` --db ${shellWord(db)}`;
   const rows = [
     ['approval', id],
     ['run', run],
@@ -63,7 +63,7 @@ function block(waiting: Waiting, db: string, width: number): string {
     ...(approvers === null ? [] : [['people', approversLine(waiting)]]),
     ...(expiresAt === null ? [] : [['until', `${expiresAt}, then it counts as ${oneLine(onExpiry)}`]]),
   ];
-  const commands = answerLines(waiting, flag).map((line) => ['answer', line]);
+  const commands = answerLines(waiting, flags).map((line) => ['answer', line]);
   return table([...rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]), ...commands]);
 }
 

@@ -14,13 +14,13 @@ import { createNarrator } from '../../../runtime/report/narrate.ts';
 import { createPublicEvents } from '../../../runtime/report/public-events.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
-import { DEFAULT_DB, type Cli } from '../context.ts';
+import { flagsOf } from '../command-name.ts';
+import type { Cli } from '../context.ts';
 import { OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { onInterrupt } from '../session.ts';
 import { findRun, withStore } from '../store.ts';
-import { shellWord } from '../text.ts';
 import { noticeOf } from '../view/notices.ts';
 import { lineOf } from '../view/plain.ts';
 
@@ -84,7 +84,7 @@ async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Prom
     interrupt.dispose();
   }
   const report = reportOf(await readRun(store.journal, run));
-  if (!cli.json) printOutcome(cli, cli.db === DEFAULT_DB ? '' : ` --db ${shellWord(cli.db)}`, report);
+  if (!cli.json) printOutcome(cli, flagsOf(cli), report);
   return statusOfRun(report);
 }
 
