@@ -7,10 +7,46 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
-export const COMMANDS: readonly string[] =
-  'answer approvals audit backup breakers budget cancel check completion diagnose diff doctor erase eval explain fork graph help init keys logs mcp memory metrics prune replay resume run runs schema show signal simulate trace watch'.split(
-    ' ',
-  );
+/** Every command: a test compares the list with the program. */
+export const COMMANDS: readonly string[] = [
+  'answer',
+  'approvals',
+  'audit',
+  'backup',
+  'breakers',
+  'budget',
+  'cancel',
+  'check',
+  'completion',
+  'diagnose',
+  'diff',
+  'doctor',
+  'erase',
+  'eval',
+  'explain',
+  'fork',
+  'graph',
+  'help',
+  'init',
+  'keys',
+  'logs',
+  'mcp',
+  'memory',
+  'metrics',
+  'migrate',
+  'prune',
+  'quotas',
+  'replay',
+  'resume',
+  'run',
+  'runs',
+  'schema',
+  'show',
+  'signal',
+  'simulate',
+  'trace',
+  'watch',
+];
 const COMMAND = new RegExp(String.raw`(?<![\w/.-])sluice (?=(?:--help|${COMMANDS.join('|')})\b)`, 'g');
 
 /** Replaces the name of the program in commands that a text prints. */
