@@ -80,6 +80,7 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
   'profile-sre.flow.yaml': { uses: { responder: 'unknown' } },
   'profile-support.flow.yaml': { uses: { clerk: 'unknown' } },
   'egress.flow.yaml': { uses: { reader: 'unknown' } },
+  'marked-answer.flow.yaml': { uses: { buyer: 'unknown' } },
   // Its repairs and reflections are counted by expressions that the certificate does not know.
   'bound-answer.loop.yaml': { uses: { clerk: 'orders.get' }, loose: true },
   'stuck.flow.yaml': { uses: { librarian: 'unknown' } },

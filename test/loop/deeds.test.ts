@@ -75,7 +75,7 @@ describe('a claim in words', () => {
     async (_, input, reply) => {
       const { report } = await run(input, [find, call('notes.add', { part: 'p-12' }), `${reply} 12.5`]);
       expect(report.code).not.toBe('SUCCESS');
-      expect(report.reason).toContain('the task asks for a call that has not succeeded (parts.order)');
+      expect(report.reason).toMatch(/parts\.order has not succeeded|has not succeeded \(parts\.order\)/);
     },
   );
 
@@ -90,7 +90,7 @@ describe('a claim in words', () => {
 
 describe('what was not done', () => {
   test('is an event, is the reason of the report, and caps the run', async () => {
-    const { report, read } = await run('Bestelle Teil p-12.', [find, 'Die Bestellung ist raus.']);
+    const { report, read } = await run('Bestelle Teil p-12.', [find, 'Das Teil ist unterwegs.']);
     expect([report.code, report.reason]).toEqual([
       'PARTIAL_SUCCESS',
       'the task asks for a call that has not succeeded (parts.order): "Bestelle Teil p-12."',
@@ -162,6 +162,46 @@ describe('what was not done', () => {
       answers: [{ choice: 'respond', text: 'Order p-13 too.' }],
     });
     expect(report).toMatchObject({ code: 'PARTIAL_SUCCESS' });
+  });
+});
+
+describe('where unsupported claims matter', () => {
+  const paid = (replies: readonly unknown[], input: string) =>
+    drive(
+      compileLoop({
+        agents: [{ id: 'clerk', tools: ['orders.get', 'payments.pay'] }],
+        tools: {
+          'orders.get': { description: 'Reads an order.', effect: 'read' },
+          'payments.pay': { description: 'Pays an invoice.', effect: 'financial' },
+        },
+        loop: { agent: 'clerk' },
+      }),
+      { agents: { clerk: replies as never }, tools: { 'orders.get': [{ result: { status: 'paid' } }] } },
+      { input },
+    );
+
+  test.each([
+    'Die Zahlung wurde ausgeführt.',
+    'Le paiement a été effectué.',
+    'El pago ha sido realizado.',
+    'Pagamento effettuato.',
+    'O pagamento foi efetuado.',
+    'De betaling is uitgevoerd.',
+    'Płatność została zrealizowana.',
+  ])('%s goes back to the agent, then to a person', async (reply) => {
+    const { report } = await paid([reply], 'Pay INV-7.');
+    expect(report).toMatchObject({ state: 'suspended', code: 'REVIEW_REQUIRED', usage: { modelCalls: 3 } });
+  });
+
+  test.each([
+    'Die Zahlung wurde noch nicht ausgeführt.',
+    'Le paiement a déjà été effectué.',
+    'El pago ha sido realizado.',
+    'Wurde die Zahlung ausgeführt?',
+  ])('%s as a report about a record passes', async (reply) => {
+    const read = { tools: [{ name: 'orders.get', args: {} }], text: '' };
+    const { report } = await paid([read, `${reply} Status: paid.`], 'Was INV-7 paid?');
+    expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * The one builder that every notation lowers through. `add` completes a node at once: it adds the fallback models and the
- * meters that apply in every notation. `build` only drops unreached nodes and puts the flow together.
+ * meters that apply in every notation. `build` adds the ends for marked answers, drops unreached nodes and puts the flow together.
  *
  * Ids: an authored node has its own id (`idOf`), every other node one from `fresh`, so that the two never collide.
  */
@@ -37,6 +37,7 @@ import { ONE_REPAIR } from './fit.ts';
 import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall } from './protected-call.ts';
 import type { Place, StageProtections } from './protected-call.ts';
+import { addMarkedEnds, recordsVerdicts, withMarks } from './marked-ends.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
@@ -149,8 +150,11 @@ export function createBuilder(notation: string, definitions: Definitions, option
     failedEnd,
     build({ id, entry, fail = failedEnd(), ...kept }) {
       if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
+      const marks = recordsVerdicts(nodes);
+      if (marks) addMarkedEnds({ nodes, meters, entry, fail }, fresh);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
-      const rest = { ...protectionFields(definitions.protections), ...kept };
+      const view = marks ? { view: withMarks(kept.view) } : {};
+      const rest = { ...protectionFields(definitions.protections), ...kept, ...view };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
     },
   };

@@ -4,6 +4,7 @@
  */
 import { agentlessIn, subjectIn, thingIn } from './agentless.ts';
 import type { Agentless } from './agentless.ts';
+import { passiveClaimIn } from './foreign-passives.ts';
 import { foreignClaimsIn } from './foreign-verbs.ts';
 import { ADVERBS, JOINED } from './words.ts';
 import { isParticiple, stem } from './words.ts';
@@ -89,6 +90,8 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   addForms(part, add);
   if (found.size > 0) addJoined(part, add);
   for (const { word, what } of foreignClaimsIn(part)) add(word, 'self', 0, what);
+  const passive = passiveClaimIn(part);
+  if (passive !== null) add(passive, 'past', 0, 'it');
   addFinished(part, add);
   if (isProposal(parts, at)) return [...found.values()];
   for (const { word, form, end, what } of agentlessIn(part, isHeading(parts, at))) add(word, form, end, what);

@@ -8,7 +8,7 @@ import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
 import { actions } from './actions.ts';
 import type { Observation } from './detector.ts';
-import { quoted } from './detector.ts';
+import { isAfter, quoted } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
 import { isChange, requestsIn } from './requests.ts';
 import type { Request } from './requests.ts';
@@ -30,6 +30,8 @@ interface Task {
   readonly tools: readonly ToolWords[];
   /** An answer that states something observed is enough: other parts of the flow may perform the action. */
   readonly lenient: boolean;
+  /** A plan says which calls its steps need, so an answer need not state what was observed. */
+  readonly planned?: boolean;
 }
 
 export function checkDeeds({ command, flow }: Call): Json {
@@ -44,7 +46,8 @@ export function checkDeeds({ command, flow }: Call): Json {
     answer: input['answer'] ?? null,
     observations: listOf(input['observations']) as readonly Observation[],
     tools,
-    lenient: input['lenient'] === true,
+    lenient: false,
+    planned: input['planned'] === true,
   });
   return reason === null ? { ok: true } : { ok: false, reason };
 }
@@ -55,15 +58,19 @@ export function judgeDeeds(task: Task): string | null {
   if (changing.length === 0) return null;
   const observed = statesObserved(task);
   if (task.lenient && observed) return null;
-  return undoneRequest(task, changing) ?? undoneCriterion(task) ?? (task.lenient ? null : emptyAnswer(task, observed));
+  return (
+    undoneRequest(task, changing) ??
+    undoneCriterion(task) ??
+    (task.lenient || task.planned === true ? null : emptyAnswer(task, observed))
+  );
 }
 
 /** The task asks for an action, and no call that performs it succeeded since. */
-function undoneRequest({ asked, observations }: Task, changing: readonly ToolWords[]): string | null {
+function undoneRequest({ asked, observations, lenient }: Task, changing: readonly ToolWords[]): string | null {
   for (const { turn, text } of asked)
     for (const request of requestsIn(text).actions) {
-      const tools = performing(request, changing);
-      const isDone = observations.some((o) => o.ok && o.turn > turn && tools.some(({ name }) => name === o.tool));
+      const tools = performing(request, changing, lenient);
+      const isDone = observations.some((o) => o.ok && isAfter(o, turn) && tools.some(({ name }) => name === o.tool));
       if (tools.length === 0 || isDone) continue;
       const names = tools.map(({ name }) => name).join(' or ');
       return `the task asks for a call that has not succeeded (${names}): ${quoted(request.sentence)}`;
@@ -74,10 +81,10 @@ function undoneRequest({ asked, observations }: Task, changing: readonly ToolWor
 /** Verbs of many meanings: a tool performs the request only if it also works on that thing. */
 const VAGUE: ReadonlySet<string> = new Set(['writ', 'mak', 'creat', 'add', 'run', 'set', 'do', 'post', 'build', 'put']);
 
-/** The tools of which one performs the request; all that change something for a verb that no tool has. */
-function performing({ verb, thing }: Request, changing: readonly ToolWords[]): readonly ToolWords[] {
+/** The tools of which one performs the request. For a verb of change that no tool has, any tool that changes something. */
+function performing({ verb, thing }: Request, changing: readonly ToolWords[], lenient: boolean): readonly ToolWords[] {
   const same = changing.filter(({ verbs }) => verbs.some((own) => isSame(own, verb)));
-  if (same.length === 0) return isChange(verb) ? changing : [];
+  if (same.length === 0) return !lenient && isChange(verb) && !VAGUE.has(verb) ? changing : [];
   return VAGUE.has(verb) ? same.filter((tool) => speaksOf(tool, thing)) : same;
 }
 
@@ -147,7 +154,7 @@ function pairsOf(word: string): readonly string[] {
 }
 
 /** The goal. A goal that asks for nothing in particular refers to the input. */
-function askedIn({ goal = null, input = null, heard = null }: Call['command']['input']): readonly Asked[] {
+export function askedIn({ goal = null, input = null, heard = null }: Call['command']['input']): readonly Asked[] {
   const task = isData(goal) ? requestOf(structured(goal)) : flat(goal);
   const { actions: asked, reads } = requestsIn(task);
   const texts = asked.length > 0 || reads || isData(goal) ? [task] : [task, requestOf(structured(input))];

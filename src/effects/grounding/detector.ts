@@ -42,7 +42,8 @@ export interface Utterance {
 
 export interface Observation {
   readonly id: string;
-  readonly turn: number;
+  /** The name of the node in notations that do not number turns. */
+  readonly turn: number | string;
   readonly tool: string;
   readonly args: Json;
   readonly ok: boolean;
@@ -78,8 +79,12 @@ export interface Evidence {
 }
 
 /** Observed after a person last said something. */
-export function isFresh({ turn }: Observation, { since }: Evidence): boolean {
-  return since === null || turn > since;
+export function isFresh(observation: Observation, { since }: Evidence): boolean {
+  return since === null || isAfter(observation, since);
+}
+
+export function isAfter({ turn }: Observation, since: number): boolean {
+  return typeof turn !== 'number' || turn > since;
 }
 
 const QUOTE_MAX = 100;

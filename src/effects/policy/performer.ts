@@ -8,6 +8,7 @@ import type { Call, Performer } from '../../runtime/ports.ts';
 import { checkArguments } from './schema-checks.ts';
 import { authorize, authorizeStage } from './authorize.ts';
 import { checkCites } from '../grounding/cites.ts';
+import { checkAnswer } from '../grounding/answer.ts';
 import { checkBound } from '../grounding/bind.ts';
 import { checkDeeds } from '../grounding/deeds.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
@@ -30,6 +31,7 @@ export function policyPerformer(): Performer {
     'policy:result': checkResult,
     'policy:grounding': checkGrounding,
     'policy:deeds': checkDeeds,
+    'policy:answer': checkAnswer,
     'policy:bind': checkBound,
     'policy:cites': checkCites,
   };

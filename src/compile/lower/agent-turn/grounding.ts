@@ -1,17 +1,21 @@
 /**
  * The grounding check in a graph, and the end of a turn under a boundary with a rule for unsupported claims
- * (`escalation.ungrounded`). An unsupported answer goes back to the agent, to a person, or fails the turn.
+ * (`escalation.ungrounded`). An unsupported answer goes back to the agent, to a person, or fails the turn. Without such a rule it
+ * is marked.
  */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { append, chose, set, setField } from '../kit.ts';
 import type { Kit } from '../kit.ts';
+import { recordVerdict } from '../marked-ends.ts';
 import { OBSERVATIONS, REPLY, TALK } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
 export const BIND_CHECK = 'policy:bind';
 export const DEEDS_CHECK = 'policy:deeds';
+const ANSWER_CHECK = 'policy:answer';
 export const VALUES = ['off', 'names', 'all', 'bound'] as const;
 export const ON_VIOLATIONS = ['mark', 'repair', 'halt', 'escalate'] as const;
 export type OnViolation = (typeof ON_VIOLATIONS)[number];
@@ -91,7 +95,7 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   const { agent, hint, origin, tools, next } = turn;
   const { escalation, approvalTimeoutMs } = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const consequence = Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
-  if (consequence === undefined) return next;
+  if (consequence === undefined) return addMark(kit, turn);
   const violated = {
     tell: () => addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`),
     ask: () => addQuestion(kit, turn, ask, approvalTimeoutMs),
@@ -118,6 +122,36 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
       into: GROUNDED,
       next: kit.pick({ hint: `${hint}.grounded`, origin }, [{ when: `${GROUNDED}.ok == true`, to: next }], violated),
       fail: broken,
+    },
+  );
+}
+
+/** Records a verdict on the answer and goes on: a marked answer makes the run a partial success at best. */
+function addMark(kit: Kit, turn: StartedTurn): NodeId {
+  const { hint, origin, tools, next } = turn;
+  // An agent that can only read has nothing to claim but values.
+  if (tools.every((name) => onlyReads(kit.builder.toolDef(name)?.effect))) return next;
+  const prompt = turn.input['prompt'] ?? 'null';
+  const uttered = {
+    what: 'the answer',
+    tools,
+    said: `${REPLY}.text`,
+    given: ['input', prompt],
+    heard: '[]',
+    claimed: '[]',
+  };
+  return kit.check(
+    { hint: `${hint}.answer`, origin: `${origin}: answer`, authored: origin },
+    {
+      check: ANSWER_CHECK,
+      input: {
+        ...groundingInput(uttered, { cite: false, claims: true, values: 'off' }),
+        prompt,
+        task: String(turn.converses !== true),
+      },
+      writes: [recordVerdict(turn.agent)],
+      next,
+      fail: kit.set({ hint: `${hint}.answer.broken`, origin }, [set('error', 'null')], next),
     },
   );
 }

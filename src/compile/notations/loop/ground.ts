@@ -167,6 +167,7 @@ export function addDeedsCheck(l: Lowering, next: NodeId): NodeId {
         criteria: literal([...loop.criteria]),
         answer: `[${RESULTS}.map(r, r.answer), ${ANSWER}]`,
         observations: OBSERVATIONS,
+        planned: String(loop.planner !== null),
       },
       writes: [set(UNDONE, 'it.ok == true ? null : it.reason')],
       next,

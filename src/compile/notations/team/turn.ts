@@ -81,6 +81,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     callsMax: who.callsMax,
     // The author granted the plugins: a call needs a person only if a policy or the tool asks for one.
     gate: 'granted',
+    converses: true,
     visitsMax: turn.visitsMax ?? l.turnsMax,
     ...(prepares
       ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }

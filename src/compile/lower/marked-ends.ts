@@ -1,0 +1,91 @@
+/**
+ * Ends of flows with agents whose answers are marked. A marked answer makes a run that would end SUCCESS a PARTIAL_SUCCESS, in
+ * every notation: the ends look at the verdicts, and joins collect them.
+ */
+import type { EndNode, Meter, MeterId, Node, NodeId, View, Write } from '../../ir/nodes.ts';
+import { edgesOf } from '../verify/graph.ts';
+import { quote } from '../expressions/cel-text.ts';
+import { append, set } from './kit.ts';
+
+/** The verdicts on the answers of agents, in order: `{ agent, n, kind, text, message }`. Branches count on from the fork. */
+const VERDICTS = '_verdicts';
+const VIOLATIONS = '_violations';
+const REASON = '_reason';
+
+/** A claim counts unless the same agent gave a later answer; a reply that is not a result, unless any agent gave one later. */
+const SETTLED = `${VERDICTS}.exists(w, w.n > v.n && (v.kind == "result" ? w.kind == "none" : w.agent == v.agent))`;
+const COUNTED = `${VERDICTS}.filter(v, v.kind != "none" && !${SETTLED})`;
+const MARKED = `${VERDICTS} != null && size(${COUNTED}) > 0`;
+const LISTED = `${COUNTED}.map(v, {"kind": v.kind, "text": v.text, "message": v.message})`;
+
+const MARKED_VIEW = { violations: VIOLATIONS, reason: REASON } as const;
+
+/** Adds the verdict in `it` to the verdicts. */
+export function recordVerdict(agent: string): Write {
+  return append(VERDICTS, {
+    agent: quote(agent),
+    n: `${VERDICTS} == null ? 0 : size(${VERDICTS})`,
+    kind: 'it.verdict.kind',
+    text: 'it.verdict.text',
+    message: 'it.verdict.message',
+  });
+}
+
+/** True if a node of the flow records verdicts. */
+export function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
+  return [...nodes.values()].some((node) => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS));
+}
+
+interface Draft {
+  readonly nodes: Map<NodeId, Node>;
+  readonly meters: ReadonlyMap<MeterId, Meter>;
+  readonly entry: NodeId;
+  readonly fail: NodeId;
+}
+
+export function addMarkedEnds(draft: Draft, fresh: (hint: string) => NodeId): void {
+  const { nodes } = draft;
+  for (const id of mainLine(draft)) {
+    const node = nodes.get(id);
+    if (node?.op === 'end' && node.state === 'completed' && node.code === 'SUCCESS') splitEnd(nodes, fresh, id, node);
+  }
+  for (const [id, node] of [...nodes])
+    if (node.op === 'fork') nodes.set(id, { ...node, gather: [...node.gather, { slot: VERDICTS, mode: 'concat' }] });
+}
+
+/** The nodes that the run reaches outside branches. Branches hand their verdicts to the join. */
+function mainLine({ nodes, meters, entry, fail }: Draft): ReadonlySet<NodeId> {
+  const limits = Object.fromEntries(meters);
+  const reached = new Set<NodeId>();
+  const waiting = [entry];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    const node = nodes.get(id);
+    if (node === undefined || reached.has(id)) continue;
+    reached.add(id);
+    for (const { to, kind } of edgesOf(node, limits, fail)) if (kind !== 'branch') waiting.push(to);
+  }
+  return reached;
+}
+
+/** The end keeps its id, so that every way to it passes the verdicts. */
+function splitEnd(nodes: Map<NodeId, Node>, fresh: (hint: string) => NodeId, id: NodeId, end: EndNode): void {
+  const { label } = end;
+  const whole = fresh(`${id}.whole`);
+  const partial = fresh(`${id}.partial`);
+  const marked = fresh(`${id}.marked`);
+  nodes.set(whole, end);
+  nodes.set(partial, { ...end, code: 'PARTIAL_SUCCESS' });
+  nodes.set(marked, {
+    op: 'let',
+    label,
+    writes: [set(VIOLATIONS, LISTED), set(REASON, `${COUNTED}[0].message`)],
+    next: partial,
+  });
+  nodes.set(id, { op: 'pick', label, cases: [{ when: MARKED, to: marked }], otherwise: whole });
+}
+
+/** The view with the slots that hold the marks. */
+export function withMarks(view: View | undefined): View {
+  const rejected = view?.judgement?.rejected;
+  return { ...view, judgement: { ...(rejected === undefined ? {} : { rejected }), ...MARKED_VIEW } };
+}

@@ -1,0 +1,64 @@
+/**
+ * `policy:answer`: the verdict on the last reply of a turn, for agents whose boundary has no rule for unsupported claims. It marks
+ * claims of actions that no call performed and, where the turn must do its task, replies that are not a result. One verdict a
+ * turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
+ */
+import type { Json } from '../../expr/json.ts';
+import type { Call } from '../../runtime/ports.ts';
+import { judgeResult } from '../policy/result.ts';
+import { structured } from '../policy/sources.ts';
+import { askedIn, judgeDeeds } from './deeds.ts';
+import type { Finding, Observation } from './detector.ts';
+import { checkGrounding } from './grounding.ts';
+import { wordsOf } from './tool-words.ts';
+import type { ToolWords } from './tool-words.ts';
+
+type Verdict = { readonly kind: string; readonly text: string; readonly message: string };
+
+const NONE: Verdict = { kind: 'none', text: '', message: '' };
+
+export function checkAnswer(call: Call): Json {
+  const { command, flow } = call;
+  const { input } = command;
+  const observations = (Array.isArray(input['observations']) ? input['observations'] : []) as unknown as Observation[];
+  const names = Array.isArray(input['tools']) ? input['tools'].map(String) : [];
+  const tools = names.flatMap((name) => (flow.tools[name] === undefined ? [] : [wordsOf(name, flow.tools[name])]));
+  const claim = claimIn(call, observations);
+  if (claim !== null) return { ok: false, verdict: claim };
+  const problem = input['task'] === true ? openTask(input, tools, observations) : null;
+  const verdict = problem === null ? NONE : { kind: 'result', text: '', message: problem };
+  return { ok: problem === null, verdict };
+}
+
+/** The first unsupported claim, with the messages of all. */
+function claimIn(call: Call, observations: readonly Observation[]): Verdict | null {
+  const { findings = [] } = checkGrounding(call) as { readonly findings?: readonly (Finding & Verdict)[] };
+  // A lookup may be another agent's: its results stand in the prompt.
+  const isBlind = !observations.some(({ ok }) => ok);
+  const counted = findings.filter(({ kind }) => kind !== 'lookup' || isBlind);
+  const [first] = counted;
+  if (first === undefined) return null;
+  return { kind: first.kind, text: first.text, message: counted.map(({ message }) => message).join('; ') };
+}
+
+/** The reply announces, asks or apologises and nothing was changed, or the turn has not done what its prompt asks for. */
+function openTask(
+  { said = null, prompt = null }: Call['command']['input'],
+  tools: readonly ToolWords[],
+  observations: readonly Observation[],
+): string | null {
+  const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
+  if (changing.size === 0) return null;
+  const isUndone = !observations.some(({ ok, tool }) => ok && changing.has(tool));
+  // A bare confirmation (`done`) is judged below, by the calls that the prompt asks for.
+  const { ok, reason = '' } = judgeResult(structured(said));
+  if (!ok && isUndone) return reason;
+  return judgeDeeds({
+    asked: askedIn({ goal: prompt }),
+    criteria: [],
+    answer: said,
+    observations,
+    tools,
+    lenient: true,
+  });
+}
