@@ -37,7 +37,7 @@ import { ONE_REPAIR } from './fit.ts';
 import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall } from './protected-call.ts';
 import type { Place, StageProtections } from './protected-call.ts';
-import { addMarkedEnds, recordsVerdicts, withMarks } from './marked-ends.ts';
+import { addMarkedEnds } from './marked-ends.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
@@ -125,7 +125,6 @@ export function createBuilder(notation: string, definitions: Definitions, option
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
     return common.charged(node, tool);
   };
-
   const failedEnd = (output?: Expr): NodeId => end({ state: 'failed', code: 'error', output });
   return {
     ...effects,
@@ -150,11 +149,9 @@ export function createBuilder(notation: string, definitions: Definitions, option
     failedEnd,
     build({ id, entry, fail = failedEnd(), ...kept }) {
       if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
-      const marks = recordsVerdicts(nodes);
-      if (marks) addMarkedEnds({ nodes, meters, entry, fail }, fresh);
+      const marks = addMarkedEnds({ nodes, meters, entry, fail }, fresh, kept.view);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
-      const view = marks ? { view: withMarks(kept.view) } : {};
-      const rest = { ...protectionFields(definitions.protections), ...kept, ...view };
+      const rest = { ...protectionFields(definitions.protections), ...kept, ...marks };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
     },
   };

@@ -5,7 +5,6 @@
 import type { EndNode, Meter, MeterId, Node, NodeId, View, Write } from '../../ir/nodes.ts';
 import { edgesOf } from '../verify/graph.ts';
 import { quote } from '../expressions/cel-text.ts';
-import { append, set } from './kit.ts';
 
 /** The verdicts on the answers of agents, in order: `{ agent, n, kind, text, message }`. Branches count on from the fork. */
 const VERDICTS = '_verdicts';
@@ -22,17 +21,18 @@ const MARKED_VIEW = { violations: VIOLATIONS, reason: REASON } as const;
 
 /** Adds the verdict in `it` to the verdicts. */
 export function recordVerdict(agent: string): Write {
-  return append(VERDICTS, {
+  const value = {
     agent: quote(agent),
     n: `${VERDICTS} == null ? 0 : size(${VERDICTS})`,
     kind: 'it.verdict.kind',
     text: 'it.verdict.text',
     message: 'it.verdict.message',
-  });
+  };
+  return { slot: VERDICTS, mode: 'append', value };
 }
 
 /** True if a node of the flow records verdicts. */
-export function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
+function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
   return [...nodes.values()].some((node) => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS));
 }
 
@@ -43,14 +43,21 @@ interface Draft {
   readonly fail: NodeId;
 }
 
-export function addMarkedEnds(draft: Draft, fresh: (hint: string) => NodeId): void {
+/** Adds the ends if a node of the flow records verdicts. Returns the view with the slots that hold the marks. */
+export function addMarkedEnds(
+  draft: Draft,
+  fresh: (hint: string) => NodeId,
+  view: View | undefined,
+): { readonly view?: View } {
   const { nodes } = draft;
+  if (!recordsVerdicts(nodes)) return {};
   for (const id of mainLine(draft)) {
     const node = nodes.get(id);
     if (node?.op === 'end' && node.state === 'completed' && node.code === 'SUCCESS') splitEnd(nodes, fresh, id, node);
   }
   for (const [id, node] of [...nodes])
     if (node.op === 'fork') nodes.set(id, { ...node, gather: [...node.gather, { slot: VERDICTS, mode: 'concat' }] });
+  return { view: withMarks(view) };
 }
 
 /** The nodes that the run reaches outside branches. Branches hand their verdicts to the join. */
@@ -78,14 +85,16 @@ function splitEnd(nodes: Map<NodeId, Node>, fresh: (hint: string) => NodeId, id:
   nodes.set(marked, {
     op: 'let',
     label,
-    writes: [set(VIOLATIONS, LISTED), set(REASON, `${COUNTED}[0].message`)],
+    writes: [
+      { slot: VIOLATIONS, mode: 'set', value: LISTED },
+      { slot: REASON, mode: 'set', value: `${COUNTED}[0].message` },
+    ],
     next: partial,
   });
   nodes.set(id, { op: 'pick', label, cases: [{ when: MARKED, to: marked }], otherwise: whole });
 }
 
-/** The view with the slots that hold the marks. */
-export function withMarks(view: View | undefined): View {
+function withMarks(view: View | undefined): View {
   const rejected = view?.judgement?.rejected;
   return { ...view, judgement: { ...(rejected === undefined ? {} : { rejected }), ...MARKED_VIEW } };
 }
