@@ -97,9 +97,7 @@ export interface Builder extends Effects {
 export function createBuilder(notation: string, definitions: Definitions, options: BuilderOptions = {}): Builder {
   const nodes = new Map<NodeId, Node>();
   const places = new Map<NodeId, Range>();
-  const meters = new Map<MeterId, Meter>();
   const shares: Share[] = [];
-  const open = createShares(meters);
   const effects = createEffects(definitions);
   const { extendable = false, monitored = true, complete = (_, node) => node, stage = () => null, returns } = options;
   const fresh = createIds();
@@ -112,7 +110,8 @@ export function createBuilder(notation: string, definitions: Definitions, option
     exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns }),
     late: end({ state: 'failed', code: 'TIMEOUT', output: returns }),
   });
-  for (const [id, meter] of Object.entries(common.meters)) meters.set(id, meter);
+  const meters = new Map<MeterId, Meter>(Object.entries(common.meters));
+  const open = createShares(meters);
   const stopped = (node?: string): NodeId => stoppedEnd(end, nodes, fresh, { ...options, node });
   const place = placeIn(nodes, meters, definitions, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
