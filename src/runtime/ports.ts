@@ -86,6 +86,11 @@ export interface Journal {
   checkpoints?(run: RunId): Promise<readonly Checkpoint[]>;
   load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
   /**
+   * One sentence about the first thing that is not as the store wrote it, or null: the entry of the run, the end of its journal,
+   * and the lists that it depends on. Without a run: the store as a whole. Absent: rows cannot be changed from outside.
+   */
+  broken?(run?: RunId): Promise<string | null>;
+  /**
    * Stores all appends in one durable step. An append whose fence or lease does not hold is `stale` and stores nothing. An
    * append that suspends or ends a run also releases it. One that wakes a suspended run claims it.
    */

@@ -11,7 +11,7 @@ export function hashMail(store: string, run: RunId, fact: string): string {
 export function readMail(store: string, run: RunId, fact: string, hashed: string): MailFact | null {
   if (hashMail(store, run, fact) !== hashed) return null;
   try {
-    const read = JSON.parse(fact) as { readonly [field: string]: unknown } | null;
+    const read: unknown = JSON.parse(fact);
     return isMailFact(read) ? read : null;
   } catch {
     return null;
@@ -20,11 +20,29 @@ export function readMail(store: string, run: RunId, fact: string, hashed: string
 
 function isMailFact(fact: unknown): fact is MailFact {
   if (fact === null || typeof fact !== 'object') return false;
-  const { type, by, why, id, answer, name, data, note } = fact as { readonly [field: string]: unknown };
+  const { type, by, why, id, answer, name, data, note } = fact as Fields;
   if (type === 'cancel') return typeof by === 'string' && typeof why === 'string';
   if (type === 'signal') return typeof by === 'string' && typeof name === 'string' && data !== undefined;
-  if (type === 'note') return typeof (note as { type?: unknown } | null | undefined)?.type === 'string';
+  if (type === 'note') return isReviewNote(note);
   if (type !== 'answer' || typeof id !== 'string' || answer === null || typeof answer !== 'object') return false;
-  const given = answer as { readonly [field: string]: unknown };
+  const given = answer as Fields;
   return typeof given['choice'] === 'string' && typeof given['by'] === 'string';
 }
+
+type Fields = { readonly [field: string]: unknown };
+
+/** A note becomes an event as it is, so no other event may pass for one. */
+function isReviewNote(note: unknown): boolean {
+  if (note === null || typeof note !== 'object') return false;
+  const { type, ...fields } = note as Fields;
+  const expected = type === 'question.notified' ? NOTIFIED : type === 'review.saturated' ? SATURATED : null;
+  if (expected === null) return false;
+  const known = new Map(Object.entries(expected));
+  return (
+    Object.entries(fields).every(([name, value]) => typeof value === known.get(name)) &&
+    Object.keys(expected).every((name) => name === 'problem' || name in fields)
+  );
+}
+
+const NOTIFIED = { key: 'string', to: 'string', attempts: 'number', problem: 'string' };
+const SATURATED = { key: 'string', open: 'number', ageMs: 'number' };

@@ -34,7 +34,7 @@ function defaultKeyFile(journal: string): string {
 }
 
 function makeKey(path: string, onNotice: KeyOptions['onNotice']): void {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
     writeFileSync(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {

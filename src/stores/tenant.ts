@@ -28,6 +28,7 @@ type IsMine = (run: RunId) => Promise<boolean>;
 function journalOf(journal: Journal, tenant: string, isMine: IsMine): Journal {
   return {
     checkpoints: async (run) => ((await isMine(run)) ? ((await journal.checkpoints?.(run)) ?? []) : []),
+    broken: async (run) => (await journal.broken?.(run)) ?? null,
     page: async (run, after, limit) => ((await isMine(run)) ? journal.page(run, after, limit) : []),
     load: async (run, options) => ((await isMine(run)) ? journal.load(run, options) : null),
     commit: async (worker, appends) => {

@@ -47,7 +47,8 @@ export function openPayments(journal: string, paid: unknown[]): Engine {
     onNotice: () => undefined,
     model: () => 'x',
     tools: {
-      'read.page': () => ({ number: (number += 1), payee: 'ann', text: 'x'.repeat(3000) }),
+      // The first page is large enough to be stored apart from its event.
+      'read.page': () => ({ number: (number += 1), payee: 'ann', text: 'x'.repeat(number === 1 ? 5000 : 3000) }),
       'pay.out': (args, { idempotencyKey }) => {
         paid.push([args, idempotencyKey]);
         return 'paid';

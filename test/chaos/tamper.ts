@@ -1,6 +1,7 @@
 /**
- * Changes each column of each table of a database in turn, as an attacker with write access would, and then continues the run.
- * The run must pay the right person once or be refused with a typed error, and the audit must find the change.
+ * Changes each column of each table of a database in turn, deletes rows, and makes edits of several rows that fit each other, as an
+ * attacker with write access would, and then continues the run. The run must pay the right person once or be refused with a typed
+ * error, and the audit must find the change.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,34 +20,29 @@ import { openPayments as open, PAYMENTS as flow, SIGNING_KEY } from './payments.
 
 const WAIT_MS = 20_000;
 
-/** Columns that no audit covers, each with the reason why a change of it does no harm. */
-const UNCOVERED: { readonly [column: string]: string } = {
+/** Changes that no audit covers, each with the reason why it does no harm. */
+const UNCOVERED: { readonly [change: string]: string } = {
   'workers.id': 'a lease: it decides which process works, not what is done',
   'workers.worker': 'a lease',
   'workers.until': 'a lease',
   'workers.fenced': 'a lease',
   'workers.process': 'a lease',
+  'rows of workers': 'leases',
   'runs.owner': 'a lease',
-  'runs.graph': 'refused by the hash of the graph, or the same graph',
-  'flows.id': 'a number inside the database',
   'mail.id': 'a number inside the database',
-  'mail.run': 'the fact names its run by its hash',
-  'mail.fact': 'a forged message is refused and announced when it is read',
-  'mail.hash': 'a forged message is refused and announced when it is read',
   'blobs.id': 'a number inside the database',
   'log.id': 'a number inside the database; the order is in `after`',
   'snapshots.run': 'a snapshot that does not fit the chain is not used',
   'snapshots.seq': 'a snapshot that does not fit the chain is not used',
   'snapshots.hash': 'a snapshot that does not fit the chain is not used',
-  'store.id': 'each run keeps the id with which it started',
-  'tombstones.id': 'a number inside the database',
+  'rows of snapshots': 'a cache',
   'tombstones.number': 'a number inside the database; the order is in `link`',
   'acts.number': 'a number inside the database; the order is in `link`',
 };
 
 export const tampering: Part = {
   name: 'tampering',
-  promise: 'no change of any column makes a run act on it, and the audit finds it',
+  promise: 'no change, deletion or set of fitting edits makes a run act on it, and the audit finds it',
   round: async (seed, size) => {
     const dir = mkdtempSync(join(tmpdir(), 'sluice-tamper-'));
     try {
@@ -58,31 +54,97 @@ export const tampering: Part = {
 };
 
 async function round(dir: string, seed: number, size: 'short' | 'long'): Promise<Round> {
-  const original = join(dir, 'original.db');
-  const approval = await makeDatabase(original);
   const violations: string[] = [];
-  const figures = { columns: 0, changes: 0, refused: 0, harmless: 0 };
-  for (const [index, { table, column, statements }] of columnsOf(original).entries()) {
-    figures.columns += 1;
+  const figures = { kinds: 0, changes: 0, refused: 0, harmless: 0 };
+  const attack = async (scene: Scene, index: number, name: string, sql: string): Promise<void> => {
+    const path = join(dir, `${index}.db`);
+    copyFileSync(scene.path, path);
+    if (!change(path, sql)) return;
+    figures.changes += 1;
+    const { problem, refused } = await attempt(path, scene, name);
+    if (problem !== null) violations.push(`seed ${seed}: ${sql}: ${problem}`);
+    figures[refused ? 'refused' : 'harmless'] += 1;
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+  };
+  const waiting = await makeDatabase(join(dir, 'waiting.db'), false);
+  const ended = await makeDatabase(join(dir, 'ended.db'), true);
+  const single = [...columnChanges(waiting.path), ...deletions(waiting.path)];
+  const kinds = [
+    ...single.map((each) => ({ ...each, scene: waiting })),
+    ...fittingChanges(ended.asked).map((each) => ({ ...each, scene: ended })),
+  ];
+  for (const [index, { name, statements, scene }] of kinds.entries()) {
+    figures.kinds += 1;
     const chosen = size === 'long' ? statements : [statements[(seed + index) % statements.length] ?? ''];
-    for (const sql of chosen) {
-      const path = join(dir, `${index}.db`);
-      copyFileSync(original, path);
-      if (!change(path, sql)) continue;
-      figures.changes += 1;
-      const { problem, refused } = await attempt(path, approval, `${table}.${column}`);
-      if (problem !== null) violations.push(`seed ${seed}: ${sql}: ${problem}`);
-      figures[refused ? 'refused' : 'harmless'] += 1;
-      for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
-    }
+    for (const sql of chosen) await attack(scene, index, name, sql);
   }
   return { figures, violations };
 }
 
+interface Scene {
+  readonly path: string;
+  readonly approval: string;
+  /** The number of its events when it asked. */
+  readonly asked: number;
+  /** The run has paid, so it must not pay again. */
+  readonly hasPaid: boolean;
+}
+
+const ROW = "(SELECT id FROM runs WHERE run = 'r')";
+const OTHER = "(SELECT id FROM runs WHERE run = 's3')";
+const ALL_OF_RUN = ['log', 'blobs', 'snapshots', 'checkpoints'];
+
+/** Edits of several rows that agree with each other. */
+function fittingChanges(asked: number): readonly Change[] {
+  const last = `FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1`;
+  const cut = `DELETE FROM log WHERE run = ${ROW} AND after >= ${asked};
+    UPDATE runs SET status = 'suspended', code = 'CONFIRM_REQUIRED', due = NULL, updated_at = (SELECT at ${last}) WHERE run = 'r';`;
+  const head = `UPDATE runs SET events = (SELECT after + count ${last}), head = (SELECT hash ${last}) WHERE run = 'r';`;
+  const unsign = `DELETE FROM checkpoints WHERE run = ${ROW} AND seq > ${asked};
+    UPDATE runs SET signed = (SELECT count(*) FROM checkpoints WHERE run = runs.id) WHERE run = 'r';`;
+  const all = `${cut} ${head} ${unsign}`;
+  return [
+    ['the end cut off, with the status', cut],
+    ['the end cut off, with the status and the head', `${cut} ${head}`],
+    ['the end cut off, with the status, the head and the checkpoints', all],
+    ['the end cut off, with all of it and the seals deleted', `${all} DELETE FROM seals`],
+    ['the end cut off, with all of it and an empty seal', `${all} UPDATE store SET seal = ''`],
+    ['a run deleted with all its rows', `${ALL_OF_RUN.map(deleteOf).join(';')}; DELETE FROM runs WHERE run = 'r'`],
+    ['the tombstones deleted with their head', "DELETE FROM tombstones; UPDATE store SET tombstones = ''"],
+    ['the last tombstone deleted with their head', LAST_TOMBSTONE],
+    ['the acts deleted with their head', "DELETE FROM acts; UPDATE store SET acts = ''"],
+    ['the logs of two runs exchanged', swap('log')],
+    ['the logs, values and checkpoints of two runs exchanged', ['log', 'blobs', 'checkpoints'].map(swap).join(';')],
+    ['the names of two runs exchanged', SWAPPED_NAMES],
+    ['a run added as a copy', COPIED_RUN],
+  ].map(([name = '', sql = '']) => ({ name, statements: [sql] }));
+}
+
+const LAST_TOMBSTONE = `DELETE FROM tombstones WHERE run = 's2';
+  UPDATE store SET tombstones = (SELECT link FROM tombstones ORDER BY number DESC LIMIT 1)`;
+
+const SWAPPED_NAMES = `UPDATE runs SET run = 'x' WHERE run = 'r'; UPDATE runs SET run = 'r' WHERE run = 's3';
+  UPDATE runs SET run = 's3' WHERE run = 'x'`;
+
+const COPIED_RUN = `
+  INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, events, head, signed, seal)
+  SELECT 'copy', graph, flow, notation, status, code, started_at, updated_at, events, head, signed, seal FROM runs WHERE run = 's3';
+  INSERT INTO log (run, after, count, at, body, hash)
+  SELECT (SELECT id FROM runs WHERE run = 'copy'), after, count, at, body, hash FROM log WHERE run = ${OTHER}`;
+
+function deleteOf(table: string): string {
+  return `DELETE FROM ${table} WHERE run = ${ROW}`;
+}
+
+function swap(table: string): string {
+  return `UPDATE ${table} SET run = -1 WHERE run = ${ROW}; UPDATE ${table} SET run = ${ROW} WHERE run = ${OTHER};
+    UPDATE ${table} SET run = ${OTHER} WHERE run = -1`;
+}
+
 const { flow: steps } = compile({ steps: [{ name: 'one', agent_name: 'worker' }] });
 
-/** A database with a suspended run, its snapshot and values, two removed runs and one that has ended. */
-async function makeDatabase(path: string): Promise<string> {
+/** A database with two removed runs, one that has ended, and a run with a snapshot and values that waits, or has paid. */
+async function makeDatabase(path: string, hasPaid: boolean): Promise<Scene> {
   const engine = open(path, []);
   for (const run of ['s1', 's2', 's3']) {
     await engine.start(steps as CompiledFlow, { run });
@@ -90,38 +152,60 @@ async function makeDatabase(path: string): Promise<string> {
   }
   await engine.start(flow, { run: 'r' });
   const { waiting } = await engine.settled('r');
+  const approval = waiting[0]?.id ?? '';
+  const db = new DatabaseSync(path);
+  const asked = db.prepare('SELECT max(after + count) AS seq FROM log WHERE run = (SELECT max(id) FROM runs)').get();
+  if (hasPaid) {
+    await engine.answer(approval, { choice: 'approve', by: 'bob' });
+    await engine.settled('r');
+  }
   await engine.close();
   const store = openSqlite(path);
   for (const why of ['first', 'second'])
     await store.shared.operate({ at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({ status: 'open' }));
   await store.roster.post('s3', { type: 'answer', id: 'a_s3.1', answer: { choice: 'reject', by: 'bob' } });
   await store.close();
-  const db = new DatabaseSync(path);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   db.close();
-  return waiting[0]?.id ?? '';
+  return { path, approval, asked: Number(asked?.['seq']), hasPaid };
 }
 
-interface ColumnChanges {
-  readonly table: string;
-  readonly column: string;
+interface Change {
+  /** A column, or the kind of change. */
+  readonly name: string;
   readonly statements: readonly string[];
 }
 
-function columnsOf(path: string): ColumnChanges[] {
+function columnChanges(path: string): Change[] {
   const db = new DatabaseSync(path, { readOnly: true });
-  const tables = db
-    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-    .all()
-    .map(({ name }) => String(name));
-  const found = tables.flatMap((table) =>
+  const found = tablesOf(db).flatMap((table) =>
     db
       .prepare(`PRAGMA table_info(${table})`)
       .all()
-      .map((row) => ({ table, column: String(row['name']), statements: statementsFor(table, row) })),
+      .map((row) => ({ name: `${table}.${String(row['name'])}`, statements: statementsFor(table, row) })),
   );
   db.close();
   return found;
+}
+
+/** The first row, the last one, and all. */
+function deletions(path: string): Change[] {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const found = tablesOf(db).map((table) => {
+    const row = ROW_OF[table] ?? 'rowid';
+    const one = (which: string): string =>
+      `DELETE FROM ${table} WHERE ${row} = (SELECT ${which}(${row}) FROM ${table})`;
+    return { name: `rows of ${table}`, statements: [one('max'), one('min'), `DELETE FROM ${table}`] };
+  });
+  db.close();
+  return found;
+}
+
+function tablesOf(db: DatabaseSync): string[] {
+  return db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .all()
+    .map(({ name }) => String(name));
 }
 
 function statementsFor(table: string, { name, type, notnull }: { [column: string]: unknown }): string[] {
@@ -139,17 +223,16 @@ function statementsFor(table: string, { name, type, notnull }: { [column: string
 
 const ROW_OF: { readonly [table: string]: string } = { shared: 'key', checkpoints: 'run' };
 
-/** Whether the statement changed a row; one that the schema itself refuses did not. */
+/** Whether the statements changed a row; those that the schema itself refuses did not. */
 function change(path: string, sql: string): boolean {
-  const db = new DatabaseSync(path);
+  const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
+  const dump = (): string => JSON.stringify(tablesOf(db).map((table) => db.prepare(`SELECT * FROM ${table}`).all()));
   try {
     for (const { name } of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
       db.exec(`DROP TRIGGER ${String(name)}`);
-    const [, table, column] = /UPDATE (\w+) SET (\w+)/.exec(sql) ?? [];
-    const look = db.prepare(`SELECT ${column} FROM ${table} ORDER BY ${ROW_OF[table ?? ''] ?? 'rowid'}`);
-    const before = JSON.stringify(look.all());
-    db.prepare(sql).run();
-    return JSON.stringify(look.all()) !== before;
+    const before = dump();
+    db.exec(sql);
+    return dump() !== before;
   } catch {
     return false;
   } finally {
@@ -159,8 +242,8 @@ function change(path: string, sql: string): boolean {
 
 async function attempt(
   path: string,
-  approval: string,
-  column: string,
+  { approval, hasPaid }: Scene,
+  name: string,
 ): Promise<{ problem: string | null; refused: boolean }> {
   const paid: unknown[] = [];
   const problems: string[] = [];
@@ -173,18 +256,21 @@ async function attempt(
     refuse(error);
     return true;
   });
-  if (!found && UNCOVERED[column] === undefined) problems.push('the audit does not find it');
+  if (!found && UNCOVERED[name] === undefined) problems.push('the audit does not find it');
   try {
     const engine = open(path, paid);
     const work = engine.answer(approval, { choice: 'approve', by: 'bob' }).then(() => engine.settled('r'));
     const ended = await Promise.race([work.then(() => true).catch(refuse), pause(WAIT_MS)]);
     if (ended === undefined && !refused) problems.push(`no end within ${WAIT_MS} ms`);
+    // The id of a removed run never starts again.
+    const restarted = await engine.start(steps as CompiledFlow, { run: 's1' }).catch((error: unknown) => error);
+    if (!(restarted instanceof SluiceError)) problems.push(`a removed run was not refused: ${String(restarted)}`);
     await engine.close().catch(refuse);
   } catch (error) {
     refuse(error);
   }
   const payees = paid.map((entry) => JSON.stringify((entry as [unknown])[0]));
-  if (payees.length > 1) problems.push(`paid ${payees.length} times`);
+  if (payees.length > (hasPaid ? 0 : 1)) problems.push(`paid ${payees.length} times`);
   if (payees.some((args) => args !== '{"to":"ann"}')) problems.push(`paid ${payees.join(', ')}`);
   return { problem: problems.length === 0 ? null : problems.join('; '), refused };
 }
@@ -200,6 +286,7 @@ async function isFound(path: string): Promise<boolean> {
       const signed = { store: store.id, run, appends, checkpoints, entry };
       if (!withCheckpoints(await audit(store.journal, run, entry), signed, key).ok) return true;
     }
+    if ((await store.journal.broken?.()) !== null) return true;
     return !(await auditTombstones(store.roster)).ok || !(await auditShared(store.shared)).ok;
   } finally {
     await store.close();

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/stores/sqlite/open.ts';
 import { Connection } from '../../src/stores/sqlite/connection.ts';
+import { Seals } from '../../src/stores/sqlite/seals.ts';
 import { createJournal } from '../../src/stores/sqlite/journal.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import type { Append, Journal } from '../../src/runtime/ports.ts';
@@ -53,7 +54,7 @@ test('a database that has reached its size', async () => {
   const db = connect(path, 20);
   db.exec('PRAGMA max_page_count = 60');
   const connection = new Connection(db, path);
-  const journal = createJournal(connection);
+  const journal = createJournal(connection, new Seals(connection, setup.id));
   const refused = await fill(journal, chain);
   const before = await journal.load('r1');
   db.exec('PRAGMA max_page_count = 6000');

@@ -95,12 +95,19 @@ async function runOfApproval({ store }: Host, id: string): Promise<RunId> {
   throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list them with `sluice approvals`');
 }
 
-async function approvals({ store }: Host, run: RunId | undefined): Promise<readonly Waiting[]> {
+async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {
+  const { store } = host;
   const entries = run === undefined ? await store.roster.list({ status: ['suspended', 'running'] }) : [{ run }];
   const waiting: Waiting[] = [];
   for (const entry of entries) {
-    const { state, program } = await readRun(store.journal, entry.run);
-    waiting.push(...waitingOf(program, state));
+    try {
+      const { state, program } = await readRun(store.journal, entry.run);
+      waiting.push(...waitingOf(program, state));
+    } catch (error) {
+      // One run that was changed does not hide the questions of the others.
+      if (run !== undefined || !(error instanceof SluiceError)) throw error;
+      host.notice(`the questions of run \`${entry.run}\` are left out: ${error.message}`);
+    }
   }
   return waiting;
 }

@@ -34,6 +34,8 @@ export class Host {
   closing = false;
   readonly performer: EngineOptions['performer'];
   readonly quotas: Quotas;
+  /** The public key that must have signed the checkpoints of a run. Null: any key. */
+  readonly trustedKey: string | null;
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, (() => void)[]>();
@@ -52,6 +54,7 @@ export class Host {
   }: EngineOptions) {
     this.store = store;
     this.performer = performer;
+    this.trustedKey = signing?.signer.key ?? null;
     this.clock = clock;
     this.#onFault = onFault;
     this.#onNotice = onNotice;

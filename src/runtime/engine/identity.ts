@@ -50,11 +50,19 @@ export function identified({ flow, state }: AnsweredRun, id: string, given: Give
   return checked({ ...answer, proof }, { state, pending, person: { ...person, key: person.key }, now });
 }
 
-/** Checks a signature again that came from another process. Other proofs cannot be checked again. */
+/**
+ * Proves the identity again for an answer from another process, which is a row that any user who can write the database could
+ * have written. A signature is checked again. A person without a key must be the user of this process: a database that only its
+ * owner can open has no rows of other users.
+ */
 export function verifiedAgain({ flow, state }: AnsweredRun, id: string, answer: Answer, at: Instant): Answer {
   const pending = questionOf(state, id);
   const person = ownPerson(flow, answer.by);
-  if (pending === undefined || person?.key === undefined) return answer;
+  if (pending?.question?.approvers === undefined || person === undefined) return answer;
+  if (person.key === undefined) {
+    const { proof: _proof, unproven: _unproven, ...rest } = answer;
+    return { ...rest, ...byUser(answer.by, person, state.origin.scripted === true) };
+  }
   return checked(answer, { state, pending, person: { ...person, key: person.key }, now: Math.max(at, state.now) });
 }
 

@@ -2,7 +2,7 @@
 import type { RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
-import { loadVerified } from '../journal/verify.ts';
+import { demandAgreement, loadVerified } from '../journal/verify.ts';
 import type { Mail, MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
@@ -86,9 +86,15 @@ export class Ownership {
   async #restoreVerified(run: RunId): Promise<OwnedRun> {
     const { store, worker, programOf } = this.#host;
     try {
-      const stored = await loadVerified(store.journal, run);
-      if (stored === null) throw unknownRun(run);
-      return restoreRun(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+      const verified = await loadVerified(store.journal, run);
+      if (verified === null) throw unknownRun(run);
+      const { stored } = verified;
+      const program = programOf(JSON.parse(stored.flow) as CompiledFlow);
+      const owned = restoreRun(run, stored, program);
+      const { state } = owned;
+      if (state !== null)
+        await demandAgreement(store, verified, { flow: program.flow, state, trusted: this.#host.trustedKey });
+      return owned;
     } catch (error) {
       if (error instanceof SluiceError && error.code === 'chain-broken') this.#host.refuse(run, error);
       await store.roster.release(worker.id, [run]);

@@ -5,6 +5,7 @@ import type { Instant, Origin, RunId } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
+import { demandSealed } from '../journal/verify.ts';
 import { UNSPENT } from '../quotas/quotas.ts';
 import type { Host } from './host.ts';
 import { newRun } from './owned-run.ts';
@@ -33,6 +34,8 @@ export class Starter {
     checkRunId(run);
     checkFlow(flow);
     checkQuorums(flow, origin);
+    // The id may be that of a run whose rows were deleted from outside.
+    await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
     const isReserved = await quotas.start({ run, flow, origin, spent: UNSPENT });
     try {

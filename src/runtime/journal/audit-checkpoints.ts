@@ -8,7 +8,7 @@ import { isSignedBy } from './checkpoint.ts';
 export interface SignedRun {
   readonly store: string;
   readonly run: RunId;
-  readonly appends: readonly StoredAppend[];
+  readonly appends: readonly Omit<StoredAppend, 'body'>[];
   readonly checkpoints: readonly Checkpoint[];
   readonly entry: RunEntry | null;
 }
@@ -26,7 +26,7 @@ export function withCheckpoints<Result extends Audit>(
 }
 
 /** `trusted` is the public key that must have signed. With it, an ended run must have a checkpoint at its end. */
-function brokenCheckpoint(signed: SignedRun, trusted: string | null): string | null {
+export function brokenCheckpoint(signed: SignedRun, trusted: string | null): string | null {
   const { store, run, appends, checkpoints, entry } = signed;
   for (const checkpoint of checkpoints) {
     const { seq, head, key } = checkpoint;

@@ -10,7 +10,7 @@ import type { Event, Origin, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { pure } from '../engine/pure.ts';
 import { entryOf } from '../engine/turn.ts';
-import type { Roster, RunEntry, StoredRun } from '../ports.ts';
+import type { Roster, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
 import { linkTombstone } from './chain.ts';
 import { decodeEvents, snapshotHashIn } from './codec.ts';
 import { hashSnapshot } from './snapshot.ts';
@@ -29,7 +29,7 @@ export function brokenEntry(stored: StoredRun, entry: RunEntry): Broken | null {
   const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
   const { state, ending } = fold(program, stored);
   const seq = last.after + last.count;
-  const wrong = wrongEnd(entry, ending) ?? wrongField(entry, program.flow, stored, state);
+  const wrong = wrongEnd(entry, ending) ?? wrongField(entry, program.flow, stored.appends, state);
   return wrong === null ? null : { seq, last: seq, message: `event ${seq}: ${wrong}` };
 }
 
@@ -91,16 +91,18 @@ function ownerFields(entry: RunEntry, { tenant, user, parent }: Origin): readonl
 }
 
 /** A fork starts with its own first append. The copied ones have the times of its parent. */
-function startOf(appends: StoredRun['appends'], state: RunState | null): number | undefined {
+function startOf(appends: readonly Times[], state: RunState | null): number | undefined {
   const copied = state?.origin.parent?.seq ?? 0;
   return appends.find(({ after }) => after >= copied)?.at;
 }
 
+type Times = Pick<StoredAppend, 'after' | 'at'>;
+
 /** A run that works is listed with the time at which it last woke up, so that one need only be the time of some append. */
-function wrongField(
+export function wrongField(
   entry: RunEntry,
   flow: CompiledFlow,
-  { appends }: StoredRun,
+  appends: readonly Times[],
   state: RunState | null,
 ): string | null {
   const expected = state === null ? null : entryOf(state);

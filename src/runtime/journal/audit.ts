@@ -14,8 +14,7 @@ import { pure } from '../engine/pure.ts';
 import { redecide, retrace } from './replay.ts';
 import type { Difference } from './replay.ts';
 import { SluiceError } from '../errors.ts';
-import { createShelf } from './values.ts';
-import { changedBlob } from './verify.ts';
+import { changedBlob, createShelf } from './values.ts';
 
 export interface Audit {
   readonly run: RunId;
@@ -51,7 +50,7 @@ export async function audit(journal: Journal, run: RunId, entry: RunEntry | null
   };
 }
 
-/** After the chain itself is verified: the snapshot, and the entry in the roster. */
+/** After the chain itself is verified: the snapshot, the entry in the roster, and the seals of the store. */
 async function brokenBeyond(
   journal: Journal,
   run: RunId,
@@ -60,7 +59,14 @@ async function brokenBeyond(
 ): Promise<Audit['broken']> {
   const withSnapshot = await journal.load(run);
   const snapshot = withSnapshot === null ? null : brokenSnapshot(withSnapshot);
-  return snapshot ?? (entry === null ? null : brokenEntry(stored, entry));
+  return snapshot ?? (entry === null ? null : brokenEntry(stored, entry)) ?? (await brokenSeal(journal, run, stored));
+}
+
+async function brokenSeal(journal: Journal, run: RunId, { appends }: StoredRun): Promise<Audit['broken']> {
+  const found = (await journal.broken?.(run)) ?? null;
+  const last = appends.at(-1);
+  const seq = last === undefined ? 0 : last.after + last.count;
+  return found === null ? null : { seq, last: seq, message: `run \`${run}\`: ${found}` };
 }
 
 /**

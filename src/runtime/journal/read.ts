@@ -1,4 +1,4 @@
-/** Reads a run from its journal: its state, and its events. */
+/** Reads a run from its journal: its state, and its events. A run that was changed is refused, as by a resume. */
 import { evolve } from '../../core/evolve.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createProgram } from '../../core/program.ts';
@@ -9,7 +9,8 @@ import type { ChainedEvent } from '../engine/types.ts';
 import type { Journal, StoredRun } from '../ports.ts';
 import { pure } from '../engine/pure.ts';
 import { SluiceError } from '../errors.ts';
-import { createShelf } from './values.ts';
+import { changedBlob, createShelf } from './values.ts';
+import { broken, Chain, demandSealed } from './verify.ts';
 
 export interface ReadRun {
   readonly program: Program;
@@ -17,13 +18,22 @@ export interface ReadRun {
   readonly events: readonly ChainedEvent[];
 }
 
-export async function readRun(journal: Journal, run: RunId): Promise<ReadRun> {
-  const { program, events: stream } = await streamRun(journal, run);
+export interface ReadOptions {
+  /** Called when the run was changed from outside, instead of a rejection. It is then read as far as possible. */
+  readonly onBroken?: (error: SluiceError) => void;
+}
+
+export async function readRun(journal: Journal, run: RunId, options: ReadOptions = {}): Promise<ReadRun> {
+  const { program, events: stream } = await streamRun(journal, run, options);
   const events: ChainedEvent[] = [];
   let state: RunState | null = null;
-  for (const event of stream) {
-    events.push(event);
-    state = evolve(state, event);
+  try {
+    for (const event of stream) {
+      state = evolve(state, event);
+      events.push(event);
+    }
+  } catch (error) {
+    tolerate(run, error, options);
   }
   if (state === null) throw new SluiceError('run-not-found', `run \`${run}\` has no events`);
   return { program, state, events };
@@ -33,12 +43,52 @@ export async function readRun(journal: Journal, run: RunId): Promise<ReadRun> {
 export async function streamRun(
   journal: Journal,
   run: RunId,
+  options: ReadOptions = {},
 ): Promise<{ readonly program: Program; readonly events: Generator<ChainedEvent> }> {
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
   const program = readable(run, 'its graph', () => createProgram(JSON.parse(stored.flow) as CompiledFlow, pure));
-  return { program, events: eventsOf(run, program, stored) };
+  try {
+    demandChain(run, program, stored);
+    await demandSealed(journal, run, 'read');
+  } catch (error) {
+    tolerate(run, error, options);
+  }
+  return { program, events: readableEvents(run, program, stored, options) };
+}
+
+/** Ends at the first event that cannot be read, if the caller tolerates it. */
+function* readableEvents(
+  run: RunId,
+  program: Program,
+  stored: StoredRun,
+  options: ReadOptions,
+): Generator<ChainedEvent> {
+  try {
+    yield* eventsOf(run, program, stored);
+  } catch (error) {
+    tolerate(run, error, options);
+  }
+}
+
+function tolerate(run: RunId, error: unknown, { onBroken }: ReadOptions): void {
+  if (onBroken === undefined) throw error;
+  onBroken(error instanceof SluiceError ? error : unreadable(run, 'an event', error));
+}
+
+function demandChain(run: RunId, program: Program, { flow, appends, blobs }: StoredRun): void {
+  const blob = changedBlob(blobs);
+  if (blob !== undefined) throw broken(run, `the stored value ${blob.hash} was changed`, 'read');
+  const chain = new Chain(run, flow);
+  for (const append of appends) {
+    const wrong = chain.add(append);
+    if (wrong === null) continue;
+    // An event that cannot be decoded has an error of its own.
+    const { unpack } = createShelf(blobs);
+    readable(run, `event ${append.after + 1}`, () => chained(program, chain.head, append, unpack));
+    throw broken(run, wrong, 'read');
+  }
 }
 
 function* eventsOf(run: RunId, program: Program, stored: StoredRun): Generator<ChainedEvent> {
@@ -55,7 +105,11 @@ function readable<T>(run: RunId, what: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const message = `${what} of run \`${run}\` is unreadable: ${(error as Error).message}`;
-    throw new SluiceError('journal-damaged', message, 'run `sluice audit verify`', error);
+    throw unreadable(run, what, error);
   }
+}
+
+function unreadable(run: RunId, what: string, error: unknown): SluiceError {
+  const message = `${what} of run \`${run}\` is unreadable: ${(error as Error).message}`;
+  return new SluiceError('journal-damaged', message, 'run `sluice audit verify`', error);
 }

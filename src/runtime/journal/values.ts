@@ -1,6 +1,7 @@
 /** Stores big values once per run, by hash. Events refer to them. */
 import { hash } from 'node:crypto';
 import type { Json } from '../../expr/json.ts';
+import { SluiceError } from '../errors.ts';
 import type { Blob } from '../ports.ts';
 
 /** In characters of JSON. Smaller values stay in their event. */
@@ -16,6 +17,11 @@ export interface Shelf {
 
 export function createShelf(known: readonly Blob[]): Shelf {
   return new RunShelf(known);
+}
+
+/** A blob whose body does not have its hash. */
+export function changedBlob(blobs: readonly Blob[]): Blob | undefined {
+  return blobs.find(({ hash: id, body }) => hash('sha256', body, 'base64url') !== id);
 }
 
 const NONE: readonly Blob[] = [];
@@ -43,7 +49,12 @@ class RunShelf implements Shelf {
     if (key === '$literal') return stored[key] as Json;
     const id = stored[key] as string;
     const body = this.#bodies.get(id);
-    if (body === undefined) throw new Error(`the journal lacks the value ${id} that an event refers to`);
+    if (body === undefined)
+      throw new SluiceError(
+        'chain-broken',
+        `the journal lacks the value ${id} that an event refers to`,
+        'run `sluice audit verify`',
+      );
     return JSON.parse(body) as Json;
   };
 

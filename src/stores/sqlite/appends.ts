@@ -2,20 +2,24 @@
  * Stores appends inside a transaction of the caller. The worker's lease is checked once for all of them. An append that
  * changes nothing else costs one row. A stale append stores nothing.
  */
-import type { RunStatus } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
-import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
+import type { Append, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
+import { isIntact, readRow, sealOf, SELECT_SEALED, weightOf } from './sealed-run.ts';
+import type { SealedRow, SealedRun } from './sealed-run.ts';
+import type { Seals } from './seals.ts';
 
 export type Stored = 'committed' | 'stale';
 
 export class Appends {
   readonly #connection: Connection;
+  readonly #seals: Seals;
   readonly #statements: Statements<typeof SQL>;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, seals: Seals) {
     this.#connection = connection;
+    this.#seals = seals;
     this.#statements = connection.prepareAll(SQL);
   }
 
@@ -30,7 +34,6 @@ export class Appends {
     if (run === undefined) return 'stale';
     const { insertLog, findBlob, insertBlob, putSnapshot, insertCheckpoint } = this.#statements;
     insertLog.run(run.id, after, count, at, body, hash);
-    run.head = after + count;
     for (const blob of blobs)
       if (findBlob.get(run.id, blob.hash) === undefined) insertBlob.run(run.id, blob.hash, blob.body);
     if (snapshot !== null) putSnapshot.run(run.id, snapshot.seq, snapshot.hash, snapshot.body);
@@ -38,60 +41,57 @@ export class Appends {
       const { seq, head, at: signedAt, key, signature } = checkpoint;
       insertCheckpoint.run(run.id, seq, head, signedAt, key, signature);
     }
-    if (entry === null) return 'committed';
-    run.status = entry.status;
-    run.owner = ownerAfter(entry.status, worker);
     // Another connection may claim a run without an owner at any time.
-    if (run.owner === null) this.#connection.known.delete(append.run);
+    if (entry !== null && run.owner === null) this.#connection.known.delete(append.run);
     return 'committed';
   }
 
-  #advance(worker: number, { run: id, after, at, entry }: Append): KnownRun | undefined {
+  #advance(worker: number, append: Append): KnownRun | undefined {
+    const { run: id, after, at, entry } = append;
     const run = this.#connection.known.get(id) ?? this.#findRun(id);
-    if (run === undefined || !mayAppend(run, worker) || run.head !== after) return undefined;
-    if (entry !== null) {
-      const { status, code, due } = entry;
-      this.#statements.updateRun.run(status, code, at, due, ownerAfter(status, worker), run.id);
+    if (run === undefined || run.sealed.events !== after) return undefined;
+    if (!mayAppend({ owner: run.owner, status: run.sealed.status }, worker)) return undefined;
+    const previous = run.seal;
+    const { status, code, due } = entry ?? run.sealed;
+    const updatedAt = entry === null ? run.sealed.updatedAt : at;
+    run.sealed = { ...run.sealed, status, code, due, updatedAt, ...endOf(append, run.sealed.signed) };
+    run.seal = sealOf(this.#seals.store, run.sealed);
+    const { events, head, signed } = run.sealed;
+    if (entry === null) this.#statements.extendRun.run(events, head, signed, run.seal, run.id);
+    else {
+      run.owner = ownerAfter(status, worker);
+      this.#statements.updateRun.run(status, code, at, due, run.owner, events, head, signed, run.seal, run.id);
     }
+    this.#seals.change(id, weightOf('run', run.seal) - weightOf('run', previous));
     return run;
   }
 
-  #create(worker: number, { run: id, at, flow, entry }: Append): KnownRun | undefined {
+  #create(worker: number, append: Append): KnownRun | undefined {
+    const { run: id, at, flow, entry } = append;
     const { known } = this.#connection;
     if (entry?.first === undefined || known.has(id)) return undefined;
     if (flow === null) throw new TypeError(`the first append of run ${id} has no flow`);
-    const graph = this.#connection.graphs.get(flow.hash) ?? this.#storeGraph(flow.hash, flow.text);
-    const rowid = this.#insertRun(id, graph, at, entry, entry.first, ownerAfter(entry.status, worker));
+    // A trigger says the same, but triggers can be dropped.
+    if (this.#statements.findTombstone.get(id) !== undefined) return undefined;
+    const { status, code, due, first } = entry;
+    const sealed = { run: id, graph: flow.hash, ...first, status, code, due, updatedAt: at, ...endOf(append, 0) };
+    const seal = sealOf(this.#seals.store, sealed);
+    const owner = ownerAfter(status, worker);
+    const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
     if (rowid === null) return undefined;
-    const run: KnownRun = { id: rowid, head: 0, owner: worker, status: entry.status };
+    this.#seals.change(id, weightOf('run', seal));
+    const run: KnownRun = { id: rowid, owner, sealed, seal };
     known.set(id, run);
     return run;
   }
 
   /** Null when the id is taken. */
-  #insertRun(
-    run: RunId,
-    graph: number,
-    at: number,
-    { status, code, due }: RunEntryChange,
-    { flow, notation, startedAt, tenant, user, parent }: NonNullable<RunEntryChange['first']>,
-    owner: number | null,
-  ): number | null {
-    const { insertRun } = this.#statements;
-    const { changes, lastInsertRowid } = insertRun.run(
-      run,
-      graph,
-      flow,
-      notation,
-      status,
-      code,
-      startedAt,
-      at,
-      due,
-      owner,
-      tenant,
-      user,
-      parent,
+  #insertRun(sealed: SealedRun, seal: string, graph: number, owner: number | null): number | null {
+    const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, parent } = sealed;
+    const { events, head, signed } = sealed;
+    const { changes, lastInsertRowid } = this.#statements.insertRun.run(
+      ...[run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent],
+      ...[events, head, signed, seal],
     );
     return changes === 0 ? null : Number(lastInsertRowid);
   }
@@ -103,16 +103,22 @@ export class Appends {
     return row[0];
   }
 
+  /** A row that was changed from outside is not extended, because the new seal would cover the change. */
   #findRun(id: RunId): KnownRun | undefined {
-    const row = this.#statements.findRun.get(id) as [number, number | null, number | null, RunStatus] | undefined;
+    const row = this.#statements.findRun.get(id) as unknown as SealedRow | undefined;
     if (row === undefined) return undefined;
-    const run = { id: row[0], owner: row[1], head: row[2] ?? 0, status: row[3] };
-    if (run.owner !== null) this.#connection.known.set(id, run);
+    const read = readRow(row);
+    if (!isIntact(this.#seals.store, read)) return undefined;
+    const { id: rowid, owner, sealed, seal } = read;
+    const run = { id: rowid, owner, sealed, seal };
+    if (owner !== null) this.#connection.known.set(id, run);
     return run;
   }
 
-  #storeGraph(hash: string, text: string): number {
+  #graphOf(hash: string, text: string): number {
     const { findFlow, insertFlow } = this.#statements;
+    const cached = this.#connection.graphs.get(hash);
+    if (cached !== undefined) return cached;
     const found = findFlow.get(hash) as [number] | undefined;
     const id = found === undefined ? Number(insertFlow.run(hash, text).lastInsertRowid) : found[0];
     this.#connection.graphs.set(hash, id);
@@ -120,15 +126,25 @@ export class Appends {
   }
 }
 
+/** The end of the chain after an append. */
+function endOf(
+  { after, count, hash, checkpoint }: Append,
+  signed: number,
+): Pick<SealedRun, 'events' | 'head' | 'signed'> {
+  return { events: after + count, head: hash, signed: signed + (checkpoint === undefined ? 0 : 1) };
+}
+
 const SQL = {
   findLease: 'SELECT id FROM workers WHERE worker = ? AND fenced = 0',
-  findRun: `SELECT id, owner, (SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1), status
-     FROM runs WHERE run = ?`,
+  findRun: `${SELECT_SEALED} WHERE runs.run = ?`,
+  findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
   findFlow: 'SELECT id FROM flows WHERE hash = ?',
   insertFlow: 'INSERT INTO flows (hash, text) VALUES (?, ?)',
-  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
-  updateRun: 'UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ? WHERE id = ?',
+  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent,
+     events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+  updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
+     WHERE id = ?`,
+  extendRun: 'UPDATE runs SET events = ?, head = ?, signed = ?, seal = ? WHERE id = ?',
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',
   insertBlob: 'INSERT INTO blobs (run, hash, body) VALUES (?, ?, ?)',

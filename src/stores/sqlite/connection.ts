@@ -4,17 +4,16 @@
  */
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { RunStatus } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { faultOf } from './faults.ts';
+import type { SealedRun } from './sealed-run.ts';
 
-/** Columns of a run that an append checks. `head` is the number of its last event. */
 export interface KnownRun {
   readonly id: number;
-  status: RunStatus;
-  head: number;
   owner: number | null;
+  sealed: SealedRun;
+  seal: string;
 }
 
 /** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */
@@ -26,6 +25,9 @@ export class Connection {
   readonly graphs: Map<string, number> = new Map();
   /** Row ids of workers that are not fenced, by name. */
   readonly leases: Map<string, number> = new Map();
+  /** Called inside each transaction that writes, after its work. */
+  beforeCommit: () => void = () => undefined;
+  afterFailure: () => void = () => undefined;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
@@ -57,7 +59,9 @@ export class Connection {
     if (this.#db.isOpen) this.#checkFile();
     const result = this.#within(this.#statements.beginWrite, () => {
       this.#clearCacheIfChanged();
-      return work();
+      const done = work();
+      this.beforeCommit();
+      return done;
     });
     this.#checkpointAtTimes();
     return result;
@@ -66,6 +70,11 @@ export class Connection {
   /** Runs the work in one read transaction. */
   read<T>(work: () => T): T {
     return this.#within(this.#statements.beginRead, work);
+  }
+
+  /** Changes when another connection has written. Inside a transaction. */
+  version(): number {
+    return (this.#statements.dataVersion.get() as unknown as [number])[0];
   }
 
   vacuum(): void {
@@ -106,13 +115,14 @@ export class Connection {
       return result;
     } catch (error) {
       this.#clearCache();
+      this.afterFailure();
       if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw faultOf(error, this.#path);
     }
   }
 
   #clearCacheIfChanged(): void {
-    const [version] = this.#statements.dataVersion.get() as unknown as [number];
+    const version = this.version();
     if (version !== this.#seenVersion) this.#clearCache();
     this.#seenVersion = version;
   }

@@ -2,7 +2,7 @@
  * Opens databases. Node 22.13 to 22.15 lack a busy timeout, `isTransaction` and rows as arrays; they are added here. Later
  * releases get the class of Node itself. The module is loaded when it is needed, so that an older Node gets a clear error.
  */
-import { chmodSync, existsSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 interface Options {
@@ -20,14 +20,22 @@ let open: Open | undefined;
 
 /** A file of its own for data that can be erased: deleted data is overwritten, and there is no log that keeps it. */
 export function openErasable(path: string, schema: string): DatabaseSync {
-  const isNew = !existsSync(path);
+  if (path !== ':memory:') createPrivate(path);
   const db = openDatabase(path, { timeout: 5000 });
-  if (isNew && path !== ':memory:') chmodSync(path, 0o600);
   db.exec(
     'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;',
   );
   db.exec(schema);
   return db;
+}
+
+/** Creates the file, readable by its owner only, unless it exists. SQLite gives the files that it adds the same mode. */
+export function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error;
+  }
 }
 
 function loadOpen(): Open {

@@ -4,6 +4,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
 import type { Connection } from './connection.ts';
+import type { Seals } from './seals.ts';
 import type { RunId } from '../../ir/events.ts';
 
 export interface GroupedJournal extends Journal {
@@ -11,8 +12,8 @@ export interface GroupedJournal extends Journal {
   flush(): void;
 }
 
-export function createJournal(connection: Connection): GroupedJournal {
-  const appended = new Appends(connection);
+export function createJournal(connection: Connection, seals: Seals): GroupedJournal {
+  const appended = new Appends(connection, seals);
   const load = createLoad(connection);
   let waiting: Call[] = [];
 
@@ -38,6 +39,7 @@ export function createJournal(connection: Connection): GroupedJournal {
     flush,
     load: async (run, options) => load(run, options?.snapshot ?? true),
     page: createPage(connection),
+    broken: async (run) => connection.read(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {

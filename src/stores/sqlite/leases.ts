@@ -70,7 +70,9 @@ function claim(
     connection.leases.clear();
   };
   plan.fence.forEach(fence);
-  const gone = JSON.stringify(plan.gone);
+  // An owner that is no worker comes from a change from outside.
+  const unknown = (statements.unknownOwners.all() as unknown as [number][]).map(([id]) => id);
+  const gone = JSON.stringify([...plan.gone, ...unknown]);
   const rows =
     'run' in which
       ? statements.claimableByName.all({ run: which.run, self, gone })
@@ -106,6 +108,8 @@ const SQL = {
   fence: 'UPDATE workers SET fenced = 1 WHERE id = ?',
   release: 'UPDATE runs SET owner = NULL WHERE run = ? AND owner = ?',
   releaseAll: 'UPDATE runs SET owner = NULL WHERE owner = ?',
+  unknownOwners: `SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = runs.owner)`,
   setOwner: 'UPDATE runs SET owner = ? WHERE id = ?',
   claimable: CLAIMABLE,
   claimableByName: `SELECT id, run, owner FROM runs

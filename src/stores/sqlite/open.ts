@@ -2,7 +2,7 @@
  * A store in one SQLite file, which several processes may open. A new file and its folder are readable by their owner only.
  * A commit is on the disk when it returns (WAL, synchronous FULL).
  */
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from './database.ts';
@@ -12,9 +12,11 @@ import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
 import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
+import { loosePermissions } from './permissions.ts';
 import { connectReadOnly } from './read-only.ts';
 import { createEntries, createMail, createRetain } from './roster.ts';
 import { createShared } from './shared.ts';
+import { Seals } from './seals.ts';
 import { examine, migrate } from './schema.ts';
 
 export interface SqliteOptions {
@@ -34,20 +36,21 @@ export interface SqliteOptions {
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const { busyMs = 5000, readOnly = false, onNotice } = options;
   const db = readOnly ? connectReadOnly(path, busyMs) : connect(path, busyMs);
-  if (!readOnly) warnOfPermissions(path, onNotice);
+  for (const problem of loosePermissions(path)) onNotice?.(problem);
   const connection = new Connection(db, path);
-  const journal = createJournal(connection);
-  const [id] = connection.read(() => connection.prepare('SELECT id FROM store').get()) as unknown as [string];
+  const id = readId(connection, path);
+  const seals = new Seals(connection, id);
+  const journal = createJournal(connection, seals);
   return {
     id,
     journal,
     roster: {
       ...createLeases(connection, journal.flush),
-      ...createMail(connection, id),
+      ...createMail(connection, seals),
       ...createEntries(connection),
-      ...createRetain(connection),
+      ...createRetain(connection, seals),
     },
-    shared: createShared(connection, id),
+    shared: createShared(connection, seals),
     compact: async () => {
       journal.flush();
       connection.vacuum();
@@ -57,6 +60,15 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
       connection.close();
     },
   };
+}
+
+function readId(connection: Connection, path: string): string {
+  const row = connection.read(() => connection.prepare('SELECT id FROM store').get()) as unknown as
+    | [string]
+    | undefined;
+  if (row !== undefined) return row[0];
+  connection.close();
+  throw new SluiceError('journal-damaged', `\`${path}\` has no id: its row was deleted`, 'restore it from a backup');
 }
 
 export function connect(path: string, busyMs: number): DatabaseSync {
@@ -70,13 +82,6 @@ export function connect(path: string, busyMs: number): DatabaseSync {
     db?.close();
     throw faultOf(error, path);
   }
-}
-
-/** A run may hold confidential text, and a person who can write the file can change runs. */
-function warnOfPermissions(path: string, onNotice: SqliteOptions['onNotice']): void {
-  const mode = statSync(path).mode & 0o777;
-  if ((mode & 0o077) !== 0)
-    onNotice?.(`other users can open \`${path}\` (mode ${mode.toString(8)}); run \`chmod 600\` on it`);
 }
 
 function createFile(path: string): void {

@@ -5,6 +5,9 @@ import type { Mail, Roster, RunEntry } from '../../runtime/ports.ts';
 import { linkTombstone } from '../../runtime/journal/chain.ts';
 import { hashMail, readMail } from '../mail.ts';
 import type { Connection } from './connection.ts';
+import { isIntact, readRow, SELECT_SEALED, weightOf, weightOfTombstone } from './sealed-run.ts';
+import type { SealedRow } from './sealed-run.ts';
+import type { Seals } from './seals.ts';
 
 /** The latest run first. */
 export function createEntries(connection: Connection): Pick<Roster, 'list' | 'find'> {
@@ -29,72 +32,65 @@ export function createEntries(connection: Connection): Pick<Roster, 'list' | 'fi
   };
 }
 
-export function createMail(connection: Connection, store: string): Pick<Roster, 'post' | 'mail' | 'deleteMail'> {
+export function createMail(connection: Connection, seals: Seals): Pick<Roster, 'post' | 'mail' | 'deleteMail'> {
   const { prepare } = connection;
+  const { store } = seals;
   const insert = prepare('INSERT INTO mail (run, fact, hash) SELECT id, ?, ? FROM runs WHERE run = ?');
+  const find = prepare('SELECT hash FROM mail WHERE id = ?');
   const remove = prepare('DELETE FROM mail WHERE id = ?');
   const unread = prepare(
     `SELECT mail.id, runs.run, mail.fact, mail.hash FROM mail JOIN runs ON runs.id = mail.run JOIN workers ON workers.id = runs.owner
      WHERE workers.worker = ? AND workers.fenced = 0 ORDER BY mail.id`,
   );
+  const removeAll = (ids: readonly number[]): void => {
+    const suspect = seals.suspectMail();
+    for (const id of ids) {
+      const row = find.get(id) as unknown as [string] | undefined;
+      if (row !== undefined && !suspect.has(id)) seals.changeMail(-weightOf('mail', row[0]));
+      remove.run(id);
+    }
+    if (suspect.size > 0) seals.resetMail();
+  };
   return {
     post: async (run, fact) =>
       connection.write(() => {
         const text = JSON.stringify(fact);
-        const { changes } = insert.run(text, hashMail(store, run, text), run);
+        const hashed = hashMail(store, run, text);
+        const { changes } = insert.run(text, hashed, run);
         if (changes === 0) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+        seals.changeMail(weightOf('mail', hashed));
       }),
     mail: async (worker) =>
-      connection.read(() =>
-        (unread.all(worker) as unknown as [number, string, string, string][]).map(([id, run, fact, hash]): Mail => ({
-          id,
-          run,
-          fact: readMail(store, run, fact, hash),
-        })),
-      ),
+      connection.read(() => {
+        const rows = unread.all(worker) as unknown as [number, string, string, string][];
+        const suspect = rows.length === 0 ? null : seals.suspectMail();
+        return rows.map(([id, run, fact, hashed]): Mail => {
+          const isForged = suspect?.has(id) === true;
+          return { id, run, fact: isForged ? null : readMail(store, run, fact, hashed) };
+        });
+      }),
     deleteMail: async (ids) => {
-      if (ids.length > 0) connection.write(() => ids.forEach((id) => remove.run(id)));
+      if (ids.length > 0) connection.write(() => removeAll(ids));
     },
   };
 }
 
-/** Removes ended runs. A tombstone keeps the id, the length and the last hash of each. */
-export function createRetain(connection: Connection): Pick<Roster, 'retain' | 'expired' | 'remove' | 'tombstones'> {
-  const { known, graphs, prepare } = connection;
+/**
+ * Removes ended runs. A tombstone keeps the id, the length and the last hash of each. A run whose entry or journal was changed
+ * from outside stays, so that the audit finds it.
+ */
+export function createRetain(
+  connection: Connection,
+  seals: Seals,
+): Pick<Roster, 'retain' | 'expired' | 'remove' | 'tombstones'> {
+  const { prepare } = connection;
   const beyond = prepare(
-    `SELECT id, run, graph FROM runs WHERE notation = ?1 AND ${HAS_ENDED}
+    `SELECT run FROM runs WHERE notation = ?1 AND ${HAS_ENDED}
      ORDER BY started_at, id LIMIT max(0, (SELECT count(*) FROM runs WHERE notation = ?1) - ?2)`,
   );
-  const lastAppend = prepare('SELECT after + count, hash FROM log WHERE run = ? ORDER BY after DESC LIMIT 1');
   const readHead = prepare('SELECT tombstones FROM store');
-  const writeHead = prepare('UPDATE store SET tombstones = ?');
-  const insert = prepare('INSERT INTO tombstones (id, run, events, hash, at, link) VALUES (?, ?, ?, ?, ?, ?)');
   const all = prepare('SELECT run, events, hash, at, link FROM tombstones ORDER BY number');
-  const addTombstone = (id: number, run: RunId): void => {
-    const [events, hash] = (lastAppend.get(id) ?? [0, '']) as unknown as [number, string];
-    const [head] = readHead.get() as unknown as [string];
-    const at = Date.now();
-    const link = linkTombstone(head, { run, events, hash, at });
-    insert.run(id, run, events, hash, at, link);
-    writeHead.run(link);
-  };
-  const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'runs'].map((table) =>
-    prepare(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run'} = ?`),
-  );
-  const removeFlow = prepare(
-    'DELETE FROM flows WHERE id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE graph = flows.id)',
-  );
-  const remove = (rows: readonly DropRow[]): RunId[] => {
-    for (const [id, run, graph] of rows) {
-      addTombstone(id, run);
-      for (const removal of removals) removal.run(id);
-      removeFlow.run(graph);
-      known.delete(run);
-      graphs.clear();
-    }
-    return rows.map(([, run]) => run);
-  };
-  const named = prepare(`SELECT id, run, graph FROM runs WHERE run = ? AND ${HAS_ENDED}`);
+  const remove = createRemove(connection, seals);
 
   return {
     tombstones: async () =>
@@ -104,15 +100,48 @@ export function createRetain(connection: Connection): Pick<Roster, 'retain' | 'e
         return { list: rows.map(([run, events, hash, at, link]) => ({ run, events, hash, at, link })), head };
       }),
     retain: async (notation, keep) => {
-      const find = (): DropRow[] => beyond.all(notation, keep) as unknown as DropRow[];
+      const find = (): RunId[] => (beyond.all(notation, keep) as unknown as [RunId][]).map(([run]) => run);
       // Most of the time there is nothing to remove, and a read takes no lock.
       if (connection.read(find).length === 0) return [];
       return connection.write(() => remove(find()));
     },
     expired: createExpired(connection),
-    remove: async (runs) =>
-      connection.write(() => remove(runs.flatMap((run) => named.all(run) as unknown as DropRow[]))),
+    remove: async (runs) => connection.write(() => remove(runs)),
   };
+}
+
+function createRemove(connection: Connection, seals: Seals): (runs: readonly RunId[]) => RunId[] {
+  const { known, graphs, prepare } = connection;
+  const find = prepare(`${SELECT_SEALED} WHERE runs.run = ? AND runs.${HAS_ENDED}`);
+  const readHead = prepare('SELECT tombstones FROM store');
+  const insert = prepare('INSERT INTO tombstones (id, run, events, hash, at, link) VALUES (?, ?, ?, ?, ?, ?)');
+  const mailOf = prepare('SELECT id, hash FROM mail WHERE run = ?');
+  const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'runs'].map((table) =>
+    prepare(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run'} = ?`),
+  );
+  const removeFlow = prepare(
+    'DELETE FROM flows WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE graph = flows.id)',
+  );
+  const removeOne = (run: RunId): boolean => {
+    const row = find.get(run) as unknown as SealedRow | undefined;
+    const read = row === undefined ? null : readRow(row);
+    if (read === null || !isIntact(seals.store, read)) return false;
+    const { id, seal, sealed } = read;
+    const [head] = readHead.get() as unknown as [string];
+    const tombstone = { run, events: sealed.events, hash: sealed.head, at: Date.now() };
+    const link = linkTombstone(head, tombstone);
+    insert.run(id, run, tombstone.events, tombstone.hash, tombstone.at, link);
+    seals.setLink('tombstones', link);
+    seals.change(run, weightOfTombstone([id, link]) - weightOf('run', seal));
+    for (const [, hashed] of mailOf.all(id) as unknown as [number, string][])
+      seals.changeMail(-weightOf('mail', hashed));
+    for (const removal of removals) removal.run(id);
+    removeFlow.run(sealed.graph);
+    known.delete(run);
+    graphs.clear();
+    return true;
+  };
+  return (runs) => runs.filter(removeOne);
 }
 
 function createExpired(connection: Connection): Roster['expired'] {
@@ -158,5 +187,3 @@ function toEntry(row: EntryRow): RunEntry {
   const [run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent] = row;
   return { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent };
 }
-
-type DropRow = readonly [id: number, run: RunId, graph: number];

@@ -9,6 +9,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/errors.ts';
+import { BUCKET, sealAll } from './sealed-run.ts';
 
 const FIRST_SCHEMA = `
 -- One row. The id is part of idempotency keys; tombstones is the last link of the chain of tombstones.
@@ -187,7 +188,29 @@ DELETE FROM shared;
 ALTER TABLE shared ADD COLUMN hash TEXT NOT NULL DEFAULT '';
 `;
 
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA, OWNER_SCHEMA, SIGNED_SCHEMA];
+const SEALED_SCHEMA = `
+-- The end of the chain and the number of checkpoints, kept apart from their tables, and a hash of the row without its owner.
+ALTER TABLE runs ADD COLUMN events INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN head TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN signed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+UPDATE runs SET
+  events = coalesce((SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1), 0),
+  head = coalesce((SELECT hash FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1), ''),
+  signed = (SELECT count(*) FROM checkpoints WHERE run = runs.id);
+CREATE INDEX runs_by_bucket ON runs (${BUCKET});
+CREATE INDEX tombstones_by_bucket ON tombstones (${BUCKET});
+
+-- Sums over the rows of a bucket, and over all of these sums.
+CREATE TABLE seals (
+  bucket INTEGER PRIMARY KEY,
+  sum TEXT NOT NULL
+) STRICT;
+ALTER TABLE store ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+`;
+
+export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA, OWNER_SCHEMA, SIGNED_SCHEMA, SEALED_SCHEMA];
+const SEALED_VERSION = MIGRATIONS.indexOf(SEALED_SCHEMA) + 1;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
@@ -199,6 +222,7 @@ export function migrate(db: DatabaseSync, path: string, steps: readonly string[]
     // Another process may have migrated the file since.
     const from = examine(db, path, steps.length);
     for (const step of steps.slice(from)) db.exec(step);
+    if (from < SEALED_VERSION) sealAll(db);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
     db.exec('COMMIT');
   } catch (error) {

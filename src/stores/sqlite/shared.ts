@@ -3,16 +3,24 @@ import type { Json } from '../../expr/json.ts';
 import { hashShared, linkAct } from '../../runtime/journal/chain.ts';
 import type { OperatorAct, Shared } from '../../runtime/ports.ts';
 import type { Connection } from './connection.ts';
+import type { Seals } from './seals.ts';
 
-export function createShared(connection: Connection, store: string): Shared {
+export function createShared(connection: Connection, seals: Seals): Shared {
+  const { store } = seals;
   const statements = connection.prepareAll(SQL);
+  /** A value that was changed from outside counts as absent. */
+  const valueIn = (key: string, [text, hashed]: readonly [string, string]): Json =>
+    hashShared(store, key, text) === hashed ? (JSON.parse(text) as Json) : null;
   const read = (key: string): Json => {
-    const row = statements.get.get(key) as unknown as [string] | undefined;
-    return row === undefined ? null : (JSON.parse(row[0]) as Json);
+    const row = statements.get.get(key) as unknown as [string, string] | undefined;
+    return row === undefined ? null : valueIn(key, row);
   };
   const put = (key: string, value: Json): void => {
     const text = JSON.stringify(value);
-    statements.set.run(key, text, hashShared(store, key, text));
+    const hashed = hashShared(store, key, text);
+    const before = statements.get.get(key) as unknown as [string, string] | undefined;
+    statements.set.run(key, text, hashed);
+    seals.changeShared(key, before?.[1] ?? null, hashed);
   };
   return {
     get: async (key) => connection.read(() => read(key)),
@@ -24,10 +32,9 @@ export function createShared(connection: Connection, store: string): Shared {
       }),
     list: async (prefix) =>
       connection.read(() =>
-        (statements.list.all(prefix, prefix) as unknown as [string, string][]).map(([key, value]) => ({
-          key,
-          value: JSON.parse(value) as Json,
-        })),
+        (statements.list.all(prefix, prefix) as unknown as [string, string, string][])
+          .map(([key, ...row]) => ({ key, value: valueIn(key, row) }))
+          .filter(({ value }) => value !== null),
       ),
     operate: async (act, change) =>
       connection.write(() => {
@@ -35,7 +42,7 @@ export function createShared(connection: Connection, store: string): Shared {
         put(act.key, change(read(act.key)));
         const link = linkAct(last, act);
         statements.act.run(act.at, act.by, act.what, act.key, act.why, link);
-        statements.setHead.run(link);
+        seals.setLink('acts', link);
       }),
     integrity: async () =>
       connection.read(() => {
@@ -55,12 +62,11 @@ function toAct([at, by, what, key, why, link]: ActRow): OperatorAct {
 }
 
 const SQL = {
-  get: 'SELECT value FROM shared WHERE key = ?',
+  get: 'SELECT value, hash FROM shared WHERE key = ?',
   set: 'INSERT INTO shared VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, hash = excluded.hash',
-  list: 'SELECT key, value FROM shared WHERE substr(key, 1, length(?)) = ? ORDER BY key',
+  list: 'SELECT key, value, hash FROM shared WHERE substr(key, 1, length(?)) = ? ORDER BY key',
   rows: 'SELECT key, value, hash FROM shared ORDER BY key',
   head: 'SELECT acts FROM store',
-  setHead: 'UPDATE store SET acts = ?',
   act: 'INSERT INTO acts (at, who, what, key, why, link) VALUES (?, ?, ?, ?, ?, ?)',
   acts: 'SELECT at, who, what, key, why, link FROM acts ORDER BY number',
 } as const;

@@ -16,6 +16,8 @@ export interface Cli extends GlobalOptions {
   readonly screen: Screen;
   /** Prints progress or a hint on standard error, unless `--quiet` or `--json` is set. */
   hint(text: string): void;
+  /** Prints a warning on standard error once, also with `--quiet`, but not with `--json`. */
+  warn(text: string): void;
   /** Prints one JSON document on standard output. */
   printJson(value: unknown): void;
 }
@@ -24,6 +26,7 @@ export const DEFAULT_DB = '.sluice/sluice.db';
 
 export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli {
   const { json = false, quiet = false, debug = false, db = DEFAULT_DB, dbNamed = false, tenant } = options;
+  const warned = new Set<string>();
   return {
     json,
     quiet,
@@ -34,6 +37,10 @@ export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli 
     screen,
     hint: (text) => {
       if (!quiet && !json) screen.note(text);
+    },
+    warn: (text) => {
+      if (!json && !warned.has(text)) screen.note(`${screen.colors.yellow('warning')}: ${text}`);
+      warned.add(text);
     },
     printJson: (value) => screen.print(JSON.stringify(value, null, 2)),
   };

@@ -165,6 +165,7 @@ function addInspecting(program: Command, call: Caller): void {
     .command('show')
     .description('where a run is')
     .argument('<run>', 'a run')
+    .option('--unverified', 'print a run that was changed as it is stored, with a warning')
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
   continues(program.command('approvals'))
     .description('what waits for a person; on a terminal, an inbox to answer from')
@@ -187,6 +188,7 @@ function addHistory(program: Command, call: Caller): void {
     .option('--events', 'print every event of the journal')
     .option('--prompts', 'add the messages that each model received')
     .option('--after <seq>', 'only later events')
+    .option('--unverified', 'print a run that was changed as it is stored, with a warning')
     .addOption(
       new Option('-f, --format <format>', 'events, the Agent Run Trace, or OpenTelemetry spans')
         .choices(['events', 'art', 'otel'])

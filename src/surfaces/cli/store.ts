@@ -11,7 +11,7 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import { outstanding } from '../../core/outstanding.ts';
 import { settle } from '../../core/settle.ts';
 import { identified } from '../../runtime/engine/identity.ts';
-import { readRun } from '../../runtime/journal/read.ts';
+import { readRun, type ReadOptions } from '../../runtime/journal/read.ts';
 
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
@@ -26,7 +26,7 @@ export async function withStore<Result>(cli: Cli, look: (store: Store | null) =>
 
 /** The database as the user of the command may see it. */
 export function openFor(cli: Cli, readOnly = false): Store {
-  const store = openStore(cli.db, readOnly ? { readOnly } : { onNotice: (message) => cli.hint(message) });
+  const store = openStore(cli.db, { readOnly, onNotice: (message) => cli.warn(message) });
   return cli.tenant === undefined ? store : forTenant(store, cli.tenant);
 }
 
@@ -54,6 +54,18 @@ export async function findRun(store: Store | null, given: string, db: string): P
     `there is no run \`${given}\` in \`${db}\``,
     near === undefined ? 'List them with `sluice runs`.' : `Did you mean \`${near}\`?`,
   );
+}
+
+/** With `--unverified`, a run that was changed is printed as it is stored, with a warning, which also `--json` does not hide. */
+export function readOptions({ screen }: Cli, { unverified = false }: { readonly unverified?: boolean }): ReadOptions {
+  if (!unverified) return {};
+  const warned = new Set<string>();
+  return {
+    onBroken: ({ code, message }) => {
+      if (!warned.has(message)) screen.note(`${screen.colors.yellow(`warning[${code}]`)}: ${message}`);
+      warned.add(message);
+    },
+  };
 }
 
 /** Refuses to continue without a database. */

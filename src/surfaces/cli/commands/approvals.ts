@@ -2,6 +2,7 @@
 import type { Json } from '../../../expr/json.ts';
 import type { RunId } from '../../../ir/events.ts';
 import type { Waiting } from '../../../runtime/engine/types.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { waitingOf } from '../../../runtime/report/waiting.ts';
@@ -35,9 +36,18 @@ function allWaiting(cli: Cli, given: string | undefined): Promise<readonly Waiti
     if (store === null) return [];
     const found: Waiting[] = [];
     for (const { run } of await store.roster.list({ status: ['suspended', 'running'] }))
-      found.push(...(await waitingIn(store, run)));
+      found.push(...(await waitingIn(store, run).catch((error: unknown) => leftOut(cli, run, error))));
     return found;
   });
+}
+
+/** One run that was changed does not hide the questions of the others. */
+function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly Waiting[] {
+  if (!(error instanceof SluiceError)) throw error;
+  screen.note(
+    `${screen.colors.yellow(`warning[${error.code}]`)}: the questions of ${run} are left out: ${error.message}`,
+  );
+  return [];
 }
 
 async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> {

@@ -57,15 +57,16 @@ async function verifyRuns(
         tombstones: await auditTombstones(store.roster),
         shared: await auditShared(store.shared),
         memory: await auditMemory(store, memory, cli.tenant),
+        store: await auditStore(store),
       };
     } finally {
       await memory.close();
     }
   });
-  const { runs, tombstones, shared, memory } = found;
-  const ok = runs.every((each) => each.ok) && tombstones.ok && shared.ok && memory.ok;
+  const { runs, tombstones, shared, memory, store } = found;
+  const ok = runs.every((each) => each.ok) && [tombstones, shared, memory, store].every((each) => each.ok);
   if (!shows) return ok ? OK : FAILED;
-  if (cli.json) cli.printJson({ ok, runs, tombstones, shared, memory });
+  if (cli.json) cli.printJson({ ok, runs, tombstones, shared, memory, ...(store.ok ? {} : { store }) });
   else print(cli, found);
   return ok ? OK : FAILED;
 }
@@ -75,13 +76,25 @@ interface Audited {
   readonly tombstones: TombstoneAudit;
   readonly shared: SharedAudit;
   readonly memory: MemoryAudit;
+  readonly store: StoreAudit;
+}
+/** The seals of the database: sums over its lists. */
+interface StoreAudit {
+  readonly ok: boolean;
+  readonly broken: string | null;
 }
 const NOTHING: Audited = {
   runs: [],
   tombstones: { ok: true, removed: 0, broken: null },
   shared: { ok: true, acts: 0, broken: null },
   memory: { ok: true, entries: 0, broken: null },
+  store: { ok: true, broken: null },
 };
+
+async function auditStore({ journal }: Store): Promise<StoreAudit> {
+  const broken = (await journal.broken?.()) ?? null;
+  return { ok: broken === null, broken };
+}
 
 async function auditRuns(
   cli: Cli,
@@ -109,7 +122,7 @@ async function auditRuns(
 
 /** The attachments that the first event names, unless they were erased in this run or in the run that it forks. */
 async function inputAttachments(journal: Journal, shared: Shared, run: RunId): Promise<readonly string[]> {
-  const { events } = await streamRun(journal, run);
+  const { events } = await streamRun(journal, run, { onBroken: () => undefined });
   const { value: first } = events.next();
   if (first?.type !== 'run.started') return [];
   const { pins, parent } = first.origin;
@@ -118,15 +131,13 @@ async function inputAttachments(journal: Journal, shared: Shared, run: RunId): P
   return pins?.attachments ?? [];
 }
 
-function print(cli: Cli, { runs: audits, tombstones, shared, memory }: Audited): void {
+function print(cli: Cli, { runs: audits, tombstones, shared, memory, store }: Audited): void {
   const removed = tombstones.removed === 0 ? '' : `; ${plural(tombstones.removed, 'removed run')} in the tombstones`;
-  if (audits.length === 0 && removed === '') return cli.screen.print('there are no runs to check yet');
-  for (const message of [
-    ...audits.map(({ broken }) => broken?.message),
-    tombstones.broken,
-    shared.broken,
-    memory.broken,
-  ]) {
+  const lists = [tombstones, shared, memory, store].map(({ broken }) => broken);
+  const problems = [...audits.map(({ broken }) => broken?.message), ...lists];
+  if (audits.length === 0 && removed === '' && problems.every((problem) => problem === null))
+    return cli.screen.print('there are no runs to check yet');
+  for (const message of problems) {
     if (typeof message === 'string')
       cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
   }

@@ -2,6 +2,7 @@
 import { existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { createPrivate } from '../../../stores/sqlite/database.ts';
 import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
 import { memoryFileOf } from '../../../stores/sqlite/memory-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
@@ -34,6 +35,7 @@ function checkTarget(file: string, database: string): void {
 async function copy(from: string, to: string): Promise<void> {
   const partial = `${to}.partial`;
   rmSync(partial, { force: true });
+  createPrivate(partial);
   const db = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(db, partial);

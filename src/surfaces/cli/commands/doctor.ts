@@ -9,6 +9,7 @@ import { PROVIDERS } from '../../../catalog/providers.ts';
 import { requireModel } from '../../../effects/models/packages.ts';
 import { targetOf } from '../../../effects/models/target.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
+import { loosePermissions } from '../../../stores/sqlite/permissions.ts';
 import { compileFile, prerequisiteDiagnostics } from '../document.ts';
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -37,14 +38,14 @@ function rowOf({ name, status, found, help }: Finding): string[] {
 
 interface Finding {
   readonly name: string;
-  /** `bad` stops flows from running; `missing` concerns optional parts. */
-  readonly status: 'ok' | 'missing' | 'bad';
+  /** `bad` stops flows from running; `missing` concerns optional parts; a `warning` should be mended. */
+  readonly status: 'ok' | 'missing' | 'warning' | 'bad';
   readonly found: string;
   readonly help?: string;
 }
 
 async function examine(db: string): Promise<readonly Finding[]> {
-  return [node(), sqlite(), ...disk(db), clock(), ...programs(), ...keys(process.env)];
+  return [node(), sqlite(), ...disk(db), ...permissions(db), clock(), ...programs(), ...keys(process.env)];
 }
 
 /** The prerequisites of the models, tools and MCP servers of a document. */
@@ -143,6 +144,14 @@ function walWorks(folder: string): Finding {
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+function permissions(db: string): readonly Finding[] {
+  const name = 'permissions';
+  if (!existsSync(db)) return [];
+  const problems = loosePermissions(db);
+  if (problems.length === 0) return [{ name, status: 'ok', found: `only its owner can open ${db}` }];
+  return problems.map((found) => ({ name, status: 'warning', found }));
 }
 
 function clock(): Finding {

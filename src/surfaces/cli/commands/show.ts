@@ -5,12 +5,16 @@ import type { Store } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { reportPage } from '../report-text.ts';
-import { findRun, withStore } from '../store.ts';
+import { findRun, readOptions, withStore } from '../store.ts';
 
-export async function showCommand(cli: Cli, given: string): Promise<ExitStatus> {
+export interface ShowOptions {
+  readonly unverified?: boolean;
+}
+
+export async function showCommand(cli: Cli, given: string, options: ShowOptions = {}): Promise<ExitStatus> {
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(store, given, cli.db);
-    const report = reportOf(await readRun((store as Store).journal, run));
+    const report = reportOf(await readRun((store as Store).journal, run, readOptions(cli, options)));
     if (cli.json) cli.printJson(report);
     else cli.screen.print(reportPage(report, cli.screen.width()));
     return OK;

@@ -15,7 +15,7 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { detailOf } from '../view/notices.ts';
-import { findRun, withStore } from '../store.ts';
+import { findRun, readOptions, withStore } from '../store.ts';
 import { harmless } from '../code-points.ts';
 import { oneLine } from '../text.ts';
 import { evolve } from '../../../core/evolve.ts';
@@ -31,6 +31,7 @@ export interface TraceOptions {
   readonly prompts?: boolean;
   readonly events?: boolean;
   readonly after?: string;
+  readonly unverified?: boolean;
   readonly format?: 'events' | 'art' | 'otel';
 }
 
@@ -38,17 +39,18 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
   const after = readWhole('--after', options.after) ?? 0;
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(store, given, cli.db);
+    const reading = readOptions(cli, options);
     if (options.format === 'art' || options.format === 'otel') {
-      const record = recordOf(await readRun((store as Store).journal, run));
+      const record = recordOf(await readRun((store as Store).journal, run, reading));
       cli.printJson(options.format === 'art' ? agentRunTrace(record) : otelTrace(record));
       return OK;
     }
-    const { program, events } = await streamRun((store as Store).journal, run);
+    const { program, events } = await streamRun((store as Store).journal, run, reading);
     const attachments = attachmentsBeside(cli.db);
     const files = { store: attachments, erased: await isErased((store as Store).shared, run) };
     const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.
-    if (cli.json) for (const _ of (await streamRun((store as Store).journal, run)).events);
+    if (cli.json) for (const _ of (await streamRun((store as Store).journal, run, reading)).events);
     const format = { after, promptOfEvent };
     if (cli.json) await printAll(cli, jsonLines(events, format));
     else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));

@@ -1,0 +1,236 @@
+/**
+ * Seals: what the store knows about its rows apart from the rows themselves. Each run has a hash over its listing and the end of
+ * its chain. The hashes of runs and tombstones add up in 256 buckets, chosen by the id of the run; messages and shared values
+ * have a bucket each. The buckets and the row of the store add up to one number. A row that was changed, deleted or added from
+ * outside breaks a sum. A commit adjusts the sums by the difference, so its cost does not depend on the number of runs.
+ *
+ * Sums are adjusted with the old row as it is read. A sum that is broken therefore stays broken.
+ */
+import type { RunId } from '../../ir/events.ts';
+import { hashShared, linkAct } from '../../runtime/journal/chain.ts';
+import { hashMail } from '../mail.ts';
+import type { Connection, Statements } from './connection.ts';
+import {
+  BUCKET,
+  bucketOf,
+  MAIL_BUCKET,
+  modulo,
+  numberIn,
+  readRow,
+  sealOf,
+  SELECT_SEALED,
+  SHARED_BUCKET,
+  sumOf,
+  textOf,
+  weightOf,
+  weightOfBucket,
+  weightOfShared,
+  weightOfStore,
+  weightOfTombstone,
+} from './sealed-run.ts';
+import type { SealedRow, StoreRow, Weight } from './sealed-run.ts';
+
+export class Seals {
+  /** The id of the store. */
+  readonly store: string;
+  readonly #connection: Connection;
+  readonly #statements: Statements<typeof SQL>;
+  /** Differences of the sums in this transaction, by bucket. */
+  readonly #changes = new Map<number, Weight>();
+  #storeChange: Weight = 0n;
+  /** Buckets whose sums hold, until another connection writes. */
+  readonly #intact = new Set<number>();
+  #version = -1;
+
+  constructor(connection: Connection, store: string) {
+    this.store = store;
+    this.#connection = connection;
+    this.#statements = connection.prepareAll(SQL);
+    connection.beforeCommit = () => this.#writeSums();
+    connection.afterFailure = () => this.#forget();
+  }
+
+  change(run: RunId, difference: Weight): void {
+    this.#add(bucketOf(run), difference);
+  }
+
+  changeMail(difference: Weight): void {
+    this.#add(MAIL_BUCKET, difference);
+  }
+
+  changeShared(key: string, before: string | null, after: string): void {
+    this.#add(SHARED_BUCKET, weightOfShared(key, after) - (before === null ? 0n : weightOfShared(key, before)));
+  }
+
+  /** Sets the last link of a chain that the row of the store keeps. */
+  setLink(chain: 'tombstones' | 'acts', link: string): void {
+    const before = this.#storeRow();
+    this.#statements[chain].run(link);
+    this.#storeChange += weightOfStore({ ...before, [chain]: link }) - weightOfStore(before);
+  }
+
+  /** Messages that do not add up: the added one if there is exactly one, else all. */
+  suspectMail(): ReadonlySet<number> {
+    const { ids, weights, excess } = this.#weighMail();
+    if (excess === 0n) return NO_IDS;
+    const added = ids[weights.lastIndexOf(excess)];
+    return new Set(added === undefined ? ids : [added]);
+  }
+
+  #weighMail(): { readonly ids: readonly number[]; readonly weights: readonly Weight[]; readonly excess: Weight } {
+    const rows = this.#statements.mail.all() as unknown as [number, string][];
+    const weights = rows.map(([, hashed]) => weightOf('mail', hashed));
+    return { ids: rows.map(([id]) => id), weights, excess: modulo(sumOf(weights) - this.#sumIn(MAIL_BUCKET)) };
+  }
+
+  /** The sum starts over when the last suspect message is deleted. */
+  resetMail(): void {
+    if (this.#statements.mail.all().length > 0) return;
+    this.#changes.delete(MAIL_BUCKET);
+    this.#add(MAIL_BUCKET, -this.#sumIn(MAIL_BUCKET));
+  }
+
+  /** Null when the run and everything that it depends on are what the store wrote. In a transaction of the caller. */
+  brokenRun(run: RunId): string | null {
+    const version = this.#connection.version();
+    if (version !== this.#version) this.#intact.clear();
+    this.#version = version;
+    return this.#brokenSums() ?? this.#brokenBucket(bucketOf(run)) ?? this.#brokenRow(run);
+  }
+
+  /** The same for the store as a whole. */
+  brokenStore(): string | null {
+    this.#intact.clear();
+    const found = this.#brokenSums();
+    if (found !== null) return found;
+    const { listed, sums } = this.#statements;
+    const buckets = [...listed.all(), ...sums.all()] as unknown as [number | null][];
+    for (const bucket of new Set(buckets.map(([each]) => each ?? -1))) {
+      const broken = bucket === SHARED_BUCKET || bucket === MAIL_BUCKET ? null : this.#brokenBucket(bucket);
+      if (broken !== null) return broken;
+    }
+    if (!this.#isMailIntact()) return 'a message between processes was changed, added or deleted';
+    for (const row of this.#statements.rows.iterate()) {
+      const broken = this.#brokenListing(row as unknown as SealedRow);
+      if (broken !== null) return `run \`${(row as unknown as SealedRow)[3]}\`: ${broken}`;
+    }
+    return null;
+  }
+
+  #brokenSums(): string | null {
+    if (this.#intact.has(SHARED_BUCKET)) return null;
+    const row = this.#storeRow();
+    const sums = this.#statements.sums.all() as unknown as [number, string][];
+    if (textOf(sumOf([weightOfStore(row), ...sums.map(weightOfBucket)])) !== row.seal)
+      return 'the seals of the database were changed';
+    const broken = this.#brokenActs(row.acts) ?? this.#brokenShared();
+    if (broken === null) this.#intact.add(SHARED_BUCKET);
+    return broken;
+  }
+
+  #brokenActs(last: string): string | null {
+    const acts = this.#statements.actRows.all() as unknown as [number, string, string, string, string, string][];
+    let previous = '';
+    for (const [at, by, what, key, why, stored] of acts) {
+      previous = linkAct(previous, { at, by, what, key, why });
+      if (previous !== stored) return 'an act of an operator was changed, added or deleted';
+    }
+    return previous === last ? null : 'an act of an operator was added or deleted at the end';
+  }
+
+  #brokenShared(): string | null {
+    const rows = this.#statements.shared.all() as unknown as [string, string, string][];
+    const areOwn = rows.every(([key, value, hashed]) => hashShared(this.store, key, value) === hashed);
+    const sum = sumOf(rows.map(([key, , hashed]) => weightOfShared(key, hashed)));
+    return areOwn && sum === this.#sumIn(SHARED_BUCKET) ? null : 'a shared value was changed, added or deleted';
+  }
+
+  #brokenBucket(bucket: number): string | null {
+    if (this.#intact.has(bucket)) return null;
+    const runs = this.#statements.runsIn.all(bucket) as unknown as [string][];
+    const tombstones = this.#statements.tombstonesIn.all(bucket) as unknown as [number, string][];
+    const weights = [...runs.map(([seal]) => weightOf('run', seal)), ...tombstones.map(weightOfTombstone)];
+    if (sumOf(weights) !== this.#sumIn(bucket))
+      return 'the list of runs does not add up: a run or the tombstone of one was changed, added or deleted';
+    this.#intact.add(bucket);
+    return null;
+  }
+
+  #isMailIntact(): boolean {
+    const rows = this.#statements.letters.all() as unknown as [RunId | null, string, string][];
+    const areOwn = rows.every(([run, fact, hashed]) => run !== null && hashMail(this.store, run, fact) === hashed);
+    return areOwn && this.#weighMail().excess === 0n;
+  }
+
+  #brokenRow(run: RunId): string | null {
+    const row = this.#statements.row.get(run) as unknown as SealedRow | undefined;
+    return row === undefined ? null : this.#brokenListing(row);
+  }
+
+  #brokenListing(row: SealedRow): string | null {
+    const { id, seal, sealed, stored } = readRow(row);
+    if (sealOf(this.store, sealed) !== seal) return 'its entry in the list of runs was changed';
+    if (stored.events < sealed.events)
+      return `its journal ends with event ${stored.events}, but ${sealed.events} events were stored`;
+    if (stored.events !== sealed.events || stored.head !== sealed.head)
+      return `event ${stored.events} is not the last one that was stored`;
+    const [checkpoints] = this.#statements.checkpoints.get(id) as unknown as [number];
+    return checkpoints === sealed.signed
+      ? null
+      : `it has ${checkpoints} signed checkpoints, but ${sealed.signed} were stored`;
+  }
+
+  #add(bucket: number, difference: Weight): void {
+    this.#changes.set(bucket, (this.#changes.get(bucket) ?? 0n) + difference);
+  }
+
+  #writeSums(): void {
+    let total = this.#storeChange;
+    for (const [bucket, difference] of this.#changes) {
+      const found = this.#statements.sum.get(bucket) as unknown as [string] | undefined;
+      const sum = textOf(modulo(numberIn(found?.[0]) + difference));
+      this.#statements.setSum.run(bucket, sum);
+      total += weightOfBucket([bucket, sum]) - (found === undefined ? 0n : weightOfBucket([bucket, found[0]]));
+    }
+    this.#changes.clear();
+    this.#storeChange = 0n;
+    if (total !== 0n) this.#statements.setSeal.run(textOf(modulo(numberIn(this.#storeRow().seal) + total)));
+  }
+
+  #sumIn(bucket: number): Weight {
+    return numberIn((this.#statements.sum.get(bucket) as unknown as [string] | undefined)?.[0]);
+  }
+
+  #storeRow(): StoreRow & { readonly seal: string } {
+    const [id, tombstones, acts, seal] = this.#statements.store.get() as unknown as [string, string, string, string];
+    return { id, tombstones, acts, seal };
+  }
+
+  #forget(): void {
+    this.#changes.clear();
+    this.#storeChange = 0n;
+    this.#intact.clear();
+  }
+}
+
+const NO_IDS: ReadonlySet<number> = new Set();
+
+const SQL = {
+  store: 'SELECT id, tombstones, acts, seal FROM store',
+  setSeal: 'UPDATE store SET seal = ?',
+  tombstones: 'UPDATE store SET tombstones = ?',
+  acts: 'UPDATE store SET acts = ?',
+  sum: 'SELECT sum FROM seals WHERE bucket = ?',
+  sums: 'SELECT bucket, sum FROM seals',
+  setSum: 'INSERT INTO seals VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET sum = excluded.sum',
+  mail: 'SELECT id, hash FROM mail ORDER BY id',
+  letters: 'SELECT runs.run, mail.fact, mail.hash FROM mail LEFT JOIN runs ON runs.id = mail.run',
+  shared: 'SELECT key, value, hash FROM shared',
+  actRows: 'SELECT at, who, what, key, why, link FROM acts ORDER BY number',
+  listed: `SELECT DISTINCT ${BUCKET} FROM runs UNION SELECT DISTINCT ${BUCKET} FROM tombstones`,
+  runsIn: `SELECT seal FROM runs WHERE ${BUCKET} = ?`,
+  tombstonesIn: `SELECT id, link FROM tombstones WHERE ${BUCKET} = ?`,
+  rows: SELECT_SEALED,
+  row: `${SELECT_SEALED} WHERE runs.run = ?`,
+  checkpoints: 'SELECT count(*) FROM checkpoints WHERE run = ?',
+} as const;
