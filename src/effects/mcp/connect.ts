@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type {
   Client,
-  ClientCredentialsProvider,
   ElicitRequest,
   ElicitResult,
   StreamableHTTPClientTransport,
@@ -17,6 +16,7 @@ import { Output } from '../tools/output.ts';
 import { expandText } from '../tools/template.ts';
 
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
+import { authProviderOf } from './oauth.ts';
 import { linearValidator } from './schema.ts';
 import { loadSdk, sdk } from './sdk.ts';
 
@@ -105,7 +105,9 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
     return new (sdk().StreamableHTTPClientTransport)(new URL(config.url), {
       requestInit: { headers: expanded(config.headers) },
       fetch: cappedFetch,
-      ...(config.oauth === undefined ? {} : { authProvider: credentials(config.oauth, new URL(config.url), expand) }),
+      ...(config.oauth === undefined
+        ? {}
+        : { authProvider: authProviderOf(config.oauth, new URL(config.url), expand) }),
     });
   const transport = new (sdk().StdioClientTransport)({
     command: config.command ?? '',
@@ -117,20 +119,6 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
   });
   transport.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
   return transport;
-}
-
-/** A server could name an authorization server of its own to collect credentials, so the document names it. */
-function credentials(
-  { client_id: clientId, client_secret: clientSecret = '', scope, issuer }: NonNullable<McpServer['oauth']>,
-  { origin }: URL,
-  expand: (text: string) => string,
-): ClientCredentialsProvider {
-  return new (sdk().ClientCredentialsProvider)({
-    clientId: expand(clientId),
-    clientSecret: expand(clientSecret),
-    expectedIssuer: issuer === undefined ? origin : expand(issuer),
-    ...(scope === undefined ? {} : { scope: expand(scope) }),
-  });
 }
 
 /** Breaks off a response that is larger than a message may be. */

@@ -91,10 +91,16 @@ export interface McpServer {
   readonly tools?: readonly string[];
   /** The effect of an undeclared tool follows from the hints of the server. */
   readonly trusted?: boolean;
-  /** Client credentials for a server that needs OAuth. */
+  /** For a server that needs OAuth: client credentials, or the login of a person. */
   readonly oauth?: {
-    readonly client_id: string;
+    readonly client_id?: string;
     readonly client_secret?: string;
+    /** A key in PEM form that signs for the client, instead of a secret. */
+    readonly private_key?: string;
+    /** The algorithm of the signature. Default RS256. */
+    readonly algorithm?: string;
+    /** A person logs in with `sluice mcp login`. */
+    readonly login?: boolean;
     readonly scope?: string;
     /** The only authorization server that gets the credentials. Default: the origin of `url`. */
     readonly issuer?: string;

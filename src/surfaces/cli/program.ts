@@ -322,13 +322,19 @@ function addKeys(keys: Command, call: Caller): void {
 
 function addMachine(program: Command, call: Caller): void {
   addKeys(program.command('keys').description('keys with which people sign their answers'), call);
-  program
-    .command('mcp')
-    .description('MCP servers of a document')
+  const mcp = program.command('mcp').description('MCP servers of a document');
+  mcp
     .command('lock')
     .description('write the tools of the servers to a lock file beside the document')
     .argument('<file>', 'a document')
     .action(call(async () => (await import('./commands/mcp.ts')).mcpLockCommand));
+  mcp
+    .command('login')
+    .description('log in to servers that need a person (`oauth: { login: true }`)')
+    .argument('<file>', 'a document')
+    .argument('[server]', 'one of its servers')
+    .option('--timeout <seconds>', 'how long to wait for the person; 300 by default')
+    .action(call(async () => (await import('./commands/mcp.ts')).mcpLoginCommand));
   program
     .command('doctor')
     .description('what this machine has and lacks')

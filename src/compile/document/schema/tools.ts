@@ -137,14 +137,27 @@ export const tools = map(
   toolName,
 ).describe('Tools by full name, `module.action`.');
 
-const oauth = record(() => ({
-  client_id: name(),
-  client_secret: name().optional(),
-  scope: name().optional(),
-  issuer: name()
-    .optional()
-    .describe('The authorization server that gets the credentials. Default: the origin of `url`.'),
-})).describe('Client credentials for a server that needs OAuth. Use `{{env.NAME}}` for the secret.');
+const oauth = ruled(
+  record(() => ({
+    client_id: name().optional(),
+    client_secret: name().optional(),
+    private_key: name().optional().describe('A key in PEM form that signs for the client, instead of a secret.'),
+    algorithm: name().optional().describe('The algorithm of the signature. Default `RS256`.'),
+    login: bool().optional().describe('A person logs in with `sluice mcp login`.'),
+    scope: name().optional(),
+    issuer: name()
+      .optional()
+      .describe('The authorization server that gets the credentials. Default: the origin of `url`.'),
+  })),
+  ({ client_id: id, client_secret: secret, private_key: key, login }, context) => {
+    const add = (code: 'missing-field' | 'several-implementations', message: string, help: string): void =>
+      void context.addIssue({ code: 'custom', message: fault(code, message, help) });
+    if (id === undefined && login !== true)
+      add('missing-field', '`oauth` needs a `client_id`', 'For the login of a person, set `login: true`.');
+    else if (key !== undefined && (secret !== undefined || login === true))
+      add('several-implementations', '`private_key` stands beside another way to get a token', 'Keep one of them.');
+  },
+).describe('For a server that needs OAuth. Use `{{env.NAME}}` for secrets.');
 
 const server = ruled(
   record(() => ({

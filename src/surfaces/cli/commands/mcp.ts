@@ -1,19 +1,25 @@
-/** `sluice mcp lock`: asks the MCP servers of a document for their tools and writes the lock file. */
+/**
+ * `sluice mcp lock`: asks the MCP servers of a document for their tools and writes the lock file. `sluice mcp login`: logs a person in
+ * to servers that need it.
+ */
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockFileOf } from '../../../catalog/mcp-lock.ts';
+import { nearest } from '../../../compile/diagnose/nearest.ts';
 import { discoverMcp, lockDifferences } from '../../../effects/mcp/discover.ts';
+import type { Servers } from '../../../effects/mcp/discover.ts';
+import { login } from '../../../effects/mcp/login.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Cli } from '../context.ts';
 import { compileFile, readLock } from '../document.ts';
 import { failedCompile } from '../diagnostics.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
-import { plural } from '../text.ts';
+import { readWhole } from '../option-values.ts';
+import { oneLine, plural } from '../text.ts';
+import { usage } from '../usage.ts';
 
 export async function mcpLockCommand(cli: Cli, file: string): Promise<ExitStatus> {
-  const compiled = await compileFile(file, undefined, null);
-  const { servers } = compiled.result;
-  if (servers === undefined) throw failedCompile(compiled);
+  const servers = await serversIn(file);
   const names = Object.keys(servers);
   if (names.length === 0)
     throw new SluiceError('usage', `\`${file}\` declares no MCP servers`, 'Declare them under `mcp`.');
@@ -28,4 +34,52 @@ export async function mcpLockCommand(cli: Cli, file: string): Promise<ExitStatus
     for (const change of changes) cli.screen.print(`changed: ${change}`);
   }
   return OK;
+}
+
+export interface LoginOptions {
+  readonly timeout?: string;
+}
+
+export async function mcpLoginCommand(
+  cli: Cli,
+  file: string,
+  wanted: string | undefined,
+  options: LoginOptions,
+): Promise<ExitStatus> {
+  const timeoutMs = (readWhole('--timeout', options.timeout) ?? LOGIN_SECONDS) * 1000;
+  const servers = Object.entries(await serversIn(file)).filter(([, { oauth }]) => oauth?.login === true);
+  const chosen = servers.filter(([name]) => wanted === undefined || name === wanted);
+  if (chosen.length === 0)
+    throw noLogin(
+      file,
+      wanted,
+      servers.map(([name]) => name),
+    );
+  for (const [name, server] of chosen) {
+    const show = (url: string): void =>
+      cli.screen.note(`open this page to log in to ${oneLine(name)}:\n  ${oneLine(url)}`);
+    await login(name, server, { timeoutMs, show });
+    if (!cli.json) cli.screen.print(`logged in to ${oneLine(name)}`);
+  }
+  if (cli.json) cli.printJson({ servers: chosen.map(([name]) => name) });
+  return OK;
+}
+
+const LOGIN_SECONDS = 300;
+
+function noLogin(file: string, wanted: string | undefined, names: readonly string[]): Error {
+  if (wanted === undefined)
+    return usage(`no MCP server of \`${file}\` needs a login`, 'A server with `oauth: { login: true }` does.');
+  const near = nearest(wanted, names);
+  return usage(
+    `\`${file}\` has no MCP server \`${wanted}\` that needs a login`,
+    near === undefined ? 'A server with `oauth: { login: true }` does.' : `Did you mean \`${near}\`?`,
+  );
+}
+
+async function serversIn(file: string): Promise<Servers> {
+  const compiled = await compileFile(file, undefined, null);
+  const { servers } = compiled.result;
+  if (servers === undefined) throw failedCompile(compiled);
+  return servers;
 }

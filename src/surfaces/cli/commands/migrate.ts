@@ -48,7 +48,8 @@ export async function migrateCommand(
     const { store, engine, world } = session;
     const { seq } = await headOf(store, from);
     const names = Object.keys(functions);
-    const pins = names.length === 0 ? world.pins(flow) : withDefinition(world.pins(flow), file, names);
+    const places = world.pins(flow, from);
+    const pins = names.length === 0 ? places : withDefinition(places, file, names);
     const run = await migrate(engine, store, from, flow, {
       by: options.as ?? currentUser(),
       pins,
