@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { TOOL_CATEGORIES } from '../../../catalog/builtin-tools.ts';
 import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';
 import {
-  duration,
   bool,
   expects,
   fault,
@@ -112,8 +111,8 @@ export const tools = map(
     trusted_fields: list(name())
       .optional()
       .describe('Fields of the result that outsiders cannot write, such as an id or an amount.'),
-    tenure: z
-      .union([oneOf(['run']), duration()])
+    tenure: name()
+      .regex(/^(?:run|\d{1,6}[mhd])$/, { error: expects('`run`, or a time such as `12h` or `30d`') })
       .optional()
       .describe(
         'How long a result holds: `run`, or a time such as `12h`. An answer that rests on it is remembered no longer.',

@@ -35,6 +35,7 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   if (roles === null || !body.sound || !document.sections.sound || report.failed()) return null;
   const loop = settle(body.value, roles, given);
   checkSideEffects(loop, section);
+  checkMemory(loop, section);
   return loop;
 }
 
@@ -162,6 +163,16 @@ function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | '
   report.warning('budget-too-small', at, `\`${acts}\` can never be called: the budget allows no side effects`, {
     help: 'Set `budgets.side_effects` to at least 1, or `escalation.expansions`, so that a person can grant more.',
   });
+}
+
+/** An entry needs an observation, and an agent without tools makes none. */
+function checkMemory(
+  { memory, executor, definitions }: Loop,
+  { body, report }: Pick<Section, 'body' | 'report'>,
+): void {
+  if (memory === null || (definitions.agents[executor]?.tools ?? []).length > 0) return;
+  const message = `\`${executor}\` has no tools, so no observation supports what it would remember: every entry is quarantined`;
+  report.warning('no-effect', body.at('memory'), message, { help: 'Give the agent a tool, or leave out `memory`.' });
 }
 
 function checkPlanApproval({ body, report }: Section): void {

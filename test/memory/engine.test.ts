@@ -1,0 +1,68 @@
+/** Memory of an engine of the library: beside its journal, by tenant, with an embedder, and violations in the journal. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { MemoryViolation } from '../../src/runtime/memory.ts';
+import type { Embedder, MemoryStore } from '../../src/runtime/memory.ts';
+import type { RunEvent } from '../../src/runtime/report/run-events.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
+import { createEngine } from '../../src/surfaces/library/create-engine.ts';
+import type { CreateEngineOptions } from '../../src/surfaces/library/create-engine.ts';
+import { compiled } from '../harness.ts';
+import { DOCUMENT, SCRIPT } from './remembering.ts';
+
+const FLOW: CompiledFlow = compiled(DOCUMENT);
+
+async function remembering(options: CreateEngineOptions, input = 'Which order?'): Promise<readonly RunEvent[]> {
+  await using engine = createEngine({ script: SCRIPT, ...options });
+  const run = await engine.run(FLOW, input);
+  await run.result();
+  const events: RunEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  return events.filter(({ type }) => type.startsWith('memory.') || type === 'trouble');
+}
+
+test('two engines on one journal remember, for each tenant its own', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-memory-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const journal = join(dir, 'runs.db');
+  const [, written] = await remembering({ journal, tenant: 'acme' });
+  expect(written).toMatchObject({ type: 'memory.written', trust: 'trusted', sources: [expect.any(String)] });
+  const entry = (written as { readonly entry: string }).entry;
+  expect(await remembering({ journal, tenant: 'acme' })).toMatchObject([
+    { type: 'memory.recalled', entries: [entry], quarantined: [] },
+    { type: 'memory.written' },
+  ]);
+  expect(await remembering({ journal, tenant: 'bank' })).toMatchObject([
+    { type: 'memory.recalled', entries: [] },
+    { type: 'memory.written' },
+  ]);
+});
+
+test('an embedder is asked for the goal and for each entry', async () => {
+  const texts: string[] = [];
+  const embedder: Embedder = {
+    embed: async (given) => {
+      texts.push(...given);
+      return given.map(() => [1, 0]);
+    },
+  };
+  await remembering({ journal: openMemory(), toolOptions: { memory: createMemoryStore(), embedder } });
+  expect(texts).toEqual(['Which order?', 'Which order?\nThe order is A-17.']);
+});
+
+test('a violation is an event of the run, and the run goes on without memory', async () => {
+  const memory: MemoryStore = {
+    ...createMemoryStore(),
+    find: async (caller) => {
+      throw new MemoryViolation(caller, 'read', 'm_1');
+    },
+  };
+  expect(await remembering({ journal: openMemory(), toolOptions: { memory } })).toMatchObject([
+    { type: 'trouble', message: 'MemoryViolation: agent `clerk` may not read the memory entry `m_1`' },
+    { type: 'memory.written' },
+  ]);
+});
