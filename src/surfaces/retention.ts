@@ -14,11 +14,15 @@ import { openPiiStore, piiFileOf } from '../stores/sqlite/pii-store.ts';
 export function retentionOptions(
   store: Store,
   journal: string | undefined,
+  onNotice?: (message: string) => void,
 ): Required<Pick<EngineOptions, 'exportRun' | 'onRemoved'>> {
   return {
     exportRun: (run, folder) => exportTo(store, run, folder),
     onRemoved: (runs) => {
-      if (journal !== undefined) void forget(store, journal, runs);
+      if (journal === undefined) return;
+      forget(store, journal, runs).catch((error: unknown) => {
+        onNotice?.(`data beside the journal was not deleted: ${(error as Error).message}`);
+      });
     },
   };
 }

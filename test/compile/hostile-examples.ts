@@ -106,6 +106,12 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
   },
   'saga.staged.yaml': { uses: { flights: 'unknown', hotels: 'unknown', cars: 'unknown' } },
   'research.loop.yaml': { uses: { scholar: 'library.search' }, args: query, failures: 3 },
+  'memory.loop.yaml': {
+    uses: { clerk: 'orders.find' },
+    args: (count) => ({ customer: `c${count}` }),
+    check: ({ name, input }) =>
+      name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] },
+  },
   'incident.loop.yaml': {
     says: { responder: 'The cause is the cache.', reviewer: '{"ok": true, "confidence": 0.9}' },
     failures: 2,

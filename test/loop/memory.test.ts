@@ -116,6 +116,20 @@ describe('the write gate', () => {
     expect(await gate.perform(check('memory.read', { owner: 'b' }))).toEqual({ ok: true, value: { entries: [] } });
   });
 
+  test('names of fields and the description of the tool count as shown', async () => {
+    const tools = { find: { ...TRUSTED['find'], description: 'Finds the last order.' } };
+    const found = { ...good, result: { customer: 'Ann', order: 'A-17' } } as unknown as Json;
+    const input = {
+      citations: ['a.1.1.0'],
+      observations: [found],
+      goal: 'x',
+      answer: 'The last order of customer Ann: A-17.',
+    };
+    expect((await gated(input, tools)).value).toMatchObject({ ok: true, state: 'active' });
+    const other = await gated({ ...input, answer: 'Ann hates the blue kettle deeply.' }, tools);
+    expect(other.value).toMatchObject({ ok: false, state: 'quarantined' });
+  });
+
   test('the shortest tenure of the sources limits the entry', async () => {
     const day = 86_400_000;
     const tools = { find: { ...TRUSTED['find'], tenureMs: day } };

@@ -99,7 +99,11 @@ function unshown({ command, flow }: Call, cited: readonly Observation[]): string
   const evidence = evidenceOf({
     observations: cited,
     told: [textOf(goal), ...listOf(heard).map((each) => textOf(each as Json))],
-    given: [],
+    // Words of the tool's own description and of field names are no news of the answer.
+    given: cited.flatMap(({ tool, result = null }) => [
+      flow.tools[tool]?.description ?? '',
+      fieldsOf(result).join(' '),
+    ]),
     since: null,
     confirmed: [],
     tools: [...new Set(cited.map(({ tool }) => tool))].flatMap((name) => {
@@ -113,6 +117,12 @@ function unshown({ command, flow }: Call, cited: readonly Observation[]): string
   );
   const finding = findings.find(({ kind }) => kind === 'value');
   return finding === undefined ? null : `the answer ${finding.reason}`;
+}
+
+function fieldsOf(value: Json): readonly string[] {
+  if (value === null || typeof value !== 'object') return [];
+  if (Array.isArray(value)) return value.flatMap(fieldsOf);
+  return Object.entries(value).flatMap(([field, each]) => [field, ...fieldsOf(each)]);
 }
 
 /** The shortest tenure of the sources limits the entry. A source that holds for the run only makes no memory. */

@@ -33,7 +33,7 @@ export async function withSession<Result>(
     performer: world.performer,
     clock: world.clock,
     pickUp: false,
-    ...retentionOptions(store, cli.db),
+    ...retentionOptions(store, cli.db, (message) => cli.hint(message)),
     ...signingFor(cli.db),
     worstCase: worstCases(),
     onNotice: (message) => cli.hint(message),

@@ -124,7 +124,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
   const runtime = createRuntime({
     worstCase: worstCases(),
-    ...retentionOptions(store, file),
+    ...retentionOptions(store, file, rest.onNotice),
     ...(signingKey === undefined ? signingFor(file) : { signing: { signer: createSigner(signingKey) } }),
     ...rest,
     store,
