@@ -109,3 +109,30 @@ flow:
     'leave',
   ]);
 });
+
+test('the question of a stage prints its result to edit, and check prints how many workers run at once', async () => {
+  const cwd = folder({
+    'a.staged.yaml': `
+agents: [{ id: planner }, { id: worker }, { id: editor }, { id: critic }]
+staged:
+  plan: { agent: planner }
+  workers: { agent: worker, max: 3 }
+  aggregate: { agent: editor }
+  validate: { agent: critic, confidence: 0.8 }
+`,
+    's.yaml': `
+agents:
+  planner: ['{"tasks": [{"id": "a", "brief": "Find A."}]}']
+  worker: [A.]
+  editor: ['{"best": "A"}']
+  critic: ['{"ok": true, "confidence": 0.2}', '{"ok": true, "confidence": 0.9}']
+`,
+  });
+  expect((await sluice(['check', 'a.staged.yaml'], { cwd })).stdout).toContain('up to 3 branches at workers');
+  await sluice(['run', 'a.staged.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
+  const { stdout } = await sluice(['approvals'], { cwd });
+  const [, edit = ''] = /^answer +sluice (answer \S+ edit.*)$/m.exec(stdout) ?? [];
+  expect(edit).toContain(`edit --edit '{"best":"A"}'`);
+  const ran = await sluice([...wordsOf(edit), '--script', 's.yaml', '--json'], { cwd });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ code: 'SUCCESS', output: { best: 'A' } });
+});

@@ -255,6 +255,16 @@ describe('soft failures', () => {
     await close();
   });
 
+  test('a reply that the run accepts, with its JSON in a fence or in prose, is no failure', async () => {
+    const { run, events, close } = lab(() => says('Sure!\n```json\n{"ok": true}\n```\nAnything else?'));
+    const flow = withBreaker({}, { agents });
+    const runs = [await run(flow), await run(flow), await run(flow)];
+    expect(runs.map(({ output }) => output)).toEqual([{ ok: true }, { ok: true }, { ok: true }]);
+    const found = (await Promise.all(runs.map(({ run: id }) => events(id)))).flat();
+    expect(found.filter(({ type }) => type === 'breaker.changed')).toEqual([]);
+    await close();
+  });
+
   test('without a fallback the trip is an event only', async () => {
     const { run, sent, events, close } = lab(() => says('not JSON'));
     const flow = withBreaker({}, { agents });

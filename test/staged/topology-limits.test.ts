@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
-import { AGENTS, ONE, YES, actions, play } from './drive.ts';
+import { AGENTS, ONE, PLAN, YES, actions, play } from './drive.ts';
 
 const REST = { plan: { agent: 'planner' }, validate: { agent: 'critic' } };
 const script = (agents: NonNullable<Script['agents']>): Script => ({
@@ -108,4 +108,22 @@ describe('blackboard: agents that overwrite each other', () => {
     expect(report.output).toEqual({ price: 10 });
     expect(events.some((event) => event.type === 'slots.written' && event.node.includes('conflict'))).toBe(true);
   });
+});
+
+test('teams: a person who approves everything is asked five times by the run and five times by the team', async () => {
+  const north = { plan: { agent: 'planner' }, workers: { agent: 'worker', budget: { model_calls: 1 } } };
+  const { report } = await play(
+    {
+      staged: {
+        id: 'demo',
+        tier: 'regulated',
+        plan: { agent: 'planner' },
+        teams: [{ id: 'north', staged: north }],
+      },
+    },
+    { agents: { planner: [ONE, PLAN], worker: ['Done.'] }, approvals: { escalation: ['approve'] } },
+  );
+  expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
+  expect(report.usage.reviews).toBeLessThanOrEqual(10);
+  expect(report.usage.modelCalls).toBeLessThan(40);
 });

@@ -15,6 +15,8 @@ export interface Concurrency {
   readonly at: string;
   /** The authored nodes of each branch. Those of different branches can run at once. */
   readonly branches: readonly (readonly string[])[];
+  /** Of a list: the most items that run at once. */
+  readonly width?: number;
 }
 
 export function cyclesOf(graph: Graph): readonly Cycle[] {
@@ -41,7 +43,8 @@ export function concurrencyOf(graph: Graph): readonly Concurrency[] {
     if ('heads' in node.over && heads.length === 1) return [];
     const branches = heads.map((head) => authored(graph, reachableFrom([head], graph.targets)));
     // The tool calls of one reply run at once too, and enter no authored node.
-    return branches.every((nodes) => nodes.length === 0) ? [] : [{ at: node.label.name, branches }];
+    const width = 'heads' in node.over ? {} : { width: node.widthMax };
+    return branches.every((nodes) => nodes.length === 0) ? [] : [{ at: node.label.name, branches, ...width }];
   });
 }
 

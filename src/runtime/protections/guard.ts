@@ -3,7 +3,7 @@
  * decision becomes a note, which the journal keeps with the result of the call. So a replay needs no clock and no store.
  */
 import { normalised, printOf } from '../../core/repeats.ts';
-import { readingsOf } from '../../core/reply.ts';
+import { oneObject, readingsOf } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Failure, Instant, ProtectionNote, Settled } from '../../ir/facts.ts';
 import type { AgentDef, DoNode } from '../../ir/nodes.ts';
@@ -240,8 +240,10 @@ function isProviderError({ class: kind }: Failure): boolean {
   return kind === 'transient' || kind === 'rate_limit' || kind === 'timeout';
 }
 
+/** As the run judges the reply: an object inside a fence or prose counts too. */
 function fits(schema: Json, text: Json): boolean {
-  for (const reading of readingsOf(text)) if (pure.validate(schema, reading) === null) return true;
+  for (const reading of [...readingsOf(text), oneObject(text)])
+    if (pure.validate(schema, reading) === null) return true;
   return false;
 }
 

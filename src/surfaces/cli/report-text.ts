@@ -175,8 +175,9 @@ export function answerLines({ id, choices, code, payload, approvers }: Waiting, 
 
 /** The `--edit` option, filled in with the proposal. */
 function editFlag(payload: Json): string {
-  const { tool, args, plan } = fieldsOf(payload);
-  const proposed = tool === undefined ? plan : (args ?? {});
+  const { tool, args, plan, stage, result } = fieldsOf(payload);
+  // Of a stage, the result is edited. A stage that failed has none yet.
+  const proposed = stage !== undefined ? (result ?? '…') : tool === undefined ? plan : (args ?? {});
   return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
 }
 

@@ -206,12 +206,11 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
     ],
     abortOf(l),
   );
-  const max = ESCALATIONS_MAX * l.startsMax;
   return l.kit.ask(
     {
       hint: step('ask').hint,
       origin: nameOf(l, 'escalation'),
-      charges: [l.kit.visits(`escalations:${l.prefix}`, max, abortOf(l), 'escalations')],
+      charges: [l.kit.visits(`escalations:${l.prefix}`, ESCALATIONS_MAX, abortOf(l), 'escalations')],
     },
     {
       about: 'escalation',

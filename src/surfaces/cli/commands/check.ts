@@ -88,6 +88,12 @@ function tooDear({ file, result }: CompiledFile, maxCost: number | undefined): r
   ];
 }
 
+function widthText(width: number | undefined, branches: readonly unknown[]): string {
+  return width === undefined
+    ? plural(branches.length, 'branch', 'branches')
+    : `up to ${plural(width, 'branch', 'branches')}`;
+}
+
 function certificate(flow: CompiledFlow, bounds: Bounds): string {
   const rows = [
     ['flow', `${oneLine(flow.id)}  ${flow.hash}`],
@@ -95,9 +101,9 @@ function certificate(flow: CompiledFlow, bounds: Bounds): string {
     ['cycles', bounds.cycles.length === 0 ? 'none' : cycleText(bounds.cycles[0])],
     ...bounds.cycles.slice(1).map((cycle) => ['', cycleText(cycle)]),
     ['ends', bounds.codes.join(', ')],
-    ...bounds.concurrent.map(({ at, branches }) => [
+    ...bounds.concurrent.map(({ at, branches, width }) => [
       'at once',
-      `${plural(branches.length, 'branch', 'branches')} at ${oneLine(at)}`,
+      `${widthText(width, branches)} at ${oneLine(at)}`,
     ]),
   ];
   const costs = MEASURES.flatMap(({ measure, label, key }) => {
