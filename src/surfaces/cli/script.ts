@@ -2,14 +2,16 @@
 import * as z from 'zod';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { Diagnostic, Report } from '../../compile/diagnose/diagnostics.ts';
-import { codeOfProblem, helpOfProblem } from '../../compile/expressions/problem.ts';
+import { reportProblems } from '../../compile/expressions/problem.ts';
 import { checkExpression } from '../../compile/expressions/expression.ts';
 import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../compile/document/shape/fields.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
-import { rangeWithin } from '../../compile/source/scalar-range.ts';
 import { readShape, type Shaped } from '../../compile/document/shape/shape.ts';
 import { parseSource } from '../../compile/source/source.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
+import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
+import { readText } from './files.ts';
+import type { Cli } from './context.ts';
 
 export interface ReadScript {
   /** Null if the script has errors. */
@@ -30,6 +32,19 @@ export function readScript(source: string, file: string, flow?: CompiledFlow): R
     checkChoices(shaped, flow, report);
   }
   return { script: shaped === null || report.failed() ? null : shaped.value, diagnostics: report.list() };
+}
+
+/** Reads a script from its file. Throws its mistakes. With `cli`, prints its warnings. */
+export function loadScript(file: string, flow?: CompiledFlow, cli?: Cli): Script {
+  const text = readText(file);
+  const { script, diagnostics } = readScript(text, file, flow);
+  if (script === null)
+    throw new DiagnosticsError(
+      { ok: false, diagnostics },
+      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
+    );
+  if (diagnostics.length > 0) cli?.hint(renderAll(diagnostics, text, cli.screen));
+  return script;
 }
 
 const SCRIPT = {
@@ -90,15 +105,7 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
         const checked = checkExpression(entry.when, { names: ['input'], types: { input: { type: 'string' } } });
         const scalar = located(section, owner, index, 'when') ?? located(section, owner, 'when');
         if (checked.ok || scalar?.kind !== 'scalar') continue;
-        for (const problem of checked.problems)
-          report.error(
-            codeOfProblem(problem),
-            rangeWithin(report.source, scalar, problem.start, problem.end),
-            problem.message,
-            {
-              help: helpOfProblem(problem),
-            },
-          );
+        reportProblems(report, scalar, checked.problems);
       }
     }
   }

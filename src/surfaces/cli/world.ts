@@ -14,12 +14,10 @@ import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { vaultBeside } from '../vault.ts';
 import type { Cli } from './context.ts';
 import { flagsOf, type RepeatedOptions } from './command-name.ts';
-import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
 import { definitionTools } from './document.ts';
-import { readText } from './files.ts';
 import type { Foreseen } from './store.ts';
 import { readShellLimits } from './option-values.ts';
-import { readScript } from './script.ts';
+import { loadScript } from './script.ts';
 
 export interface WorldOptions extends RepeatedOptions {
   /** Accepts code that has changed since the run started. */
@@ -44,7 +42,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     resolve(new SluiceError(code, message, code === 'no-implementation' ? resume : help));
     return untilAborted(call);
   };
-  const script = options.script === undefined ? undefined : loadScript(cli, options.script, flow);
+  const script = options.script === undefined ? undefined : loadScript(options.script, flow, cli);
   const model = defaultModel(options);
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
@@ -121,16 +119,4 @@ function untilAborted({ signal }: Call): Promise<never> {
 function httpOptions(hosts: readonly string[]): HttpOptions {
   const privateHosts = hosts.filter((host) => host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) > 0);
   return { hosts, privateHosts };
-}
-
-export function loadScript(cli: Cli, file: string, flow?: CompiledFlow): Script {
-  const text = readText(file);
-  const { script, diagnostics } = readScript(text, file, flow);
-  if (script === null)
-    throw new DiagnosticsError(
-      { ok: false, diagnostics },
-      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
-    );
-  if (diagnostics.length > 0) cli.hint(renderAll(diagnostics, text, cli.screen));
-  return script;
 }

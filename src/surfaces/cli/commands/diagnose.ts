@@ -13,7 +13,7 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readSince } from '../since.ts';
 import { findRun, withStore } from '../store.ts';
-import { loadScript } from '../world.ts';
+import { loadScript } from '../script.ts';
 import { oneLine, plural } from '../text.ts';
 import { usage } from '../usage.ts';
 
@@ -66,7 +66,7 @@ function judgeOf(cli: Cli, run: string | undefined, { judge, script }: DiagnoseO
     throw usage('`--judge` needs a model', 'Write `--judge provider/model`, or give the replies with `--script`.');
   return {
     model: judge === true ? undefined : judge,
-    script: script === undefined ? undefined : loadScript(cli, script),
+    script: script === undefined ? undefined : loadScript(script, undefined, cli),
   };
 }
 

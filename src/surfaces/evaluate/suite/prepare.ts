@@ -2,11 +2,10 @@
 import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
-import { readText } from '../../cli/files.ts';
-import { countLine, DiagnosticsError, failedCompile, renderAll } from '../../cli/diagnostics.ts';
+import { failedCompile } from '../../cli/diagnostics.ts';
 import { compileFile, flowIn } from '../../cli/document.ts';
 import type { CompiledFile } from '../../cli/document.ts';
-import { readScript } from '../../cli/script.ts';
+import { loadScript } from '../../cli/script.ts';
 import { textReader } from '../../library/compile.ts';
 import { compile } from '../../../compile/compile.ts';
 import { priceOf } from '../../../effects/models/prices.ts';
@@ -148,16 +147,7 @@ function inputOf(input: Json | undefined, notation: string): Json {
 }
 
 function scriptOf(given: SuiteCase['script'], dir: string, flow: CompiledFlow): Script | undefined {
-  if (typeof given !== 'string') return given;
-  const file = join(dir, given);
-  const text = readText(file);
-  const { script, diagnostics } = readScript(text, file, flow);
-  if (script === null)
-    throw new DiagnosticsError(
-      { ok: false, diagnostics },
-      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
-    );
-  return script;
+  return typeof given === 'string' ? loadScript(join(dir, given), flow) : given;
 }
 
 async function compileVariant(file: string, model: string | undefined, prompts: Prompts | undefined): Promise<Variant> {

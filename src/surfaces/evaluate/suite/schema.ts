@@ -17,8 +17,7 @@ import {
 import { readShape } from '../../../compile/document/shape/shape.ts';
 import type { Shaped } from '../../../compile/document/shape/shape.ts';
 import { checkExpression } from '../../../compile/expressions/expression.ts';
-import { codeOfProblem, helpOfProblem } from '../../../compile/expressions/problem.ts';
-import { rangeWithin } from '../../../compile/source/scalar-range.ts';
+import { reportProblems } from '../../../compile/expressions/problem.ts';
 import { parseSource } from '../../../compile/source/source.ts';
 import { TERMINAL_CODES } from '../../../ir/codes.ts';
 import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
@@ -126,15 +125,7 @@ function checkConditions({ value, located }: Shaped<Suite>, report: Report): voi
     const checked = checkExpression(expect.when, { names: WHEN_NAMES });
     const scalar = located('cases', index, 'expect', 'when');
     if (checked.ok || scalar?.kind !== 'scalar') continue;
-    for (const problem of checked.problems)
-      report.error(
-        codeOfProblem(problem),
-        rangeWithin(report.source, scalar, problem.start, problem.end),
-        problem.message,
-        {
-          help: helpOfProblem(problem),
-        },
-      );
+    reportProblems(report, scalar, checked.problems);
   }
 }
 
