@@ -33,6 +33,10 @@ describe('a tool call without arguments has the arguments {}', () => {
   test.each<[string, string, Answer]>([
     ['Chat Completions, empty', 'openai.chat', chat({ name: 'web_search', arguments: '' })],
     ['compatible, empty', 'openai-compatible', chat({ name: 'web_search', arguments: '' })],
+    ['Chat Completions, missing', 'openai.chat', chat({ name: 'web_search' })],
+    ['compatible, missing', 'openai-compatible', chat({ name: 'web_search' })],
+    ['compatible, null', 'openai-compatible', chat({ name: 'web_search', arguments: null })],
+    ['compatible, an object', 'openai-compatible', chat({ name: 'web_search', arguments: {} })],
     [
       'Responses, empty',
       'openai',

@@ -7,6 +7,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { PerformError } from '../../runtime/failures.ts';
 import { connectA2a } from './a2a.ts';
 import { adapt } from './adapt.ts';
+import { writtenArguments } from './chat-arguments.ts';
 import { withBodyFields } from './options.ts';
 import type { BodyFields } from './options.ts';
 import { importOptional } from '../optional-package.ts';
@@ -30,7 +31,11 @@ export interface ConnectOptions {
 export async function connect(target: Target, options: ConnectOptions): Promise<LanguageModelV4> {
   const { how, model, baseUrl, provider, headers, object } = target;
   if (object !== undefined) return adapt(object);
-  const settings = { fetch: oneRequest(options), headers, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
+  const settings = {
+    fetch: oneRequest(options, CHAT.has(how.protocol)),
+    headers,
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+  };
   // A placeholder stops the package from reading the environment itself.
   const apiKey = target.key ?? 'none';
   switch (how.protocol) {
@@ -71,6 +76,9 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   }
 }
 
+/** Protocols whose responses are those of Chat Completions. */
+const CHAT: ReadonlySet<string> = new Set(['openai-chat', 'compatible']);
+
 function load(name: string): Promise<unknown> {
   return importOptional(name, NEED);
 }
@@ -81,7 +89,10 @@ const NEED = 'this model';
  * Sends one HTTP request per call. Redirects are not followed, so the prompt and the key reach the configured address only.
  * The size of the response is limited, and so is the time between two of its bytes.
  */
-function oneRequest({ fetch: send = globalThis.fetch, idleTimeoutMs, body: fields }: ConnectOptions): Fetch {
+function oneRequest(
+  { fetch: send = globalThis.fetch, idleTimeoutMs, body: fields }: ConnectOptions,
+  speaksChat: boolean,
+): Fetch {
   return async (input, init) => {
     const sent =
       fields === undefined || typeof init?.body !== 'string' ? {} : { body: withBodyFields(init.body, fields) };
@@ -89,7 +100,8 @@ function oneRequest({ fetch: send = globalThis.fetch, idleTimeoutMs, body: field
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
     const body = watchIdle(response.body.pipeThrough(limitSize()), idleTimeoutMs);
-    return new Response(body, { status, statusText, headers });
+    const isChat = speaksChat && status === 200 && /json/.test(headers.get('content-type') ?? '');
+    return new Response(isChat ? body.pipeThrough(writtenArguments()) : body, { status, statusText, headers });
   };
 }
 
