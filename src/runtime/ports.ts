@@ -271,6 +271,8 @@ export interface Performer {
   perform(call: Call): Promise<Settled>;
   /** Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. */
   protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string): Promise<Json>;
+  /** Throws if the stored personal data of a run cannot be read with the key that is set. */
+  checkKey?(flow: CompiledFlow, run: RunId, documentDir?: string): Promise<void>;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */
   answer?(question: Asked): ScriptedAnswer | null;
   /** On a virtual clock: true if time passes up to the deadline of this open question. Absent: it always does. */
@@ -310,6 +312,8 @@ export interface PiiStore {
   /** The token with this lookup, or the one that is made now with the next free number of its type. */
   add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken): string;
   find(run: RunId, token: string): Uint8Array | null;
+  /** Any token of a run with its value, to check the key; null if the run has none. */
+  first?(run: RunId): SealedToken | null;
   /** Marks a token that was passed to a tool as it is. It may come back in a result. */
   release(run: RunId, token: string): void;
   isReleased(run: RunId, token: string): boolean;

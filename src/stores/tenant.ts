@@ -4,17 +4,45 @@
  */
 import { hasEnded } from './leases.ts';
 import { SluiceError } from '../runtime/errors.ts';
-import type { Append, Journal, Roster, RunEntry, Store } from '../runtime/ports.ts';
+import type { Append, Journal, OperatorAct, Roster, RunEntry, Store } from '../runtime/ports.ts';
 import type { RunId } from '../ir/events.ts';
 
-export function forTenant(store: Store, tenant: string): Store {
+export const TENANT_PREFIX = 'tenant.refused:';
+
+export interface TenantOptions {
+  /** Stores the record of an access that was refused. Default: the store itself. */
+  readonly record?: (act: Act) => Promise<void>;
+}
+type Act = Omit<OperatorAct, 'link'>;
+
+export function forTenant(store: Store, tenant: string, { record }: TenantOptions = {}): Store {
   checkTenant(tenant);
-  const isMine = async (run: RunId): Promise<boolean> => (await store.roster.find(run))?.tenant === tenant;
+  const recorded = new Set<RunId>();
+  const isMine = async (run: RunId): Promise<boolean> => {
+    const owner = await store.roster.find(run);
+    if (owner?.tenant === tenant) return true;
+    if (owner !== null && !recorded.has(run)) {
+      recorded.add(run);
+      const act = { at: Date.now(), by: `tenant ${tenant}`, what: 'tenant.refused' };
+      const refused = { ...act, key: `${TENANT_PREFIX}${tenant}`, why: `${run} belongs to ${ownerName(owner)}` };
+      await (record ?? ((each) => recordIn(store, each)))(refused);
+    }
+    return false;
+  };
   return {
     ...store,
     journal: journalOf(store.journal, tenant, isMine),
     roster: rosterOf(store.roster, tenant, isMine),
   };
+}
+
+/** Each refused access is an act in the store, and counts. */
+export async function recordIn({ shared }: Pick<Store, 'shared'>, act: Act): Promise<void> {
+  await shared.operate(act, (value) => Number(value ?? 0) + 1);
+}
+
+function ownerName({ tenant }: RunEntry): string {
+  return tenant === null ? 'no tenant' : `tenant ${tenant}`;
 }
 
 /** Names are part of keys and of messages. */
@@ -65,10 +93,7 @@ function rosterOf(roster: Roster, tenant: string, isMine: IsMine): Roster {
   };
   return {
     ...roster,
-    find: async (run) => {
-      const entry = await roster.find(run);
-      return entry?.tenant === tenant ? entry : null;
-    },
+    find: async (run) => ((await isMine(run)) ? roster.find(run) : null),
     list: async (filter = {}) => {
       const { limit, ...rest } = filter;
       return mineOf(await roster.list(rest)).slice(0, limit);

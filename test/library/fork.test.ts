@@ -1,7 +1,7 @@
 /** `engine.fork`: the clock of a fork, what it undoes, and what it leaves to its parent. */
-import { expect, test } from 'vitest';
-import { createEngine, openMemory } from '../../src/index.ts';
-import type { ChainedEvent, Engine, Store } from '../../src/index.ts';
+import { describe, expect, test } from 'vitest';
+import { createEngine, openMemory, replay } from '../../src/index.ts';
+import type { ChainedEvent, Engine, Json, Store } from '../../src/index.ts';
 import { compiled } from '../harness.ts';
 
 const SAGA = compiled({
@@ -114,3 +114,85 @@ test('edits reach every branch, and `input` also the copies of it', async () => 
     't.b {"q":"new"}',
   ]);
 });
+
+const GATED = compiled({
+  flow: {
+    id: 'gated',
+    entry: 'gate',
+    nodes: [
+      {
+        ...{ id: 'gate', type: 'approval', message: 'go?', choices: ['yes', 'no'] },
+        routes: [{ when: "approvals.gate == 'yes'", to: 'go' }, { to: 'second' }],
+      },
+      { id: 'second', type: 'approval', message: 'sure?', choices: ['yes', 'no'], routes: [{ to: 'end' }] },
+      { id: 'go', type: 'set', values: { done: '{{true}}' } },
+    ],
+  },
+});
+
+test('what a person decided cannot be set in a fork, only answered', async () => {
+  await using engine = engineOn(openMemory(), []);
+  const run = await engine.run(GATED, {});
+  const [question] = await run.waiting();
+  await engine.answer(question?.id ?? '', { choice: 'no', by: 'ann' });
+  const at = (await eventsOf(engine, run.id)).at(-1)?.seq ?? 0;
+  const edits: readonly [string, Json][] = [
+    ['approvals.gate', 'yes'],
+    ['approvals', { gate: 'yes' }],
+    ['approvals.gate.choice', 'yes'],
+  ];
+  for (const [slot, value] of edits)
+    await expect(engine.fork(run.id, { at, set: { [slot]: value } })).rejects.toMatchObject({
+      code: 'bad-fork',
+      message: expect.stringContaining('only a person can give'),
+      help: expect.stringContaining('--answer gate=CHOICE'),
+    });
+  expect(await engine.list()).toHaveLength(1);
+});
+
+describe('the replay of a fork', () => {
+  test('decides the part of its parent again, also of the parent of its parent', async () => {
+    const store = openMemory();
+    await using engine = engineOn(store, []);
+    const parent = await engine.run(SAGA, {}, { id: 'one' });
+    await parent.waiting();
+    const at = (await eventsOf(engine, 'one')).at(-1)?.seq ?? 0;
+    const fork = await engine.fork('one', { at, run: 'two', by: 'ann' });
+    const again = await engine.fork(fork.id, { at: at + 1, run: 'three', by: 'ann' });
+    expect(await replay(store.journal, again.id)).toMatchObject({
+      agrees: true,
+      parent: { run: 'two', checked: true },
+    });
+    expect(await replay(store.journal, 'two')).toMatchObject({ agrees: true, parent: { run: 'one', checked: true } });
+  });
+
+  test('names an event that is not the one of its parent', async () => {
+    const store = openMemory();
+    await using engine = engineOn(store, []);
+    await (await engine.run(SAGA, {}, { id: 'one' })).waiting();
+    const at = (await eventsOf(engine, 'one')).at(-1)?.seq ?? 0;
+    await engine.fork('one', { at, run: 'two', by: 'ann' });
+    await (await engine.run(SAGA, { other: true }, { id: 'other' })).waiting();
+    // Another run stands in the place of the parent, with a chain that is valid.
+    const journal = { ...store.journal, load: renamedLoad(store.journal, 'one', 'other') };
+    const { agrees, difference } = await replay(journal, 'two').catch(() => ({ agrees: false, difference: null }));
+    expect([agrees, difference?.seq ?? 1]).toEqual([false, 1]);
+  });
+
+  test('says that a removed parent was not checked', async () => {
+    const store = openMemory();
+    await using engine = engineOn(store, []);
+    const parent = await engine.run(SAGA, {}, { id: 'one' });
+    await parent.waiting();
+    const at = (await eventsOf(engine, 'one')).at(-1)?.seq ?? 0;
+    await engine.fork('one', { at, run: 'two', by: 'ann' });
+    await parent.cancel({ by: 'ann' });
+    await engine.settled('one');
+    await store.roster.remove(['one']);
+    expect(await replay(store.journal, 'two')).toMatchObject({ agrees: true, parent: { run: 'one', checked: false } });
+  });
+});
+
+function renamedLoad(journal: Store['journal'], from: string, to: string): Store['journal']['load'] {
+  return (run, options) => journal.load(run === from ? to : run, options);
+}

@@ -35,6 +35,10 @@ test('runs of another tenant cannot be read, answered, forked, resumed or cancel
   expect(await globex.list()).toEqual([]);
   expect(await globex.approvals()).toEqual([]);
   await expect(globex.start(FLOW, { origin: { tenant: 'acme' } })).rejects.toMatchObject({ code: 'wrong-tenant' });
+  const acts = await journal.shared.acts();
+  expect(acts.map(({ what, by, why }) => [what, by, why])).toEqual([
+    ['tenant.refused', 'tenant globex', `${run.id} belongs to tenant acme`],
+  ]);
   await acme.answer(id, { choice: 'yes', by: 'ann' });
   expect((await run.result()).code).toBe('SUCCESS');
   await acme.close();

@@ -10,6 +10,10 @@ import { notify } from '../../src/effects/notify.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { replay } from '../../src/runtime/journal/audit.ts';
 import { compile } from '../../src/index.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import type { Performer } from '../../src/runtime/ports.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
 import { compiled } from '../harness.ts';
 import { eventsOf, office, waitingAt } from './people.ts';
 import type { Office } from './people.ts';
@@ -111,6 +115,47 @@ test('an engine that closes waits for its hooks', async () => {
   await waitingAt(here, flowWith({ notify: [{ command: ['x'] }] }));
   await here.engine.close();
   expect(told).toBe(1);
+});
+
+test('a question whose process died before its hook is announced by the next process, under the same id', async () => {
+  const flow = flowWith({ notify: [{ command: ['x'] }] });
+  // The process asked a minute ago, and died before it called the hook.
+  const earlier = { ...realClock, now: () => Date.now() - 60_000 };
+  const store = openMemory();
+  const died = createRuntime({ store, performer: NO_CALLS, pickUp: false, clock: earlier });
+  const first: Office = { engine: died, store, calls: [] };
+  const question = await waitingAt(first, flow);
+  const [asked] = (await eventsOf(first, question.run)).filter(({ type }) => type === 'effect.requested');
+  const sent: string[] = [];
+  const hook = async ({ id }: { readonly id: string }): Promise<void> => void sent.push(id);
+  const next = createRuntime({ store: first.store, performer: { ...NO_CALLS, notify: hook }, pickUp: false });
+  await expect.poll(() => notes(first, question.run), { timeout: 5000 }).toMatchObject([{ to: 'x', attempts: 1 }]);
+  expect(sent).toEqual([`${question.id}.${asked?.seq ?? 0}`]);
+  const third = createRuntime({ store: first.store, performer: { ...NO_CALLS, notify: hook }, pickUp: false });
+  await third.answer(question.id, { choice: 'approve', by: 'bo' });
+  expect((await third.settled(question.run)).state).toBe('completed');
+  expect(sent).toHaveLength(1);
+  expect(await replay(first.store.journal, question.run)).toMatchObject({ agrees: true });
+  await next.close();
+});
+
+const NO_CALLS: Performer = { perform: () => Promise.reject(new Error('no call is made')) };
+
+test('a late answer to a question says that it has expired, also when the run has ended', async () => {
+  const here = office();
+  const flow = compiled({
+    flow: {
+      id: 'ask',
+      entry: 'gate',
+      nodes: [{ id: 'gate', type: 'approval', message: 'Go?', timeout: 0.05, on_timeout: 'reject' }],
+    },
+  });
+  const question = await waitingAt(here, flow);
+  await expect.poll(async () => (await here.engine.get(question.run)).state, { timeout: 5000 }).toBe('completed');
+  await expect(here.engine.answer(question.id, { choice: 'approve', by: 'bo' })).rejects.toMatchObject({
+    code: 'approval-closed',
+    message: `${question.id} has expired and counts as \`reject\``,
+  });
 });
 
 test('a queue that is too long is an event', async () => {

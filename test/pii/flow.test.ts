@@ -217,7 +217,14 @@ describe('the key', () => {
     writeFileSync(join(cwd, 'keys/pii'), Buffer.alloc(32, 8).toString('base64'));
     const args = ['answer', waiting[0]?.id ?? '', 'approve', '--as', 'bo', '--script', 's.yaml', '--json'];
     const other = await sluice(args, { cwd });
-    expect(other.stdout + other.stderr).toContain('the key is another one');
+    expect([other.status, other.stdout]).toEqual([1, expect.stringContaining('"pii-key"')]);
+    expect(other.stderr).toContain('the key is another one');
+    // Nothing was done: the question is still open, and the right key answers it.
+    expect((await sluice(['show', 'r1', '--json'], { cwd })).stdout).toContain('"state": "suspended"');
+    const forked = await sluice(['fork', 'r1', '--at', '2', '--script', 's.yaml'], { cwd });
+    expect([forked.status, forked.stderr]).toEqual([1, expect.stringContaining('pii-key')]);
+    writeFileSync(join(cwd, 'keys/pii'), Buffer.alloc(32, 7).toString('base64'));
+    expect((await sluice(args, { cwd })).status).toBe(0);
   });
 
   test.each([

@@ -33,6 +33,9 @@ export function withPii(performer: Performer, open: OpenVault): Performer {
       if (pii === undefined) return performer.perform(call);
       return performProtected(performer, call, pipelineOf(pii, call.pins?.documentDir));
     },
+    checkKey: async (flow: CompiledFlow, run: RunId, documentDir?: string) => {
+      if (flow.pii !== undefined) open(flow.pii.keyFile, documentDir).check(run);
+    },
     protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string) => {
       if (flow.pii === undefined) return value;
       const pipeline = pipelineOf(flow.pii, documentDir);

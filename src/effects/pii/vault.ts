@@ -11,6 +11,8 @@ export interface Vault {
   tokenFor(run: RunId, type: string, value: string): string;
   /** Null if the run has no such token. */
   valueOf(run: RunId, token: string): string | null;
+  /** Throws if a stored value of the run cannot be read with this key. */
+  check(run: RunId): void;
   release(run: RunId, token: string): void;
   isReleased(run: RunId, token: string): boolean;
 }
@@ -38,6 +40,10 @@ export function createVault(store: PiiStore, key: Uint8Array): Vault {
     valueOf: (run, token) => {
       const sealed = store.find(run, token);
       return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
+    },
+    check: (run) => {
+      const first = store.first?.(run) ?? null;
+      if (first !== null) unseal(sealing, `${run} ${first.token}`, first.sealed);
     },
     release: (run, token) => store.release(run, token),
     isReleased: (run, token) => store.isReleased(run, token),
@@ -87,6 +93,7 @@ export function memoryPiiStore(): PiiStore {
       return made.token;
     },
     find: (run, token) => of(run).find((row) => row.token === token)?.sealed ?? null,
+    first: (run) => of(run)[0] ?? null,
     release: (run, token) => {
       const row = of(run).find((each) => each.token === token);
       if (row !== undefined) row.released = true;

@@ -27,7 +27,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
     if ((await store.roster.find(run)) === null) throw unknownRun(run);
     // The owner may have read the mail and released the run since.
     if (posted && fact !== null && (await isRecorded(host, run, fact))) return;
-    const owned = await ownership.acquire(run, { reserves: given.type !== 'cancel' });
+    const owned = await ownership.acquire(run, { checks: given.type !== 'cancel' });
     if (owned !== null) {
       fact ??= await identifiedIn(host, ownership, owned, safe);
       if (await deliverHere(host, ownership, owned, fact, posted)) return;

@@ -25,8 +25,29 @@ export interface Past {
 export function editsOf(past: Past, set: { readonly [name: string]: Json }): readonly SlotEdit[] {
   return Object.entries(set).flatMap(([name, value]) => {
     if (name === 'input') return inputEdits(past, value);
+    refuseDecision(past, name);
     return placesOf(past, name).map(([slot = '', ...path]) => ({ slot, path, value }));
   });
+}
+
+/** What a person decides can be answered, and not set: a fork must not lead past an approval. */
+function refuseDecision(past: Past, name: string): void {
+  const places = [name.split('.'), ...(namesIn(past.flow).get(name) ?? [])];
+  for (const node of Object.values<Node>(past.flow.nodes)) {
+    if (node.op !== 'do' || node.effect.kind !== 'ask') continue;
+    const decided = node.writes.map(placeOf);
+    if (!places.some((place) => decided.some((each) => isPrefix(place, each) || isPrefix(each, place)))) continue;
+    const question = node.label.authored ?? node.label.name;
+    throw new SluiceError(
+      'bad-fork',
+      `\`${name}\` holds the answer to \`${question}\`, which only a person can give`,
+      `Fork at the event that asks it, and answer with \`--answer ${question}=CHOICE\` or \`sluice answer\`.`,
+    );
+  }
+}
+
+function isPrefix(path: Path, of: Path): boolean {
+  return path.length <= of.length && path.every((part, index) => part === of[index]);
 }
 
 /** Also replaces the slots that hold an unchanged copy of the input. */

@@ -11,6 +11,7 @@ import { SluiceError } from '../errors.ts';
 import { audit } from '../journal/audit.ts';
 import { genesis, link, linkEvents, printOf } from '../journal/chain.ts';
 import { decodeEvents, encodeEvents } from '../journal/codec.ts';
+import { inFork } from '../journal/fork-events.ts';
 import { retrace } from '../journal/replay.ts';
 import { freezeState, thawState } from '../journal/snapshot.ts';
 import { createShelf } from '../journal/values.ts';
@@ -34,6 +35,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   checkRunId(run);
   const past = await readPast(host, parent, at);
   const owned = copy(host, past, run, options);
+  await checkKey(host, owned);
   const edits = await editsFor(host, past, owned, options);
   const facts: Fact[] = [{ type: 'fork', by, edits }, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
@@ -140,19 +142,11 @@ export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: Fo
     parent: past.link,
   };
   owned.prefix = past.turns.map((turn) => {
-    const events = turn.map((event) => renamed(event, past.run, run, program.flow.hash, own));
+    const events = turn.map((event) => inFork(event, past.run, { run, flow: program.flow.hash, origin: own }));
     for (const event of events) owned.state = evolve(owned.state, event);
     return appendTo(owned, events);
   });
   return owned;
-}
-
-/** The ids of questions contain the id of their run. */
-function renamed(event: Event, from: RunId, to: RunId, flow: string, origin: Origin): Event {
-  if (event.type === 'run.started') return { ...event, run: to, flow, origin };
-  if (event.type !== 'effect.requested' || event.question === undefined) return event;
-  const { id } = event.question;
-  return { ...event, question: { ...event.question, id: `a_${to}${id.slice(2 + from.length)}` } };
 }
 
 function appendTo(owned: OwnedRun, events: readonly Event[]): Append {
@@ -222,6 +216,12 @@ export function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[]
   const trial = thawState(freezeState(state as RunState));
   const [refusal] = settle(program, trial, facts, now).refusals.values();
   if (refusal !== undefined) throw errorOf(refusal);
+}
+
+/** The tokens of personal data are those of the parent. */
+async function checkKey({ performer }: Host, { program, run, state }: OwnedRun): Promise<void> {
+  const { pins } = state?.origin ?? {};
+  await performer.checkKey?.(program.flow, pins?.tokensOf ?? run, pins?.documentDir);
 }
 
 export function taken(run: RunId): SluiceError {

@@ -1,9 +1,12 @@
 /**
  * Announces questions to the hooks of a flow, and records what came of it. A hook is called in the background: a hook that
- * fails or hangs never holds up the run. Also records that more questions wait than the flow allows.
+ * fails or hangs never holds up the run. A question whose announcement was not recorded, because its process died, is
+ * announced by the next process, under the same id. Also records that more questions wait than the flow allows.
  */
-import type { Event, Question, RunId } from '../../ir/events.ts';
+import type { Event, Question, RunId, RunState } from '../../ir/events.ts';
 import type { NotifyHook, ReviewNote } from '../../ir/people.ts';
+import { readRun } from '../journal/read.ts';
+import type { ReadRun } from '../journal/read.ts';
 import { waitingOf } from '../report/waiting.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -11,6 +14,10 @@ import type { OwnedRun } from './owned-run.ts';
 const ATTEMPTS_MAX = 4;
 const BACKOFF_MS = 250;
 const ATTEMPT_MS = 5_000;
+/** After this time a process that still announced a question would have recorded it. */
+const GRACE_MS = 30_000;
+/** The store keeps the time up to which all questions are announced. */
+const ANNOUNCED_KEY = 'notify.announced';
 /** How long closing waits for hooks. */
 const DRAIN_MS = 10_000;
 
@@ -21,15 +28,22 @@ export class Notifier {
   readonly #record: Record;
   readonly #pending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
+  readonly #timer: NodeJS.Timeout | null;
 
   constructor(host: Host, record: Record) {
     this.#host = host;
     this.#record = record;
     host.onCommitted = (owned, events) => this.#committed(owned, events);
+    const sweep = (): void => this.#track(this.#announceLost());
+    // Under a script nothing is announced.
+    this.#timer = host.performer.notify === undefined ? null : setInterval(sweep, GRACE_MS);
+    this.#timer?.unref();
+    if (this.#timer !== null) sweep();
   }
 
   /** Resolves when every hook was called and recorded, at the latest after some seconds. */
   async drained(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
     if (this.#pending.size === 0) return;
     const late = AbortSignal.timeout(DRAIN_MS);
     const isLate = new Promise((resolve) => late.addEventListener('abort', resolve, { once: true }));
@@ -41,11 +55,26 @@ export class Notifier {
     const { notify, reviewQueue } = owned.program.flow;
     if (notify === undefined && reviewQueue === undefined) return;
     for (const event of events) {
-      const asked = askedBy(event, owned);
-      if (asked === null) continue;
-      for (const hook of notify ?? []) this.#track(this.#announce(owned, event, asked, hook));
-      if (event.type === 'effect.requested') this.#track(this.#measure(owned, event.key));
+      for (const asked of askedBy(event, owned.state))
+        for (const hook of notify ?? []) this.#track(this.#announce(owned, event, asked, hook));
+      if (event.type === 'effect.requested' && event.question !== undefined)
+        this.#track(this.#measure(owned, event.key));
     }
+  }
+
+  /** Runs that were suspended since the last look, but not so recently that their own process may still be at it. */
+  async #announceLost(): Promise<void> {
+    const { store, clock } = this.#host;
+    await this.#host.ensureOpen();
+    const now = clock.now();
+    const since = Number((await store.shared.get(ANNOUNCED_KEY)) ?? 0);
+    const suspended = await store.roster.list({ status: ['suspended'] });
+    const due = suspended.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= now - GRACE_MS);
+    for (const { run } of due) {
+      const read = await readRun(store.journal, run);
+      for (const { event, asked, hook } of unannounced(read)) await this.#announce(read, event, asked, hook);
+    }
+    if (due.length > 0) await store.shared.update(ANNOUNCED_KEY, () => [now - GRACE_MS, null]);
   }
 
   /** A record that cannot be stored, because the run has ended, is not needed. */
@@ -54,15 +83,16 @@ export class Notifier {
     this.#pending.add(settled);
   }
 
-  async #announce(owned: OwnedRun, event: Event, { key, question }: Asked, hook: NotifyHook): Promise<void> {
+  async #announce(of: Announced, event: Event, { key, question }: Asked, hook: NotifyHook): Promise<void> {
     const { performer } = this.#host;
-    const { program, state, run } = owned;
+    const { program, state } = of;
+    const run = state?.run ?? '';
     const waiting = state === null ? undefined : waitingOf(program, state).find(({ id }) => id === question.id);
     if (performer.notify === undefined || waiting === undefined) return;
     const type = event.type === 'question.escalated' ? 'question.escalated' : 'question.asked';
     const body = JSON.stringify({ type, flow: program.flow.id, run, at: event.at, question: waiting });
     const documentDir = state?.origin.pins?.documentDir;
-    const to = 'webhook' in hook ? hook.webhook : (hook.command[0] ?? '');
+    const to = receiverOf(hook);
     const id = `${question.id}.${event.seq}`;
     let problem = '';
     for (let attempt = 1; attempt <= ATTEMPTS_MAX && !this.#stop.signal.aborted; attempt++) {
@@ -97,13 +127,44 @@ interface Asked {
   readonly question: Question;
 }
 
-/** The question that an event asks, or asks of more people. */
-function askedBy(event: Event, { state }: OwnedRun): Asked | null {
-  if (event.type === 'effect.requested' && event.question !== undefined)
-    return { key: event.key, question: event.question };
-  if (event.type !== 'question.escalated') return null;
-  const question = state?.pending.get(event.key)?.question ?? null;
-  return question === null ? null : { key: event.key, question };
+type Announced = Pick<OwnedRun, 'program' | 'state'>;
+
+/** The open questions that an event asks, asks of more people, or asks again under a new id. */
+function askedBy(event: Event, state: RunState | null): readonly Asked[] {
+  const keys =
+    event.type === 'run.forked' && event.moved === true
+      ? [...(state?.pending.keys() ?? [])]
+      : event.type === 'effect.requested' || event.type === 'question.escalated'
+        ? [event.key]
+        : [];
+  return keys.flatMap((key) => {
+    const question = state?.pending.get(key)?.question ?? null;
+    return question === null ? [] : [{ key, question }];
+  });
+}
+
+/** Announcements of open questions of which no record is there. A hook that gave up has a record too. */
+function unannounced({
+  program,
+  state,
+  events,
+}: ReadRun): readonly { readonly event: Event; readonly asked: Asked; readonly hook: NotifyHook }[] {
+  return (program.flow.notify ?? []).flatMap((hook) => {
+    const records = (key: string): number =>
+      events.filter((each) => each.type === 'question.notified' && each.key === key && each.to === receiverOf(hook))
+        .length;
+    const due = events.flatMap((event) => askedBy(event, state).map((asked) => ({ event, asked, hook })));
+    const counts = new Map<string, number>();
+    return due.filter(({ asked: { key } }) => {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      return (counts.get(key) ?? 0) > records(key);
+    });
+  });
+}
+
+/** The address or the program. */
+function receiverOf(hook: NotifyHook): string {
+  return 'webhook' in hook ? hook.webhook : (hook.command[0] ?? '');
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -49,9 +49,9 @@ export class Ownership {
 
   /**
    * Claims a run and loads it, but performs nothing yet. Null when another live process owns it. Throws if the quota of its
-   * tenant has no room for it. A run that is about to be cancelled needs none.
+   * tenant has no room for it, or its personal data cannot be read. A run that is about to be cancelled is not checked.
    */
-  async acquire(run: RunId, { reserves = true }: { readonly reserves?: boolean } = {}): Promise<OwnedRun | null> {
+  async acquire(run: RunId, { checks = true }: { readonly checks?: boolean } = {}): Promise<OwnedRun | null> {
     const { worker, store, broken } = this.#host;
     const here = worker.runs.get(run);
     if (here !== undefined && !isSuspended(here)) return here;
@@ -59,7 +59,7 @@ export class Ownership {
     const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
     if (!claimed.includes(run)) return null;
     const owned = await this.#restoreVerified(run);
-    if (reserves) await this.#reserve(owned);
+    if (checks) await this.#check(owned);
     // A suspended run has no owner, so that every process can answer it.
     if (isSuspended(owned)) await store.roster.release(worker.id, [run]);
     const again = worker.runs.get(run);
@@ -69,13 +69,16 @@ export class Ownership {
     return owned;
   }
 
-  /** A suspended run still has its reservation. */
-  async #reserve(owned: OwnedRun): Promise<void> {
+  async #check(owned: OwnedRun): Promise<void> {
     const { state, run, program } = owned;
-    if (state === null || state.outcome !== null || isSuspended(owned)) return;
-    const { quotas, store, worker } = this.#host;
+    if (state === null || state.outcome !== null) return;
+    const { quotas, store, worker, performer } = this.#host;
+    const { flow } = program;
+    const { origin } = state;
     try {
-      await quotas.resume({ run, flow: program.flow, origin: state.origin, spent: spentIn(state) });
+      await performer.checkKey?.(flow, origin.pins?.tokensOf ?? run, origin.pins?.documentDir);
+      // A suspended run still has its reservation.
+      if (!isSuspended(owned)) await quotas.resume({ run, flow, origin, spent: spentIn(state) });
     } catch (error) {
       await store.roster.release(worker.id, [run]);
       throw error;
@@ -151,6 +154,7 @@ export class Ownership {
       // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);
+      else if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
       else if (!broken.has(run)) throw error;
     }
   }
@@ -180,10 +184,11 @@ export class Ownership {
   async #acquireForMail(run: RunId, { type }: MailFact): Promise<OwnedRun | null> {
     if (type !== 'cancel' && this.#waitsForRoom(run)) return null;
     try {
-      return await this.acquire(run, { reserves: type !== 'cancel' });
+      return await this.acquire(run, { checks: type !== 'cancel' });
     } catch (error) {
-      if (!isOverQuota(error)) throw error;
-      this.#waitForRoom(run, error);
+      if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (!isOverQuota(error)) throw error;
+      else this.#waitForRoom(run, error);
       return null;
     }
   }
@@ -210,5 +215,9 @@ export class Ownership {
 }
 
 function isOverQuota(error: unknown): error is SluiceError {
-  return error instanceof SluiceError && error.code === 'quota-exceeded';
+  return hasCode(error, 'quota-exceeded');
+}
+
+function hasCode(error: unknown, code: SluiceError['code']): error is SluiceError {
+  return error instanceof SluiceError && error.code === code;
 }

@@ -11,7 +11,8 @@ import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
 import { pure } from '../engine/pure.ts';
-import { redecide, retrace } from './replay.ts';
+import { inFork } from './fork-events.ts';
+import { firstDifference, redecide, retrace } from './replay.ts';
 import type { Difference } from './replay.ts';
 import { SluiceError } from '../errors.ts';
 import { changedBlob, createShelf } from './values.ts';
@@ -29,6 +30,8 @@ export interface Replay {
   readonly agrees: boolean;
   readonly events: number;
   readonly difference: Difference | null;
+  /** Of a fork: its first events were compared with those of its parent, which were decided again as well. */
+  readonly parent?: { readonly run: RunId; readonly seq: number; readonly checked: boolean };
 }
 
 /**
@@ -86,18 +89,62 @@ export async function replay(journal: Journal, run: RunId, entry: RunEntry | nul
   const stored = await load(journal, run);
   const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
   const { unpack } = createShelf(stored.blobs);
+  const turns = stored.appends.map(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
+  const inherited = await inheritedPart(journal, run, turns);
+  const difference = inherited.difference ?? ownDifference(program, turns);
+  const { parent } = inherited;
+  return {
+    run,
+    agrees: difference === null,
+    events: checked.events,
+    difference,
+    ...(parent === undefined ? {} : { parent }),
+  };
+}
+
+function ownDifference(program: Program, turns: readonly (readonly Event[])[]): Difference | null {
   let state: RunState | null = null;
-  for (const append of stored.appends) {
-    const events = decodeEvents(program, append.body, append.after, append.at, unpack);
+  for (const events of turns) {
     if (isCopied(state, events)) {
       for (const event of events) state = evolve(state, event);
       continue;
     }
-    const { state: next, difference } = redecide(program, state, events);
-    if (difference !== null) return { run, agrees: false, events: checked.events, difference };
-    state = next;
+    const redecided = redecide(program, state, events);
+    if (redecided.difference !== null) return redecided.difference;
+    state = redecided.state;
   }
-  return { run, agrees: true, events: checked.events, difference: null };
+  return null;
+}
+
+/**
+ * The first events of a fork were decided in its parent, under the graph of the parent. So the parent is replayed, and the
+ * copied events are compared with its own. A parent that retention has removed cannot be checked.
+ */
+async function inheritedPart(
+  journal: Journal,
+  run: RunId,
+  turns: readonly (readonly Event[])[],
+): Promise<Pick<Replay, 'parent'> & { readonly difference: Difference | null }> {
+  const started = turns[0]?.[0];
+  const link = started?.type === 'run.started' ? started.origin.parent : undefined;
+  if (started?.type !== 'run.started' || link === undefined) return { difference: null };
+  const parent = { run: link.run, seq: link.seq };
+  const stored = await journal.load(link.run, { snapshot: false });
+  if (stored === null) return { parent: { ...parent, checked: false }, difference: null };
+  const { difference } = await replay(journal, link.run);
+  const isInherited = difference !== null && difference.seq <= link.seq;
+  const copied = turns.flat().filter(({ seq }) => seq <= link.seq);
+  const renamed = eventsIn(stored).map((event) => inFork(event, link.run, { ...started, run }));
+  return {
+    parent: { ...parent, checked: true },
+    difference: isInherited ? difference : firstDifference(copied, renamed.slice(0, link.seq)),
+  };
+}
+
+function eventsIn(stored: StoredRun): readonly Event[] {
+  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const { unpack } = createShelf(stored.blobs);
+  return stored.appends.flatMap(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
 }
 
 /** The first events of a fork were decided in its parent, which another graph may have had. */

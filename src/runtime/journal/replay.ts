@@ -48,6 +48,21 @@ export function retrace(
   return { state, stops: isComplete && state !== null ? [...stops, state.seq] : stops };
 }
 
+/** Compares events one by one. `others` stands for the replay. */
+export function firstDifference(events: readonly Event[], others: readonly Event[]): Difference | null {
+  const count = Math.max(events.length, others.length);
+  for (let index = 0; index < count; index++) {
+    const [event, other] = [events[index], others[index]];
+    if (event !== undefined && other !== undefined && event.at === other.at && sameBody(event, bodyOf(other))) continue;
+    return {
+      seq: index + 1,
+      journal: event === undefined ? null : bodyOf(event),
+      replay: other === undefined ? null : bodyOf(other),
+    };
+  }
+  return null;
+}
+
 class Walk {
   readonly #program: Program;
   readonly #events: readonly Event[];

@@ -36,6 +36,7 @@ export function openPiiStore(path: string): PiiStore {
   );
   const insert = db.prepare('INSERT INTO tokens (run, token, type, lookup, sealed) VALUES (?, ?, ?, ?, ?)');
   const byToken = db.prepare('SELECT sealed, released FROM tokens WHERE run = ? AND token = ?');
+  const anyOf = db.prepare('SELECT token, sealed FROM tokens WHERE run = ? LIMIT 1');
   const release = db.prepare('UPDATE tokens SET released = 1 WHERE run = ? AND token = ? AND released = 0');
   const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
   return {
@@ -58,6 +59,10 @@ export function openPiiStore(path: string): PiiStore {
     find: (run, token) => {
       const row = byToken.get(run, token);
       return row === undefined ? null : (row['sealed'] as Uint8Array);
+    },
+    first: (run) => {
+      const row = anyOf.get(run);
+      return row === undefined ? null : { token: String(row['token']), sealed: row['sealed'] as Uint8Array };
     },
     release: (run, token) => void release.run(run, token),
     isReleased: (run, token) => byToken.get(run, token)?.['released'] === 1,

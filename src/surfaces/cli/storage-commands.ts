@@ -113,6 +113,10 @@ function addAudit(audit: Command, call: Caller): void {
     .option('--key <public>', 'the key that must have signed every ended run: ed25519:…')
     .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
   audit
+    .command('acts')
+    .description('what operators did by hand, and what was refused to tenants')
+    .action(call(async () => (await import('./commands/acts.ts')).auditActsCommand));
+  audit
     .command('export')
     .description('write a run to a file that can be checked on another machine')
     .argument('<run>', 'a run')

@@ -1,7 +1,7 @@
 /** Opens the database for commands that only read. Reading never creates one. */
 import { existsSync } from 'node:fs';
 import { openStore } from '../../stores/open-store.ts';
-import { forTenant } from '../../stores/tenant.ts';
+import { forTenant, recordIn } from '../../stores/tenant.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
 import type { Command, Fact, RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
@@ -27,7 +27,19 @@ export async function withStore<Result>(cli: Cli, look: (store: Store | null) =>
 /** The database as the user of the command may see it. */
 export function openFor(cli: Cli, readOnly = false): Store {
   const store = openStore(cli.db, { readOnly, onNotice: (message) => cli.warn(message) });
-  return cli.tenant === undefined ? store : forTenant(store, cli.tenant);
+  if (cli.tenant === undefined) return store;
+  return forTenant(store, cli.tenant, readOnly ? { record: (act) => recordElsewhere(cli, act) } : {});
+}
+
+/** A command that only reads records a refused access through a connection of its own, if the file can be written. */
+async function recordElsewhere(cli: Cli, act: Parameters<typeof recordIn>[1]): Promise<void> {
+  try {
+    const store = openStore(cli.db);
+    await recordIn(store, act);
+    await store.close();
+  } catch (error) {
+    cli.warn(`the refused access could not be recorded: ${(error as Error).message}`);
+  }
 }
 
 /** Finds a run by its id or by an unambiguous prefix. */
