@@ -6,6 +6,9 @@
  * what its words mean (`trap`, `alias`, functions), proves nothing.
  */
 
+import { tokensOf } from './command-tokens.ts';
+import type { Token } from './command-tokens.ts';
+
 /** One simple command, such as `CI=1 go test ./...`. */
 export interface SimpleCommand {
   /** As written, with single spaces. */
@@ -35,19 +38,38 @@ const FILE_COMMANDS = new Set(
     ' ',
   ),
 );
-/** Commands that run the command after them, with the number of their own words before it. */
-const WRAPPERS: { readonly [name: string]: number } = {
-  env: 0,
-  command: 0,
-  builtin: 0,
-  exec: 0,
-  nohup: 0,
-  nice: 0,
-  time: 0,
-  sudo: 0,
-  stdbuf: 0,
-  timeout: 1,
+interface Wrapper {
+  /** The number of its own words before the command. */
+  readonly own: number;
+  /** Options that take the next word as their value. */
+  readonly valued: string;
+}
+/** Commands that run the command after them. */
+const WRAPPERS: { readonly [name: string]: Wrapper } = {
+  env: { own: 0, valued: '-u --unset -C --chdir' },
+  command: { own: 0, valued: '' },
+  builtin: { own: 0, valued: '' },
+  exec: { own: 0, valued: '-a' },
+  nohup: { own: 0, valued: '' },
+  nice: { own: 0, valued: '-n --adjustment' },
+  ionice: { own: 0, valued: '-c -n --class --classdata' },
+  time: { own: 0, valued: '-f -o --format --output' },
+  sudo: { own: 0, valued: '-u -g -C -D -h -p -R -T --user --group' },
+  doas: { own: 0, valued: '-u -C' },
+  stdbuf: { own: 0, valued: '-i -o -e' },
+  setsid: { own: 0, valued: '' },
+  busybox: { own: 0, valued: '' },
+  timeout: { own: 1, valued: '-k -s --kill-after --signal' },
 };
+/** Commands that may not run the command after them, or not wait for it. */
+const UNSURE = new Set('xargs coproc parallel watch at batch script'.split(' '));
+/** Options with which a command only shows what it would do. */
+const SHOWING = new Set(
+  '--help --version --dry-run --collect-only --no-run --listTests --list-tests --just-print'.split(' '),
+);
+/** Interpreters: the text after these options is code, and not a command. */
+const INTERPRETERS = /^(?:python[\d.]*|node|nodejs|ruby|perl|php|deno|bun)$/;
+const CODE_OPTIONS = new Set(['-c', '-e', '-p', '-r', '--eval', '--print', 'eval']);
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh']);
 const OPENERS: { readonly [word: string]: string } = {
   if: 'fi',
@@ -94,6 +116,7 @@ export function shows(command: SimpleCommand, part: string): boolean {
   if (isIdle(command)) return false;
   const wanted = squeezed(part);
   const [text, bare] = [squeezed(command.text), squeezed(command.words.join(' '))];
+  if (runsCode(command)) return bare.startsWith(wanted) || text.startsWith(wanted);
   if (isFileCommand(command)) return bare.startsWith(wanted) || text.startsWith(wanted);
   // A pattern may begin with an assignment (`CI=1 npm test`), but the value of one alone runs nothing.
   return (
@@ -106,11 +129,24 @@ export function isFileCommand({ words }: SimpleCommand): boolean {
   return FILE_COMMANDS.has(nameOf(words));
 }
 
+/** `python3 -c "print('go test')"` */
+function runsCode({ words }: SimpleCommand): boolean {
+  return INTERPRETERS.test(nameOf(words)) && unwrapped(words).some((word) => CODE_OPTIONS.has(word));
+}
+
 /** True if the command only prints, waits, changes the shell, or shows a help text. */
 export function isIdle({ words }: SimpleCommand): boolean {
   const own = unwrapped(words);
-  const name = own[0] ?? '';
-  return name === '' || IDLE.has(basename(name)) || own.includes('--help') || own.includes('--version');
+  const name = basename(own[0] ?? '');
+  if (name === '' || IDLE.has(name) || UNSURE.has(name) || isUnknown(name)) return true;
+  if (words.slice(0, 3).some((word) => basename(word) === 'command') && words.some((word) => /^-[vV]$/.test(word)))
+    return true;
+  return own.some((word) => SHOWING.has(word)) || (name === 'make' && own.includes('-n'));
+}
+
+/** The name is an expansion or a pattern, so it can be any command: `$E`, `$'echo'`, `ech?`. */
+function isUnknown(name: string): boolean {
+  return /^[$`]|[*?{]|^\[.*\]/.test(name) && name !== '[' && name !== '[[' && name !== '{';
 }
 
 /** Lower case, with single spaces. */
@@ -118,12 +154,6 @@ export function squeezed(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ').trim();
 }
 
-interface Token {
-  readonly kind: 'word' | 'operator';
-  readonly raw: string;
-  /** A word without its quotes. */
-  readonly bare: string;
-}
 interface Reader {
   readonly tokens: readonly Token[];
   at: number;
@@ -155,7 +185,10 @@ function readList(reader: Reader, close: string | null): Outcome {
     errexit ||= setsErrexit(reader.tokens.slice(from, reader.at));
     const inBackground = reader.tokens[reader.at]?.raw === '&';
     last = inBackground ? UNPROVEN : outcome;
-    if (errexit || last.stops) proven.push(...last.proven);
+    const own = reader.tokens.slice(from, reader.at);
+    // A failure before the last `&&` does not end a line under `set -e`.
+    if ((errexit && !own.some(({ raw }) => raw === '&&')) || last.stops) proven.push(...last.proven);
+    if (leaves(own)) reader.redefines = reader.tokens.slice(reader.at).some(({ kind }) => kind === 'word');
   }
   if (isAt(reader, close)) reader.at += 1;
   return { proven: [...new Set([...proven, ...last.proven])], stops: errexit };
@@ -224,7 +257,7 @@ function readSimple(reader: Reader): Outcome {
   const assigned = joined(words.slice(0, words.length - own.length)).length;
   const command = { text: joined(words), words: own.map(({ bare }) => bare), assigned };
   const name = nameOf(command.words);
-  if (name === 'trap' || name === 'alias') reader.redefines = true;
+  if (redefines(name, command.words)) reader.redefines = true;
   const inner = innerOf(command.words, reader.depth);
   if (inner !== null) {
     reader.all.push(...inner.all);
@@ -234,25 +267,49 @@ function readSimple(reader: Reader): Outcome {
   return { proven: isIdle(command) ? [] : [command], stops: false };
 }
 
+const REDEFINING = new Set(['trap', 'alias', 'hash', 'enable']);
+
+/** Later words may mean something else, later commands may not run (`set -n`), or failures be ignored (`set +e`). */
+function redefines(name: string, words: readonly string[]): boolean {
+  if (REDEFINING.has(name)) return true;
+  if (name !== 'set' && name !== 'shopt') return false;
+  return words.some((word, at) => /^[+][a-z]*e|^-[a-z]*n/.test(word) || IGNORED.has(`${words[at - 1] ?? ''} ${word}`));
+}
+
+const IGNORED = new Set(['-o noexec', '+o errexit', '+o pipefail']);
+
 /** The line that `sh -c` or `eval` runs; null for other commands. */
 function innerOf(words: readonly string[], depth: number): CommandLine | null {
   const own = unwrapped(words);
+  const split =
+    basename(words[0] ?? '') === 'env' ? words.findIndex((word) => /^(?:-S|--split-string)/.test(word)) : -1;
+  if (split !== -1)
+    return readCommandLine(
+      words
+        .slice(split)
+        .join(' ')
+        .replace(/^(?:-S|--split-string=?)/, ''),
+      depth + 1,
+    );
   const name = basename(own[0] ?? '');
   if (name === 'eval') return readCommandLine(own.slice(1).join(' '), depth + 1);
   if (!SHELLS.has(name)) return null;
   const option = own.findIndex((word) => /^-[a-z]*c$/.test(word));
   const line = option === -1 ? undefined : own[option + 1];
   if (line === undefined) return null;
+  // `bash -n` reads commands and runs none.
+  if (own.slice(1, option + 1).some((word) => /^-[a-z]*n/.test(word) || word === 'noexec')) return NOTHING;
   const inner = readCommandLine(line, depth + 1);
   return { all: inner.all, proven: inner.proven };
 }
 
 function unwrapped(words: readonly string[]): readonly string[] {
-  const name = basename(words[0] ?? '');
-  if (!Object.hasOwn(WRAPPERS, name)) return words;
+  const wrapper = WRAPPERS[basename(words[0] ?? '')];
+  if (wrapper === undefined) return words;
+  const valued = new Set(wrapper.valued.split(' '));
   let at = 1;
-  while (/^-|^[A-Za-z_]\w*=/.test(words[at] ?? '')) at += 1;
-  return unwrapped(words.slice(at + (WRAPPERS[name] ?? 0)));
+  while (/^-|^[A-Za-z_]\w*=/.test(words[at] ?? '')) at += valued.has(words[at] ?? '') ? 2 : 1;
+  return unwrapped(words.slice(at + wrapper.own));
 }
 
 function nameOf(words: readonly string[]): string {
@@ -268,9 +325,15 @@ function setsErrexit(tokens: readonly Token[]): boolean {
   return words[0] === 'set' && words.some((word) => /^-[a-z]*e/.test(word) || word === 'errexit');
 }
 
+/** `exit` and `exec` end the shell: commands after them do not run. */
+function leaves(tokens: readonly Token[]): boolean {
+  const name = tokens[0]?.bare ?? '';
+  return name === 'exit' || name === 'return' || name === 'exec';
+}
+
 function failsForCertain(tokens: readonly Token[]): boolean {
   const [name = '', status = ''] = tokens.map(({ bare }) => bare);
-  return name === 'false' || ((name === 'exit' || name === 'return') && /^[1-9]\d*$/.test(status));
+  return name === 'false' || ((name === 'exit' || name === 'return') && /^(?:[1-9]\d*|\$\?)$/.test(status));
 }
 
 function isSeparator(token: Token | undefined): boolean {
@@ -300,96 +363,4 @@ function skipCompound(reader: Reader): void {
     else if (token.raw === open.at(-1)) open.pop();
     if (open.length === 0) return;
   }
-}
-
-/** Words, with redirections left out, and operators. Null if a quote or a bracket is not closed. */
-function tokensOf(line: string): readonly Token[] | null {
-  const tokens: Token[] = [];
-  let rest = withoutBlank(line.replaceAll('\\\n', ' '));
-  let redirects = false;
-  const hereDocs: string[] = [];
-  for (; rest !== ''; rest = withoutBlank(rest)) {
-    const redirect = /^(\d*|&)(<<<|<<-?|>>|>&|<&|>\||<>|>|<)/.exec(rest);
-    if (redirect !== null) {
-      rest = rest.slice(redirect[0].length);
-      if (/<<-?$/.test(redirect[0]) && !redirect[0].endsWith('<<<')) hereDocs.push('');
-      redirects = true;
-      continue;
-    }
-    const operator = /^(&&|\|\||\|&|;;|[;&|()\n])/.exec(rest)?.[0];
-    if (operator !== undefined) {
-      tokens.push({ kind: 'operator', raw: operator, bare: operator });
-      rest = rest.slice(operator.length);
-      if (operator === '\n') rest = skipHereDocs(rest, hereDocs);
-      continue;
-    }
-    const word = wordAt(rest);
-    if (word === null) return null;
-    rest = rest.slice(word.raw.length);
-    if (hereDocs.at(-1) === '') hereDocs[hereDocs.length - 1] = word.bare;
-    else if (!redirects) tokens.push({ kind: 'word', ...word });
-    redirects = false;
-  }
-  return tokens;
-}
-
-/** Skips spaces and a comment. */
-function withoutBlank(text: string): string {
-  return text.replace(/^[ \t\r]+/, '').replace(/^#[^\n]*/, '');
-}
-
-/** Leaves out the text of here-documents, which starts after the end of their line. */
-function skipHereDocs(text: string, ends: string[]): string {
-  let rest = text;
-  for (const end of ends.splice(0)) {
-    const lines = rest.split('\n');
-    const last = lines.findIndex((each) => each.trim() === end);
-    rest = last === -1 ? '' : lines.slice(last + 1).join('\n');
-  }
-  return rest;
-}
-
-/** One word with its quotes and substitutions. Null if one of them is not closed. */
-function wordAt(text: string): { readonly raw: string; readonly bare: string } | null {
-  let at = 0;
-  let bare = '';
-  while (at < text.length && !/[\s;&|()<>]/.test(text[at] ?? '')) {
-    const part = partAt(text.slice(at));
-    if (part === null) return null;
-    bare += part.bare;
-    at += part.length;
-  }
-  return { raw: text.slice(0, at), bare };
-}
-
-function partAt(text: string): { readonly length: number; readonly bare: string } | null {
-  if (text.startsWith('\\')) return { length: Math.min(2, text.length), bare: text.slice(1, 2) };
-  if (text.startsWith("'")) {
-    const end = text.indexOf("'", 1);
-    return end === -1 ? null : { length: end + 1, bare: text.slice(1, end) };
-  }
-  if (text.startsWith('"')) {
-    const quoted = /^"((?:[^"\\]|\\[\s\S])*)"/.exec(text);
-    return quoted === null ? null : { length: quoted[0].length, bare: (quoted[1] ?? '').replace(/\\(["\\$`])/g, '$1') };
-  }
-  if (text.startsWith('$(')) {
-    const end = closingOf(text, 1);
-    return end === -1 ? null : { length: end + 1, bare: text.slice(0, end + 1) };
-  }
-  if (text.startsWith('`')) {
-    const end = text.indexOf('`', 1);
-    return end === -1 ? null : { length: end + 1, bare: text.slice(0, end + 1) };
-  }
-  return { length: 1, bare: text[0] ?? '' };
-}
-
-/** The bracket that closes the one at `from`. */
-function closingOf(text: string, from: number): number {
-  let depth = 0;
-  for (let at = from; at < text.length; at += 1) {
-    if (text[at] === '(') depth += 1;
-    if (text[at] === ')') depth -= 1;
-    if (depth === 0) return at;
-  }
-  return -1;
 }
