@@ -68,6 +68,15 @@ test('an absolute path and a file URL reach their file', () => {
   }
 });
 
+test('text that is no path, and links in a circle, are passed over', () => {
+  const home = folder({
+    ...PROJECT,
+    'own.js': `f('/${'9j/4'.repeat(5000)}.js'); f('./a\0.js'); f('./loop.js'); f('file://%zz.js'); f('/');`,
+  });
+  symlinkSync('loop.js', join(home, 'loop.js'));
+  expect(Object.keys(codeOf([join(home, 'own.js')]).hashes)).toEqual([join(home, 'own.js')]);
+});
+
 test('a file that comes before the pinned one in the resolution is a change', () => {
   const home = folder({
     ...PROJECT,

@@ -2,13 +2,13 @@
  * The code that modules reach: their own files, and the packages that they import. The list is too long rather than too short:
  * every literal that can name a file or a package counts, also in a comment. `load.ts` refuses a file that is not in the list.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '../../expr/json.ts';
 import { PACKAGE_ROOT } from '../package-root.ts';
-import { filesOfPackage, hashOf, isFolder, readBytes, realPath } from './files.ts';
+import { filesOfPackage, hashOf, isFolder, kindOf, readBytes, realPath } from './files.ts';
 
 export interface Code {
   /** The hash of each file of the modules and of each package as a whole, by absolute path. */
@@ -71,7 +71,9 @@ function targetsOf(specifier: string, file: string): readonly string[] {
 
 /** A path as it is, and as `require` completes it: with an extension, or with the main file of a folder. */
 function pathTargets(path: string, file: string): readonly string[] {
-  const found = [path, required(path, file)].filter((each) => each !== undefined && CODE.test(each) && isFile(each));
+  const found = [path, required(path, file)].filter(
+    (each) => each !== undefined && CODE.test(each) && kindOf(each) === 'file',
+  );
   return [...new Set(found)].map((each) => placed(realPath(each as string)));
 }
 
@@ -86,10 +88,6 @@ function required(specifier: string, file: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function urlPath(url: string): string {

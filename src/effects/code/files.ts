@@ -1,5 +1,6 @@
 /** Files of code: their hashes, and the places that decide which file a path means. */
 import { hash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
 import { lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, parse, relative, resolve, sep } from 'node:path';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -31,7 +32,7 @@ export function filesOfPackage(root: string): { readonly hash: string; readonly 
   const files = new Map<string, string>();
   const folders = [root];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    for (const entry of entriesOf(folder)) {
       const path = join(folder, entry.name);
       if (entry.isDirectory() && entry.name !== 'node_modules') folders.push(path);
       if (!entry.isFile() || !LOADABLE.test(path) || TYPES.test(path)) continue;
@@ -40,6 +41,15 @@ export function filesOfPackage(root: string): { readonly hash: string; readonly 
     }
   const lines = [...files].map(([path, each]) => `${relative(root, path)}\0${each}`).toSorted();
   return { hash: hash('sha256', lines.join('\n'), 'base64url'), files };
+}
+
+/** A folder that cannot be read has no files that Node could load. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 function tooLarge(root: string): SluiceError {
@@ -51,7 +61,17 @@ function tooLarge(root: string): SluiceError {
 }
 
 export function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return kindOf(path) === 'folder';
+}
+
+/** Null for a path that cannot be used, such as one that is too long or a link to itself. */
+export function kindOf(path: string): 'file' | 'folder' | null {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat?.isFile() === true ? 'file' : stat?.isDirectory() === true ? 'folder' : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The path without symbolic links, as far as it exists. */
