@@ -99,7 +99,7 @@ function urlPath(url: string): string {
 }
 
 /** `…/node_modules/name` or `…/node_modules/@scope/name`. Undefined for a file outside of packages. */
-export function packageRoot(path: string): string | undefined {
+function packageRoot(path: string): string | undefined {
   const marker = `${sep}node_modules${sep}`;
   const start = path.lastIndexOf(marker);
   if (start < 0) return undefined;

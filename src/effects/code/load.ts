@@ -8,7 +8,7 @@ import type { Pins } from '../../ir/events.ts';
 import { codeOf } from './closure.ts';
 import { hashOf, readBytes, realPath } from './files.ts';
 
-export type Exports = { readonly [name: string]: unknown };
+type Exports = { readonly [name: string]: unknown };
 
 /** Imports a module of a run. Without pins, as before a run starts, nothing is compared. Throws if code has changed. */
 export async function loadCode(file: string, pins?: Pins): Promise<Exports> {
