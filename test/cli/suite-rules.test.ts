@@ -244,3 +244,19 @@ test('all seven modes run without an earlier document', { timeout: 60_000 }, asy
   expect(result.cases.map(({ name }) => name)).toContain('one [policy]');
   expect(status).toBe(0);
 });
+
+test('a suite names tasks of a staged flow as `path` lists them; an unknown stage is still an error', async () => {
+  const flow = 'agents: [{ id: p }, { id: w }]\nstaged: { id: s, plan: { agent: p }, workers: { agent: w } }\n';
+  const suite = (task: string) => `
+flow: ./lookup.flow.yaml
+cases:
+  - name: one
+    input: tea
+    script: { agents: { p: ['{"tasks": [{"id": "tea", "brief": "Where from?"}]}'], w: [China] } }
+    expect: { code: SUCCESS, path: [plan, ${task}, aggregate, validate, finalize] }
+`;
+  expect((await run(files(suite('workers/tea'), flow))).result).toMatchObject({ passed: 1, failed: 0 });
+  expect((await run(files(suite('workers/milk'), flow))).result).toMatchObject({ passed: 0, failed: 1 });
+  const unknown = await sluice(['eval', 'lookup.suite.yaml', '--json'], { cwd: files(suite('worker/tea'), flow) });
+  expect(JSON.parse(unknown.stdout)).toMatchObject({ diagnostics: [{ code: 'bad-suite' }] });
+});

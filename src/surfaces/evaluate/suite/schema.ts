@@ -165,7 +165,10 @@ function checkKeys({ value, key, at }: Shaped<Suite>, report: Report): void {
 }
 
 function checkFlowNames({ value, at }: Shaped<Suite>, flow: CompiledFlow, report: Report): void {
-  const nodes = [...new Set(Object.values(flow.nodes).flatMap(({ label }) => label.enters ?? []))];
+  const labels = Object.values(flow.nodes).map(({ label }) => label);
+  const nodes = [...new Set(labels.flatMap(({ enters }) => enters ?? []))];
+  // A task is listed under its stage, by an id that only the run knows: `workers/tea`.
+  const dynamic = labels.flatMap(({ enters, entersBy }) => (entersBy === undefined ? [] : [`${enters ?? ''}/`]));
   const tools = Object.keys(flow.tools);
   const check = (
     kind: string,
@@ -176,6 +179,7 @@ function checkFlowNames({ value, at }: Shaped<Suite>, flow: CompiledFlow, report
     for (const [index, each] of (names ?? []).entries()) {
       const plain = each.slice(each.lastIndexOf('/') + 1);
       if (known.includes(each) || known.includes(plain)) continue;
+      if (known === nodes && dynamic.some((prefix) => each.startsWith(prefix))) continue;
       unknown(report, at(...path, index), `flow \`${flow.id}\` has no ${kind} \`${each}\``, each, known);
     }
   };
