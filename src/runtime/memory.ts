@@ -154,6 +154,11 @@ export function mayAccess(caller: MemoryCaller, owner: MemoryScope): boolean {
   return ownerKey(caller) === ownerKey(owner);
 }
 
+/** An agent gets active entries that have not expired; an operator gets all. */
+export function isVisible(caller: MemoryCaller, { state, expiresAt }: MemoryEntry, now: Instant): boolean {
+  return isOperator(caller) || (state === 'active' && expiresAt > now);
+}
+
 /** One text for each owner; no two owners have the same. */
 export function ownerKey({ tenant, user, agent, share }: MemoryScope): string {
   return JSON.stringify([tenant, user, agent, share]);

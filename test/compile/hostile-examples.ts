@@ -109,7 +109,7 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
   'memory.loop.yaml': {
     uses: { clerk: 'orders.find' },
     args: (count) => ({ customer: `c${count}` }),
-    check: ({ name, input }) =>
+    check: ({ name, input }): Json =>
       name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] },
   },
   'incident.loop.yaml': {

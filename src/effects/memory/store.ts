@@ -1,5 +1,5 @@
 /** A memory store that lasts as long as the process. `openMemoryStore` keeps entries in a file. */
-import { isOperator, mayAccess, MemoryViolation, similarity, textOf, wordsOf } from '../../runtime/memory.ts';
+import { isVisible, mayAccess, MemoryViolation, similarity, textOf, wordsOf } from '../../runtime/memory.ts';
 import type { MemoryCaller, MemoryEntry, MemoryQuery, MemoryStore, OnViolation } from '../../runtime/memory.ts';
 
 interface Kept {
@@ -66,10 +66,6 @@ export function createMemoryStore(options: { readonly onViolation?: OnViolation 
     eraseRuns: async (runs) => erase(({ run }) => runs.includes(run)),
     eraseExpired: async (now) => erase(({ expiresAt }) => expiresAt <= now),
   };
-}
-
-function isVisible(caller: MemoryCaller, { state, expiresAt }: MemoryEntry, now: number): boolean {
-  return isOperator(caller) || (state === 'active' && expiresAt > now);
 }
 
 /** Entries that fit come first, by the number of common words or by the vector; then the newest. */

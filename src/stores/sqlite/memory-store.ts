@@ -4,7 +4,16 @@
  */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { isOperator, mayAccess, MemoryViolation, ownerKey, similarity, textOf, wordsOf } from '../../runtime/memory.ts';
+import {
+  isOperator,
+  isVisible,
+  mayAccess,
+  MemoryViolation,
+  ownerKey,
+  similarity,
+  textOf,
+  wordsOf,
+} from '../../runtime/memory.ts';
 import type {
   MemoryCaller,
   MemoryEntry,
@@ -269,10 +278,6 @@ function visibleTo(caller: MemoryCaller, now: number): Condition {
   const { sql, values } = ownedBy(caller);
   if (isOperator(caller)) return { sql, values };
   return { sql: `${sql} AND state = 'active' AND expires_at > ?`, values: [...values, now] };
-}
-
-function isVisible(caller: MemoryCaller, { state, expiresAt }: MemoryEntry, now: number): boolean {
-  return isOperator(caller) || (state === 'active' && expiresAt > now);
 }
 
 const COLUMNS = 'owner, state, expires_at, body';
