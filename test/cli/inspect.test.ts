@@ -22,6 +22,7 @@ test('where nothing has run, nothing is made and nothing fails', async () => {
     ok: true,
     runs: [],
     shared: { ok: true, acts: 0, broken: null },
+    memory: { ok: true, entries: 0, broken: null },
     tombstones: { ok: true, removed: 0, broken: null },
   });
   const shown = await sluice(['show', 'r_1'], { cwd });

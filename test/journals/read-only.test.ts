@@ -3,6 +3,7 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, s
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Append } from '../../src/runtime/ports.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { folder, json, newProject, report, RUN, sluice } from '../cli/cli.ts';
@@ -54,6 +55,44 @@ test.each([
   }
   expect(report(await sluice(['show', 'r_1', '--json'], options)).state).toBe('suspended');
 });
+
+test.runIf(process.getuid?.() === 0).each([
+  ['that others can read', 0o644],
+  ['that others cannot read', 0o600],
+])(
+  'a database that a process writes to is read by another user in a read-only folder, with an index %s',
+  async (_, mode) => {
+    const cwd = await newProject();
+    await sluice([...RUN, '--run', 'r_1'], { cwd });
+    const dir = join(cwd, '.sluice');
+    const path = join(dir, 'sluice.db');
+    const live = openSqlite(path);
+    const chains = Array.from({ length: 200 }, (__, index) => new Chain(`w${index}`));
+    await started(live, 'w1', ...chains);
+    chmodSync(path, 0o644);
+    chmodSync(`${path}-wal`, 0o644);
+    chmodSync(`${path}-shm`, mode);
+    for (const place of [dir, cwd]) chmodSync(place, 0o555);
+    let works = true;
+    const writes = (async () => {
+      for (let turn = 0; works; turn++) {
+        await live.journal.commit('w1', [chains[turn % chains.length]?.next() as Append]);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    })();
+    const temporary = folder();
+    chmodSync(temporary, 0o777);
+    const options = { cwd, env: { TMPDIR: temporary }, ...auditor };
+    for (const command of [['audit', 'verify', 'r_1'], ['show', 'r_1'], ['trace', 'r_1'], ['runs']]) {
+      const ran = await sluice([...command, '--json'], options);
+      expect([command[0], ran.status, ran.stderr]).toEqual([command[0], 0, '']);
+    }
+    works = false;
+    await writes;
+    for (const place of [cwd, dir]) chmodSync(place, 0o755);
+    await live.close();
+  },
+);
 
 test.each(['deleted', 'replaced'])(
   'a database that is %s under a running process is noticed before the next write',

@@ -2,7 +2,17 @@
  * Opens a database without writing. SQLite reads a write-ahead log only through a shared index file, which it cannot create in
  * a read-only folder. There, a database without a log is opened as immutable, and one with a log is copied and opened.
  */
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -54,10 +64,7 @@ function openCopy(path: string, timeout: number): DatabaseSync {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-read-'));
   try {
     const copy = join(dir, 'copy.db');
-    for (const suffix of ['', '-wal']) {
-      copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
-      chmodSync(`${copy}${suffix}`, 0o600);
-    }
+    copyConsistently(path, copy);
     const db = openDatabase(copy, { timeout });
     db.exec('PRAGMA journal_mode = DELETE; PRAGMA query_only = ON');
     return db;
@@ -65,6 +72,43 @@ function openCopy(path: string, timeout: number): DatabaseSync {
     rmSync(dir, { recursive: true, force: true });
   }
 }
+
+/**
+ * A process may write meanwhile. It only adds to the log, which does no harm, until a checkpoint writes to the database and starts
+ * the log over. Then the two copies do not fit, and are made again.
+ */
+function copyConsistently(path: string, copy: string): void {
+  for (let attempt = 1; ; attempt++) {
+    const before = checkpointOf(path);
+    for (const suffix of ['', '-wal']) {
+      rmSync(`${copy}${suffix}`, { force: true });
+      copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
+      chmodSync(`${copy}${suffix}`, 0o600);
+    }
+    if (checkpointOf(path) === before) return;
+    if (attempt === COPY_ATTEMPTS)
+      throw new SluiceError(
+        'journal-busy',
+        `\`${path}\` changes faster than it can be copied`,
+        'try again, or give this user write access to its folder',
+      );
+  }
+}
+const COPY_ATTEMPTS = 20;
+
+/** Changes with every checkpoint: the time of the database, and the header of the log, which has its salt. */
+function checkpointOf(path: string): string {
+  const { mtimeNs } = statSync(path, { bigint: true });
+  const log = openSync(`${path}-wal`, 'r');
+  try {
+    const header = Buffer.alloc(LOG_HEADER);
+    readSync(log, header, 0, LOG_HEADER, 0);
+    return `${mtimeNs} ${header.toString('hex')}`;
+  } finally {
+    closeSync(log);
+  }
+}
+const LOG_HEADER = 32;
 
 function hasLog(path: string): boolean {
   return existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
