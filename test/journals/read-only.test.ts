@@ -56,12 +56,13 @@ test.each([
   expect(report(await sluice(['show', 'r_1', '--json'], options)).state).toBe('suspended');
 });
 
-test.runIf(process.getuid?.() === 0).each([
+test.for([
   ['that others can read', 0o644],
   ['that others cannot read', 0o600],
-])(
+] as const)(
   'a database that a process writes to is read by another user in a read-only folder, with an index %s',
-  async (_, mode) => {
+  async ([, mode], { skip }) => {
+    skip(process.getuid?.() !== 0, 'only root can start a command as another user');
     const cwd = await newProject();
     await sluice([...RUN, '--run', 'r_1'], { cwd });
     const dir = join(cwd, '.sluice');
