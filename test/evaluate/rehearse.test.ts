@@ -118,6 +118,22 @@ describe('rehearsal', () => {
     expect(nodes.never).toEqual([]);
   });
 
+  test('1,000 runs of a ten-node flow take less than 5 seconds of one processor', { timeout: 60_000 }, async () => {
+    const ids = ['sort', ...Array.from({ length: 9 }, (_, index) => `n${index}`)];
+    const nodes = ids.map((id, index) => {
+      const routes = index === 9 ? {} : { routes: [{ to: ids[index + 1] }] };
+      if (index % 3 === 1) return { id, type: 'tool', tool: 'check', params: { q: '{{sort.output.kind}}' }, ...routes };
+      if (index === 5) return { id, type: 'approval', message: 'go?', choices: ['approve', 'reject'], ...routes };
+      return { id, type: 'agent', agent: 'bot', ...routes };
+    });
+    const flow = flowOf(nodes);
+    const before = process.cpuUsage();
+    const { runs, nodes: reached } = await rehearsed(flow, 1000);
+    const { user, system } = process.cpuUsage(before);
+    expect([runs, reached.never]).toEqual([1000, []]);
+    expect((user + system) / 1_000_000).toBeLessThan(5);
+  });
+
   test('the page stands alone, and JUnit names what was never reached', async () => {
     const result = await rehearsed(
       flowOf([sort({ when: 'size(kind) > 4000', to: 'lost' }), { id: 'lost', type: 'tool', tool: 'check' }]),

@@ -82,6 +82,23 @@ test('agents and untrusted tools see tokens, a trusted tool the values, and the 
   expect(leaksIn(cwd)).toEqual([]);
   expect(statSync(join(cwd, '.sluice/pii.key')).mode & 0o777).toBe(0o600);
   expect((await sluice(['trace', 'r1', '--json', '--prompts'], { cwd })).stdout).not.toContain('ann@x');
+  // Everything that leaves the database: traces, the export, the heads and a backup.
+  const outputs = [
+    ['trace', 'r1', '--format', 'art', '--json'],
+    ['trace', 'r1', '--format', 'otel', '--json'],
+    ['explain', 'r1'],
+    ['show', 'r1', '--json'],
+    ['logs', 'r1'],
+    ['audit', 'export', 'r1', '--out', '.sluice/r1.json'],
+    ['audit', 'heads', '--out', '.sluice/heads.json'],
+    ['backup', '.sluice/copy.db'],
+  ];
+  for (const args of outputs) {
+    const { status, stdout, stderr } = await sluice(args, { cwd });
+    expect([args, status]).toEqual([args, 0]);
+    expect(ORIGINALS.filter((value) => (stdout + stderr).includes(value))).toEqual([]);
+  }
+  expect(leaksIn(cwd)).toEqual([]);
 });
 
 test('after `erase` no value can be restored, and the chain still verifies', async () => {
