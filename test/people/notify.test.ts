@@ -14,6 +14,7 @@ import { realClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Performer } from '../../src/runtime/ports.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
+import { forTenant } from '../../src/stores/tenant.ts';
 import { compiled } from '../harness.ts';
 import { eventsOf, office, waitingAt } from './people.ts';
 import type { Office } from './people.ts';
@@ -137,6 +138,26 @@ test('a question whose process died before its hook is announced by the next pro
   expect(sent).toHaveLength(1);
   expect(await replay(first.store.journal, question.run)).toMatchObject({ agrees: true });
   await next.close();
+});
+
+test('a lost question of one tenant is announced, although an engine of another tenant looked first', async () => {
+  const flow = flowWith({ notify: [{ command: ['x'] }] });
+  const store = openMemory();
+  const earlier = { ...realClock, now: () => Date.now() - 60_000 };
+  const died = createRuntime({ store, performer: NO_CALLS, pickUp: false, clock: earlier });
+  const first: Office = { engine: died, store, calls: [] };
+  const [acme, globex] = [
+    await waitingAt(first, flow, { origin: { tenant: 'acme' } }),
+    await waitingAt(first, flow, { origin: { tenant: 'globex' } }),
+  ];
+  const sent: string[] = [];
+  const hook = async ({ body }: { readonly body: string }): Promise<void> =>
+    void sent.push((JSON.parse(body) as { run: string }).run);
+  createRuntime({ store: forTenant(store, 'acme'), performer: { ...NO_CALLS, notify: hook }, pickUp: false });
+  await expect.poll(() => notes(first, acme.run), { timeout: 5000 }).toHaveLength(1);
+  createRuntime({ store: forTenant(store, 'globex'), performer: { ...NO_CALLS, notify: hook }, pickUp: false });
+  await expect.poll(() => notes(first, globex.run), { timeout: 5000 }).toHaveLength(1);
+  expect(sent).toEqual([acme.run, globex.run]);
 });
 
 const NO_CALLS: Performer = { perform: () => Promise.reject(new Error('no call is made')) };

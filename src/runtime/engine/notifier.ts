@@ -5,6 +5,7 @@
  */
 import type { Event, Question, RunId, RunState } from '../../ir/events.ts';
 import type { NotifyHook, ReviewNote } from '../../ir/people.ts';
+import type { RunEntry } from '../ports.ts';
 import { readRun } from '../journal/read.ts';
 import type { ReadRun } from '../journal/read.ts';
 import { waitingOf } from '../report/waiting.ts';
@@ -16,8 +17,8 @@ const BACKOFF_MS = 250;
 const ATTEMPT_MS = 5_000;
 /** After this time a process that still announced a question would have recorded it. */
 const GRACE_MS = 30_000;
-/** The store keeps the time up to which all questions are announced. */
-const ANNOUNCED_KEY = 'notify.announced';
+/** The store keeps the time up to which all questions are announced, by tenant. */
+const ANNOUNCED_PREFIX = 'notify.announced:';
 /** How long closing waits for hooks. */
 const DRAIN_MS = 10_000;
 
@@ -66,15 +67,28 @@ export class Notifier {
   async #announceLost(): Promise<void> {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
-    const now = clock.now();
-    const since = Number((await store.shared.get(ANNOUNCED_KEY)) ?? 0);
+    const until = clock.now() - GRACE_MS;
     const suspended = await store.roster.list({ status: ['suspended'] });
-    const due = suspended.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= now - GRACE_MS);
-    for (const { run } of due) {
-      const read = await readRun(store.journal, run);
+    // This engine may see the runs of one tenant only.
+    for (const [tenant, entries] of Map.groupBy(suspended, (entry) => entry.tenant ?? '')) {
+      const key = `${ANNOUNCED_PREFIX}${tenant}`;
+      const since = Number((await store.shared.get(key)) ?? 0);
+      const due = entries.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= until);
+      for (const ofFlow of Map.groupBy(due, ({ hash }) => hash).values()) await this.#announceAll(ofFlow);
+      if (this.#stop.signal.aborted) return;
+      if (due.length > 0) await store.shared.update(key, () => [until, null]);
+    }
+  }
+
+  /** Runs of one flow. If the flow has no hooks, only the first run is read. */
+  async #announceAll(entries: readonly RunEntry[]): Promise<void> {
+    for (const { run } of entries) {
+      const read = await readRun(this.#host.store.journal, run).catch(() => null);
+      // A run that cannot be read does not keep the others from being announced.
+      if (read === null) continue;
+      if (read.program.flow.notify === undefined || this.#stop.signal.aborted) return;
       for (const { event, asked, hook } of unannounced(read)) await this.#announce(read, event, asked, hook);
     }
-    if (due.length > 0) await store.shared.update(ANNOUNCED_KEY, () => [now - GRACE_MS, null]);
   }
 
   /** A record that cannot be stored, because the run has ended, is not needed. */
@@ -105,6 +119,8 @@ export class Notifier {
         problem = error instanceof Error ? error.message : String(error);
       }
     }
+    // Closing came first. The next process announces the question.
+    if (this.#stop.signal.aborted) return;
     this.#host.notice(`the hook \`${to}\` of run \`${run}\` failed: ${problem}`);
     await this.#record(run, { type: 'question.notified', key, to, attempts: ATTEMPTS_MAX, problem });
   }
