@@ -7,7 +7,7 @@ import { SluiceError } from '../runtime/errors.ts';
 import type { Append, Journal, OperatorAct, Roster, RunEntry, Store } from '../runtime/ports.ts';
 import type { RunId } from '../ir/events.ts';
 
-export const TENANT_PREFIX = 'tenant.refused:';
+const TENANT_PREFIX = 'tenant.refused:';
 
 export interface TenantOptions {
   /** Stores the record of an access that was refused. Default: the store itself. */

@@ -237,7 +237,6 @@ const brownfield = record(() => ({
   ConventionProfilePath: name().optional().describe('A file that is put in front of the instructions of every agent.'),
   SeedEnvelopeFromBrief: bool().default(true),
 }));
-export type RawBrownfield = z.output<typeof brownfield>;
 
 const mcpServers = list(
   record(() => ({
