@@ -62,8 +62,14 @@ export function codeOfProblem({ code }: Problem): DiagnosticCode {
 }
 
 export function helpOfProblem({ help, message }: Problem): string | undefined {
-  return capital(help ?? (message === 'unexpected character: =' ? 'write `==` to compare' : undefined));
+  return capital(help ?? MENDED[message]);
 }
+
+const MENDED: { readonly [message: string]: string } = {
+  'unexpected character: =': 'write `==` to compare',
+  "unexpected character: '?'": 'write `a == null ? b : a` for `a ?? b`',
+  'unexpected `?`': 'write `a == null ? b : a` for `a ?? b`',
+};
 
 export function capital(help: string | undefined): string | undefined {
   return help === undefined

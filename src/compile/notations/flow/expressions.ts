@@ -134,7 +134,7 @@ function check(
   for (const { read, meaning } of found) {
     const at = rangeOf(report, located, offset + read.start, offset + read.end);
     if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
-    else if (meaning.is === 'context' && meaning.warning !== undefined)
+    else if ((meaning.is === 'context' || meaning.is === 'bare') && meaning.warning !== undefined)
       report.warning('unknown-name', at, meaning.warning, { help: meaning.help });
     else warnEarly(checker, node, read, meaning, at, leaving);
   }

@@ -14,7 +14,7 @@ export type Meaning =
   /** The latest agent's output itself, read as `output`. */
   | { readonly is: 'latest' }
   /** A field of the latest agent's output. */
-  | { readonly is: 'bare' }
+  | { readonly is: 'bare'; readonly warning?: string; readonly help?: string }
   | { readonly is: 'nothing'; readonly message: string; readonly help?: string | undefined };
 
 export interface Names {
@@ -26,6 +26,7 @@ export interface Names {
   source(read: Path, meaning: Meaning): string | null;
 }
 
+const NOT_THE_INPUT = '`input` is a field of the latest reply here, not the input of the run';
 const EVENT_HELP = 'The input of the run is `event.payload`; a text is `event.payload.message`.';
 
 export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
@@ -105,11 +106,18 @@ function fieldMeaning(flow: Flow, definitions: Definitions, read: Path, recent: 
   const ids = [...flow.declared.all];
   const [root = '', field = ''] = read.path;
   if (field === 'output' || field === 'result') {
-    return { is: 'nothing', message: `there is no flow node \`${root}\``, help: near(root, ids) };
+    const help =
+      root === 'previous'
+        ? `Write \`output\` for the output of the latest agent, or the id of the node.`
+        : near(root, ids);
+    return { is: 'nothing', message: `there is no flow node \`${root}\``, help };
   }
   const schemas = [...recent.agents].map((agent) => outputSchema(definitions, agent));
   const fields = schemas.flatMap(fieldsOf);
-  if (recent.open || fields.includes(root) || schemas.some((schema) => !isClosed(schema))) return { is: 'bare' };
+  if (recent.open || fields.includes(root) || schemas.some((schema) => !isClosed(schema))) {
+    const isMistaken = root === 'input' && field !== '' && !fields.includes(root);
+    return isMistaken ? { is: 'bare', warning: NOT_THE_INPUT, help: EVENT_HELP } : { is: 'bare' };
+  }
   if (recent.agents.size === 0) {
     return {
       is: 'nothing',

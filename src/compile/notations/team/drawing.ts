@@ -37,10 +37,10 @@ export function drawTeam(team: Team, given: Drawing): Picture {
 function ended({ nodes, edges, last: ending = [], ...rest }: Drawing, { termination: { rules, cap } }: Team): Drawing {
   const speakers = nodes.filter(({ kind, id }) => kind === 'agent' && (ending.length === 0 || ending.includes(id)));
   const agentOf = ({ label, detail }: PictureNode): string => detail ?? label;
-  const matched = rules.flatMap(({ pattern, agents, checks }) =>
+  const matched = rules.flatMap(({ pattern, condition, agents, checks }) =>
     speakers
       .filter((node) => agents === null || agents.includes(agentOf(node)))
-      .map(({ id }) => guarded(edgeShape(id, END.id, `matches ${pattern}`), checks)),
+      .map(({ id }) => guarded(edgeShape(id, END.id, condition?.words ?? `matches ${pattern}`), checks)),
   );
   const last = speakers.at(-1)?.id ?? START.id;
   const capped = edgeShape(last, END.id, `MaxIterations: ${cap ?? TURNS_DEFAULT}`, false, 'over');

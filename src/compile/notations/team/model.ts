@@ -1,5 +1,5 @@
 /** A team after reading: names resolved, defaults applied, every agent with its tools and its view of the history. */
-import type { AgentDef, ToolDef } from '../../../ir/nodes.ts';
+import type { AgentDef, Expr, ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
@@ -53,6 +53,8 @@ export interface Termination {
 /** A pattern whose match ends the session. */
 export interface Rule {
   readonly pattern: string;
+  /** Takes the place of the pattern: a condition on the JSON in the message. */
+  readonly condition?: { readonly holds: Expr; readonly words: string };
   /** Null for all agents. */
   readonly agents: readonly string[] | null;
   readonly checks: readonly Check[];

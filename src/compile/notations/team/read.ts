@@ -28,7 +28,7 @@ import { checkModules } from './checks.ts';
 import { poison } from './poison.ts';
 import { STRATEGIES } from './strategies/registry.ts';
 import type { Plan, Strategy } from './strategies/strategy.ts';
-import { readTermination } from './termination.ts';
+import { readTermination, tokenLimit } from './termination.ts';
 import { isCompacted } from './turn.ts';
 
 /** The log of changes that the tools keep. */
@@ -53,8 +53,7 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   });
   if (read === null) return null;
   const body: Body = withBrownfield(read, declared.readText, report);
-  const { MaxTotalTokens: tokens = 0 } = body.value;
-  const limited = tokens === 0 ? declared : { ...declared, budgets: tighter(declared.budgets, { tokens }) };
+  const limited = withTokenLimit(declared, body.value);
   const definitions = { ...limited, servers: { ...limited.servers, ...serversOf(body, report) } };
   const reading = readingOf(document, body, report, definitions);
   if (reading.names.all.size === 0 && body.sound)
@@ -84,6 +83,14 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
     definitions,
   };
   return { team, reading, plan: strategy?.plan(raw.Selection, reading, team) ?? null };
+}
+
+/** `MaxTotalTokens`, or the limit of a termination of the type `tokenbudget`. */
+function withTokenLimit(declared: Definitions, { MaxTotalTokens = 0, Termination }: RawTeam): Definitions {
+  const limits = [MaxTotalTokens, tokenLimit(Termination)].filter((limit) => limit > 0);
+  return limits.length === 0
+    ? declared
+    : { ...declared, budgets: tighter(declared.budgets, { tokens: Math.min(...limits) }) };
 }
 
 function readingOf(document: ReadDocument, body: Body, report: Report, definitions: Definitions): Reading {

@@ -20,6 +20,7 @@ const SPELLINGS: { readonly [key: string]: { readonly [spelling: string]: string
     regex: 'regex',
     maxiterations: 'maxiterations',
     maxturns: 'maxiterations',
+    tokenbudget: 'tokenbudget',
     composite: 'composite',
     combined: 'composite',
   },
@@ -60,7 +61,7 @@ export function normalised(located: Located, key = ''): Located {
 
 /** The published forms of names, for editors. */
 const PUBLISHED =
-  'Sequential RoundRobin Keyword KeywordBased Structured StateMachine Graph ScatterGather MapReduce LLM LLMBased Magentic Adversarial Regex MaxIterations MaxTurns Composite Combined Lossless Window Lossy Intent Hybrid Union Consensus Vote Ranked SemanticDiff Auto Required None Fresh Shared Fork'.split(
+  'Sequential RoundRobin Keyword KeywordBased Structured StateMachine Graph ScatterGather MapReduce LLM LLMBased Magentic Adversarial Regex TokenBudget MaxIterations MaxTurns Composite Combined Lossless Window Lossy Intent Hybrid Union Consensus Vote Ranked SemanticDiff Auto Required None Fresh Shared Fork'.split(
     ' ',
   );
 

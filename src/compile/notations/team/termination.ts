@@ -12,6 +12,8 @@ import { readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
 import { success } from './lowering.ts';
 import type { Gated, Lowering } from './lowering.ts';
+import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
+import type { RawCondition } from './schema/conditions.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
 import { SAID, SIGNAL, TURNS } from './slots.ts';
@@ -37,10 +39,9 @@ function readPart(raw: RawTermination, path: Path, reading: Reading, rules: Rule
   };
   if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
   else if (type === 'maxiterations') lacks('MaxIterations', 'Say after how many agent turns the session ends.');
-  if (type === 'regex') {
-    if (raw.Pattern === undefined) lacks('Pattern', 'Say what a message must match.');
-    else rules.push(readRule(raw, raw.Pattern, path, reading));
-  }
+  const missing = MISSING[type]?.(raw);
+  if (missing !== undefined) lacks(...missing);
+  rules.push(...readRules(raw, type, path, reading));
   if (type === 'composite') {
     const children = raw.Strategies ?? [];
     if (children.length === 0) lacks('Strategies', 'List what may end the session.');
@@ -48,6 +49,28 @@ function readPart(raw: RawTermination, path: Path, reading: Reading, rules: Rule
       complete = readPart(each, [...path, 'Strategies', index], reading, rules, caps) && complete;
   }
   return complete;
+}
+
+function readRules(raw: RawTermination, type: string, path: Path, reading: Reading): readonly Rule[] {
+  if (type === 'regex' && raw.Pattern !== undefined) return [readRule(raw, raw.Pattern, path, reading)];
+  if (type === 'structured' && raw.Condition !== undefined) return [readCondition(raw, raw.Condition, path, reading)];
+  return [];
+}
+
+/** For each type: the key that it lacks, and what to write. */
+const MISSING: { readonly [type: string]: (raw: RawTermination) => readonly [string, string] | undefined } = {
+  regex: ({ Pattern }) => (Pattern === undefined ? ['Pattern', 'Say what a message must match.'] : undefined),
+  structured: ({ Condition }) =>
+    Condition === undefined ? ['Condition', 'Say which field of a message ends the session.'] : undefined,
+  tokenbudget: ({ MaxTokens }) =>
+    MaxTokens === undefined ? ['MaxTokens', 'Say after how many tokens the session ends.'] : undefined,
+};
+
+/** The smallest `MaxTokens` of a termination and its children; 0 if there is none. */
+export function tokenLimit(raw: RawTermination | undefined): number {
+  const own = raw?.Type === 'tokenbudget' ? (raw.MaxTokens ?? 0) : 0;
+  const limits = [own, ...(raw?.Strategies ?? []).map(tokenLimit)].filter((limit) => limit > 0);
+  return limits.length === 0 ? 0 : Math.min(...limits);
 }
 
 function typeOf({ Type, Strategies, Pattern }: RawTermination): string {
@@ -68,6 +91,17 @@ function readRule(raw: RawTermination, pattern: string, path: Path, reading: Rea
     });
   for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
   return { pattern, agents: raw.AgentNames ?? null, checks: readChecks(raw, path, reading) };
+}
+
+function readCondition(raw: RawTermination, condition: RawCondition, path: Path, reading: Reading): Rule {
+  checkCondition(condition, [...path, 'Condition'], reading);
+  for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
+  return {
+    pattern: '',
+    condition: { holds: conditionOf(condition), words: wordsOf(condition) },
+    agents: raw.AgentNames ?? null,
+    checks: readChecks(raw, path, reading),
+  };
 }
 
 /** Reports a session that goes round and that neither a message nor a number of turns can end. */
@@ -132,18 +166,20 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
 export const APPROVED = 'approval';
 
 /** A rule that a gated keyword matches could end the session without the gate, so it passes the same gate. */
-function covers({ pattern }: Rule, { keyword, agents }: Gated, speakers: readonly string[]): boolean {
+function covers({ pattern, condition }: Rule, { keyword, agents }: Gated, speakers: readonly string[]): boolean {
   return (
+    condition === undefined &&
     speakers.some((agent) => agents.includes(agent)) &&
     regexProblem(pattern) === null &&
     RE2JS.compile(pattern).test(keyword)
   );
 }
 
-function matches(l: Lowering, { pattern, agents }: Rule, speakers: readonly string[]): Expr {
+function matches(l: Lowering, { pattern, condition, agents }: Rule, speakers: readonly string[]): Expr {
   const handsOff = speakers.some((agent) => l.team.members.get(agent)?.mayHandOff === true);
   const inText = `re(${SAID}, ${quote(pattern)})`;
-  const found = handsOff ? `(${inText} || (${SIGNAL} != null && re(${SIGNAL}, ${quote(pattern)})))` : inText;
+  const byText = handsOff ? `(${inText} || (${SIGNAL} != null && re(${SIGNAL}, ${quote(pattern)})))` : inText;
+  const found = condition === undefined ? byText : `(${condition.holds})`;
   if (agents === null || speakers.every((agent) => agents.includes(agent))) return found;
   return `${TURNS}[size(${TURNS}) - 1] in ${literal([...agents])} && ${found}`;
 }

@@ -56,6 +56,8 @@ const agentRoute = record(() => ({
   Agent: name(),
   Validator: name().optional(),
   Validators: some(name()),
+  Contract: name().optional(),
+  Contracts: some(name()),
   RequiredCommandPattern: name().optional(),
   ShellFallbackPattern: name().optional(),
   RequireHumanApproval: bool().default(false),

@@ -6,6 +6,8 @@ import * as z from 'zod';
 import { PREDICATES } from '../../../../catalog/validators.ts';
 import type { PredicateName } from '../../../../catalog/validators.ts';
 import { bool, fault, int, json, list, map, name, number, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { condition } from './conditions.ts';
+import type { RawCondition } from './conditions.ts';
 import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
 
@@ -32,10 +34,12 @@ export interface RawEvidence {
   readonly ShellFallbackPattern?: string | undefined;
 }
 
-const TERMINATIONS = ['regex', 'maxiterations', 'composite'] as const;
+const TERMINATIONS = ['regex', 'structured', 'tokenbudget', 'maxiterations', 'composite'] as const;
 export interface RawTermination extends RawEvidence {
   readonly Type?: (typeof TERMINATIONS)[number] | undefined;
   readonly Pattern?: string | undefined;
+  readonly Condition?: RawCondition | undefined;
+  readonly MaxTokens?: number | undefined;
   readonly AgentNames?: readonly string[] | undefined;
   readonly MaxIterations?: number | undefined;
   readonly Strategies?: readonly RawTermination[] | undefined;
@@ -45,6 +49,8 @@ const terminationFields = {
     .meta({ enum: spellings('Type', TERMINATIONS) })
     .optional(),
   Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
+  Condition: condition.optional().describe('Of the type structured: a field of the JSON in a message that ends the session.'),
+  MaxTokens: int({ min: 1 }).optional().describe('Of the type tokenbudget: the most input and output tokens of the session.'),
   AgentNames: some(name()).describe('Only messages of these agents are matched.'),
   MaxIterations: int({ min: 0 }).optional().describe('The session ends after this many agent turns.'),
   ...evidenceFields,
@@ -214,6 +220,7 @@ export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
   Events: 'Every event is in the journal: `sluice trace RUN --json`.',
   Telemetry: 'Export the spans of a run with `sluice trace RUN --format otel`, and send them to the collector.',
   SkillCuration: 'Leave it out.',
+  Memory: 'Give agents the plugin `SessionContext`, and read it back with `Context`.',
   Output: 'The last message is the output of the run: `sluice run --json`.',
 };
 const apiProfiles = map(

@@ -9,7 +9,7 @@ import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
-import { readChecks } from '../checks.ts';
+import { readChecks, readContracts } from '../checks.ts';
 import { choiceOf, heard, silenceOf } from '../corrections.ts';
 import { END, START, agentShapes, edgeShape, guarded } from '../drawing.ts';
 import type { Drawing } from '../drawing.ts';
@@ -33,6 +33,8 @@ const route = record(() => ({
   Keyword: phrase().describe('Alone on a line, or at the start of one; letter case does not matter.'),
   Agent: name().describe('The agent of the next turn. If it is one of the SourceAgents, the session ends.'),
   SourceAgents: some(name()).describe('Only these agents may take the route.'),
+  Contract: name().optional().describe('A contract that must hold.'),
+  Contracts: some(name()).describe('Contracts that must all hold.'),
   ...gateFields,
 }));
 type RawRoute = z.output<typeof route>;
@@ -108,7 +110,7 @@ function readRoutes(written: readonly Written[], reading: Reading): readonly Rou
     for (const [at, source] of (each.SourceAgents ?? []).entries())
       reading.agent(source, [...path, 'SourceAgents', at]);
     if (each.RecoveryAgent !== undefined) reading.agent(each.RecoveryAgent, [...path, 'RecoveryAgent']);
-    return { raw: each, checks: readChecks(each, path, reading), path };
+    return { raw: each, checks: [...readChecks(each, path, reading), ...readContracts(each, path, reading)], path };
   });
   warnOfCovered(routes, reading);
   warnOfShadows(

@@ -17,7 +17,7 @@ import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
 import type { Phases } from './scattergather.ts';
 import { lacking, strategy } from './strategy.ts';
-import { fieldIn } from './structured.ts';
+import { fieldIn } from '../conditions.ts';
 
 const ITEMS = 'items';
 const TRIES = 'tries';

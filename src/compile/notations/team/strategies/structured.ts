@@ -1,8 +1,10 @@
 /** `structured`: fields of the JSON in an agent's reply decide who is next. */
 import type * as z from 'zod';
-import type { Expr, NodeId } from '../../../../ir/nodes.ts';
-import { bool, list, name, record, some, text } from '../../../document/shape/fields.ts';
+import type { NodeId } from '../../../../ir/nodes.ts';
+import { list, name, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
+import { checkCondition, conditionOf, wordsOf } from '../conditions.ts';
+import { condition } from '../schema/conditions.ts';
 import type { Path } from '../../../source/located.ts';
 import { badTurns, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
@@ -16,18 +18,9 @@ import { defaultAgent } from './keyword.ts';
 import { firstOf, mayTake, speakersFrom, warnOfSilent } from './routing.ts';
 import { strategy } from './strategy.ts';
 
-const condition = record(() => ({
-  Field: name().describe('A field of the reply; dots lead into objects.'),
-  Is: text().optional(),
-  IsNot: text().optional(),
-  Contains: text().optional(),
-  Exists: bool().optional(),
-}));
 const route = record(() => ({ Agent: name(), Condition: condition, SourceAgents: some(name()) }));
 
-type RawCondition = z.output<typeof condition>;
 type RawRoute = z.output<typeof route>;
-const OPERATORS = ['Is', 'IsNot', 'Contains', 'Exists'] as const;
 
 export const structured = strategy({
   type: 'structured',
@@ -70,21 +63,7 @@ function checkRoutes(routes: readonly RawRoute[], reading: Reading): void {
     const path: Path = ['Selection', 'StructuredRoutes', index];
     reading.agent(Agent, [...path, 'Agent']);
     for (const [at, source] of (SourceAgents ?? []).entries()) reading.agent(source, [...path, 'SourceAgents', at]);
-    const set = OPERATORS.filter((operator) => Condition[operator] !== undefined);
-    if (set.length === 0 && !body.damaged(...path, 'Condition'))
-      report.error(
-        'missing-field',
-        body.at(...path, 'Condition'),
-        `the condition on \`${Condition.Field}\` has no operator`,
-        { help: `Set one of ${OPERATORS.map((each) => `\`${each}\``).join(', ')}.` },
-      );
-    for (const extra of set.slice(1))
-      report.warning(
-        'unused-field',
-        body.key(...path, 'Condition', extra),
-        `\`${extra}\` has no effect beside \`${set[0] ?? ''}\``,
-        { help: 'Set one operator per condition.' },
-      );
+    checkCondition(Condition, [...path, 'Condition'], reading);
   }
 }
 
@@ -106,23 +85,6 @@ function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): vo
   addTurnOf(l, agent, routed);
 }
 
-/** The first operator that is set decides, in the documented order. Numbers are compared as written. */
-function conditionOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): Expr {
-  const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`exactIn(${SAID})`, Field)}, ${test})`;
-  if (Is !== undefined) return is(`v != null && lower(text(v)) == lower(${quote(Is)})`);
-  // A reply without an object matches no condition, not even a negative one.
-  if (IsNot !== undefined)
-    return `jsonIn(${SAID}) != null && ${is(`v == null || lower(text(v)) != lower(${quote(IsNot)})`)}`;
-  if (Contains !== undefined) return is(`v != null && containsIgnoreCase(text(v), ${quote(Contains)})`);
-  return Exists === false ? `jsonIn(${SAID}) != null && ${is('v == null')}` : is('v != null');
-}
-
-/** A field of an expression's value; dots lead into objects. */
-export function fieldIn(of: Expr, field: string): Expr {
-  const keys = field.split('.').map((key) => `[${quote(key)}]`);
-  return of + keys.join('');
-}
-
 function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeId {
   const fields = [...new Set(own.map(({ Condition }) => Condition.Field))];
   const needs =
@@ -141,12 +103,4 @@ function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeI
       { type: 'structured_no_match', text: `text(${head}, ${quote(`no condition holds. ${needs}`)})` },
     ],
   });
-}
-
-/** A condition as the label of an edge. */
-function wordsOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): string {
-  if (Is !== undefined) return `${Field} is ${Is}`;
-  if (IsNot !== undefined) return `${Field} is not ${IsNot}`;
-  if (Contains !== undefined) return `${Field} contains ${Contains}`;
-  return Exists === false ? `no ${Field}` : Field;
 }
