@@ -114,6 +114,35 @@ describe('groups', () => {
     expect(renderSvg(picture)).toContain('<text class="group"');
   });
 
+  test('a sub-graph of a team is drawn in a frame of its own', () => {
+    const { graph } = compileText(
+      [
+        'Agents: [{ Name: A }, { Name: B }, { Name: C }]',
+        'Selection:',
+        '  Type: graph',
+        '  Graph:',
+        '    Nodes: [{ Id: r, SubGraphId: s }, { Id: w, Agent: C, Terminal: true }]',
+        '    Edges: [{ From: r, To: w }]',
+        '    SubGraphs:',
+        '      s:',
+        '        Graph:',
+        '          Nodes: [{ Id: g, Agent: A }, { Id: h, Agent: B, Terminal: true }]',
+        '          Edges: [{ From: g, To: h, Keyword: GO }]',
+      ].join('\n'),
+    );
+    const picture = graph as Picture;
+    expect(picture.nodes.filter(({ group }) => group === 'r').map(({ id }) => id)).toEqual([
+      'r',
+      'r/g',
+      'r/h',
+      'r returns',
+    ]);
+    expect(edge(picture, 'r', 'r/g')?.kind).toBe('branch');
+    expect(edge(picture, 'r/h', 'r returns')?.kind).toBe('join');
+    expect(edge(picture, 'r returns', 'w')).toBeDefined();
+    expect(renderSvg(picture)).toContain('<text class="group"');
+  });
+
   test('several workers of a stage stand together', () => {
     expect(pictureOf('debate.staged').nodes.filter(({ group }) => group !== undefined)).toHaveLength(3);
   });

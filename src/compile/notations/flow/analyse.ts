@@ -13,7 +13,8 @@ import { checkGuards } from './guard-check.ts';
 import type { Flow } from './model.ts';
 import { namesOf, recentAgents } from './names.ts';
 import type { Prepared } from './node-type.ts';
-import { drawFlow, withSubFlows } from './picture.ts';
+import { withFrames } from '../../picture/frames.ts';
+import { drawFlow } from './picture.ts';
 import { prepare } from './prepare.ts';
 import { readFlow } from './read.ts';
 import { slotsOf } from './slots.ts';
@@ -65,7 +66,7 @@ export function analyse(standing: Standing): Analysed | null {
   const subs = subFlows(flow, standing);
   const drawn = drawFlow(flow, graph, (agent) => definitions.agents[agent]?.tools ?? []);
   const inner = new Map([...subs].map(([id, sub]) => [id, sub.picture]));
-  return { flow, graph, slots, expressions, definitions, prepared, picture: withSubFlows(drawn, inner), subs };
+  return { flow, graph, slots, expressions, definitions, prepared, picture: withFrames(drawn, inner), subs };
 }
 
 function subFlows(flow: Flow, standing: Standing): ReadonlyMap<string, SubFlow> {

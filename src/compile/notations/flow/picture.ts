@@ -33,36 +33,6 @@ export function drawFlow(flow: Flow, graph: FlowGraph, toolsOf: (agent: string) 
   };
 }
 
-/** Each sub-flow in a frame of its own: its node leads to its first node, and its ends lead back to where the node's routes begin. */
-export function withSubFlows(outer: Picture, subs: ReadonlyMap<string, Picture>): Picture {
-  const back = (id: string): string => (subs.has(id) ? `${id} returns` : id);
-  const nodes = outer.nodes.flatMap((node): PictureNode[] => {
-    const inner = subs.get(node.id);
-    if (inner === undefined) return [node];
-    const group = node.group ?? node.id;
-    const own = inner.nodes.filter(({ id }) => id !== START_ID && id !== END_ID);
-    const returns = { ...plain(back(node.id), 'join'), label: 'join', detail: 'returns', group };
-    return [{ ...node, group }, ...own.map((each) => ({ ...each, id: `${node.id}/${each.id}`, group })), returns];
-  });
-  const inside = [...subs].flatMap(([id, { edges }]) =>
-    edges.map((edge) => ({
-      ...edge,
-      from: edge.from === START_ID ? id : `${id}/${edge.from}`,
-      to: edge.to === END_ID ? back(id) : `${id}/${edge.to}`,
-      kind: edge.from === START_ID ? ('branch' as const) : edge.to === END_ID ? ('join' as const) : edge.kind,
-    })),
-  );
-  const cycles = [...subs].flatMap(([id, inner]) =>
-    inner.cycles.map((cycle) => ({ ...cycle, nodes: cycle.nodes.map((each) => `${id}/${each}`) })),
-  );
-  const around = outer.cycles.map((cycle) => ({
-    ...cycle,
-    nodes: cycle.nodes.flatMap((id) => (subs.has(id) ? [id, back(id)] : [id])),
-  }));
-  const edges = [...outer.edges.map((edge) => ({ ...edge, from: back(edge.from) })), ...inside];
-  return { ...outer, nodes, edges, cycles: [...around, ...cycles] };
-}
-
 /** The tightest `max_visits` in a cycle. */
 function boundOf(flow: Flow, members: readonly string[]): string | null {
   const limits = members.flatMap((id) => flow.nodes.get(id)?.value.max_visits ?? []);

@@ -3,6 +3,7 @@
  * in the order of the document that fits is taken. A back-edge begins a new phase.
  */
 import { reachableFrom } from '../../../../verify/components.ts';
+import { withFrames } from '../../../../picture/frames.ts';
 import { END, START, agentShape, edgeShape, guarded } from '../../drawing.ts';
 import type { Drawing } from '../../drawing.ts';
 import { success } from '../../lowering.ts';
@@ -66,7 +67,18 @@ function demandEnd(reading: Reading, team: Team, { nodes, entry, whole }: Graph,
     );
 }
 
+/** Each sub-graph in a frame. Only the nodes outside can end the session by a message. */
 function draw(graph: Graph): Drawing {
+  const outer = drawNodes(graph);
+  const subs = [...graph.nodes.values()].flatMap(({ id, inner }) =>
+    inner?.is === 'graph' ? [[id, { cycles: [], ...draw(inner.graph) }] as const] : [],
+  );
+  if (subs.length === 0) return outer;
+  const { nodes, edges } = withFrames({ ...outer, cycles: [] }, new Map(subs));
+  return { nodes, edges, last: [...graph.nodes.keys()] };
+}
+
+function drawNodes(graph: Graph): Drawing {
   const nodes = [...graph.nodes.values()].map(({ id, raw }) =>
     agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`),
   );
