@@ -9,7 +9,7 @@ import type { RunId } from '../ir/events.ts';
 
 const TENANT_PREFIX = 'tenant.refused:';
 
-export interface TenantOptions {
+interface TenantOptions {
   /** Stores the record of an access that was refused. Default: the store itself. */
   readonly record?: (act: Act) => Promise<void>;
 }
