@@ -9,6 +9,7 @@ import type { Clause } from './clauses.ts';
 import { isFresh, quoted } from './detector.ts';
 import type { Detector, Evidence, Finding, Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
+import { isBeyondText, requestsIn } from './requests.ts';
 import { fitting, speaksOf } from './tool-words.ts';
 import type { Fit, ToolWords } from './tool-words.ts';
 import { LIGHT, LOOKING, MAKING, PARTICULAR, PAYING, akin, isSame, pastOf, stemsIn } from './words.ts';
@@ -37,7 +38,9 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
   const changing = evidence.tools.filter(({ changes }) => changes);
   const words = stemsIn(clause.text);
   const fit = fitByNoun(clause, words, changing) ?? fitting(clause.verb, words, changing);
-  if (changing.length === 0 || !isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
+  if (changing.length === 0)
+    return isRequested(clause, words, evidence) && !isReported(clause, fit, evidence) ? 'no tool does it' : null;
+  if (!isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
   if (!fit.verb && fit.score === 0 && PARTICULAR.has(clause.verb) && SPEAKER.has(clause.form)) return 'no tool does it';
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
   const names = tools.map(({ name }) => name);
@@ -51,6 +54,13 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
     return consequence ? null : `${names.join(' or ')} has not succeeded`;
   }
   return detailProblem(clause, tools, succeeded, evidence);
+}
+
+/** The clause says that a requested action in the world was done: the verb of the request is its verb or its noun. */
+function isRequested({ verb, form }: Clause, words: readonly string[], { told }: Evidence): boolean {
+  if (form === 'state') return false;
+  const asked = told.flatMap((each) => requestsIn(each).actions).filter((request) => isBeyondText(request.verb));
+  return asked.some((request) => akin(request.verb, verb) || words.some((word) => isSame(request.verb, word)));
 }
 
 /** The tools succeeded, but perhaps for another thing, with another option, or before the request. */

@@ -70,7 +70,7 @@ interface Verb {
 }
 
 const POSITION =
-  /(?:^\W*|[,;:]\s+|\b(?:and|then|please|now|also|just|first|next|finally|you|must|should|let['’]s|ahead and|(?:want|wants|like|need|needs|have|try|you|him|her|them|asks?|asked|is) to)\s+)(?<verb>\p{L}+)/giu;
+  /(?:^\W*(?:(?:please|now|also|just|then|first|next|finally)\b[\s,]+)*|[,;:]\s+|\b(?:and|then|please|now|also|just|first|next|finally|you|must|should|let['’]s|ahead and|(?:want|wants|like|need|needs|have|try|you|him|her|them|asks?|asked|is) to)\s+)(?<verb>\p{L}+)/giu;
 
 /** Words in the place of an imperative. They overlap: `please` itself stands at the start. */
 function verbsIn(sentence: string): readonly Verb[] {
@@ -114,6 +114,14 @@ export function isChange(verb: string): boolean {
   return MAKING.has(verb) || CHANGES.has(verb);
 }
 
+/** Actions in the world that no text can be: an agent without a tool that changes something cannot have performed them. */
+export function isBeyondText(verb: string): boolean {
+  return BEYOND_TEXT.has(verb);
+}
+
+const BEYOND_TEXT: ReadonlySet<string> = new Set(
+  'order buy book cancel refund pay send email deploy restart publish push'.split(' ').map(stem),
+);
 const CHANGES: ReadonlySet<string> = new Set(
   'order buy book cancel refund pay transfer send email delete remove deploy restart publish merge push'
     .split(' ')
