@@ -101,7 +101,7 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
   /**
    * Moves a suspended run to a new version of its flow. Throws a `SluiceError` that names each part that does not fit.
    * @example
-   * const moved = await engine.migrate(run.id, newVersion, { by: 'olga' });
+   * const moved = await engine.migrate(run.id, refunds, { by: 'olga' });
    */
   migrate(run: RunId, flow: CompiledFlow | AnyDefinition, options?: Migration): Promise<Run>;
 }
