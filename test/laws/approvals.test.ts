@@ -140,7 +140,9 @@ describe('approvals through the engine', () => {
         approvals: { gate: 'approve' },
         waiting: [],
       });
-      await expect(engine.answer(ID, { choice: 'approve', by: 'ann' })).rejects.toMatchObject({ code: 'run-ended' });
+      await expect(engine.answer(ID, { choice: 'approve', by: 'ann' })).rejects.toMatchObject({
+        code: 'approval-closed',
+      });
     } finally {
       await engine.close();
     }
