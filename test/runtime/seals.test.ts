@@ -59,9 +59,10 @@ function rememberEnd(path: string): void {
 
 function change(path: string, ...statements: readonly string[]): void {
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
-  for (const { name } of db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
-    db.exec(`DROP TRIGGER ${String(name)}`);
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
   for (const sql of statements) expect([sql, db.prepare(sql).run().changes]).not.toEqual([sql, 0]);
+  for (const { sql } of triggers) db.exec(String(sql));
   db.close();
 }
 

@@ -14,7 +14,7 @@ import { createLease } from './lease.ts';
 import type { Lease } from './lease.ts';
 import { createPrograms } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
-import type { EngineOptions } from './types.ts';
+import type { EngineOptions, NoticeKind } from './types.ts';
 import { Worker } from './worker.ts';
 
 export class Host {
@@ -111,8 +111,8 @@ export class Host {
     return new Promise((resolve) => this.#waiters.set(run, [...(this.#waiters.get(run) ?? []), resolve]));
   }
 
-  notice(message: string): void {
-    this.#onNotice?.(message);
+  notice(message: string, kind: NoticeKind = 'info'): void {
+    this.#onNotice?.(message, kind);
   }
 
   /** This process does not continue the run. Every call that concerns it rejects with the error. */

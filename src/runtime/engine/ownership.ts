@@ -163,7 +163,8 @@ export class Ownership {
   async #receive({ id, run, fact }: Mail): Promise<void> {
     const { store, worker } = this.#host;
     if (fact === null) {
-      this.#host.notice(`a message to run \`${run}\` was refused: its row in the table \`mail\` was changed or forged`);
+      const why = 'its row in the table `mail` was changed or forged';
+      this.#host.notice(`a message to run \`${run}\` was refused: ${why}`, 'attack');
       return store.roster.deleteMail([id]);
     }
     // A run that cannot continue keeps its mail.

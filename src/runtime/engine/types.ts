@@ -38,8 +38,11 @@ export interface EngineOptions {
   /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
   readonly onFault?: (error: Error) => void;
   /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */
-  readonly onNotice?: (message: string) => void;
+  readonly onNotice?: (message: string, kind?: NoticeKind) => void;
 }
+
+/** `attack`: the database was changed from outside, and the engine refused the change. */
+export type NoticeKind = 'info' | 'attack';
 
 /**
  * Options of a start.

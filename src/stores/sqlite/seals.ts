@@ -10,6 +10,7 @@ import type { RunId } from '../../ir/events.ts';
 import { hashShared, linkAct } from '../../runtime/journal/chain.ts';
 import { hashMail } from '../mail.ts';
 import type { Connection, Statements } from './connection.ts';
+import { changedSchema, SELECT_PARTS } from './foreign-schema.ts';
 import {
   BUCKET,
   bucketOf,
@@ -114,7 +115,7 @@ export class Seals {
       const broken = this.#brokenListing(row as unknown as SealedRow);
       if (broken !== null) return `run \`${(row as unknown as SealedRow)[3]}\`: ${broken}`;
     }
-    return null;
+    return changedSchema(this.#statements.parts);
   }
 
   #brokenSums(): string | null {
@@ -231,6 +232,7 @@ const SQL = {
   runsIn: `SELECT seal FROM runs WHERE ${BUCKET} = ?`,
   tombstonesIn: `SELECT id, link FROM tombstones WHERE ${BUCKET} = ?`,
   rows: SELECT_SEALED,
+  parts: SELECT_PARTS,
   row: `${SELECT_SEALED} WHERE runs.run = ?`,
   checkpoints: 'SELECT count(*) FROM checkpoints WHERE run = ?',
 } as const;

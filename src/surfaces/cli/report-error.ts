@@ -69,7 +69,7 @@ export function renderError(report: ErrorReport, { colors }: Screen): string {
   return lines.join('\n');
 }
 
-function reportOf(error: unknown): ErrorReport {
+export function reportOf(error: unknown): ErrorReport {
   if (error instanceof SluiceError) return errorReport(error.code, error.message, error.help);
   const { code, path = '?' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   if (code === 'ENOENT') return errorReport('file-not-found', `there is no file \`${path}\``);

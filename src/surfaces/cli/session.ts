@@ -2,11 +2,12 @@
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { callsOf } from '../../effects/world.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
-import type { Engine } from '../../runtime/engine/types.ts';
+import type { Engine, NoticeKind } from '../../runtime/engine/types.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
 import { worstCases } from '../worst-case.ts';
+import { harmless } from './code-points.ts';
 import type { Cli } from './context.ts';
 import { openFor } from './store.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
@@ -36,7 +37,7 @@ export async function withSession<Result>(
     ...retentionOptions(store, cli.db, (message) => cli.hint(message)),
     ...signingFor(cli.db),
     worstCase: worstCases(),
-    onNotice: (message) => cli.hint(message),
+    onNotice: (message, kind) => notice(cli, message, kind),
   });
   const interrupt = onInterrupt();
   try {
@@ -46,6 +47,12 @@ export async function withSession<Result>(
     await world.close();
     interrupt.dispose();
   }
+}
+
+/** Standard error shows a refused attack in every mode, also with `--quiet` and `--json`. */
+function notice({ screen, hint }: Cli, message: string, kind: NoticeKind | undefined): void {
+  if (kind === 'attack') screen.note(`${screen.colors.yellow('warning')}: ${harmless(message)}`);
+  else hint(message);
 }
 
 const SAME_WITHIN_MS = 250;

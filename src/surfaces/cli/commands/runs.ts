@@ -1,12 +1,12 @@
 /** `sluice runs`: lists runs, newest first. */
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
-import type { RunEntry } from '../../../runtime/ports.ts';
+import type { RunEntry, Store } from '../../../runtime/ports.ts';
 import { withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
-import { oneLine, table } from '../text.ts';
+import { oneLine, plural, table } from '../text.ts';
 import { usage } from '../usage.ts';
 import { nearest } from '../../../compile/diagnose/nearest.ts';
 
@@ -19,7 +19,7 @@ export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitS
   const status = options.state?.split(',').map(stateNamed);
   const limit = readWhole('--limit', options.limit, 1);
   const filter = { ...(status === undefined ? {} : { status }), ...(limit === undefined ? {} : { limit }) };
-  const found = await withStore(cli, async (store) => (store === null ? null : store.roster.list(filter)));
+  const found = await withStore(cli, async (store) => (store === null ? null : listChecked(store, filter)));
   const entries = found ?? [];
   if (cli.json) cli.printJson(entries.map(jsonOf));
   else if (entries.length === 0)
@@ -29,7 +29,25 @@ export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitS
         : `no run is ${status.join(' or ')}`,
     );
   else cli.screen.print(table([['RUN', 'FLOW', 'STATE', 'CODE', 'STARTED'], ...entries.map(rowOf)]));
+  const changed = entries.filter(({ broken }) => broken !== null).length;
+  if (changed > 0)
+    cli.warn(`${plural(changed, 'run')} of ${entries.length} cannot be trusted; run \`sluice audit verify\``);
   return OK;
+}
+
+interface CheckedEntry extends RunEntry {
+  /** Why the entry cannot be trusted; null if it is what the store wrote. */
+  readonly broken: string | null;
+}
+
+async function listChecked(
+  { roster, journal }: Store,
+  filter: Parameters<Store['roster']['list']>[0],
+): Promise<readonly CheckedEntry[]> {
+  const checked: CheckedEntry[] = [];
+  for (const entry of await roster.list(filter))
+    checked.push({ ...entry, broken: (await journal.broken?.(entry.run)) ?? null });
+  return checked;
 }
 
 function stateNamed(given: string): RunStatus {
@@ -42,8 +60,8 @@ function stateNamed(given: string): RunStatus {
   );
 }
 
-function jsonOf(entry: RunEntry): object {
-  const { status, startedAt, updatedAt, run, flow, hash, notation, code, due, tenant, user, parent } = entry;
+function jsonOf(entry: CheckedEntry): object {
+  const { status, startedAt, updatedAt, run, flow, hash, notation, code, due, tenant, user, parent, broken } = entry;
   return {
     run,
     flow,
@@ -57,21 +75,24 @@ function jsonOf(entry: RunEntry): object {
     startedAt: iso(startedAt),
     updatedAt: iso(updatedAt),
     due: due === null ? null : iso(due),
+    broken,
   };
 }
 
-function rowOf({ run, flow, status, code, startedAt }: RunEntry): string[] {
+function rowOf({ run, flow, status, code, startedAt, broken }: CheckedEntry): string[] {
   return [
-    run,
+    oneLine(run, 100),
     oneLine(flow, 40),
-    status,
-    code ?? '-',
+    broken === null ? status : `${status} (changed)`,
+    oneLine(code ?? '-', 40),
     iso(startedAt)
       .replace('T', ' ')
       .replace(/\.\d+Z$/, 'Z'),
   ];
 }
 
+/** A changed entry can have a time that no calendar has. */
 function iso(at: number): string {
-  return new Date(at).toISOString();
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
 }
