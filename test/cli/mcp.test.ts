@@ -110,18 +110,19 @@ flow:
 
   test('check warns, run refuses with status 2, and doctor fails', async () => {
     const cwd = folder({ 'a.flow.yaml': document });
+    // In processes of their own: bubblewrap that was found once stays found.
     const env = { PATH: '/nonexistent' };
-    const checked = await sluice(['check', 'a.flow.yaml', '--json'], { cwd, env });
+    const checked = await spawned(['check', 'a.flow.yaml', '--json'], { cwd, env });
     expect(checked.status).toBe(0);
     const { diagnostics } = json(checked) as { diagnostics: { code: string; severity: string; message: string }[] };
     const missing = diagnostics.filter(({ code }) => code === 'missing-prerequisite');
     expect(missing.map(({ severity }) => severity)).toEqual(['warning', 'warning', 'warning']);
-    const ran = await sluice(['run', 'a.flow.yaml'], { cwd, env });
+    const ran = await spawned(['run', 'a.flow.yaml'], { cwd, env });
     expect(ran.status).toBe(2);
     for (const text of ['missing.ts', 'SLUICE_NO_SUCH_KEY', 'apt-get install bubblewrap', '`shell_run` needs it'])
       expect(ran.stderr).toContain(text);
     expect(existsSync(join(cwd, '.sluice'))).toBe(false);
-    const doctor = await sluice(['doctor', 'a.flow.yaml'], { cwd, env });
+    const doctor = await spawned(['doctor', 'a.flow.yaml'], { cwd, env });
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('SLUICE_NO_SUCH_KEY')]);
   });
 
