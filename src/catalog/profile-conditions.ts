@@ -26,7 +26,7 @@ function observedInList(test: Expr): Expr {
   const fields = LISTS.map((field) => inList(`o.result.${field}`)).join(' || ');
   return `observations.exists(o, ${inList('o.result')} || (type(o.result) == map && (${fields})))`;
 }
-const LISTS = ['vendors', 'suppliers', 'results', 'items', 'records', 'matches', 'data', 'entries'];
+const LISTS = ['vendors', 'suppliers', 'offers', 'quotes', 'results', 'items', 'records', 'matches', 'data', 'entries'];
 
 /** Holds if the arguments pass the test. */
 function given(test: Expr): Expr {
@@ -70,16 +70,22 @@ export const SECRET: Expr =
   're(text(args), "(AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")';
 export const FAILED_TESTS: Expr =
   'approval && observations.exists(o, o.ok == true && o.tool in workspace) && cel.bind(t, observations.filter(o, o.tool in tests), size(t) > 0 && t[size(t) - 1].ok != true)';
-/** Commands that act on a running system. A text, a path or a search that contains the word touches nothing. */
-const ACTS =
-  '(?i)(^|[;&|(]|sudo )\\\\s*(kubectl|helm|terraform|ansible\\\\w*|ssh|scp|psql|mysql|mongosh|redis-cli|aws|gcloud|az|docker|deploy\\\\S*|[.]/deploy\\\\S*|fly|heroku|curl|git push|npm publish|make deploy\\\\S*)\\\\b[^;|&]*\\\\bprod(uction)?\\\\b';
-export const PRODUCTION: Expr = `!(effect in ["read", "egress"]) && !approval && category != "file_system" && (category == "sandbox" ? re(text(type(args) == map && args.command != null ? args.command : args), "${ACTS}") : re(text(args), "(?i)\\\\bprod(uction)?\\\\b"))`;
+/**
+ * Commands that act on a running system. A text, a path or a search that contains the word touches nothing: a command
+ * starts the line or follows an operator outside quotes, or it is the text that a shell is given to run.
+ */
+const STARTS = `(^|^([^'\\"]|'[^']*'|\\"[^\\"]*\\")*([;&|(\\\\n]|\\\\bsudo |\\\\b(ba|z|da|k)?sh -\\\\w*c ['\\"]))\\\\s*(\\\\w+=\\\\S* )*`;
+const ACTS = `(?i)${STARTS}(kubectl|helm|terraform|ansible\\\\w*|ssh|scp|psql|mysql|mongosh|redis-cli|aws|gcloud|az|docker|deploy\\\\S*|[.]/deploy\\\\S*|fly|heroku|curl|git push|npm publish|make deploy\\\\S*)\\\\b[^;|&\\\\n]*\\\\bprod(uction)?\\\\b`;
+export const PRODUCTION: Expr = `!(effect in ["read", "egress"]) && !approval && !(category in ["file_system", "review"]) && (category == "sandbox" ? re(text(type(args) == map && args.command != null ? args.command : args), "${ACTS}") : re(text(args), "(?i)\\\\bprod(uction)?\\\\b"))`;
 
 // Support
 const IDENTITIES = list(['customer_id', 'user_id', 'account_id', 'member_id', 'customer', 'account']);
-/** Two identifiers, or two names, that differ. A name beside an identifier is no mismatch. */
+/** Addresses, identifiers and names are three kinds of values. */
+const SAME_KIND = (a: Expr, b: Expr): Expr =>
+  `re(${a}, "@") == re(${b}, "@") && re(${a}, "[0-9]") == re(${b}, "[0-9]")`;
+/** Two values of one kind that differ. A name beside an identifier is no mismatch; a record counts by its `id` or its `name`. */
 const OTHER = (value: Expr): Expr =>
-  `text(${value}) != text(run[k]) && re(text(${value}), "[0-9]") == re(text(run[k]), "[0-9]")`;
+  `cel.bind(v, type(${value}) == map ? (${value}.id == null ? ${value}.name : ${value}.id) : ${value}, cel.bind(a, lower(text(v)), cel.bind(b, lower(text(run[k])), v != null && type(run[k]) != map && a != b && ${SAME_KIND('a', 'b')})))`;
 export const IDENTITY: Expr = bySignalOr(
   'identity_mismatch',
   `${observed('r.identity_verified == false || r.identity_match == false')} || ${RUN(
@@ -107,11 +113,12 @@ const REGULATED_KINDS = [
   'gdpr',
   'hipaa',
 ];
-/** The category of a product says nothing about the customer. */
+/** The category of a product says nothing about the customer. A product is known by its fields, or by the tool that gave it. */
+const SHOP = '"(?i)product|catalog|shop|store|item|inventory|stock|article"';
 const NO_PRODUCT = `${list(['sku', 'price', 'product', 'product_id', 'brand', 'stock'])}.all(k, r[k] == null)`;
 export const REGULATED: Expr = bySignalOr(
   'regulated_category',
-  `${observed(`r.regulated == true || (${NO_PRODUCT} && ${oneOf('r.category', REGULATED_KINDS)})`)} || observations.exists(o, o.ok == true && type(o.args) == map && !re(o.tool, "(?i)product|catalog|shop|item|inventory|stock") && ${oneOf('o.args.category', REGULATED_KINDS)}) || ${RUN(oneOf('run.category', REGULATED_KINDS))}`,
+  `${observed(`r.regulated == true || (${NO_PRODUCT} && !re(o.tool, ${SHOP}) && ${oneOf('r.category', REGULATED_KINDS)})`)} || observations.exists(o, o.ok == true && type(o.args) == map && !re(o.tool, ${SHOP}) && ${oneOf('o.args.category', REGULATED_KINDS)}) || ${RUN(oneOf('run.category', REGULATED_KINDS))}`,
 );
 
 // Procurement
@@ -123,10 +130,18 @@ export const NO_CHAIN: Expr = `${LEAVES} && ${given(
   `${list(['approval_chain', 'approvals', 'approvers'])}.exists(k, type(args[k]) == list && size(args[k]) == 0)`,
 )}`;
 const RISKY = ['high', 'critical', 'severe'];
-const SAME_VENDOR = '(type(args) != map || args.vendor == null || r.vendor == null || r.vendor == args.vendor)';
+const first = (fields: readonly string[], otherwise: Expr = 'null'): Expr =>
+  fields.reduceRight((rest, field) => `(${field} != null ? ${field} : ${rest})`, otherwise);
+const VENDORS = ['vendor', 'supplier', 'vendor_name', 'vendor_id', 'supplier_id'];
+/** A record is about another vendor if both name one in the same way, and neither name contains the other. */
+const DIFFERS = (a: Expr, b: Expr): Expr =>
+  `cel.bind(a, lower(text(${a})), cel.bind(b, lower(text(${b})), ${SAME_KIND('a', 'b')} && !a.contains(b) && !b.contains(a)))`;
+const WANTED = first(VENDORS.map((field) => `args.${field}`));
+const RECORDED = first([...VENDORS, 'name', 'id'].map((field) => `r.${field}`));
+const SAME_VENDOR = `(type(args) != map || (args.vendor_id != null && r.vendor_id != null ? text(args.vendor_id) == text(r.vendor_id) : ${WANTED} == null || ${RECORDED} == null || !${DIFFERS(WANTED, RECORDED)}))`;
 const IS_RISKY = `${SAME_VENDOR} && (${oneOf('r.risk', RISKY)} || ${oneOf('r.risk_level', RISKY)} || r.sanctioned == true)`;
 const CONTRADICTED =
-  'r.vendor != null && r.risk != null && observations.exists(p, type(p.result) == map && p.result.vendor == r.vendor && p.result.risk != null && p.result.risk != r.risk)';
+  'r.vendor != null && r.risk != null && observations.exists(p, type(p.result) == map && p.result.vendor == r.vendor && p.result.risk != null && lower(text(p.result.risk)) != lower(text(r.risk)))';
 export const VENDOR_RISK: Expr = bySignalOr(
   'vendor_risk',
   `(${LEAVES} && (${observed(`${IS_RISKY} || (${SAME_VENDOR} && ${CONTRADICTED})`)} || ${observedInList(IS_RISKY)}))`,
