@@ -185,7 +185,7 @@ describe('gates', () => {
     expect(await check('contract:TestReport', stale)).toMatchObject({ ok: false });
     const rewritten = { files, observations: [ran('make check'), wrote('a.py'), written] };
     expect(await check('validator:TestReportValid', rewritten)).toMatchObject({
-      reason: expect.stringContaining('ran before `a.py` was changed') as string,
+      reason: expect.stringContaining('out of date: `a.py` was changed after it ran') as string,
     });
     const fresh = { files, observations: [wrote('a.py'), ran('make check'), written] };
     expect(await check('validator:TestReportValid', fresh)).toMatchObject({ ok: true });

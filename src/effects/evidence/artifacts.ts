@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
-import { changedFile, normalPath, pathOf } from './records.ts';
+import { normalPath, pathsChangedBy } from './records.ts';
 
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 export type Fields = { readonly [field: string]: Json };
@@ -46,7 +46,7 @@ export function readSourceObject(evidence: Evidence, path: string): Promise<Read
 
 /** Null if only the owner changed the file. */
 async function foreignChange(evidence: Evidence, path: string): Promise<string | null> {
-  const writes = evidence.observations.filter((each) => changedFile(each) && pathOf(each) === normalPath(path));
+  const writes = evidence.observations.filter((each) => pathsChangedBy(each).includes(normalPath(path)));
   const owner = writes[0]?.agent;
   if (owner === undefined) return null;
   const own = writes.findLastIndex(({ agent }) => agent === owner);

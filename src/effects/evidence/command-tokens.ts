@@ -7,11 +7,15 @@ export interface Token {
   readonly bare: string;
 }
 
-/** Words, with redirections left out, and operators. Null if a quote or a bracket is not closed. */
-export function tokensOf(line: string): readonly Token[] | null {
+/**
+ * Words, with redirections left out, and operators. Null if a quote or a bracket is not closed. The files that redirections
+ * write are added to `targets`.
+ */
+export function tokensOf(line: string, targets: string[] = []): readonly Token[] | null {
   const tokens: Token[] = [];
   let rest = withoutBlank(line.replaceAll('\\\n', ' '));
   let redirects = false;
+  let writes = false;
   const hereDocs: string[] = [];
   for (; rest !== ''; rest = withoutBlank(rest)) {
     const redirect = /^(\d*|&)(<<<|<<-?|>>|>&|<&|>\||<>|>|<)/.exec(rest);
@@ -19,6 +23,7 @@ export function tokensOf(line: string): readonly Token[] | null {
       rest = rest.slice(redirect[0].length);
       if (/<<-?$/.test(redirect[0]) && !redirect[0].endsWith('<<<')) hereDocs.push('');
       redirects = true;
+      writes = /^(?:>>|>\||>)$/.test(redirect[2] ?? '');
       continue;
     }
     const operator = /^(&&|\|\||\|&|;;|[;&|()\n])/.exec(rest)?.[0];
@@ -33,6 +38,7 @@ export function tokensOf(line: string): readonly Token[] | null {
     rest = rest.slice(word.raw.length);
     if (hereDocs.at(-1) === '') hereDocs[hereDocs.length - 1] = word.bare;
     else if (!redirects) tokens.push({ kind: 'word', ...word });
+    else if (writes) targets.push(word.bare);
     redirects = false;
   }
   return tokens;

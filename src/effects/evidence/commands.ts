@@ -303,7 +303,7 @@ function innerOf(words: readonly string[], depth: number): CommandLine | null {
   return { all: inner.all, proven: inner.proven };
 }
 
-function unwrapped(words: readonly string[]): readonly string[] {
+export function unwrapped(words: readonly string[]): readonly string[] {
   const wrapper = WRAPPERS[basename(words[0] ?? '')];
   if (wrapper === undefined) return words;
   const valued = new Set(wrapper.valued.split(' '));

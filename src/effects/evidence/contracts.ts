@@ -4,6 +4,7 @@ import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { fieldAt, pathsIn, readBrief, readObject, readSourceObject, resultsIn, setting } from './artifacts.ts';
 import type { Read } from './artifacts.ts';
+import { mayWrite } from './command-writes.ts';
 import { block, pass } from './evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from './evidence.ts';
 import { coveredBy, mentions, normalPath } from './records.ts';
@@ -56,7 +57,7 @@ async function filesWritten(evidence: Evidence): Promise<Verdict> {
       `${nameOf(evidence)} failed — the files from \`${source}\` are not known: ${listed.why}.`,
     );
   const written = new Set(evidence.filesWritten('session'));
-  const byCommand = evidence.commands('session').some(({ passed }) => passed);
+  const byCommand = evidence.commands('session').some(({ passed, command }) => passed && mayWrite(command));
   const left: string[] = [];
   for (const path of pathsIn(listed.value)) {
     const isWritten = byCommand || written.has(normalPath(path));

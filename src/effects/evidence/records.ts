@@ -1,6 +1,7 @@
 /** Reads observations: commands with their outcome, files written and deleted. */
 import type { Json } from '../../expr/json.ts';
 import { alternativesOf, contains, readCommandLine, shows } from './commands.ts';
+import { writesOf } from './command-writes.ts';
 import type { CommandRun, Observation } from './evidence.ts';
 
 const COMMANDS = new Set(['shell_run', 'shell_run_script']);
@@ -26,7 +27,7 @@ export function commandsOf(observations: readonly Observation[], session = obser
       id: observation.id,
       turn: observation.turn,
       index: session.indexOf(observation),
-      command: textAt(observation.args, 'command') || textAt(observation.args, 'script'),
+      command: lineOf(observation),
       passed: succeeded(observation),
       output: outputOf(observation.result ?? null),
     }));
@@ -72,6 +73,16 @@ export function writtenBy(observations: readonly Observation[]): string[] {
 /** True if the call changed a file. */
 export function changedFile(observation: Observation): boolean {
   return (WRITES.has(observation.tool) || observation.tool === 'delete_file') && succeeded(observation);
+}
+
+/** The files that a call changed: the path of a file tool, or the files that a command line names as written. */
+export function pathsChangedBy(observation: Observation): readonly string[] {
+  if (changedFile(observation)) return [pathOf(observation)];
+  return COMMANDS.has(observation.tool) ? writesOf(lineOf(observation)).paths.map(normalPath) : [];
+}
+
+export function lineOf({ args }: Observation): string {
+  return textAt(args, 'command') || textAt(args, 'script');
 }
 
 export function isWrite({ tool }: Observation): boolean {

@@ -165,14 +165,21 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
 /** In the set of passed checks: a person has approved the route. */
 export const APPROVED = 'approval';
 
-/** A rule that a gated keyword matches could end the session without the gate, so it passes the same gate. */
-function covers({ pattern, condition }: Rule, { keyword, agents }: Gated, speakers: readonly string[]): boolean {
-  return (
-    condition === undefined &&
-    speakers.some((agent) => agents.includes(agent)) &&
-    regexProblem(pattern) === null &&
-    RE2JS.compile(pattern).test(keyword)
-  );
+/**
+ * A rule that a gated keyword matches could end the session without the gate, so it passes the same gate. So does a pattern
+ * that contains the keyword. An agent that may not take the route passes the gate too, unless the rule names that agent.
+ */
+function covers({ pattern, condition, agents: named }: Rule, gate: Gated, speakers: readonly string[]): boolean {
+  const isBound = (agent: string): boolean => gate.agents.includes(agent) || named?.includes(agent) !== true;
+  if (condition !== undefined || !speakers.some(isBound) || regexProblem(pattern) !== null) return false;
+  return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE).test(gate.keyword) || containsKeyword(pattern, gate.keyword);
+}
+
+/** `APPROVED BY QA` contains `APPROVED`; `NOT APPROVED` and `UNAPPROVED` are other words. */
+function containsKeyword(pattern: string, keyword: string): boolean {
+  const word = RE2JS.quote(keyword.trim());
+  const denied = RE2JS.compile(`\\b(?:not|never|no|nothing|un|dis)[\\s_-]*${word}`, RE2JS.CASE_INSENSITIVE);
+  return RE2JS.compile(`(?:^|\\W|\\\\b)${word}`, RE2JS.CASE_INSENSITIVE).test(pattern) && !denied.test(pattern);
 }
 
 function matches(l: Lowering, { pattern, condition, agents }: Rule, speakers: readonly string[]): Expr {

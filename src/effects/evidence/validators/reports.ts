@@ -19,7 +19,8 @@ import { isIdle, readCommandLine, squeezed } from '../commands.ts';
 import type { SimpleCommand } from '../commands.ts';
 import { block, pass } from '../evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from '../evidence.ts';
-import { changedFile, normalPath, pathOf } from '../records.ts';
+import { mayWrite, writesOf } from '../command-writes.ts';
+import { changedFile, lineOf, normalPath, pathsChangedBy } from '../records.ts';
 
 const ASSERTIONS = ['tester::assert', 'if .+ throw', '\\bassert\\b', '\\bexpect\\b'];
 const TOOL_CALL =
@@ -47,22 +48,44 @@ export const testReportValid: Validator = async (evidence) => {
 /** A report that is older than the last change of a file says nothing about that change. Null if it is newer. */
 export function staleReport(evidence: Evidence, path: string): Verdict | null {
   const { observations } = evidence;
-  const written = observations.findLastIndex((each) => changedFile(each) && pathOf(each) === normalPath(path));
-  // A command may have written the report as well.
-  const made = written === -1 ? (evidence.commands('session').findLast(({ passed }) => passed)?.index ?? -1) : written;
+  const written = observations.findLastIndex((each) => pathsChangedBy(each).includes(normalPath(path)));
+  // A command may have written the report without naming it.
+  const made =
+    written === -1
+      ? (evidence.commands('session').findLast(({ passed, command }) => passed && mayWrite(command))?.index ?? -1)
+      : written;
   const changed = lastChange(evidence);
-  if (changed === null || changed.index < made) return null;
+  if (changed === null || changed.index <= made) return null;
   return block(
     'ConflictingEvidence',
-    `The test report is stale: \`${changed.path}\` was changed after it. Run the tests again and write a new report.`,
+    `The test report is stale: ${changed.what} after it. Run the tests again and write a new report.`,
   );
 }
 
-/** The last change of a file that is not an artifact. */
-function lastChange({ observations }: Evidence): { readonly index: number; readonly path: string } | null {
-  const index = observations.findLastIndex((each) => changedFile(each) && !pathOf(each).startsWith('.fuseraft/'));
-  const found = observations[index];
-  return found === undefined ? null : { index, path: pathOf(found) };
+interface Change {
+  readonly index: number;
+  /** `a.ts` was changed */
+  readonly what: string;
+}
+
+/** The last change of a file that is not an artifact, by a file tool or by a command that names what it writes. */
+function lastChange(evidence: Evidence): Change | null {
+  const known = new Set(evidence.filesWritten('session'));
+  for (const [index, observation] of [...evidence.observations.entries()].toReversed()) {
+    const isCommand = !changedFile(observation);
+    const path = pathsChangedBy(observation).find((each) => isSource(each, known, isCommand));
+    if (path !== undefined) return { index, what: `\`${path}\` was changed` };
+    const [change] = isCommand ? writesOf(lineOf(observation)).changes : [];
+    if (change !== undefined) return { index, what: `\`${change}\` changed files` };
+  }
+  return null;
+}
+
+/** False for artifacts and, if a command wrote the file, for folders, logs and other output that no file tool wrote. */
+function isSource(path: string, known: ReadonlySet<string>, byCommand: boolean): boolean {
+  if (path.startsWith('.fuseraft/')) return false;
+  if (!byCommand || known.has(path)) return true;
+  return /\.\w+$/.test(path) && !/^(?:dev|tmp|var)\/|\.(?:log|out|txt|xml|html|tap|tmp|json|csv|lcov)$/i.test(path);
 }
 
 /** Blocks if a test file of the brief has no assertion. */
@@ -162,8 +185,11 @@ function plain(text: string): string {
     .trim();
 }
 
+const CRITERION_FIELDS = ['criterion', 'description', 'text', 'name', 'title'];
+
 function criterionOf(entry: Json): string {
-  return typeof entry === 'string' ? entry : textIn(entry, 'criterion');
+  if (typeof entry === 'string') return entry;
+  return CRITERION_FIELDS.map((field) => textIn(entry, field)).find((text) => text !== '') ?? '';
 }
 
 function ranThisTurn(evidence: Evidence): Verdict {
@@ -250,7 +276,7 @@ function recorded(results: readonly Result[], evidence: Evidence): Verdict {
     if (changed !== null && last.index < changed.index)
       return block(
         'ConflictingEvidence',
-        `The command of \`${criterion}\` ran before \`${changed.path}\` was changed. Run it again: \`${command}\`.`,
+        `The command of \`${criterion}\` is out of date: ${changed.what} after it ran. Run it again: \`${command}\`.`,
         [last.id],
       );
     shown.push(last.id);
