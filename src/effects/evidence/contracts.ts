@@ -119,7 +119,7 @@ async function testReport(evidence: Evidence): Promise<Verdict> {
       'InvalidTransition',
       `${nameOf(evidence)} failed — \`${path}\` has failures: ${failed.map(({ criterion }) => criterion).join(', ')}.`,
     );
-  const stale = staleReport(evidence, path);
+  const stale = staleReport(evidence, path, results);
   if (stale !== null || evidence.config['HasAssertions'] !== true) return stale ?? pass();
   const brief = await readBrief(evidence);
   return fakes(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();

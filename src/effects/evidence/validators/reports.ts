@@ -40,20 +40,19 @@ export const testReportValid: Validator = async (evidence) => {
       ? block('MissingEvidence', `The test report has ${results.length} results for ${criteria} acceptance criteria.`)
       : null) ??
     (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ??
-    staleReport(evidence, path) ??
+    staleReport(evidence, path, results) ??
     recorded(results, evidence)
   );
 };
 
 /** A report that is older than the last change of a file says nothing about that change. Null if it is newer. */
-export function staleReport(evidence: Evidence, path: string): Verdict | null {
+export function staleReport(evidence: Evidence, path: string, results: readonly Result[]): Verdict | null {
   const { observations } = evidence;
   const written = observations.findLastIndex((each) => pathsChangedBy(each).includes(normalPath(path)));
-  // A command may have written the report without naming it.
-  const made =
-    written === -1
-      ? (evidence.commands('session').findLast(({ passed, command }) => passed && mayWrite(command))?.index ?? -1)
-      : written;
+  // A command may have written the report without naming it: one that may write, or one that the report is about.
+  const makes = ({ passed, command }: CommandRun): boolean =>
+    passed && (mayWrite(command) || results.some((result) => isRun(result.command, command)));
+  const made = written === -1 ? (evidence.commands('session').findLast(makes)?.index ?? -1) : written;
   const changed = lastChange(evidence);
   if (changed === null || changed.index <= made) return null;
   return block(
