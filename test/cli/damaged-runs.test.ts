@@ -16,7 +16,7 @@ async function damaged(...statements: readonly string[]): Promise<string> {
 
 /** The triggers are there again afterwards. */
 function change(cwd: string, ...statements: readonly string[]): void {
-  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
+  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'), { enableForeignKeyConstraints: false });
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
   for (const sql of statements) if (db.prepare(sql).run().changes === 0) throw new Error(`no row was changed: ${sql}`);
@@ -103,6 +103,28 @@ test('`runs` marks a run that was changed, in the table and in JSON', async () =
     { run: 'r_2', broken: null },
     { run: 'r_1', broken: expect.stringContaining('entry') },
   ]);
+});
+
+test.each([
+  ['is deleted', 'DELETE FROM flows'],
+  ['is no graph', "UPDATE flows SET text = '{'"],
+])('a run whose graph %s is listed, and every command refuses it', async (_, sql) => {
+  const cwd = await damaged(sql);
+  expect((await sluice(['runs'], { cwd })).stdout).toContain('r_1');
+  for (const command of ['show', 'trace', 'resume', 'cancel', 'explain', 'watch']) {
+    const ran = await sluice([command, 'r_1'], { cwd });
+    const error = expect.stringMatching(/error\[(?:chain-broken|journal-damaged)\]: .*run `r_1`/);
+    expect([command, ran.status, ran.stderr]).toEqual([command, 1, error]);
+  }
+  expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(1);
+});
+
+test('a number that is too large is damage, and not a missing file', async () => {
+  const cwd = await damaged('UPDATE runs SET started_at = 9223372036854775807');
+  for (const command of [['runs'], ['show', 'r_1'], ['audit', 'verify']]) {
+    const ran = await sluice(command, { cwd });
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('error[journal-damaged]')]);
+  }
 });
 
 test('`resume` without a run leaves a changed one, reports it, and continues the others', async () => {

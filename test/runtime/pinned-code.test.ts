@@ -1,8 +1,10 @@
 /** A run is pinned to all code that Node loads for its modules, in every form in which code names other code. */
+import { execFile } from 'node:child_process';
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { folder, json, report, sluice } from '../cli/cli.ts';
+import { folder, json, report, root, sluice } from '../cli/cli.ts';
 import { codeOf } from '../../src/effects/code/closure.ts';
 import { changesSince } from '../../src/effects/code/load.ts';
 
@@ -185,4 +187,77 @@ describe('a module that an agent can replace is refused', () => {
     symlinkSync(join(home, 'work/node_modules'), join(home, 'node_modules'));
     await refused(home, '--work-dir', 'work');
   });
+});
+
+describe('code that a pinned module reaches in another way is refused', () => {
+  const late = 'export const pay = () => 666;\n';
+
+  test.each([
+    ['through a data URL', "(await import('data:text/javascript,export * from \"fi' + LATE)).pay()"],
+    ['as a native file', "createRequire(import.meta.url)('./ad' + 'don.node')"],
+  ])('%s', async (_, call) => {
+    const home = folder({ 'late.mjs': late, 'addon.node': 'not native' });
+    const own = join(home, 'own.mjs');
+    writeFileSync(
+      own,
+      `import { createRequire } from 'node:module';
+const LATE = 'le://${home}/late.mjs"';
+export const pay = async () => ${call};`,
+    );
+    const loaded = await loadInProcess(
+      `const { pay } = await loadCode(own, { modules: codeOf([own]).hashes });
+console.log(await pay());`,
+      own,
+    );
+    expect(loaded).toMatch(/the run is not pinned to .*(?:late\.mjs|addon\.node)/);
+  });
+
+  test('after an earlier module that is not pinned has loaded it', async () => {
+    const home = folder({
+      'late.mjs': late,
+      'free.mjs': "import './late.mjs';",
+      'own.mjs': "export const pay = async () => (await import('./la' + 'te.mjs')).pay();",
+    });
+    const loaded = await loadInProcess(
+      `await loadCode(own.replace('own', 'free'));
+const { pay } = await loadCode(own, { modules: codeOf([own]).hashes });
+console.log(await pay());`,
+      join(home, 'own.mjs'),
+    );
+    expect(loaded).toMatch(/the run is not pinned to .*late\.mjs/);
+  });
+
+  test('through a link that is changed after the comparison', async () => {
+    const home = folder({ 'good/own.mjs': 'export const pay = () => 1;\n', 'evil/own.mjs': late });
+    symlinkSync('good', join(home, 'code'));
+    // The hook runs before the one of the loader, between the comparison and the load.
+    const loaded = await loadInProcess(
+      `await loadCode(own.replace('own', 'none')).catch(() => undefined);
+registerHooks({ resolve(specifier, context, next) {
+  if (specifier === pathToFileURL(own).href) {
+    unlinkSync(dirname(own));
+    symlinkSync('evil', dirname(own));
+  }
+  return next(specifier, context);
+} });
+const { pay } = await loadCode(own, { modules: codeOf([own]).hashes });
+console.log(await pay());`,
+      join(home, 'code/own.mjs'),
+    );
+    expect(loaded).toMatch(/the run is not pinned to .*evil\/own\.mjs/);
+  });
+
+  /** The first line of what the program prints, or of its error. Vitest loads modules in its own way, so a process of its own runs it. */
+  async function loadInProcess(program: string, own: string): Promise<string> {
+    const script = `import { registerHooks } from 'node:module';
+import { symlinkSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { loadCode } from ${JSON.stringify(join(root, 'dist/effects/code/load.js'))};
+import { codeOf } from ${JSON.stringify(join(root, 'dist/effects/code/closure.js'))};
+const own = ${JSON.stringify(own)};
+try { ${program} } catch (error) { console.log(error.message); }`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    return stdout;
+  }
 });

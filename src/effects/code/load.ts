@@ -13,11 +13,16 @@ type Exports = { readonly [name: string]: unknown };
 /** Imports a module of a run. Without pins, as before a run starts, nothing is compared. Throws if code has changed. */
 export async function loadCode(file: string, pins?: Pins): Promise<Exports> {
   watchLoads();
+  const specifier = pathToFileURL(file).href;
   const url = pathToFileURL(realPath(file)).href;
   member(url);
   if (pins?.modules !== undefined) trust(pins.modules, url);
-  return (await import(pathToFileURL(file).href)) as Exports;
+  entries.set(specifier, pins?.modules !== undefined || member(url).isPinned);
+  return (await import(specifier)) as Exports;
 }
+
+/** Modules that this file imports, by URL, and whether they are pinned. A link on the way may have changed since `realPath`. */
+const entries = new Map<string, boolean>();
 
 /** From now on, what the module `file` loads is compared with the hashes. */
 export function pinLoaded(file: string, modules: NonNullable<Pins['modules']>): void {
@@ -93,37 +98,53 @@ function watchLoads(): void {
   nodeModule.registerHooks({
     resolve(specifier, context, next) {
       const resolved = next(specifier, context);
-      const parent = context.parentURL === undefined ? undefined : members.get(withoutQuery(context.parentURL));
-      if (parent === undefined || !resolved.url.startsWith('file:')) return resolved;
+      const { parentURL } = context;
+      const parent = parentURL === undefined ? undefined : members.get(withoutQuery(parentURL));
+      const entry = parentURL === import.meta.url ? entries.get(specifier) : undefined;
+      if ((parent === undefined && entry === undefined) || !/^(?:file|data):/.test(resolved.url)) return resolved;
       const url = withoutQuery(resolved.url);
-      parent.loads.add(url);
+      parent?.loads.add(url);
       member(url);
-      if (parent.isPinned) pin(url);
+      if (parent?.isPinned === true || entry === true) reach(url);
       return resolved;
     },
     load(url, context, next) {
       const known = members.get(withoutQuery(url));
       const result = next(url, context);
-      if (known !== undefined) check(url, result.source, known.isPinned);
+      if (known !== undefined && url.startsWith('file:')) check(url, result.source, known.isPinned);
       return result;
     },
   });
 }
 
+/** A file that Node has loaded before is not loaded again, and a native one is loaded without the hook. */
+function reach(url: string): void {
+  pin(url);
+  if (!url.startsWith('file:')) return;
+  const path = fileURLToPath(url);
+  const hash = loaded.get(path);
+  if (hash !== undefined) demandPinned(path, hash);
+  else if (url.endsWith('.node')) check(url, undefined, true);
+}
+
 function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/, '');
+  return url.startsWith('file:') ? url.replace(/[?#].*$/, '') : url;
 }
 
 function check(url: string, source: unknown, isPinned: boolean): void {
   const path = fileURLToPath(withoutQuery(url));
   const hash = hashOf(path, bytesOf(source) ?? readBytes(path));
-  if (isPinned && allowed.get(path)?.has(hash) !== true)
+  if (isPinned) demandPinned(path, hash);
+  loaded.set(path, hash);
+}
+
+function demandPinned(path: string, hash: string): void {
+  if (allowed.get(path)?.has(hash) !== true)
     throw new Error(
       allowed.has(path)
         ? `\`${path}\` has changed since the run started`
         : `the run is not pinned to \`${path}\`: import it by its name, written as a literal`,
     );
-  loaded.set(path, hash);
 }
 
 function bytesOf(source: unknown): Buffer | string | undefined {

@@ -48,7 +48,7 @@ export async function streamRun(
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
-  const program = readable(run, 'its graph', () => createProgram(JSON.parse(stored.flow) as CompiledFlow, pure));
+  const program = readable(run, 'the graph', () => createProgram(JSON.parse(stored.flow) as CompiledFlow, pure));
   try {
     demandChain(run, program, stored);
     await demandSealed(journal, run, 'read');
@@ -98,6 +98,11 @@ function* eventsOf(run: RunId, program: Program, stored: StoredRun): Generator<C
     yield* readable(run, `event ${append.after + 1}`, () => chained(program, head, append, unpack));
     head = append.hash;
   }
+}
+
+/** The graph of a run as it is stored. Throws `journal-damaged` if it cannot be read. */
+export function graphIn({ flow }: StoredRun, run: RunId): CompiledFlow {
+  return readable(run, 'the graph', () => JSON.parse(flow) as CompiledFlow);
 }
 
 /** A damaged row is an error of the journal, not of the program. */

@@ -12,6 +12,13 @@ export function faultOf(error: unknown, path: string): unknown {
   if (code === 'ERR_INVALID_STATE')
     return new SluiceError('engine-closed', `the journal \`${path}\` is closed`, undefined, error);
   if (code === 'ERR_SQLITE_ERROR') return ofDatabase((errcode ?? 0) & 0xff, error, path);
+  if (code === 'ERR_OUT_OF_RANGE')
+    return new SluiceError(
+      'journal-damaged',
+      `\`${path}\` has a number that is too large: it was changed from outside`,
+      'restore it from a backup',
+      error,
+    );
   return code === undefined ? error : ofFiles(code, error, path);
 }
 

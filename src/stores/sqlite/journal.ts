@@ -79,7 +79,10 @@ function createCheckpoints(connection: Connection): NonNullable<Journal['checkpo
 
 function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean) => StoredRun | null {
   const { prepare } = connection;
-  const findRun = prepare('SELECT runs.id, flows.text FROM runs JOIN flows ON flows.id = runs.graph WHERE run = ?');
+  // A run whose graph was deleted is a broken run and not an absent one.
+  const findRun = prepare(
+    "SELECT runs.id, coalesce(flows.text, '') FROM runs LEFT JOIN flows ON flows.id = runs.graph WHERE run = ?",
+  );
   const findSnapshot = prepare('SELECT seq, hash, body FROM snapshots WHERE run = ?');
   const lastBefore = prepare(
     'SELECT after + count, hash FROM log WHERE run = ? AND after < ? ORDER BY after DESC LIMIT 1',

@@ -163,9 +163,9 @@ function createExpired(connection: Connection): Roster['expired'] {
 const HAS_ENDED = `status IN ('completed', 'failed', 'cancelled')`;
 
 const SELECT_ENTRY = `
-  SELECT runs.run, runs.flow, flows.hash, runs.notation, runs.status, runs.code, runs.started_at, runs.updated_at, runs.due, workers.worker,
+  SELECT runs.run, runs.flow, coalesce(flows.hash, ''), runs.notation, runs.status, runs.code, runs.started_at, runs.updated_at, runs.due, workers.worker,
     runs.tenant, runs.user, runs.parent
-  FROM runs JOIN flows ON flows.id = runs.graph LEFT JOIN workers ON workers.id = runs.owner`;
+  FROM runs LEFT JOIN flows ON flows.id = runs.graph LEFT JOIN workers ON workers.id = runs.owner`;
 
 type EntryRow = readonly [
   run: string,

@@ -11,7 +11,7 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import { outstanding } from '../../core/outstanding.ts';
 import { settle } from '../../core/settle.ts';
 import { identified } from '../../runtime/engine/identity.ts';
-import { readRun, type ReadOptions } from '../../runtime/journal/read.ts';
+import { graphIn, readRun, type ReadOptions } from '../../runtime/journal/read.ts';
 
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
@@ -108,7 +108,7 @@ export async function headOf(store: Store, run: RunId): Promise<Head> {
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
   const last = stored.appends[stored.appends.length - 1];
   return {
-    flow: JSON.parse(stored.flow) as CompiledFlow,
+    flow: graphIn(stored, run),
     seq: last === undefined ? (stored.snapshot?.seq ?? 0) : last.after + last.count,
   };
 }

@@ -105,6 +105,7 @@ const OF_ONE_RUN: ReadonlySet<string> = new Set([
   'chain-broken',
   'code-changed',
   'invariant-broken',
+  'journal-damaged',
   'pii-key',
   'quota-exceeded',
   'run-not-found',
