@@ -127,6 +127,18 @@ test('a number that is too large is damage, and not a missing file', async () =>
   }
 });
 
+test.each([
+  ['the id of a run', 'UPDATE runs SET run = run || FAKE'],
+  ['the flow', 'UPDATE runs SET flow = FAKE'],
+  ['the code', 'UPDATE runs SET code = FAKE'],
+])('a forged text in %s of a database cannot imitate a line or move the cursor', async (_, sql) => {
+  const cwd = await damaged(sql.replace('FAKE', "char(10) || '3 runs of 3 hold' || char(27) || '[2K' || char(8238)"));
+  for (const command of [['runs'], ['approvals'], ['audit', 'verify'], ['show', 'r_1'], ['resume']]) {
+    const { stdout, stderr } = await sluice([...command, '--quiet'], { cwd });
+    expect(`${stdout}${stderr}`).not.toMatch(/[\u001B\u202E]|^3 runs of 3 hold/m);
+  }
+});
+
 test('`resume` without a run leaves a changed one, reports it, and continues the others', async () => {
   const cwd = folder({
     'own.mjs': `import { existsSync } from 'node:fs';

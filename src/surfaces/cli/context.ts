@@ -1,5 +1,6 @@
 /** The context of a command: the global options and the screen. */
 import type { Screen } from './screen.ts';
+import { framed } from './text.ts';
 
 export interface GlobalOptions {
   readonly json: boolean;
@@ -39,7 +40,7 @@ export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli 
       if (!quiet && !json) screen.note(text);
     },
     warn: (text) => {
-      if (!json && !warned.has(text)) screen.note(`${screen.colors.yellow('warning')}: ${text}`);
+      if (!json && !warned.has(text)) screen.note(`${screen.colors.yellow('warning')}: ${framed(text)}`);
       warned.add(text);
     },
     printJson: (value) => screen.print(JSON.stringify(value, null, 2)),

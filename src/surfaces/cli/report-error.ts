@@ -5,6 +5,7 @@ import { withCommandName } from './command-name.ts';
 import { DiagnosticsError } from './diagnostics.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
+import { framed } from './text.ts';
 
 export interface ErrorReport {
   readonly code: string;
@@ -62,9 +63,10 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'attachment-not-taken',
 ]);
 
+/** A message can quote a damaged database, a tool or a file, so it is shown as text of others. */
 export function renderError(report: ErrorReport, { colors }: Screen): string {
-  const lines = [`${colors.red(colors.bold(`error[${report.code}]`))}${colors.bold(`: ${report.message}`)}`];
-  if (report.help !== undefined) lines.push(`  ${colors.blue('=')} ${colors.green('help')}: ${report.help}`);
+  const lines = [`${colors.red(colors.bold(`error[${report.code}]`))}${colors.bold(`: ${framed(report.message)}`)}`];
+  if (report.help !== undefined) lines.push(`  ${colors.blue('=')} ${colors.green('help')}: ${framed(report.help)}`);
   lines.push(`  ${colors.blue('=')} see ${report.docs}`);
   return lines.join('\n');
 }

@@ -7,9 +7,9 @@ import type { Store } from '../../runtime/ports.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
 import { worstCases } from '../worst-case.ts';
-import { harmless } from './code-points.ts';
 import type { Cli } from './context.ts';
 import { openFor } from './store.ts';
+import { framed } from './text.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export interface Session {
@@ -51,8 +51,8 @@ export async function withSession<Result>(
 
 /** Standard error shows a refused attack in every mode, also with `--quiet` and `--json`. */
 function notice({ screen, hint }: Cli, message: string, kind: NoticeKind | undefined): void {
-  if (kind === 'attack') screen.note(`${screen.colors.yellow('warning')}: ${harmless(message)}`);
-  else hint(message);
+  if (kind === 'attack') screen.note(`${screen.colors.yellow('warning')}: ${framed(message)}`);
+  else hint(framed(message));
 }
 
 const SAME_WITHIN_MS = 250;

@@ -7,6 +7,7 @@ import type { Command, Fact, RunId } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
+import { framed } from './text.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { outstanding } from '../../core/outstanding.ts';
 import { settle } from '../../core/settle.ts';
@@ -74,7 +75,7 @@ export function readOptions({ screen }: Cli, { unverified = false }: { readonly 
   const warned = new Set<string>();
   return {
     onBroken: ({ code, message }) => {
-      if (!warned.has(message)) screen.note(`${screen.colors.yellow(`warning[${code}]`)}: ${message}`);
+      if (!warned.has(message)) screen.note(`${screen.colors.yellow(`warning[${code}]`)}: ${framed(message)}`);
       warned.add(message);
     },
   };

@@ -45,7 +45,7 @@ function allWaiting(cli: Cli, given: string | undefined): Promise<readonly Waiti
 function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly Waiting[] {
   if (!(error instanceof SluiceError)) throw error;
   screen.note(
-    `${screen.colors.yellow(`warning[${error.code}]`)}: the questions of ${run} are left out: ${error.message}`,
+    `${screen.colors.yellow(`warning[${error.code}]`)}: ${framed(`the questions of ${run} are left out: ${error.message}`)}`,
   );
   return [];
 }
