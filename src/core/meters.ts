@@ -134,7 +134,8 @@ export function tripped(
   const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
   if (meter.unit === 'turns') return { ...event, to: node.onStuck ?? meter.over };
   if (isVelocity(meter)) return { ...event, to: node.onVelocity ?? meter.over };
-  const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
+  if (meter.unit === 'visits') return { ...event, to: node.onVisits ?? meter.over };
+  const budget = meter.unit !== 'repeats';
   return node.onBudget === undefined || !budget
     ? { ...event, to: meter.over }
     : { ...event, to: node.onBudget, noted: true };

@@ -152,6 +152,8 @@ export interface Pins {
   readonly definition?: string;
   /** The ids of the attachments that came with the input. */
   readonly attachments?: readonly string[];
+  /** The script that the run started with. Absolute. Printed commands repeat it. */
+  readonly script?: string;
 }
 
 export type Fact =

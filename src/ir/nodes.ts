@@ -132,6 +132,8 @@ interface NodeBase {
   readonly charges?: readonly MeterId[];
   /** Where the thread goes if a budget has no room, instead of the meter's `over`. The slot `tripped` says which and why. */
   readonly onBudget?: NodeId;
+  /** Where the thread goes if its visits are used up, instead of the meter's `over`. */
+  readonly onVisits?: NodeId;
   /** Where the thread goes if agents are stuck, instead of the meter's `over`. */
   readonly onStuck?: NodeId;
   /** Where the thread goes if it spends too fast, instead of the meter's `over`. */

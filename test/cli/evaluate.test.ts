@@ -84,12 +84,14 @@ describe('metrics, explain and trace', () => {
         ['metrics', '--report', 'report.pdf'],
         ['metrics', '--baseline', 'x.json'],
         ['trace', 'r_1', '--format', 'xml'],
+        ['metrics', '--baseline', 'before.json'],
       ].map((args) => sluice(args, { cwd })),
     );
-    expect(wrong.map(({ status }) => status)).toEqual([2, 2, 1, 2]);
+    expect(wrong.map(({ status }) => status)).toEqual([2, 2, 1, 2, 2]);
     expect(wrong[0]?.stderr).toContain('a date such as 2026-11-01');
     expect(wrong[1]?.stderr).toContain('.json, .md, .html, .xml, .txt');
     expect(wrong[2]?.stderr).toContain('bad-baseline');
+    expect(wrong[4]?.stderr).toContain('Write it once, without `--baseline`, with `--report before.json`');
   });
 });
 

@@ -149,6 +149,13 @@ cases:
         .status,
     ).toBe(0);
     expect((await sluice(['eval', 'golden.suite.yaml'], { cwd })).status).toBe(0);
+    const golden = readFileSync(join(cwd, 'golden.suite.yaml'), 'utf8');
+    writeFileSync(join(cwd, 'golden.suite.yaml'), golden.replace('code: SUCCESS', 'code: TIMEOUT'));
+    const again = ['eval', 'record', 'good', '--flow', 'support.flow.yaml', '--out', 'golden.suite.yaml'];
+    expect((await sluice(again, { cwd })).stderr).toBe(
+      'wrote golden.suite.yaml\n-       code: TIMEOUT\n+       code: SUCCESS\n',
+    );
+    expect((await sluice(again, { cwd })).stderr).toBe('wrote golden.suite.yaml\n');
     const made = await sluice(
       [
         'eval',

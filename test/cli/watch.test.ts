@@ -108,3 +108,18 @@ test('a signal ends the watching, and not the run', async () => {
   child.kill('SIGKILL');
   await other;
 });
+
+test('the commands that `approvals` and `watch` print repeat the script that the run started with', async () => {
+  const cwd = await newProject();
+  await inProcess([...RUN, '--run', 'played', '-q'], { cwd });
+  const command = 'sluice answer a_played.0.1 approve --script support.script.yaml';
+  expect((await inProcess(['approvals'], { cwd })).stdout).toContain(command);
+  expect((await inProcess(['watch', 'played'], { cwd })).stderr).toContain(command);
+  const elsewhere = folder({});
+  const far = await inProcess(['approvals', '--db', join(cwd, '.sluice/sluice.db')], { cwd: elsewhere });
+  expect(far.stdout).toContain(`--script ${join(cwd, 'support.script.yaml')} --db `);
+  const other = await inProcess(['approvals', '--script', 'other.yaml'], { cwd });
+  expect(other.stdout).toContain('approve --script other.yaml');
+  const answered = await inProcess(['answer', 'a_played.0.1', 'approve', '--script', 'support.script.yaml'], { cwd });
+  expect(answered.status).toBe(0);
+});

@@ -126,4 +126,6 @@ test('teams: a person who approves everything is asked five times by the run and
   expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
   expect(report.usage.reviews).toBeLessThanOrEqual(10);
   expect(report.usage.modelCalls).toBeLessThan(40);
+  expect(report.decisions.filter(({ action }) => action === 'escalate')).toHaveLength(report.usage.reviews);
+  expect(report.decisions.at(-1)).toMatchObject({ action: 'abort' });
 });

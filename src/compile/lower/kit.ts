@@ -42,6 +42,7 @@ export interface Step {
   readonly expects?: Node['expects'] | undefined;
   readonly charges?: readonly MeterId[] | undefined;
   readonly onBudget?: NodeId | undefined;
+  readonly onVisits?: NodeId | undefined;
   readonly needs?: Node['needs'] | undefined;
   /** The recovery decision that the node stands for. */
   readonly decision?: Decision | undefined;
@@ -195,10 +196,10 @@ export function errorOf({ class: kind, type, message, code }: Failure, node: str
   ]);
 }
 
-type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'needs'>;
+type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'onVisits' | 'needs'>;
 
 function baseOf(step: Step): Base {
-  const { origin, authored, enters, entersBy, expects = [], charges = [], onBudget, needs, decision } = step;
+  const { origin, authored, enters, entersBy, expects = [], charges = [], onBudget, onVisits, needs, decision } = step;
   return {
     label: {
       name: origin,
@@ -210,6 +211,7 @@ function baseOf(step: Step): Base {
     ...(expects.length === 0 ? {} : { expects }),
     ...(charges.length === 0 ? {} : { charges }),
     ...(onBudget === undefined ? {} : { onBudget }),
+    ...(onVisits === undefined ? {} : { onVisits }),
     ...(needs === undefined ? {} : { needs }),
   };
 }

@@ -10,7 +10,7 @@ import { KIND_CLASSES, cellOf, decisionOf, mastOf } from '../../catalog/failures
 import type { Cell, CellChange, TriedAction } from '../../catalog/failures.ts';
 import { FAILURE_KINDS } from '../../ir/protections.ts';
 import type { FailureKind, RecoveryAction, Tier } from '../../ir/protections.ts';
-import type { Expr, NodeId, Write } from '../../ir/nodes.ts';
+import type { Expr, MeterId, NodeId, Write } from '../../ir/nodes.ts';
 import { literal, path } from '../expressions/cel-text.ts';
 import { set, setField } from './kit.ts';
 import type { Kit, Step } from './kit.ts';
@@ -53,6 +53,8 @@ export interface Recoveries {
   readonly blocked?: readonly FailureKind[];
   /** How often the stage can be entered, by branches of a fork and by replans. Bounds the tries of the run. */
   readonly visitsMax?: number;
+  /** Counts the questions to people. If none is left, the decision is `abort`. */
+  readonly questions?: MeterId;
   readonly step: (what: string) => Step;
   readonly ways: Ways;
 }
@@ -129,8 +131,16 @@ function addTry(kit: Kit, recovery: Recovery, { action, max, way, otherwise }: T
 function addLast(kit: Kit, recovery: Recovery, { last }: Cell): NodeId {
   const { ways } = recovery;
   const way = last === 'fallback' ? ways.safe : ways[last];
-  const action = way === undefined ? 'abort' : last;
-  return kit.set(named(recovery, action), [failed(recovery, action)], way ?? ways.abort);
+  if (way === undefined || last === 'abort') return addAbort(kit, recovery);
+  const limit =
+    last === 'escalate' && recovery.questions !== undefined
+      ? { charges: [recovery.questions], onVisits: addAbort(kit, recovery) }
+      : {};
+  return kit.set({ ...named(recovery, last), ...limit }, [failed(recovery, last)], way);
+}
+
+function addAbort(kit: Kit, recovery: Recovery): NodeId {
+  return kit.set(named(recovery, 'abort'), [failed(recovery, 'abort')], recovery.ways.abort);
 }
 
 /** The node that records a decision. */

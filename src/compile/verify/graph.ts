@@ -113,7 +113,8 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
     if (meter.unit === 'turns' && meter.records === true && meter.hops === undefined) return [];
     if (meter.unit === 'turns') return [{ to: node.onStuck ?? meter.over, kind: 'over' }];
     if (isVelocity(meter)) return [{ to: node.onVelocity ?? meter.over, kind: 'over' }];
-    const budget = meter.unit !== 'visits' && meter.unit !== 'repeats';
+    if (meter.unit === 'visits') return [{ to: node.onVisits ?? meter.over, kind: 'over' }];
+    const budget = meter.unit !== 'repeats';
     return [{ to: budget ? (node.onBudget ?? meter.over) : meter.over, kind: 'over' }];
   });
   return [...ownEdges(node, fail), ...over];

@@ -3,13 +3,14 @@ import type { Figure } from '../evaluate/metrics/measure.ts';
 import { METRICS } from '../evaluate/metrics/table.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { readText } from './files.ts';
+import { shellWord } from './text.ts';
 
 export function readBaseline(file: string): readonly Figure[] {
   let parsed: unknown;
   try {
     parsed = JSON.parse(readText(file));
   } catch (error) {
-    if (error instanceof SluiceError) throw error;
+    if (error instanceof SluiceError) throw error.code === 'file-not-found' ? notWritten(file, error) : error;
     throw notAReport(file, (error as Error).message);
   }
   const figures = (parsed as { figures?: unknown } | null)?.figures;
@@ -20,6 +21,12 @@ export function readBaseline(file: string): readonly Figure[] {
 function isFigure(value: unknown): value is Figure {
   const { id, moments } = (value ?? {}) as { id?: unknown; moments?: unknown };
   return METRICS.some((metric) => metric.id === id) && typeof moments === 'object' && moments !== null;
+}
+
+/** The first run has nothing to compare with. */
+function notWritten(file: string, { code, message }: SluiceError): SluiceError {
+  const help = `Write it once, without \`--baseline\`, with \`--report ${shellWord(file)}\`; later runs compare with it.`;
+  return new SluiceError(code, `${message} to compare with`, help);
 }
 
 function notAReport(file: string, why: string): SluiceError {

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+import type { RunState } from '../../ir/events.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
@@ -89,6 +90,14 @@ export function flagsOf(
     ['--tenant', tenant],
   ] as const;
   return given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('');
+}
+
+/** The script that a run started with, as a path from here. */
+export function scriptOf({ origin }: Pick<RunState, 'origin'>): { readonly script?: string } {
+  const script = origin.pins?.script;
+  if (script === undefined) return {};
+  const path = relative(process.cwd(), script);
+  return { script: path.startsWith('..') ? script : path };
 }
 
 function isInstalled(folder: string): boolean {

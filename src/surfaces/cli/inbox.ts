@@ -9,13 +9,19 @@ import { approversLine } from './report-text.ts';
 import { oneLine, seconds } from './text.ts';
 import type { WorldOptions } from './world.ts';
 
+/** A question, and the options that its run needs to go on as it began. */
+export interface OpenQuestion {
+  readonly question: Waiting;
+  readonly world: Pick<WorldOptions, 'script'>;
+}
+
 const NEVER: Promise<never> = new Promise(() => undefined);
 
 /** Asks until the person leaves or nothing waits any more. `load` gives the open questions. */
 export async function openInbox(
   cli: Cli,
   options: WorldOptions,
-  load: () => Promise<readonly Waiting[]>,
+  load: () => Promise<readonly OpenQuestion[]>,
 ): Promise<ExitStatus> {
   for (;;) {
     const waiting = await load();
@@ -23,14 +29,16 @@ export async function openInbox(
       cli.hint('nothing waits for an answer');
       return OK;
     }
-    const question = await choose(cli, waiting);
-    if (question === null) return OK;
-    await answer(cli, options, question);
+    const chosen = await choose(cli, waiting);
+    if (chosen === null) return OK;
+    await answer(cli, { ...chosen.world, ...options }, chosen.question);
   }
 }
 
-async function choose(cli: Cli, waiting: readonly Waiting[]): Promise<Waiting | null> {
-  cli.screen.note(waiting.map((each, index) => `${String(index + 1).padStart(3)}  ${lineOf(each)}`).join('\n'));
+async function choose(cli: Cli, waiting: readonly OpenQuestion[]): Promise<OpenQuestion | null> {
+  cli.screen.note(
+    waiting.map((each, index) => `${String(index + 1).padStart(3)}  ${lineOf(each.question)}`).join('\n'),
+  );
   const typed = await prompt('Which one? A number, or q to leave: ', NEVER, (given) =>
     /^q/i.test(given.trim()) || waiting[Number(given) - 1] !== undefined
       ? null

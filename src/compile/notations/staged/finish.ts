@@ -193,7 +193,7 @@ function addReview(gate: Gate, recovery: Recovery): NodeId {
     gate,
     'review',
     { check: 'verdict', type: 'ReviewError', code: 'REVIEW_REQUIRED', reason: quote('the result waits for review') },
-    recovery.review,
+    recovery.review(),
   );
 }
 

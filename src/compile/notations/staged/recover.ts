@@ -7,7 +7,7 @@ import type { Recoveries, Ways } from '../../lower/recovery.ts';
 import type { CellChange } from '../../../catalog/failures.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
-import type { Case, DoNode, Expr, NodeId } from '../../../ir/nodes.ts';
+import type { Case, DoNode, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
 import { givenApprovers } from '../../document/people.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
@@ -53,7 +53,7 @@ export interface Recovery {
   /** A person decides about a result with too low confidence. */
   doubted(): NodeId;
   /** A person reviews a result that passed every check. */
-  readonly review: NodeId;
+  review(): NodeId;
 }
 
 export function addRecover(l: Lowering, r: Recovering): Recovery {
@@ -75,6 +75,7 @@ export function addRecover(l: Lowering, r: Recovering): Recovery {
     rest: stage.id === 'plan' ? 'malformed_plan' : 'schema_or_grounding',
     blocked: ['tool_loop'],
     visitsMax: l.startsMax,
+    questions: questionsOf(l),
     step: (what) => stepOf(l, stage.id, what),
     ways,
   };
@@ -90,7 +91,12 @@ export function addRecover(l: Lowering, r: Recovering): Recovery {
     cases.push({ when: 'error.type == "HopsError"', to: changed('deadlock', { last: 'escalate' }, 'hops') });
   return {
     failed: l.kit.pick(stepOf(l, stage.id, 'failed'), cases, addRecoveries(l.kit, recoveries)),
-    review: ways.escalate ?? abortOf(l),
+    review: () =>
+      l.kit.set(
+        { ...stepOf(l, stage.id, 'review'), charges: [questionsOf(l)] },
+        [set(FEEDBACK, 'null')],
+        ways.escalate ?? abortOf(l),
+      ),
     unfit: () =>
       addRecovery(l.kit, {
         ...recoveries,
@@ -210,7 +216,6 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
     {
       hint: step('ask').hint,
       origin: nameOf(l, 'escalation'),
-      charges: [l.kit.visits(`escalations:${l.prefix}`, ESCALATIONS_MAX, abortOf(l), 'escalations')],
     },
     {
       about: 'escalation',
@@ -240,6 +245,11 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       fail: abortOf(l),
     },
   );
+}
+
+/** Charged before a question is asked, so that the decision to ask is made only if the question is. */
+function questionsOf(l: Lowering): MeterId {
+  return l.kit.visits(`escalations:${l.prefix}`, ESCALATIONS_MAX, abortOf(l), 'escalations');
 }
 
 /** Approving after a budget was used up grants that budget once more. */

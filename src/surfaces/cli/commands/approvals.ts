@@ -7,12 +7,12 @@ import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { waitingOf } from '../../../runtime/report/waiting.ts';
 import { answerLines, approversLine } from '../report-text.ts';
-import { flagsOf } from '../command-name.ts';
+import { flagsOf, scriptOf } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { escalationLine } from '../report-text.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { packetLines } from '../packet.ts';
-import { openInbox } from '../inbox.ts';
+import { openInbox, type OpenQuestion } from '../inbox.ts';
 import { findRun, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 import { fitted, framed, oneLine, table } from '../text.ts';
@@ -24,17 +24,20 @@ export async function approvalsCommand(
 ): Promise<ExitStatus> {
   if (cli.screen.interactive && !cli.json && !cli.quiet) return openInbox(cli, options, () => allWaiting(cli, given));
   const waiting = await allWaiting(cli, given);
-  if (cli.json) cli.printJson(waiting);
+  if (cli.json) cli.printJson(waiting.map(({ question }) => question));
   else if (waiting.length === 0) cli.hint('nothing waits for an answer');
-  else cli.screen.print(waiting.map((each) => block(each, flagsOf(cli, options), cli.screen.width())).join('\n\n'));
+  else {
+    const flags = ({ world }: OpenQuestion): string => flagsOf(cli, { ...world, ...options });
+    cli.screen.print(waiting.map((each) => block(each.question, flags(each), cli.screen.width())).join('\n\n'));
+  }
   return OK;
 }
 
-function allWaiting(cli: Cli, given: string | undefined): Promise<readonly Waiting[]> {
+function allWaiting(cli: Cli, given: string | undefined): Promise<readonly OpenQuestion[]> {
   return withStore(cli, async (store) => {
     if (given !== undefined) return waitingIn(store as Store, await findRun(store, given, cli.db));
     if (store === null) return [];
-    const found: Waiting[] = [];
+    const found: OpenQuestion[] = [];
     for (const { run } of await store.roster.list({ status: ['suspended', 'running'] }))
       found.push(...(await waitingIn(store, run).catch((error: unknown) => leftOut(cli, run, error))));
     return found;
@@ -42,7 +45,7 @@ function allWaiting(cli: Cli, given: string | undefined): Promise<readonly Waiti
 }
 
 /** One run that was changed does not hide the questions of the others. */
-function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly Waiting[] {
+function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly OpenQuestion[] {
   if (!(error instanceof SluiceError)) throw error;
   screen.note(
     `${screen.colors.yellow(`warning[${error.code}]`)}: ${framed(`the questions of ${run} are left out: ${error.message}`)}`,
@@ -50,9 +53,10 @@ function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly Waiting[
   return [];
 }
 
-async function waitingIn(store: Store, run: RunId): Promise<readonly Waiting[]> {
+async function waitingIn(store: Store, run: RunId): Promise<readonly OpenQuestion[]> {
   const { program, state } = await readRun(store.journal, run);
-  return waitingOf(program, state);
+  const world = scriptOf(state);
+  return waitingOf(program, state).map((question) => ({ question, world }));
 }
 
 function block(waiting: Waiting, flags: string, width: number): string {

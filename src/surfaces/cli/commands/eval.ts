@@ -1,4 +1,5 @@
 /** `sluice eval`: runs a suite; `eval record` and `eval from-runs` turn stored runs into cases. */
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { compileExpr } from '../../../expr/index.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -22,6 +23,7 @@ import type { Cli } from '../context.ts';
 import { countLine, DiagnosticsError, renderAll } from '../diagnostics.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
+import { lineDiff } from '../line-diff.ts';
 import { readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import { checkReportFiles, writeReports, writeText } from '../report-file.ts';
@@ -167,7 +169,11 @@ export async function recordCommand(cli: Cli, given: string, options: RecordOpti
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(store, given, cli.db);
     const record = recordOf(await readRun((store as Store).journal, run));
-    deliver(cli, suiteText(flowPath(options), [caseOf(record, options.name)]), options);
+    const text = suiteText(flowPath(options), [caseOf(record, options.name)]);
+    const { out } = options;
+    const changes = out === undefined || !existsSync(out) ? [] : lineDiff(readText(out), text);
+    deliver(cli, text, options);
+    if (changes.length > 0) cli.hint(changes.map((line) => oneLine(line, 400)).join('\n'));
     return OK;
   });
 }

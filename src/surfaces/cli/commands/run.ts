@@ -1,5 +1,5 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Cli } from '../context.ts';
 import { discoverMcp, mcpDifferences, serverOf } from '../../../effects/mcp/discover.ts';
 import type { Servers } from '../../../effects/mcp/discover.ts';
@@ -52,7 +52,10 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
     const places = session.world.pins(flow, id);
     const names = Object.keys(functions);
-    const pins = names.length === 0 ? places : withDefinition(places, file, names);
+    const pins = {
+      ...(names.length === 0 ? places : withDefinition(places, file, names)),
+      ...(options.script === undefined || options.script === '-' ? {} : { script: resolve(options.script) }),
+    };
     const origin = { pins, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
     const run = await session.engine.start(flow, {
       input,

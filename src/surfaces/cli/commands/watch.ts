@@ -14,7 +14,7 @@ import { createNarrator } from '../../../runtime/report/narrate.ts';
 import { createPublicEvents } from '../../../runtime/report/public-events.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
-import { flagsOf } from '../command-name.ts';
+import { flagsOf, scriptOf } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { printOutcome } from '../follow.ts';
@@ -83,8 +83,9 @@ async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Prom
   } finally {
     interrupt.dispose();
   }
-  const report = reportOf(await readRun(store.journal, run));
-  if (!cli.json) printOutcome(cli, flagsOf(cli), report);
+  const read = await readRun(store.journal, run);
+  const report = reportOf(read);
+  if (!cli.json) printOutcome(cli, flagsOf(cli, scriptOf(read.state)), report);
   return statusOfRun(report);
 }
 
