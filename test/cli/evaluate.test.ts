@@ -103,7 +103,12 @@ test('diagnose: a run, a span, and mistakes', { timeout: 60_000 }, async () => {
     { run: 'failing', findings: [], failure: { node: 'look' } },
   ]);
   const all = await sluice(['diagnose', '--since', '1h', '--json'], { cwd });
-  expect(JSON.parse(all.stdout)).toMatchObject({ runs: 2 });
+  const { runs, diagnoses } = JSON.parse(all.stdout) as {
+    runs: number;
+    diagnoses: { code: string; failure: object }[];
+  };
+  expect(runs).toBe(2);
+  expect(diagnoses.map(({ code }) => code)).toContain('UNAVAILABLE_DEP');
   expect((await sluice(['diagnose'], { cwd })).status).toBe(2);
   expect((await sluice(['diagnose', 'nope'], { cwd })).status).toBe(1);
 });

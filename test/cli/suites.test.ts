@@ -121,6 +121,24 @@ cases:
     expect(result.cases[0]?.problems).toEqual(['pay {"amount":5} was asked and is now allowed']);
   });
 
+  test('a way around an approval node is a loosened policy', { timeout: 60_000 }, async () => {
+    const cwd = folder({
+      'flows/support.suite.yaml': `
+flow: ./new.flow.yaml
+modes: [policy]
+policy: { before: ./old.flow.yaml }
+cases:
+  - { name: middle, input: { message: refund }, script: ${SCRIPT(200)} }
+  - { name: small, input: { message: refund }, script: ${SCRIPT(20)} }
+`,
+      'flows/old.flow.yaml': FLOW,
+      'flows/new.flow.yaml': FLOW.replace('amount < 50', 'amount < 500'),
+    });
+    const { status, result } = await run(cwd);
+    expect([status, result.passed, result.failed]).toEqual([1, 1, 1]);
+    expect(result.cases[0]?.problems).toEqual(['pay {} was asked and is now allowed']);
+  });
+
   test('mistakes have a line, a column and the nearest name', { timeout: 60_000 }, async () => {
     const wrong = await sluice(['eval', 'flows/support.suite.yaml'], {
       cwd: files(SUITE.replace('path: [triage, pay]', 'path: [triage, payy]')),

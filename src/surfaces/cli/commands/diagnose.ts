@@ -47,7 +47,7 @@ export async function diagnoseCommand(
       return OK;
     }
     const all = store === null ? [] : await diagnoseRuns(store, ({ startedAt }) => startedAt >= (since ?? 0));
-    const sick = all.filter(({ findings }) => findings.length > 0);
+    const sick = all.filter(({ findings, failure }) => findings.length > 0 || failure !== null);
     if (cli.json) cli.printJson({ runs: all.length, findings: countsIn(all), diagnoses: sick });
     else cli.screen.print([...summaryOf(all), ...sick.map((each) => `\n${pageOf(each)}`)].join('\n'));
     return OK;

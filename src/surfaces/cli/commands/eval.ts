@@ -23,6 +23,7 @@ import type { Cli } from '../context.ts';
 import { countLine, DiagnosticsError, renderAll } from '../diagnostics.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
+import { harmless } from '../code-points.ts';
 import { lineDiff } from '../line-diff.ts';
 import { readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
@@ -173,7 +174,7 @@ export async function recordCommand(cli: Cli, given: string, options: RecordOpti
     const { out } = options;
     const changes = out === undefined || !existsSync(out) ? [] : lineDiff(readText(out), text);
     deliver(cli, text, options);
-    if (changes.length > 0) cli.hint(changes.map((line) => oneLine(line, 400)).join('\n'));
+    if (changes.length > 0) cli.hint(harmless(changes.join('\n')));
     return OK;
   });
 }

@@ -168,16 +168,26 @@ export async function comparePolicies(
   };
 }
 
+const HARMLESS: ReadonlySet<string> = new Set(['read', 'egress']);
 const STRICTNESS: { readonly [verdict in Verdict]: number } = { allowed: 0, asked: 1, denied: 2 };
 
-/** The strictest verdict of each call, by tool and arguments. */
-function verdictsIn({ calls, refused }: Measured): ReadonlyMap<string, Verdict> {
+/**
+ * The strictest verdict of each call, by tool and arguments. A call that changes something counts as asked after a question
+ * of an approval node, so that a way around the node is a loosening.
+ */
+function verdictsIn({ calls, refused, read }: Measured): ReadonlyMap<string, Verdict> {
   const verdicts = new Map<string, Verdict>();
   const add = (call: string, verdict: Verdict): void => {
     const known = verdicts.get(call);
     if (known === undefined || STRICTNESS[verdict] > STRICTNESS[known]) verdicts.set(call, verdict);
   };
-  for (const { kind, print } of calls) if (kind === 'tool') add(print, 'allowed');
+  const { tools } = read.program.flow;
+  const gate = calls.find(({ question, input }) => question !== null && typeof input['tool'] !== 'string');
+  for (const { kind, name, print, seq } of calls) {
+    if (kind !== 'tool') continue;
+    const changes = !HARMLESS.has(tools[name]?.effect ?? 'write');
+    add(print, changes && gate !== undefined && gate.seq < seq ? 'asked' : 'allowed');
+  }
   for (const { question, input } of calls)
     if (question !== null && typeof input['tool'] === 'string')
       add(`${input['tool']} ${JSON.stringify(input['args'] ?? null)}`, 'asked');
