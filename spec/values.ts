@@ -1,7 +1,7 @@
 /** What expressions and writes mean. Nothing is ever changed in place. */
 import canonicalize from 'canonicalize';
 import { codeOfFailure } from '../src/ir/codes.ts';
-import { compileExpr } from '../src/expr/index.ts';
+import { compileExpr, pathOf } from '../src/expr/index.ts';
 import type { Expr, ForkNode, Input, Meter, Node, Write } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
 import type { ErrorRecord, Failure, Slots } from '../src/ir/events.ts';
@@ -23,13 +23,22 @@ export function fields(input: Input, slots: Slots, it: Json = null): { [field: s
 export function written(slots: Slots, writes: readonly Write[], it: Json): Slots {
   let next = slots;
   for (const { slot, path = [], mode, value } of writes) {
-    const given = typeof value === 'string' ? evaluate(value, slots, it) : fields(value, slots, it);
+    const given = typeof value === 'string' ? copied(value, slots, it) : fields(value, slots, it);
     next = put(next, [slot, ...path], (before) => {
       if (mode === 'append') return [...(Array.isArray(before) ? before : before === null ? [] : [before]), given];
       return mode === 'set' ? given : (readings(given)[0] as Json);
     });
   }
   return next;
+}
+
+/** A write that is a path and nothing else copies what is there. Its steps are texts, also the number of a list's item. */
+function copied(source: Expr, slots: Slots, it: Json): Json {
+  const path = pathOf(source);
+  if (path === null) return evaluate(source, slots, it);
+  const step = (value: Json | undefined, key: string): Json | undefined =>
+    value !== null && typeof value === 'object' && Object.hasOwn(value, key) ? (value as Slots)[key] : undefined;
+  return path.reduce<Json | undefined>(step, { ...slots, it }) ?? null;
 }
 
 function put(target: Json | Slots, [step = '', ...rest]: readonly string[], make: (before: Json) => Json): Slots {

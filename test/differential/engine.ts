@@ -49,8 +49,8 @@ function performerOf(world: RandomWorld, performed: Question[]): Performer {
     },
     // `a_r.` comes before the key.
     answer: ({ question }) => world.person(question.id.slice(4)),
-    signal: ({ key }) => {
-      const data = world.sent(key);
+    signal: ({ key, signal }) => {
+      const data = world.sent(key, signal);
       return data === undefined ? null : { data };
     },
   };

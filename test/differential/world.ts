@@ -20,7 +20,7 @@ export interface RandomWorld {
   /** By the key with dots, since that is all that a question's id tells. */
   person(dotted: string): Answer | null;
   /** The data of a signal; undefined if it does not come. */
-  sent(key: string): Json | undefined;
+  sent(key: string, signal: string): Json | undefined;
   latencyMs(asked: Question): number;
 }
 

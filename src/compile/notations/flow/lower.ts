@@ -261,11 +261,17 @@ function createEndings({ kit, parts, all, path }: Scope): Endings {
   const cappedEnd = (): NodeId => completed('BUDGET_EXHAUSTED', SLOT.out);
   return {
     caps,
-    remembers: caps || forks || nodes.some(({ value }) => value.on_error.some(({ to }) => to === END)),
+    remembers: caps || forks || nodes.some((node) => canEndWithoutValue(node, graph)),
     at: (output, from) => (graph.afterJoins.has(from) ? afterJoin(output) : completed('SUCCESS', output)),
     partial: () => (forks ? marked(SLOT.partial, () => afterJoin(SLOT.out)) : partialEnd()),
     capped: () => (forks ? marked(SLOT.capped, cappedEnd) : cappedEnd()),
   };
+}
+
+/** True if an error route or a missed signal leads from the node straight to `end`. */
+function canEndWithoutValue({ id, value }: FlowNode, { edges }: Analysed['graph']): boolean {
+  const isLate = (edges.get(id) ?? []).some(({ kind, to }) => kind === 'over' && to === END);
+  return isLate || value.on_error.some(({ to }) => to === END);
 }
 
 /** True if a cap on visits can end a path of the flow or of its sub-flows. */

@@ -1,0 +1,168 @@
+/**
+ * Random authored flows with map, wait, flow, set, fail, retries, timeouts and caps on visits. The compiled flow must run in
+ * the engine as the reference interpreter says, and as a small model of the authored nodes says; no run uses more than the
+ * certificate allows, and faults change nothing.
+ *
+ * A failure prints its seed; SEED runs it again, SLUICE_RUNS sets how many flows are tried.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Json } from '../../src/expr/json.ts';
+import type { Event } from '../../src/ir/events.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { createProgram } from '../../src/core/program.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
+import { pathOf } from '../../src/runtime/report/report.ts';
+import { differenceBetween, simulate } from '../../src/surfaces/testing/simulate.ts';
+import { interpret } from '../../spec/interpreter.ts';
+import { compileText } from '../compile/compile-text.ts';
+import { expectedOf } from './authored-model.ts';
+import type { Expected, Made, Surroundings } from './authored-model.ts';
+import { compare, usageOf } from './compare.ts';
+import { documentPlans } from './document-plan.ts';
+import type { DocumentPlan } from './document-plan.ts';
+import { createDocumentWorld } from './document-world.ts';
+import { authoredOf } from './documents.ts';
+import type { Authored } from './documents.ts';
+import { joinsOf, runEngine } from './engine.ts';
+import type { Ran } from './engine.ts';
+
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const numRuns = Number(process.env['SLUICE_RUNS'] ?? 200);
+const timeout = 30_000 + numRuns * 150;
+const plans = documentPlans(2, 4);
+
+test(`L2, L3, L5, L6: authored nodes run as they are described, seed ${seed}`, { timeout }, async () => {
+  const seen = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { authored, flow, ran } = await played(plan);
+      const bounds = compileText(authored.document).bounds?.flow;
+      const used = ran.state.usage as { readonly [dimension: string]: number };
+      expect(used['toolCalls'] ?? 0).toBeLessThanOrEqual(bounds?.toolCalls.most ?? Infinity);
+      const path = pathOf(createProgram(flow, pure), ran.events);
+      expect(path.length).toBeLessThanOrEqual(bounds?.steps.most ?? Infinity);
+      if (authored.free) compareWithModel(authored, plan, ran, path);
+      for (const kind of kindsIn(authored, ran)) seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    }),
+    { seed, numRuns },
+  );
+  console.log(`documents: seed ${seed}, ${JSON.stringify(Object.fromEntries(seen))}`);
+  for (const kind of KINDS) expect({ kind, found: (seen.get(kind) ?? 0) > 0 }).toEqual({ kind, found: true });
+});
+
+test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, async () => {
+  for (const [index, plan] of fc.sample(plans, { seed, numRuns: Math.ceil(numRuns / 4) }).entries()) {
+    const { document, input } = authoredOf(plan);
+    const flow = compiled(document);
+    const { answer } = createDocumentWorld(plan.world);
+    const options = { flow, input: input as Json, world: { perform: answer, answer: () => null }, seed: index };
+    const quiet = await simulate({ ...options, faults: 'none' });
+    const disturbed = await simulate({ ...options, faults: 'harmless' });
+    const difference = plan.sequential ? differenceBetween(quiet, disturbed) : null;
+    expect({ index, quiet: quiet.violations, violations: disturbed.violations, difference }).toEqual({
+      index,
+      quiet: [],
+      violations: [],
+      difference: null,
+    });
+  }
+});
+
+const KINDS = [
+  'map',
+  'wait',
+  'flow',
+  'set',
+  'fail',
+  'retry',
+  'timeout',
+  'exhausted',
+  'SUCCESS',
+  'PARTIAL_SUCCESS',
+  'BUDGET_EXHAUSTED',
+];
+
+function compiled(document: object): CompiledFlow {
+  const { flow, diagnostics } = compileText(document);
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return flow as CompiledFlow;
+}
+
+/** Runs a document, and compares the run with the reference interpreter. */
+async function played(plan: DocumentPlan): Promise<{ authored: Authored; flow: CompiledFlow; ran: Ran }> {
+  const authored = authoredOf(plan);
+  const flow = compiled(authored.document);
+  const input = authored.input as Json;
+  const world = createDocumentWorld(plan.world);
+  const ran = await runEngine(flow, input, world, plan.world);
+  const joins = joinsOf(flow, ran.events);
+  const meaning = interpret(flow, input, {
+    answer: world.answer,
+    joined: (fork) => joins.get(fork),
+    validate: pure.validate,
+    countTokens: pure.countTokens,
+  });
+  compare(plan.sequential, ran, meaning, usageOf(meaning.asked, world));
+  return { authored, flow, ran };
+}
+
+/** The calls get the results that they had in the run, by node and arguments. */
+function compareWithModel({ document, input }: Authored, plan: DocumentPlan, ran: Ran, path: readonly string[]): void {
+  const world = createDocumentWorld(plan.world);
+  const made = ran.performed.map((asked): Made & { result: ReturnType<Surroundings['call']> } => {
+    const settled = world.answer(asked);
+    const value = settled?.ok === true ? (settled.value as { readonly v: number }).v : undefined;
+    const failure = settled === null ? 'silent' : settled.ok || settled.error.type === 'OddError' ? 'odd' : 'even';
+    return { node: asked.node, params: asked.input['args'] as Json, result: value ?? failure };
+  });
+  const left = [...made];
+  const expected = expectedOf(document, input as Json, {
+    call: ({ node, params }) => {
+      const at = left.findIndex((each) => each.node === node && same(each.params, params));
+      if (at < 0) throw new Error(`the run made no such call: ${node} ${JSON.stringify(params)}`);
+      return left.splice(at, 1)[0]?.result as number;
+    },
+    signal: (name) => world.sent('', name),
+  });
+  const { state, code, output } = ran.state.outcome as Pick<Expected, 'state' | 'code' | 'output'>;
+  expect(shown({ state, code, output, path, calls: made }, plan.sequential)).toEqual(shown(expected, plan.sequential));
+  expect(left).toEqual([]);
+}
+
+function shown({ state, code, output, path, calls }: Expected, ordered: boolean): object {
+  const lines = calls.map(({ node, params }) => `${node} ${JSON.stringify(params)}`);
+  return {
+    state,
+    code,
+    ...(state === 'completed' ? { output: withoutMessages(output) } : {}),
+    path: ordered ? path : path.toSorted(),
+    calls: ordered ? lines : lines.toSorted(),
+  };
+}
+
+/** The messages of failed items are for people. */
+function withoutMessages(output: Json): Json {
+  return JSON.parse(JSON.stringify(output, (key, value: Json) => (key === 'message' ? undefined : value))) as Json;
+}
+
+function same(a: Json, b: Json): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function kindsIn({ document }: Authored, { events, state }: Ran): readonly string[] {
+  const nodes = [document.flow, ...Object.values(document.flows ?? {})].flatMap((flow) => flow.nodes);
+  const is = (test: (event: Event) => boolean): boolean => events.some(test);
+  return [
+    ...new Set(nodes.map(({ type }) => type)),
+    ...(is((event) => event.type === 'effect.judged' && event.verdict === 'retry') ? ['retry'] : []),
+    ...(is(isTimeout) ? ['timeout'] : []),
+    ...(is((event) => event.type === 'meter.tripped') ? ['exhausted'] : []),
+    state.outcome?.code ?? '',
+  ];
+}
+
+function isTimeout(event: Event): boolean {
+  if (event.type === 'fork.joined') return event.why === 'late';
+  return event.type === 'effect.judged' && event.verdict === 'failed' && event.error.class === 'timeout';
+}
