@@ -16,7 +16,7 @@ const SHELL = /^(?:.*\/)?(?:ba|da|z|k)?sh$/;
 const DEPTH_MAX = 4;
 
 /** Files by name. Other changes, such as `git apply x.patch`, are in `changes` as they were written. */
-export interface CommandWrites {
+interface CommandWrites {
   readonly paths: readonly string[];
   readonly changes: readonly string[];
 }
