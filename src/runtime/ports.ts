@@ -269,8 +269,11 @@ export interface Call {
  */
 export interface Performer {
   perform(call: Call): Promise<Settled>;
-  /** Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. */
-  protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string): Promise<Json>;
+  /**
+   * Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. The value may
+   * repeat the tokens in `shown`.
+   */
+  protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown): Promise<Json>;
   /** Throws if the stored personal data of a run cannot be read with the key that is set. */
   checkKey?(flow: CompiledFlow, run: RunId, documentDir?: string): Promise<void>;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */

@@ -74,6 +74,14 @@ describe('prune', () => {
     expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
   });
 
+  test('exports to a folder that starts at the current one, not at the document', async () => {
+    const cwd = folder({ 'docs/f.yaml': flowWith(''), 's.yaml': SCRIPT });
+    await sluice(['run', 'docs/f.yaml', '--script', 's.yaml', '--run', 'r1'], { cwd });
+    await sluice(['prune', '--keep', '0', '--export', 'archive'], { cwd });
+    expect(readdirSync(join(cwd, 'archive'))).toEqual(['r1.json']);
+    expect(existsSync(join(cwd, 'docs/archive'))).toBe(false);
+  });
+
   test('without options takes the rule of each flow; wrong options are named', async () => {
     const cwd = folder({ 'f.yaml': flowWith('retain: { days: 30 }'), 's.yaml': SCRIPT });
     await start(cwd, 'r1');

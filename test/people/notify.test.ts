@@ -179,6 +179,29 @@ test('a late answer to a question says that it has expired, also when the run ha
   });
 });
 
+test('a question that moves to a new version of its flow is announced again, under its new id', async () => {
+  const told: { readonly id: string; readonly run: string; readonly question: string }[] = [];
+  const hook: Performer['notify'] = async ({ id, body }) => {
+    const { run, question } = JSON.parse(body) as { readonly run: string; readonly question: { readonly id: string } };
+    told.push({ id, run, question: question.id });
+  };
+  const here = office(':memory:', { notify: hook });
+  const version = (description: string): CompiledFlow =>
+    compiled({
+      notify: [{ command: ['x'] }],
+      flow: { id: 'ask', description, entry: 'gate', nodes: [{ id: 'gate', type: 'approval', message: 'Go?' }] },
+    });
+  const question = await waitingAt(here, version('one'));
+  await expect.poll(() => notes(here, question.run)).toHaveLength(1);
+  await here.engine.migrate(question.run, version('two'), { by: 'olga', run: 'moved' });
+  await expect.poll(() => told.map((each) => each.run)).toEqual([question.run, 'moved']);
+  expect(told[1]?.question).not.toBe(question.id);
+  expect(told[1]?.id).not.toBe(told[0]?.id);
+  await expect.poll(() => notes(here, 'moved')).toHaveLength(2);
+  await here.engine.answer(told[1]?.question ?? '', { choice: 'approve', by: 'bo' });
+  expect((await here.engine.settled('moved')).state).toBe('completed');
+});
+
 test('a queue that is too long is an event', async () => {
   const here = office();
   const flow = flowWith({ review_queue: { open: 2 } });

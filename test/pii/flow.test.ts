@@ -101,6 +101,54 @@ test('agents and untrusted tools see tokens, a trusted tool the values, and the 
   expect(leaksIn(cwd)).toEqual([]);
 });
 
+test.each([
+  ['loop', 'loop: { id: l, agent: a }\nbudgets: { tool_calls: 5, model_calls: 5 }\n'],
+  ['flow', 'flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a } ] }\n'],
+])('a trusted tool with an input schema that an agent of a %s calls receives the values', async (_, notation) => {
+  const input = 'input: { type: object, properties: { mail: { type: string } }, required: [ mail ] }';
+  const cwd = project({
+    'f.yaml': `pii: { trusted: [crm.save], custom: [ { name: policy, pattern: "POL-[0-9]{6}" } ] }
+tools:
+  crm.save: { effect: write, ${input}, module: ./crm.mjs#look }
+  crm.look: { effect: read, ${input}, module: ./crm.mjs#look }
+agents: [ { id: a, tools: [ crm.save, crm.look ] } ]
+boundary: { tools: { allow: [ "*" ] } }
+${notation}`,
+    's.yaml': `agents:
+  a:
+    - { tools: [ { name: crm.save, args: { mail: "[PII_EMAIL_001]" } } ], text: "" }
+    - { tools: [ { name: crm.look, args: { mail: "[PII_EMAIL_001]" } } ], text: "" }
+    - Saved.
+`,
+  });
+  const { status, stdout, stderr } = await start(cwd);
+  expect(status, stdout + stderr).toBe(0);
+  expect(readFileSync(join(cwd, 'seen.txt'), 'utf8')).toBe('{"mail":"ann@x.example"}\n{"mail":"[PII_EMAIL_001]"}\n');
+  expect(stdout).not.toContain('PII_TEXT_002');
+  expect(leaksIn(cwd)).toEqual([]);
+});
+
+test('an edit may repeat the tokens of its question, and no others', async () => {
+  const cwd = project({
+    'f.yaml': `pii: { trusted: [crm.save], custom: [ { name: policy, pattern: "POL-[0-9]{6}" } ] }
+tools:
+  crm.save: { effect: write, approval: true, input: { type: object, properties: { mail: { type: string } } }, module: ./crm.mjs#look }
+agents: [ { id: a, tools: [ crm.save ] } ]
+boundary: { tools: { allow: [ "*" ] } }
+flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a } ] }
+`,
+    's.yaml':
+      'agents: { a: [ { tools: [ { name: crm.save, args: { mail: "[PII_EMAIL_001]" } } ], text: "" }, Saved. ] }\n',
+  });
+  const { waiting } = JSON.parse((await start(cwd)).stdout) as { waiting: { id: string }[] };
+  const edit = JSON.stringify({ mail: 'to [PII_EMAIL_001], not [PII_CARD_001]' });
+  const answer = ['answer', waiting[0]?.id ?? '', 'edit', '--edit', edit, '--as', 'bo', '--script', 's.yaml', '--json'];
+  const { status, stderr } = await sluice(answer, { cwd });
+  expect(status, stderr).toBe(0);
+  expect(readFileSync(join(cwd, 'seen.txt'), 'utf8')).toBe('{"mail":"to ann@x.example, not [PII_CARD_001]"}\n');
+  expect(leaksIn(cwd)).toEqual([]);
+});
+
 test('after `erase` no value can be restored, and the chain still verifies', async () => {
   const cwd = project();
   const { waiting } = JSON.parse((await start(cwd)).stdout) as { waiting: { id: string }[] };

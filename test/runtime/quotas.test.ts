@@ -1,11 +1,12 @@
 /** Quotas of tenants: use and reservations never exceed a limit, and every reservation is returned. */
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createEngine, openMemory } from '../../src/index.ts';
 import type { Json, Performer } from '../../src/index.ts';
 import { checkedQuota, release, reserve, takenOf, useAt } from '../../src/runtime/quotas/quota.ts';
 import type { Quota, QuotaUse } from '../../src/runtime/quotas/quota.ts';
-import { USE_PREFIX } from '../../src/runtime/quotas/quotas.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import { USE_PREFIX, setQuota, storedUse } from '../../src/runtime/quotas/quotas.ts';
 import { compiled } from '../harness.ts';
 
 const ASK = compiled({
@@ -203,6 +204,49 @@ describe('an engine', () => {
     const done = await Promise.allSettled(starts);
     expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(7);
     await engines[0]?.close();
+  });
+
+  describe('a process that pauses before its run is stored', () => {
+    /** A start that waits in the protection of its input while 11 seconds pass. */
+    async function pausedStart() {
+      vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const journal = openMemory();
+      const gate = Promise.withResolvers<void>();
+      const protect = async (_: unknown, run: string, input: Json): Promise<Json> => {
+        if (run === 'paused') await gate.promise;
+        return input;
+      };
+      const quotas = { acme: { concurrent: 1, runs: 2 } };
+      const paused = createRuntime({ store: journal, performer: { ...repliesAfter(), protect } });
+      const other = engineWith(quotas, journal);
+      await setQuota(journal.shared, 'acme', quotas.acme, { at: Date.now(), by: 'ann', why: '' });
+      const start = paused.start(ASK, { run: 'paused', input: 'x', origin: { tenant: 'acme' } });
+      start.catch(() => undefined);
+      const held = async () => Object.keys(storedUse(await journal.shared.get(`${USE_PREFIX}acme`))?.held ?? {});
+      await vi.waitFor(async () => expect(await held()).toEqual(['paused']));
+      vi.advanceTimersByTime(11_000);
+      return { start, held, other, journal, resume: () => gate.resolve() };
+    }
+
+    test('is refused if its reservation went to another run', async () => {
+      const { start, held, other, resume } = await pausedStart();
+      await other.start(ASK, { run: 'second' });
+      expect(await held()).toEqual(['second']);
+      resume();
+      await expect(start).rejects.toMatchObject({ code: 'quota-exceeded' });
+      expect((await other.list()).map(({ run }) => run)).toEqual(['second']);
+    });
+
+    test('reserves again if there is room', async () => {
+      const { start, held, other, journal, resume } = await pausedStart();
+      await (await other.run(ASK, { id: 'second' })).cancel({ by: 'ann' });
+      await vi.waitFor(async () => expect(await held()).toEqual([]));
+      resume();
+      expect(await start).toBe('paused');
+      expect(await held()).toEqual(['paused']);
+      expect(await journal.shared.get(`${USE_PREFIX}acme`)).toMatchObject({ runs: 2 });
+    });
   });
 
   test('refuses quotas that are not valid', () => {

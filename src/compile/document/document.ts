@@ -3,7 +3,7 @@
  * A notation starts from what this returns.
  */
 import type { Report } from '../diagnose/diagnostics.ts';
-import { listed } from './shape/fault-words.ts';
+import { unknownKeyHelp } from './shape/fault-words.ts';
 import { RESERVED_KEY, type Located, type LocatedMap, withEntries } from '../source/located.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import { detectNotation, type Detected, type NotationKeys } from './notation.ts';
@@ -44,7 +44,7 @@ function reportStrayKeys(doc: LocatedMap, notations: readonly NotationKeys[], re
     if (key === RESERVED_KEY || [...known, ...places].includes(key)) continue;
     const near = nearest(key, known);
     report.error('unknown-key', keyRange, `unknown key \`${key}\` in this document`, {
-      help: near === undefined ? `Known keys: ${listed(known)}.` : `Did you mean \`${near}\`?`,
+      help: unknownKeyHelp(key, near, known),
     });
   }
 }

@@ -36,10 +36,10 @@ export function withPii(performer: Performer, open: OpenVault): Performer {
     checkKey: async (flow: CompiledFlow, run: RunId, documentDir?: string) => {
       if (flow.pii !== undefined) open(flow.pii.keyFile, documentDir).check(run);
     },
-    protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string) => {
+    protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown) => {
       if (flow.pii === undefined) return value;
       const pipeline = pipelineOf(flow.pii, documentDir);
-      const safe = await pipeline.protect(run, value, 'outside');
+      const safe = await pipeline.protect(run, value, 'outside', tokensIn(shown));
       if (safe.blocked === null) return safe.value;
       throw new SluiceError('pii-blocked', blockedMessage(safe.blocked), 'Remove it, or set `pii.mode: tokenize`.');
     },
@@ -55,10 +55,23 @@ async function performProtected(performer: Performer, call: Call, pipeline: Pipe
   const inner = isTrusted ? withInput(call, pipeline.restore(run, input) as Call['command']['input']) : call;
   const result = await settled(performer, inner);
   const origin = kind === 'model' ? 'model' : 'outside';
-  const { value, blocked } = await pipeline.protect(run, result.ok ? result.value : result.error.message, origin);
+  // A check returns the arguments that it was given, so their tokens are not forged.
+  const given = kind === 'check' ? tokensIn(input) : NO_TOKENS;
+  const { value, blocked } = await pipeline.protect(
+    run,
+    result.ok ? result.value : result.error.message,
+    origin,
+    given,
+  );
   if (blocked !== null)
     throw new PerformError({ class: 'policy', type: 'PersonalDataError', message: blockedMessage(blocked) });
   return result.ok ? { ...result, value } : { ...result, error: { ...result.error, message: String(value) } };
+}
+
+const NO_TOKENS: ReadonlySet<string> = new Set();
+
+function tokensIn(value: unknown): ReadonlySet<string> {
+  return new Set((JSON.stringify(value) ?? '').match(TOKEN));
 }
 
 /** The message of an error can hold personal data too. */
@@ -106,7 +119,13 @@ class Pipeline {
     this.#detect = createDetect(policy);
   }
 
-  async protect(run: RunId, value: Json, origin: TextOrigin): Promise<{ value: Json; blocked: string[] | null }> {
+  /** `given` are tokens that the text may repeat. */
+  async protect(
+    run: RunId,
+    value: Json,
+    origin: TextOrigin,
+    given: ReadonlySet<string> = NO_TOKENS,
+  ): Promise<{ value: Json; blocked: string[] | null }> {
     const blocked: string[] = [];
     const safe = await mapTexts(value, null, async (text, field) => {
       const found = await this.#find(text, field);
@@ -114,7 +133,9 @@ class Pipeline {
         blocked.push(...found.map(({ type }) => type));
         return text;
       }
-      return this.#replace(run, text, found, origin);
+      const isForged = (token: string): boolean =>
+        origin === 'outside' && !given.has(token) && !this.#vault.isReleased(run, token);
+      return this.#replace(run, text, found, isForged);
     });
     return { value: safe, blocked: blocked.length === 0 ? null : blocked };
   }
@@ -134,7 +155,7 @@ class Pipeline {
   }
 
   release(run: RunId, value: unknown): void {
-    for (const [token] of (JSON.stringify(value) ?? '').matchAll(TOKEN)) this.#vault.release(run, token);
+    for (const token of tokensIn(value)) this.#vault.release(run, token);
   }
 
   async #find(text: string, field: string | null): Promise<readonly Found[]> {
@@ -145,8 +166,7 @@ class Pipeline {
     return [...own, ...others.filter((other) => !own.some((each) => other.start < each.end && each.start < other.end))];
   }
 
-  #replace(run: RunId, text: string, found: readonly Found[], origin: TextOrigin): string {
-    const isForged = (token: string): boolean => origin === 'outside' && !this.#vault.isReleased(run, token);
+  #replace(run: RunId, text: string, found: readonly Found[], isForged: (token: string) => boolean): string {
     const tokens = [...text.matchAll(TOKEN)].map((match) => ({
       start: match.index,
       end: match.index + match[0].length,

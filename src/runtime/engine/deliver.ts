@@ -63,7 +63,7 @@ async function withoutPersonalData({ store, performer }: Host, run: RunId, fact:
   if ((await store.roster.find(run)) === null) throw unknownRun(run);
   const { program, state } = await readRun(store.journal, run);
   if (program.flow.pii === undefined) return fact;
-  return protectedFact(performer, fact, { flow: program.flow, run, pins: state.origin.pins });
+  return protectedFact(performer, fact, { program, run, state });
 }
 
 /** A person with a key signs what enters the journal, so this comes after the protection of personal data. */

@@ -116,7 +116,7 @@ export class Dispatcher {
     const { performer, send } = this.#options;
     const { flow } = owned.program;
     if (flow.pii === undefined || !holdsText(fact)) return send(owned, { fact });
-    const context = { flow, run: owned.run, pins: owned.state?.origin.pins };
+    const context = { program: owned.program, run: owned.run, state: owned.state };
     // Without protection nothing is recorded: the question stays open.
     protectedFact(performer, fact, context).then(
       (safe) => send(owned, { fact: safe }),

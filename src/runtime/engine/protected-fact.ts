@@ -1,12 +1,13 @@
 /** Replaces personal data in what a person, a script or a signal brings into a run. */
-import type { Pins, RunId } from '../../ir/events.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { RunId, RunState } from '../../ir/events.ts';
+import type { Program } from '../../core/program.ts';
 import type { MailFact, Performer } from '../ports.ts';
+import { waitingOf } from '../report/waiting.ts';
 
 export interface FactContext {
-  readonly flow: CompiledFlow;
+  readonly program: Program;
   readonly run: RunId;
-  readonly pins: Pins | undefined;
+  readonly state: RunState | null;
 }
 
 /** True if the fact can hold personal data. */
@@ -16,16 +17,23 @@ export function holdsText(fact: MailFact): boolean {
 }
 
 export async function protectedFact(performer: Performer, fact: MailFact, context: FactContext): Promise<MailFact> {
-  const { flow, pins } = context;
+  const { program, state } = context;
+  const { flow } = program;
+  const pins = state?.origin.pins;
   const run = pins?.tokensOf ?? context.run;
   if (fact.type === 'cancel' || fact.type === 'note' || performer.protect === undefined) return fact;
   if (fact.type === 'signal')
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };
   const { text, edit } = fact.answer;
   const given = { ...(text === undefined ? {} : { text }), ...(edit === undefined ? {} : { edit }) };
-  const safe = (await performer.protect(flow, run, given, pins?.documentDir)) as Pick<
+  const safe = (await performer.protect(flow, run, given, pins?.documentDir, shownBy(context, fact.id))) as Pick<
     typeof fact.answer,
     'text' | 'edit'
   >;
   return { ...fact, answer: { ...fact.answer, ...safe } };
+}
+
+/** The data of the question. A person may repeat the tokens in it, for example in an edit. */
+function shownBy({ program, state }: FactContext, id: string): unknown {
+  return state === null ? null : waitingOf(program, state).find((question) => question.id === id);
 }

@@ -37,9 +37,12 @@ export class Starter {
     // The id may be that of a run whose rows were deleted from outside.
     await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
-    const isReserved = await quotas.start({ run, flow, origin, spent: UNSPENT });
+    const request = { run, flow, origin, spent: UNSPENT };
+    const isReserved = await quotas.start(request);
     try {
-      return await this.#startReserved(flow, run, options);
+      const input = await this.#protectedInput(flow, run, options);
+      if (isReserved) await quotas.confirm(request);
+      return await this.#startReserved(flow, run, { ...options, input });
     } catch (error) {
       if (isReserved) await quotas.undo(run, origin);
       throw error;
@@ -47,9 +50,8 @@ export class Starter {
   }
 
   async #startReserved(flow: CompiledFlow, run: RunId, options: StartOptions): Promise<RunId> {
-    const { seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
+    const { seed = Number.parseInt(randomHex(), 16), origin = {}, input = null } = options;
     const { worker, programOf, store } = this.#host;
-    const input = await this.#protectedInput(flow, run, options);
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);

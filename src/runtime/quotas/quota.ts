@@ -94,9 +94,11 @@ export interface Reserved {
   readonly isNew: boolean;
 }
 
-/** Adds a reservation, or lists the limits that it does not fit. A run that holds one keeps it. */
+/** Adds a reservation, or lists the limits that it does not fit. A run that holds one keeps it, from now on. */
 export function reserve(use: QuotaUse, quota: Quota, { run, starts, worst, spent }: Request, now: Instant): Reserved {
-  if (Object.hasOwn(use.held, run)) return { use, excess: [], isNew: false };
+  const own = Object.hasOwn(use.held, run) ? use.held[run] : undefined;
+  if (own !== undefined)
+    return { use: { ...use, held: { ...use.held, [run]: { ...own, at: now } } }, excess: [], isNew: false };
   const left = { tokens: leftOf(worst.tokens, spent.tokens), costMicros: leftOf(worst.costMicros, spent.costMicros) };
   const excess = excessOf(use, quota, left, starts ? 1 : 0);
   if (excess.length > 0) return { use, excess, isNew: false };

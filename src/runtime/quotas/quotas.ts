@@ -61,6 +61,17 @@ export class Quotas {
     throw await this.#refuse(run, quota, excess, 'start');
   }
 
+  /**
+   * Called right before the first event of a run is stored. The reservation of a process that was paused may have been
+   * returned: then the run reserves again. Throws if it does not fit now.
+   */
+  async confirm(run: Run): Promise<void> {
+    const quota = await this.#quotaOf(run.origin.tenant);
+    if (quota === null) return;
+    const { excess } = await this.#reserve(run, quota, this.#requestOf(run, true));
+    if (excess.length > 0) throw await this.#refuse(run, quota, excess, 'start');
+  }
+
   /** Reserves again for a run whose process died or stopped. Throws if it does not fit now. */
   async resume(run: Run): Promise<void> {
     const quota = await this.#quotaOf(run.origin.tenant);

@@ -37,6 +37,20 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
   }
 }
 
+/** Keys that authors write in the wrong place, each with its place. */
+const PLACES: { readonly [key: string]: string } = {
+  memory:
+    'Only a `loop` has memory: write `loop: { agent: …, memory: true }`. The other notations pass data on within a run.',
+};
+
+/** The help for an unknown key: its place, the name that was meant, or the names that are known. */
+export function unknownKeyHelp(key: string, near: string | undefined, known: readonly string[]): string | undefined {
+  const word = key.toLowerCase();
+  if (Object.hasOwn(PLACES, word)) return PLACES[word];
+  if (near !== undefined) return `Did you mean \`${near}\`?`;
+  return known.length === 0 ? undefined : `Known keys: ${listed(known)}.`;
+}
+
 /** The names in backticks, the first twelve of them. */
 export function listed(names: readonly string[]): string {
   const shown = names.slice(0, 12).map((each) => `\`${each}\``);

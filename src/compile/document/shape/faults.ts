@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import { isDiagnosticCode, type DiagnosticCode } from '../../diagnose/codes.ts';
-import { expectation, listed } from './fault-words.ts';
+import { expectation, listed, unknownKeyHelp } from './fault-words.ts';
 import { childOf, textOf, type Path, type Segment } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Salvage } from './salvage.ts';
@@ -137,12 +137,7 @@ function unknownKey(key: string, note: string, path: Path, salvage: Salvage, con
   return {
     code: 'unknown-key',
     message: `unknown key \`${key}\` in ${holder(path, salvage, context.what)}`,
-    help:
-      near === undefined
-        ? candidates.length === 0
-          ? undefined
-          : `Known keys: ${listed(candidates)}.`
-        : `Did you mean \`${near}\`?`,
+    help: unknownKeyHelp(key, near, candidates),
     path: [...path, key],
     on: 'key',
     follows: false,

@@ -3,6 +3,7 @@
  * every other key of that system gives a warning that it has no effect. Places stay, so that errors point to the text.
  */
 import { isBuiltinTool } from '../../../catalog/builtin-tools.ts';
+import { unknownKeyHelp } from '../../document/shape/fault-words.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { childOf, entryOf, itemsOf, textOf } from '../../source/located.ts';
 import type { Entry, Located, LocatedMap } from '../../source/located.ts';
@@ -142,7 +143,8 @@ function adaptAgent(agent: Located, report: Report): Located {
   const brain = entryOf(agent, 'brain');
   const own = mapEntries(agent, (entry) => {
     if (entry.key === 'brain') return null;
-    if (AGENT_ONLY.includes(entry.key)) return dropped(entry, entry.key, report);
+    if (AGENT_ONLY.includes(entry.key))
+      return dropped(entry, entry.key, report, unknownKeyHelp(entry.key, undefined, []));
     if (entry.key === 'system_prompt') return { ...entry, key: 'instructions' };
     if (entry.key === 'specialty') return { ...entry, key: 'description' };
     if (entry.key !== 'tools' || entry.value.kind !== 'map') return entry;

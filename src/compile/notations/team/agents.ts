@@ -241,7 +241,8 @@ function grantServer(
 const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
   MaxInTurnContextTokens: 'Limit the context with `ContextWindow`.',
   MaxInTurnToolPairs: 'Limit the context with `ContextWindow.MaxToolResultChars`.',
-  EnableMemory: 'Give the agent the plugin `SessionContext`, and read it back with `Context`.',
+  EnableMemory:
+    'Only a `loop` has memory between runs. Within a run, give the agent the plugin `SessionContext`, and read it back with `Context`.',
   SubAgentModel: 'The agent explores with its own model. Add an agent and a route for another one.',
   SubAgentPlugins: 'List the tools under `Plugins`.',
   SubAgentMaxToolCalls: 'Set `MaxToolCallsPerTurn`.',

@@ -9,7 +9,8 @@ const MONTH =
   '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
 const DATE = new RegExp(
   [
-    String.raw`\b(?:19|20)\d{2}[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])\b`,
+    // A time may follow: `1984-05-03T00:00:00Z`.
+    String.raw`\b(?:19|20)\d{2}[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?:T\d{2}:\d{2}[\d:.]*(?:Z|[+-]\d{2}:?\d{2})?|\b)`,
     String.raw`\b(?:0?[1-9]|[12]\d|3[01])[-/. ](?:0?[1-9]|1[0-2]|${MONTH})[-/., ]+(?:19|20)?\d{2}\b`,
     String.raw`\b(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])[-/](?:19|20)?\d{2}\b`,
     String.raw`\b${MONTH}\.? (?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?,? (?:19|20)\d{2}\b`,
@@ -42,7 +43,7 @@ const SECRETS = new RegExp(
 );
 /** A value behind a name that says it is secret. */
 const ASSIGNED =
-  /(?:pass(?:word|wd|phrase)?|secret|api[_-]?key|access[_-]?token|auth[_-]?token|bearer|client[_-]?secret)["']?\s*(?:[:=]|\bis\b)?\s*["']?([^\s"',;]{8,})/gi;
+  /(?:pass(?:word|wd|phrase)|\bpass(?=["']?\s*[:=])|secret|api[_-]?key|access[_-]?token|auth[_-]?token|bearer|client[_-]?secret)["']?\s*(?:[:=]|\bis\b)?\s*["']?([^\s"',;]{8,})/gi;
 const SECRET_FIELD = /pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?token|private[_-]?key/i;
 
 export const secret: Detector = {

@@ -1,4 +1,5 @@
 /** `sluice prune`: removes ended runs by the rule of their flow or by the options, and gives the space back to the disk. */
+import { resolve } from 'node:path';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
@@ -20,7 +21,9 @@ export interface PruneOptions {
   readonly dryRun?: boolean;
 }
 
-export async function pruneCommand(cli: Cli, options: PruneOptions): Promise<ExitStatus> {
+export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<ExitStatus> {
+  // The folder of the option starts here; that of `retain` starts at the document.
+  const options = given.export === undefined ? given : { ...given, export: resolve(given.export) };
   const rule = ruleOf(options);
   demandDatabase(cli, 'run-not-found', 'there is nothing to remove');
   const store = openFor(cli);
