@@ -9,8 +9,8 @@ export default defineConfig({
     pool: 'forks',
     // Files share a process, so that each does not load the compiler again. Tests leave no state behind.
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     passWithNoTests: false,
     allowOnly: false,
   },

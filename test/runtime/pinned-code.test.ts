@@ -216,7 +216,7 @@ console.log(await pay());`,
     const home = folder({
       'late.mjs': late,
       'free.mjs': "import './late.mjs';",
-      'own.mjs': "export const pay = async () => (await import('./la' + 'te.mjs')).pay();",
+      'own.mjs': "export const pay = async () => (await import('./' + 'late.mjs')).pay();",
     });
     const loaded = await loadInProcess(
       `await loadCode(own.replace('own', 'free'));

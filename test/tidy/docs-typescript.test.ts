@@ -28,7 +28,7 @@ const snippets = pages.flatMap((page) =>
   blocksOf(page, 'ts').map((text, index) => ({ name: `${page.replace(/\W/g, '_')}_${index}.ts`, page, text })),
 );
 
-test('every snippet type-checks', { timeout: 60_000 }, () => {
+test('every snippet type-checks', { timeout: 240_000 }, () => {
   const dir = folder();
   for (const { name, page, text } of snippets) writeFileSync(join(dir, name), moduleOf(page, text));
   writeFileSync(join(dir, 'pay.ts'), PAY);
@@ -80,7 +80,7 @@ test.each(['flow', 'workflow'])('%s: the TypeScript of the page has the hash of 
   expect(flow?.hash).toBe(compile(yaml).flow?.hash);
 });
 
-test('the program of the guide to testing runs', { timeout: 60_000 }, () => {
+test('the program of the guide to testing runs', { timeout: 240_000 }, () => {
   const dir = folder();
   for (const [path, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, path), text);
   const [program = ''] = blocksOf('docs/guide/testing-your-flows.md', 'ts');

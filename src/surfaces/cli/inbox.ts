@@ -6,7 +6,7 @@ import { answerCommand } from './commands/answer.ts';
 import type { Cli } from './context.ts';
 import { OK, type ExitStatus } from './exit-status.ts';
 import { approversLine } from './report-text.ts';
-import { oneLine, seconds } from './text.ts';
+import { framed, oneLine, seconds } from './text.ts';
 import type { WorldOptions } from './world.ts';
 
 /** A question, and the options that its run needs to go on as it began. */
@@ -72,7 +72,7 @@ async function answer(cli: Cli, options: WorldOptions, question: Waiting): Promi
     });
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    cli.screen.note(`${error.message}${error.help === undefined ? '' : `\n${error.help}`}`);
+    for (const line of [error.message, error.help]) if (line !== undefined) cli.screen.note(framed(line));
   }
 }
 
