@@ -216,7 +216,7 @@ console.log(await pay());`,
     const home = folder({
       'late.mjs': late,
       'free.mjs': "import './late.mjs';",
-      'own.mjs': "export const pay = async () => (await import('./' + 'late.mjs')).pay();",
+      'own.mjs': "export const pay = async () => (await import(new URL('late.mjs', import.meta.url).href)).pay();",
     });
     const loaded = await loadInProcess(
       `await loadCode(own.replace('own', 'free'));
