@@ -4,7 +4,7 @@ import type { Json } from '../../src/expr/json.ts';
 import type { Settled } from '../../src/ir/events.ts';
 import type { RandomWorld } from './world.ts';
 
-export type Result = number | 'odd' | 'even' | 'silent';
+type Result = number | 'odd' | 'even' | 'silent';
 
 export function createDocumentWorld(seed: number): RandomWorld {
   const sent = (_: string, signal: string): Json | undefined => (draw(seed, signal) % 3 === 0 ? undefined : signal);
