@@ -90,6 +90,7 @@ describe('prune', () => {
       ['--keep', 'x'],
       ['--older-than', 'soon'],
       ['--flow', 'f'],
+      ['--flow', 'typo', '--keep', '1'],
     ])
       expect((await sluice(['prune', ...args], { cwd })).status, args.join(' ')).toBe(2);
     expect((await sluice(['prune'], { cwd: folder({}) })).status).toBe(1);

@@ -1,5 +1,6 @@
 /** `sluice prune`: removes ended runs by the rule of their flow or by the options, and gives the space back to the disk. */
 import { resolve } from 'node:path';
+import { nearest } from '../../../compile/diagnose/nearest.ts';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
@@ -70,7 +71,9 @@ interface Expired {
 
 async function expiredRuns(store: Store, options: PruneOptions, rule: Rule | null): Promise<readonly Expired[]> {
   const found: Expired[] = [];
-  for (const scope of scopesOf(await store.roster.list())) {
+  const scopes = scopesOf(await store.roster.list());
+  demandFlow(options.flow, [...new Set(scopes.map(({ flow }) => flow))]);
+  for (const scope of scopes) {
     if (options.flow !== undefined && options.flow !== scope.flow) continue;
     const own = rule === null ? await ownRule(store, scope.newest) : { rule, folder: options.export };
     if (own === null) continue;
@@ -78,6 +81,13 @@ async function expiredRuns(store: Store, options: PruneOptions, rule: Rule | nul
       found.push({ run, folder: options.export ?? own.folder });
   }
   return found;
+}
+
+function demandFlow(flow: string | undefined, flows: readonly string[]): void {
+  if (flow === undefined || flows.includes(flow)) return;
+  const near = nearest(flow, flows);
+  const help = near === undefined ? `It has runs of: ${flows.join(', ')}.` : `Did you mean \`${near}\`?`;
+  throw usage(`the database has no run of the flow \`${flow}\``, flows.length === 0 ? undefined : help);
 }
 
 /** Every flow and tenant with its newest run, whose graph has the rule. */
