@@ -79,13 +79,13 @@ test('approvals prints the commands that work: what to call with instead, and wh
   const commands = [...stdout.matchAll(/^answer +sluice (answer \S+ (\S+).*)$/gm)];
   const after = new Map(commands.map(([, line = '', choice = '']) => [choice, line.slice(line.indexOf(choice))]));
   expect([...after.values()]).toEqual([
-    'approve',
-    `edit --edit '{"vendor":"acme","amount":12}'`,
-    'reject',
-    'respond --text "…"',
+    'approve --script s.yaml',
+    `edit --edit '{"vendor":"acme","amount":12}' --script s.yaml`,
+    'reject --script s.yaml',
+    'respond --text "…" --script s.yaml',
   ]);
   const [, edit = ''] = commands.find(([, , choice]) => choice === 'edit') ?? [];
-  const ran = await sluice([...wordsOf(edit), '--script', 's.yaml', '--json'], { cwd });
+  const ran = await sluice([...wordsOf(edit), '--json'], { cwd });
   expect(JSON.parse(ran.stdout)).toMatchObject({ code: 'SUCCESS', usage: { toolCalls: 1 } });
 });
 
@@ -104,9 +104,9 @@ flow:
   await sluice(['run', 'ask.flow.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
   const { stdout } = await sluice(['approvals'], { cwd });
   expect([...stdout.matchAll(/^answer +sluice answer \S+ (.*)$/gm)].map(([, rest]) => rest)).toEqual([
-    'respond',
-    'edit',
-    'leave',
+    'respond --script s.yaml',
+    'edit --script s.yaml',
+    'leave --script s.yaml',
   ]);
 });
 
