@@ -78,9 +78,10 @@ export function nodeAt(program: Program, id: NodeId): Node {
   return node;
 }
 
+/** Fields are in the order in which the journal stores them, so that a call after a restart has the same text. */
 export function evaluateInput(program: Program, input: Input, slots: Slots): { [field: string]: Json } {
   const values: { [field: string]: Json } = {};
-  for (const field in input) values[field] = program.evaluate(input[field] as Expr, slots);
+  for (const field of Object.keys(input).sort()) values[field] = program.evaluate(input[field] as Expr, slots);
   return values;
 }
 

@@ -14,6 +14,13 @@ describe('compensations', () => {
     });
   });
 
+  test('L8: their arguments have the same text before and after a restart', () => {
+    const undo = { tool: 'undo_a', input: { to: 'input.x', amount: '1' }, timeoutMs: 500 };
+    const core = new Core(flowOf({ a: { ...undoable('a', 'end'), undo }, end: end() }), 'order 7');
+    const event = core.events[1] as { readonly undo?: { readonly args: object } };
+    expect(Object.keys(event.undo?.args ?? {})).toEqual(['amount', 'to']);
+  });
+
   test('L7: last in, first out, each once, with what the effect came to', () => {
     const core = new Core(flowOf({ a: undoable('a', 'b'), b: undoable('b', 'c'), c: tool('c', 'end'), end: end() }));
     core.answer('0#0', 'made a');
