@@ -6,7 +6,7 @@ export interface Counts {
   readonly complaints: readonly string[];
 }
 
-interface VitestReport {
+export interface VitestReport {
   readonly success: boolean;
   readonly testResults: readonly {
     readonly name: string;
@@ -35,4 +35,30 @@ export function countTests(report: VitestReport | null, ok: boolean): Counts {
   else if (passed === 0) complaints.push('failed: vitest found no tests');
   else if (!ok && complaints.length === skipped) complaints.push('failed: an error outside of any test (see above)');
   return { passed, failed: complaints.length - skipped, complaints };
+}
+
+/** The files with a failed test, or that could not be loaded. */
+export function failedFiles(report: VitestReport | null): readonly string[] {
+  return (report?.testResults ?? []).filter(({ status }) => status === 'failed').map(({ name }) => name);
+}
+
+/** The first report with the results of a second run of some of its files, and a line for each test that only then passed. */
+export function withSecondRun(
+  first: VitestReport,
+  second: VitestReport,
+): { readonly report: VitestReport; readonly unstable: readonly string[] } {
+  const again = new Map(second.testResults.map((file) => [file.name, file]));
+  const unstable = first.testResults.flatMap(({ name, assertionResults }) => {
+    const passedAgain = new Set(
+      again
+        .get(name)
+        ?.assertionResults.filter(({ status }) => status === 'passed')
+        .map(({ fullName }) => fullName),
+    );
+    return assertionResults
+      .filter(({ status, fullName }) => status === 'failed' && passedAgain.has(fullName))
+      .map(({ fullName }) => `unstable, passed in a second run: ${name}: ${fullName}`);
+  });
+  const testResults = first.testResults.map((file) => again.get(file.name) ?? file);
+  return { report: { success: testResults.every(({ status }) => status === 'passed'), testResults }, unstable };
 }

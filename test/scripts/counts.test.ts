@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countTests } from '../../scripts/counts.ts';
+import { countTests, failedFiles, withSecondRun } from '../../scripts/counts.ts';
 import { rowsNotPassed } from '../../scripts/rows-passed.ts';
 
 const file = (statuses: readonly string[], status = statuses.includes('failed') ? 'failed' : 'passed') => ({
@@ -47,4 +47,25 @@ test('a row is shown by a test that passed, and by no other', () => {
   const rows = ['t/one', 't/two', 't/three', 't/four', 't/five'];
   expect(rowsNotPassed({ testResults: [{ assertionResults }] }, rows)).toEqual(['t/three', 't/four', 't/five']);
   expect(rowsNotPassed(null, rows)).toEqual(rows);
+});
+
+test('a test that passes only in a second run is named, and one that fails again is a failure', () => {
+  const named = (name: string, statuses: readonly string[]) => ({ ...file(statuses), name });
+  const first = {
+    success: false,
+    testResults: [named('a', ['passed', 'failed']), named('b', ['failed', 'failed']), named('c', ['passed'])],
+  };
+  expect(failedFiles(first)).toEqual(['a', 'b']);
+  const { report, unstable } = withSecondRun(first, {
+    success: false,
+    testResults: [named('a', ['passed', 'passed']), named('b', ['failed', 'passed'])],
+  });
+  expect(unstable).toEqual(['unstable, passed in a second run: a: t1', 'unstable, passed in a second run: b: t1']);
+  expect(countTests(report, false)).toEqual({ passed: 4, failed: 1, complaints: ['failed: b: t0'] });
+  expect(report.testResults.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+});
+
+test('a file that is not in the second report keeps its first result', () => {
+  const first = { success: false, testResults: [file(['passed', 'failed'])] };
+  expect(countTests(withSecondRun(first, { success: true, testResults: [] }).report, true).failed).toBe(1);
 });
