@@ -2,7 +2,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { folder, report, sluice } from './cli.ts';
+import { folder, report } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 test.each(['localhost:8931', 'http://localhost', '[::1]:80', 'a.example/x', ''])(
   '`--allow-host %s` is no host, and is told before anything runs',

@@ -2,7 +2,8 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, sluice } from './cli.ts';
+import { folder } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const FLOW =
   'flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a, input: { user_message: "{{event.payload.q}}" } } ] }\nagents: [ { id: a } ]\n';

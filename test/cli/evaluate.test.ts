@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, root, sluice } from './cli.ts';
+import { folder, root } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const EXAMPLES = join(root, 'examples');
 const KEYS = [
@@ -78,15 +79,13 @@ describe('metrics, explain and trace', () => {
     const cwd = folder({ 'x.json': '{}' });
     const none = JSON.parse((await sluice(['metrics', '--json'], { cwd })).stdout) as object;
     expect(new Set(Object.values(none))).toEqual(new Set([null]));
-    const wrong = await Promise.all(
-      [
-        ['metrics', '--since', 'yesterday'],
-        ['metrics', '--report', 'report.pdf'],
-        ['metrics', '--baseline', 'x.json'],
-        ['trace', 'r_1', '--format', 'xml'],
-        ['metrics', '--baseline', 'before.json'],
-      ].map((args) => sluice(args, { cwd })),
-    );
+    const wrong = [
+      await sluice(['metrics', '--since', 'yesterday'], { cwd }),
+      await sluice(['metrics', '--report', 'report.pdf'], { cwd }),
+      await sluice(['metrics', '--baseline', 'x.json'], { cwd }),
+      await sluice(['trace', 'r_1', '--format', 'xml'], { cwd }),
+      await sluice(['metrics', '--baseline', 'before.json'], { cwd }),
+    ];
     expect(wrong.map(({ status }) => status)).toEqual([2, 2, 1, 2, 2]);
     expect(wrong[0]?.stderr).toContain('a date such as 2026-11-01');
     expect(wrong[1]?.stderr).toContain('.json, .md, .html, .xml, .txt');

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, root, sluice } from './cli.ts';
+import { folder, root } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const FLOW = `
 agents:

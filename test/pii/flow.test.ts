@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bin, folder, sluice } from '../cli/cli.ts';
+import { bin, folder } from '../cli/cli.ts';
+import { sluice } from '../cli/in-process.ts';
 
 const MODULE = `import { appendFileSync } from 'node:fs';
 export const look = (args) => (appendFileSync('seen.txt', JSON.stringify(args) + '\\n'), { owner: 'bob@corp.example', card: 4111111111111111, args });

@@ -32,7 +32,9 @@ test('each other file is a test, a command, or used by one', () => {
   const commands = all.filter(({ path }) => scripts.includes(path)).map(({ path }) => path);
   const tests = all.filter(({ path }) => path.endsWith('.test.ts')).map(({ path }) => path);
   const isStarted = (path: string): boolean =>
-    named.has(basename(path)) || (dirname(path) === 'bench/peers' && named.has(basename(path, '.ts')));
+    named.has(basename(path)) ||
+    read('vitest.config.ts').includes(`./${path}`) ||
+    (dirname(path) === 'bench/peers' && named.has(basename(path, '.ts')));
   const started = all.map(({ path }) => path).filter((path) => isStarted(path) && !path.startsWith('src/'));
   const alive = reachable([...ENTRIES, ...commands, ...tests, ...started], edges);
   expect(all.filter(({ path }) => !path.startsWith('src/') && !alive.has(path)).map(({ path }) => path)).toEqual([]);
