@@ -36,7 +36,8 @@ test('each other file is a test, a command, or used by one', () => {
     read('vitest.config.ts').includes(`./${path}`) ||
     (dirname(path) === 'bench/peers' && named.has(basename(path, '.ts')));
   const started = all.map(({ path }) => path).filter((path) => isStarted(path) && !path.startsWith('src/'));
-  const alive = reachable([...ENTRIES, ...commands, ...tests, ...started], edges);
+  const configured = [...read('vitest.config.ts').matchAll(/test\/[\w-]+\.ts/g)].map(([path]) => path);
+  const alive = reachable([...ENTRIES, ...commands, ...tests, ...started, ...configured], edges);
   expect(all.filter(({ path }) => !path.startsWith('src/') && !alive.has(path)).map(({ path }) => path)).toEqual([]);
 });
 
